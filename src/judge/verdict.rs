@@ -1,0 +1,242 @@
+//! What is said of a requirement, a scenario and a subject.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::protocol::Level;
+
+/// What is said of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every `must` was assessed or excused, and none violated.
+    Conforms,
+    /// Every violated `must` is in the baseline.
+    ConformsExcept,
+    /// A `must` is violated.
+    Nonconforming,
+    /// A `must` was neither assessed nor excused.
+    Incomplete,
+    /// Only part of the suite was asked for, and nothing in it was violated.
+    Partial,
+}
+
+/// What is said of a requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It was assessed and never broken.
+    Met,
+    /// It was broken.
+    Violated,
+    /// The subject need not meet it: declared missing, not offered, optional and never occurred.
+    Excused,
+    /// Nothing was learnt about it.
+    NotAssessed,
+}
+
+/// How a scenario went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScenarioStatus {
+    /// Every expectation came true and no `must` was broken on the way.
+    Passed,
+    /// An expectation did not come true, or a rule was broken.
+    Failed,
+    /// It was not played, for a reason.
+    Skipped,
+    /// It could not be judged: our fault or the environment's.
+    Error,
+}
+
+/// A requirement that was broken, by whom, and the evidence.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The requirement's id; empty where an expectation that proves none failed.
+    pub requirement: String,
+    /// Its level; `must` where there is no requirement.
+    pub level: Level,
+    /// `client`, `server` or `environment`.
+    pub blame: String,
+    /// The scenario it came up in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// The step of the scenario, as a word: `expect response`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// The scenario's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line in that file, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// Where in the message's JSON, as a JSON pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What should have been there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Value>,
+    /// What was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<Value>,
+    /// The trace file, where one was kept.
+    pub trace: Option<String>,
+    /// The event in it that shows the fault.
+    pub index: Option<u64>,
+    /// The reason given in the baseline, where it lists this finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// A command that repeats just this.
+    pub repro: String,
+    /// The last events before the fault, as lines for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_events: Vec<String>,
+    /// The excerpt of the scenario, drawn as text, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+}
+
+/// One play of a scenario.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Attempt {
+    /// How it went.
+    pub status: ScenarioStatus,
+    /// Why, where it is not `passed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+}
+
+/// How a scenario went, over all attempts.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioResult {
+    /// Its id.
+    pub id: String,
+    /// Its file.
+    pub file: String,
+    /// The outcome: a violation seen once stands.
+    pub status: ScenarioStatus,
+    /// Why, where it is not `passed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether attempts differed.
+    pub flaky: bool,
+    /// How long all attempts took, in milliseconds.
+    pub duration_ms: f64,
+    /// Each attempt.
+    pub attempts: Vec<Attempt>,
+    /// The ids of the requirements that its expectations prove.
+    pub requirements: Vec<String>,
+    /// Its trace file, where one was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+}
+
+/// What is said of one requirement of one subject.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RequirementResult {
+    /// Its id.
+    pub id: String,
+    /// Its level.
+    pub level: Level,
+    /// What is said of it.
+    pub status: Status,
+    /// Why, where it is excused or not assessed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The scenarios that assessed it.
+    pub by: Vec<String>,
+}
+
+/// A remark that is no finding: a reading taken, how the edition was detected.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// The requirement it belongs to, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requirement: Option<String>,
+    /// The remark.
+    pub text: String,
+}
+
+/// How many scenarios went how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Every expectation came true.
+    pub passed: u64,
+    /// An expectation did not, outside the baseline.
+    pub failed: u64,
+    /// Not played.
+    pub skipped: u64,
+    /// Not judged.
+    pub error: u64,
+    /// Failed as the baseline says.
+    pub expected_failures: u64,
+    /// Baseline lines whose violation did not occur.
+    pub unexpected_passes: u64,
+}
+
+/// Everything said of one subject.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SubjectReport {
+    /// Its name.
+    pub name: String,
+    /// Its role.
+    pub role: String,
+    /// The edition it was judged by.
+    pub edition: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Remarks.
+    pub notes: Vec<Note>,
+    /// How many scenarios went how.
+    pub counts: Counts,
+    /// Each requirement of the role and edition.
+    pub requirements: Vec<RequirementResult>,
+    /// What was broken.
+    pub findings: Vec<Finding>,
+    /// Each scenario.
+    pub scenarios: Vec<ScenarioResult>,
+    /// Each snapshot compared.
+    pub snapshots: Vec<SnapshotResult>,
+}
+
+/// How a snapshot compared.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SnapshotResult {
+    /// Its file.
+    pub file: String,
+    /// `same`, `changed`, `missing` or `unreferenced`.
+    pub status: String,
+}
+
+/// The whole report: the JSON contract, version 1.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Always 1.
+    pub version: u32,
+    /// Which suite judged.
+    pub suite: Suite,
+    /// The seed of everything random in the run.
+    pub seed: u64,
+    /// The gravest of the subjects' verdicts.
+    pub verdict: Verdict,
+    /// Remarks about the run.
+    pub notes: Vec<Note>,
+    /// Each subject.
+    pub subjects: Vec<SubjectReport>,
+}
+
+/// The suite that judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Suite {
+    /// Always `wirecert`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// A digest of the scenarios played and the catalogue.
+    pub digest: String,
+}

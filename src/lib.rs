@@ -1,0 +1,12 @@
+//! wirecert certifies integrations between editors and AI agents on the wire.
+//!
+//! It runs a real implementation, the *subject*, against a mock of its counterpart, plays YAML
+//! scenarios at it, records everything that crosses the wire as one [`trace`], and judges that
+//! record against the published protocol.
+
+pub mod diagnostic;
+pub mod judge;
+pub mod peer;
+pub mod protocol;
+pub mod scenario;
+pub mod trace;

@@ -1,0 +1,104 @@
+//! The mocks: peers that play the other role, and the flaws they can be given.
+//!
+//! A [`Peer`] performs the verbs of its role's scenarios. What comes back from the subject does not
+//! pass through it: its connections write the trace, and expectations read that.
+
+pub mod amp;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::protocol::Lock;
+use crate::trace::Recorder;
+
+/// A boxed future, since peers are chosen at run time.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Performs the verbs of one role's scenarios.
+pub trait Peer: Send {
+    /// Performs one verb with its parameters, all variables replaced.
+    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>>;
+
+    /// Returns once everything sent so far on `conn` has been handled by the subject, as far as the
+    /// protocol can tell: by an answered request. [`Trouble::Unable`] where it has no such thing.
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>>;
+
+    /// Ends every connection in an orderly way.
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()>;
+}
+
+/// Where a peer finds its subject, and what it writes to.
+#[derive(Clone)]
+pub struct Setting {
+    /// The edition spoken.
+    pub edition: String,
+    /// The trace.
+    pub recorder: Recorder,
+    /// How to reach a server; none while it is not up, or where the subject is the client.
+    pub server: Option<Lock>,
+    /// How long to wait for what the protocol obliges the subject to do.
+    pub patience: Duration,
+}
+
+/// One verb to perform.
+pub struct Act<'a> {
+    /// Its name.
+    pub verb: &'a str,
+    /// Its parameters.
+    pub params: &'a Map<String, Value>,
+    /// The step, for marking what is wrong on purpose.
+    pub step: &'a str,
+}
+
+/// What performing a verb gave.
+#[derive(Clone, Debug, Default)]
+pub struct Performed {
+    /// Variables it sets, such as a request's label.
+    pub bindings: Vec<(String, Value)>,
+}
+
+/// Why a verb could not be performed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The subject did not play along: a failed expectation of the requirement (area and slug).
+    #[error("{message}")]
+    Subject { message: String, proves: Option<String>, expected: Option<Value>, actual: Option<Value> },
+    /// The scenario asks for what cannot be: a connection that is not there.
+    #[error("{0}")]
+    Scenario(String),
+    /// The machine is in the way: no socket to be had, a full disk.
+    #[error("{0}")]
+    Environment(String),
+    /// This peer has no such thing.
+    #[error("{0}")]
+    Unable(String),
+}
+
+/// A named way in which one of our own peers can be made wrong on purpose.
+#[derive(Clone, Copy, Debug)]
+pub struct Flaw {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What the peer does then, in a sentence.
+    pub about: &'static str,
+    /// The editions it exists in.
+    pub editions: &'static [&'static str],
+    /// The requirement it breaks, as area and slug.
+    pub breaks: &'static str,
+    /// What else it cannot help breaking, as areas and slugs.
+    pub also: &'static [&'static str],
+}
+
+/// A named way in which a peer may differ from another one and be right all the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Freedom {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What the peer does then, in a sentence.
+    pub about: &'static str,
+    /// The editions it exists in.
+    pub editions: &'static [&'static str],
+}

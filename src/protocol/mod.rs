@@ -1,0 +1,120 @@
+//! What the protocols' documents say, as data and pure functions: no sockets, clocks or files.
+//!
+//! Each protocol is one [`Protocol`]: editions, roles, the words its scenarios may use,
+//! requirements, schemas, rules, and an observer that turns trace events into what expectations
+//! speak about. [`protocols`] lists them; nothing else in the crate names one.
+
+pub mod amp;
+mod observation;
+mod requirement;
+mod rule;
+mod shape;
+pub mod words;
+
+pub use observation::{Observation, ObservationKind, Observer, Pick};
+pub use requirement::{Level, Requirement, RequirementId, Section};
+pub use rule::{Judgements, Rule, Violation};
+pub use shape::{Field, Shape};
+
+use serde_json::Value;
+
+use crate::trace::End;
+
+/// Every protocol there is.
+pub fn protocols() -> &'static [&'static Protocol] {
+    static ALL: [&Protocol; 1] = [&amp::PROTOCOL];
+    &ALL
+}
+
+/// The role of this name, with its protocol.
+pub fn role(name: &str) -> Option<(&'static Protocol, &'static Role)> {
+    protocols().iter().find_map(|p| p.roles.iter().find(|r| r.name == name).map(|r| (*p, r)))
+}
+
+/// One protocol.
+pub struct Protocol {
+    /// Short lower-case name, the first part of requirement ids.
+    pub name: &'static str,
+    /// Its dated descriptions.
+    pub editions: &'static [Edition],
+    /// Who can be certified.
+    pub roles: &'static [Role],
+    /// JSON keys and query parameters whose values are secret.
+    pub secret_keys: &'static [&'static str],
+    /// The whole catalogue, all editions, both ends.
+    pub requirements: fn() -> &'static [Requirement],
+    /// Fresh rules of an edition.
+    pub rules: fn(edition: &str) -> Vec<Box<dyn Rule>>,
+    /// A fresh observer of an edition.
+    pub observer: fn(edition: &str) -> Box<dyn Observer>,
+    /// The JSON Schema (draft-07) of a message or part of one, by the name that `$schema` matchers use.
+    pub schema: fn(edition: &str, name: &str) -> Option<&'static Value>,
+    /// The names that `schema` knows.
+    pub schema_names: fn(edition: &str) -> Vec<&'static str>,
+}
+
+/// One dated description of a protocol.
+pub struct Edition {
+    /// Its id, the second part of requirement ids.
+    pub id: &'static str,
+    /// The document, for people.
+    pub document: &'static str,
+    /// What sets it apart, in a sentence.
+    pub about: &'static str,
+}
+
+/// One of the two sides of a protocol, as something to be certified.
+pub struct Role {
+    /// Its name on the command line, such as `amp-server`.
+    pub name: &'static str,
+    /// Which end of the wire the subject is.
+    pub subject: End,
+    /// What it is, in a few words: "an editor".
+    pub about: &'static str,
+    /// How a subject of this role is reached or reaches us.
+    pub reach: Reach,
+    /// What our peer can be told to do in scenarios of this role.
+    pub verbs: &'static [Verb],
+    /// What expectations can speak about.
+    pub observations: &'static [ObservationKind],
+    /// What a subject can be made to do from outside.
+    pub stimuli: &'static [Verb],
+    /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
+    pub capabilities: &'static [(&'static str, &'static str)],
+}
+
+/// How a subject and its peer find each other.
+pub enum Reach {
+    /// The server writes a lockfile below a data home; this reads one.
+    Lockfile {
+        /// The folder below the data home.
+        folder: &'static str,
+        /// Reads a lockfile's content: what a client needs of it, or why a client would ignore it.
+        read: fn(edition: &str, content: &[u8]) -> Result<Lock, String>,
+    },
+}
+
+/// What a client takes from a lockfile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lock {
+    /// Where the server listens.
+    pub port: u16,
+    /// The secret to show it.
+    pub token: String,
+    /// The server's process, where the file says so.
+    pub pid: Option<u32>,
+    /// The folders that the server has open, where the file says so.
+    pub folders: Vec<String>,
+    /// The whole file.
+    pub content: Value,
+}
+
+/// A word of the scenario language that a role brings with it.
+pub struct Verb {
+    /// The key of the step.
+    pub name: &'static str,
+    /// What it does, for the schema and the docs.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub shape: Shape,
+}

@@ -1,0 +1,64 @@
+//! Rules: checks over any trace.
+
+use serde_json::Value;
+
+use crate::trace::{End, Event};
+
+use super::RequirementId;
+
+/// A check over any trace, fed event by event. It never needs to know how the trace came about, and
+/// holds no more than what is open (requests without an answer, connections that stand).
+///
+/// An event with [`Event::deliberate`] set is ours, wrong on purpose: a rule takes it into account
+/// (what it provokes may be an unusual answer) and blames nobody for it.
+pub trait Rule: Send {
+    /// Looks at the next event.
+    fn event(&mut self, event: &Event, out: &mut Judgements);
+    /// Looks at what is left open when the trace is complete.
+    fn end(&mut self, out: &mut Judgements) {
+        let _ = out;
+    }
+}
+
+/// What rules have to say.
+#[derive(Clone, Debug, Default)]
+pub struct Judgements {
+    /// Requirements that had an occasion to be broken, each once or more.
+    pub assessed: Vec<RequirementId>,
+    /// Requirements that were broken.
+    pub violations: Vec<Violation>,
+    /// The reading of an ambiguity that the subject took, and other things worth telling.
+    pub notes: Vec<(Option<RequirementId>, String)>,
+}
+
+/// One breach of a requirement.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// Which one.
+    pub requirement: RequirementId,
+    /// Whose fault it is.
+    pub blame: End,
+    /// The event that shows it.
+    pub index: u64,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// Where in the message's JSON, as a JSON pointer.
+    pub path: Option<String>,
+    /// What should have been there.
+    pub expected: Option<Value>,
+    /// What was there.
+    pub actual: Option<Value>,
+}
+
+impl Judgements {
+    /// Says that a requirement had an occasion to be broken.
+    pub fn assess(&mut self, requirement: RequirementId) {
+        self.assessed.push(requirement);
+    }
+
+    /// Says that a requirement was broken; counts as assessed too.
+    pub fn violate(&mut self, violation: Violation) {
+        self.assessed.push(violation.requirement);
+        self.violations.push(violation);
+    }
+}

@@ -1,0 +1,59 @@
+//! Shapes of scenario values: one description from which checking, errors and the editor schema follow.
+
+/// What a value in a scenario may be. A string that contains `${…}` may stand for any scalar.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// Any JSON; `${…}` in its strings is replaced before use.
+    Any,
+    /// Any JSON with matchers in it.
+    Pattern,
+    /// A string.
+    String,
+    /// `true` or `false`.
+    Bool,
+    /// A whole number within bounds, both inclusive.
+    Integer { min: i64, max: i64 },
+    /// A time such as `200ms`, `2s`, `1m`.
+    Duration,
+    /// A name that this step introduces, in a namespace such as `connection` or `request`.
+    Binds(&'static str),
+    /// A name that an earlier step introduced in that namespace; stands for the value bound to it.
+    Bound(&'static str),
+    /// One of these strings.
+    Choice(&'static [&'static str]),
+    /// A map with these keys and no others.
+    Object(&'static [Field]),
+    /// A map with exactly one of these keys.
+    OneOf(&'static [Field]),
+    /// A map with any keys, all of this shape.
+    Map(&'static Shape),
+    /// A list.
+    List(&'static Shape),
+    /// Any of several shapes, told apart by their kind of YAML (string, number, map, list…).
+    Either(&'static [Shape]),
+}
+
+/// A key of a map.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The key.
+    pub name: &'static str,
+    /// What it means, for the schema and the docs.
+    pub doc: &'static str,
+    /// What its value may be.
+    pub shape: Shape,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+impl Field {
+    /// A key that must be there.
+    pub const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+        Self { name, doc, shape, required: true }
+    }
+
+    /// A key that may be left out.
+    pub const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+        Self { name, doc, shape, required: false }
+    }
+}

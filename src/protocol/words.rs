@@ -1,0 +1,95 @@
+//! The words of the scenario language that every role has, whatever its protocol: they concern the
+//! subject's process and files, not the wire.
+
+use super::{Field, ObservationKind, Pick, Shape, Verb};
+
+/// Steps that concern the subject's process, files and stimuli.
+pub const VERBS: &[Verb] = &[
+    Verb {
+        name: "write_file",
+        doc: "Writes a file into this scenario's corner of the workspace, behind the subject's back.",
+        shape: Shape::Object(&[
+            Field::required("path", Shape::String, "Path below the scenario's corner of the workspace."),
+            Field::optional("content", Shape::String, "Its text."),
+            Field::optional("hex", Shape::String, "Its bytes, as hexadecimal digits, instead of `content`."),
+        ]),
+    },
+    Verb {
+        name: "remove_file",
+        doc: "Removes a file from this scenario's corner of the workspace.",
+        shape: Shape::Object(&[Field::required(
+            "path",
+            Shape::String,
+            "Path below the scenario's corner of the workspace.",
+        )]),
+    },
+    Verb {
+        name: "pause",
+        doc: "Lets time pass. For behaviour in time (a slow sender), never to wait for something.",
+        shape: Shape::Duration,
+    },
+    Verb {
+        name: "launch",
+        doc: "Starts the subject again, with other environment variables. For scenarios with `isolation: own`.",
+        shape: Shape::Object(&[Field::optional(
+            "env",
+            Shape::Map(&Shape::String),
+            "Environment variables to set; an empty string removes one.",
+        )]),
+    },
+    Verb {
+        name: "signal",
+        doc: "Sends a signal to the subject. For scenarios with `isolation: own`.",
+        shape: Shape::Object(&[Field::required(
+            "name",
+            Shape::Choice(&["TERM", "INT", "HUP", "KILL", "STOP", "CONT"]),
+            "Which signal.",
+        )]),
+    },
+];
+
+/// What expectations can say about the subject's process and files.
+pub const OBSERVATIONS: &[ObservationKind] = &[
+    ObservationKind {
+        name: "exit",
+        doc: "The subject's process ended.",
+        on_connection: false,
+        selectors: &[],
+        fields: &[
+            Field::optional("code", Shape::Pattern, "Its exit code; absent where a signal ended it."),
+            Field::optional("signal", Shape::Pattern, "The number of the signal that ended it."),
+        ],
+        pick: Pick::First,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "file",
+        doc: "A file below the scenario's corner of the workspace is as described, now or before the time is up.",
+        on_connection: false,
+        selectors: &[Field::required("path", Shape::String, "Path below the scenario's corner of the workspace.")],
+        fields: &[
+            Field::optional(
+                "content",
+                Shape::Pattern,
+                "Its text; absent where it is no UTF-8 or too large to look at.",
+            ),
+            Field::optional("size", Shape::Pattern, "Its size in bytes."),
+            Field::optional("exists", Shape::Pattern, "Whether it is there."),
+        ],
+        pick: Pick::Any,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "lockfile",
+        doc: "The subject's lockfile is as described, now or before the time is up.",
+        on_connection: false,
+        selectors: &[],
+        fields: &[
+            Field::optional("content", Shape::Pattern, "Its JSON; absent where it does not parse."),
+            Field::optional("name", Shape::Pattern, "Its file name."),
+            Field::optional("exists", Shape::Pattern, "Whether it is there."),
+        ],
+        pick: Pick::Any,
+        default_proves: None,
+    },
+];

@@ -1,0 +1,9 @@
+//! Scenarios: from YAML to a checked plan.
+//!
+//! The language is strict and knows no protocol: the verbs, observations and stimuli come from the
+//! role's descriptor in [`crate::protocol`]. A file that checks out becomes one [`Plan`] for each
+//! edition and case it names.
+
+mod plan;
+
+pub use plan::{Case, Collect, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until};

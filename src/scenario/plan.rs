@@ -1,0 +1,183 @@
+//! What a checked scenario asks for, ready to be played.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::diagnostic::Place;
+use crate::protocol::{ObservationKind, RequirementId, Verb};
+
+/// One scenario in one edition with one set of parameters.
+#[derive(Clone)]
+pub struct Plan {
+    /// `<role>/<edition>/<area>/<name>`, with `[case]` at the end where there are several.
+    pub id: String,
+    /// What it shows, in a sentence.
+    pub title: String,
+    /// The file it came from, as shown to people.
+    pub file: String,
+    /// The role of the subject.
+    pub role: &'static str,
+    /// The edition played.
+    pub edition: &'static str,
+    /// Capabilities and stimuli without which it is skipped: `stimulus:select`, `workspace`.
+    pub requires: Vec<String>,
+    /// Whether it needs a process of its own.
+    pub process: Process,
+    /// Variables to begin with, those of the case included.
+    pub vars: Map<String, Value>,
+    /// Files to be there before the first step, below the scenario's corner of the workspace.
+    pub workspace: Vec<SeedFile>,
+    /// What to do.
+    pub steps: Vec<Step>,
+    /// What to do at the end, whatever happened.
+    pub finally: Vec<Step>,
+    /// The bound for all of it.
+    pub timeout: Duration,
+    /// Every requirement that its expectations prove, in order of appearance, without repetition.
+    pub requirements: Vec<RequirementId>,
+}
+
+/// A parameter set of a scenario file.
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    /// Its name, unique in the file.
+    pub name: String,
+    /// Its variables.
+    pub vars: Map<String, Value>,
+}
+
+/// Which process a scenario may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// Whatever the role's default is.
+    Shared,
+    /// One started for it alone, and stopped after it.
+    Own,
+}
+
+/// A file to be there before the play begins.
+#[derive(Clone, Debug)]
+pub struct SeedFile {
+    /// Relative path, `/` between its parts, no `..`.
+    pub path: String,
+    /// Its bytes. Text contents may hold `${…}`.
+    pub content: Vec<u8>,
+}
+
+/// One step.
+#[derive(Clone)]
+pub struct Step {
+    /// What to do.
+    pub kind: StepKind,
+    /// Where it stands in its file.
+    pub place: Place,
+}
+
+/// The kinds of step.
+#[derive(Clone)]
+pub enum StepKind {
+    /// A verb of the role, or of [`crate::protocol::words::VERBS`].
+    Act { verb: &'static Verb, params: Value },
+    /// A stimulus of the role.
+    Stimulate { stimulus: &'static str, params: Map<String, Value> },
+    /// Something must come.
+    Expect(Expectation),
+    /// Something must not come.
+    Never {
+        /// What must not come; without fields: none at all.
+        part: Part,
+        /// When the waiting is over.
+        until: Until,
+        /// What its absence proves.
+        proves: Vec<RequirementId>,
+    },
+    /// All that comes up to an end, judged as a stream.
+    Collect(Collect),
+    /// Waits until the subject has handled all that was sent on the connection.
+    Barrier { conn: Option<String> },
+    /// Sets variables.
+    Set(Map<String, Value>),
+    /// The steps, several times over; `${n}` counts from 1.
+    Repeat { times: u64, steps: Vec<Step> },
+}
+
+/// The end of an expectation of absence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// The subject has handled all that was sent.
+    Barrier,
+    /// Nothing came for so long.
+    Quiet(Duration),
+}
+
+/// Something that must come.
+#[derive(Clone)]
+pub struct Expectation {
+    /// One of these whole outcomes must come.
+    pub any_of: Vec<Outcome>,
+    /// What it proves; empty only where nothing normative follows (a preparation).
+    pub proves: Vec<RequirementId>,
+    /// How long it may take; the default of the run where none.
+    pub within: Option<Duration>,
+}
+
+/// One acceptable outcome: all of its parts, in any order.
+#[derive(Clone)]
+pub struct Outcome {
+    /// What must come.
+    pub parts: Vec<Part>,
+    /// The reading of the document that this outcome stands for, told as a note when it is taken.
+    pub note: Option<String>,
+}
+
+/// One observation that must come.
+#[derive(Clone)]
+pub struct Part {
+    /// Its kind.
+    pub kind: &'static ObservationKind,
+    /// On which connection; the scenario's first one where none is named and the kind has one.
+    pub conn: Option<String>,
+    /// Its selectors, `${…}` not yet replaced.
+    pub selectors: Map<String, Value>,
+    /// Its fields with matchers.
+    pub fields: Map<String, Value>,
+    /// Whether objects may have no keys but those named.
+    pub exact: bool,
+    /// Where it stands in its file.
+    pub place: Place,
+}
+
+/// A stream: everything of one kind until its end.
+#[derive(Clone)]
+pub struct Collect {
+    /// What is collected; its fields are not held against the items.
+    pub part: Part,
+    /// What ends the stream (taken by it), or the barrier or quiet time that does.
+    pub until: StreamEnd,
+    /// What every item's value must match.
+    pub each: Option<Value>,
+    /// What the first item's value must match.
+    pub first: Option<Value>,
+    /// What the last item's value must match.
+    pub last: Option<Value>,
+    /// What the number of items must match.
+    pub count: Option<Value>,
+    /// The strings at this JSON pointer of each item, joined, must match this.
+    pub join: Option<(String, Value)>,
+    /// The variable that gets the list of values.
+    pub bind: Option<String>,
+    /// What it proves.
+    pub proves: Vec<RequirementId>,
+    /// How long it may take.
+    pub within: Option<Duration>,
+}
+
+/// The end of a [`Collect`].
+#[derive(Clone)]
+pub enum StreamEnd {
+    /// This observation.
+    Part(Box<Part>),
+    /// A barrier or a quiet time.
+    Until(Until),
+}

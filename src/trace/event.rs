@@ -1,0 +1,354 @@
+//! What a trace consists of.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::{Map, Value};
+
+/// One line of a trace. As JSON: `{"i":…,"t":…,"conn":…,"dir":…,"kind":…,…fields of the kind}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Number in the trace, from 0, without gaps.
+    pub i: u64,
+    /// Microseconds since the trace began.
+    pub t: u64,
+    /// The connection it belongs to, by its name in the trace; none for what belongs to no connection.
+    pub conn: Option<String>,
+    /// Which way it went; none for what went nowhere.
+    pub dir: Option<Direction>,
+    /// Set where one of our own peers did this wrong on purpose: the flaw or step that asked for it.
+    /// Nobody is blamed for such an event.
+    pub deliberate: Option<String>,
+    /// What it is.
+    pub what: What,
+}
+
+/// Which way something went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Direction {
+    /// Client to server.
+    #[serde(rename = "c2s")]
+    ToServer,
+    /// Server to client.
+    #[serde(rename = "s2c")]
+    ToClient,
+}
+
+impl Direction {
+    /// Who sent what went this way.
+    pub fn sender(self) -> End {
+        match self {
+            Self::ToServer => End::Client,
+            Self::ToClient => End::Server,
+        }
+    }
+}
+
+/// One of the two ends of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The one that connects.
+    Client,
+    /// The one that is connected to.
+    Server,
+}
+
+/// The kinds of event. The name of a variant, in snake case, is the event's `kind`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A TCP connection stands.
+    Connected { address: String },
+    /// The head of a handshake request (to the server) or response (to the client).
+    Handshake(Head),
+    /// One WebSocket frame.
+    Frame(Frame),
+    /// One whole message, joined from its frames.
+    Message(Message),
+    /// Bytes that belong to no frame: half a frame, junk after the end.
+    Bytes { bytes: Payload },
+    /// The sender of this direction closed or cut its TCP stream.
+    Closed(Closed),
+    /// A process wrote a piece of text.
+    Output(Output),
+    /// A process was started.
+    Launched(Launched),
+    /// A process ended.
+    Exited(Exited),
+    /// Something was asked of the subject from outside.
+    Stimulus(Stimulus),
+    /// A file that the protocol or a scenario cares about came, changed or went.
+    File(FileChange),
+    /// A landmark: a scenario or step begins, a barrier is passed, a flaw is switched on.
+    Mark(Mark),
+}
+
+/// Bytes as they crossed the wire: text where they are valid UTF-8, else base64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Valid UTF-8.
+    Text(String),
+    /// Anything else.
+    Binary(Vec<u8>),
+}
+
+impl Payload {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Binary(bytes) => bytes,
+        }
+    }
+
+    /// The text, where it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Binary(_) => None,
+        }
+    }
+}
+
+impl From<&[u8]> for Payload {
+    fn from(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => Self::Binary(bytes.to_vec()),
+        }
+    }
+}
+
+impl Serialize for Payload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (key, value) = match self {
+            Self::Text(text) => ("text", text.clone()),
+            Self::Binary(bytes) => ("base64", BASE64.encode(bytes)),
+        };
+        std::collections::BTreeMap::from([(key, value)]).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Payload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let map = std::collections::BTreeMap::<String, String>::deserialize(deserializer)?;
+        let mut entries = map.into_iter();
+        match (entries.next(), entries.next()) {
+            (Some((key, text)), None) if key == "text" => Ok(Self::Text(text)),
+            (Some((key, data)), None) if key == "base64" => {
+                BASE64.decode(&data).map(Self::Binary).map_err(|e| D::Error::custom(format!("invalid base64: {e}")))
+            }
+            _ => Err(D::Error::custom("expected {\"text\": …} or {\"base64\": …}")),
+        }
+    }
+}
+
+/// The head of an HTTP request or response, as sent: order, case and repetition kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// The first line, without its line end.
+    pub start: String,
+    /// Name and value of each header line.
+    pub headers: Vec<(String, String)>,
+    /// The whole head as it came, where the fields above lose something of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Payload>,
+    /// A body that came with it (a refusal's text).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Payload>,
+}
+
+impl Head {
+    /// The status of a response head; none where the first line is no status line.
+    pub fn status(&self) -> Option<u16> {
+        let mut words = self.start.split(' ');
+        words.next().filter(|version| version.starts_with("HTTP/"))?;
+        words.next()?.parse().ok()
+    }
+
+    /// The values of every header of this name, whatever its case.
+    pub fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+        self.headers.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    }
+}
+
+/// One WebSocket frame (RFC 6455 section 5.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// The FIN bit.
+    pub fin: bool,
+    /// The three reserved bits as a number, RSV1 being 4.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rsv: u8,
+    /// The four opcode bits.
+    pub opcode: u8,
+    /// Whether the payload came masked. The payload here is unmasked.
+    pub masked: bool,
+    /// The length that the frame announced, in bytes.
+    pub length: u64,
+    /// How many bits carried the length (7, 16 or 64) where that was not the shortest form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_bits: Option<u8>,
+    /// What it carried, unmasked.
+    pub payload: Payload,
+}
+
+fn is_zero(n: &u8) -> bool {
+    *n == 0
+}
+
+/// One message: the joined payload of a text or binary frame and its continuations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// Whether it came as text (opcode 1), rather than binary (opcode 2).
+    pub text: bool,
+    /// Its JSON, where it is JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    pub json: Option<Value>,
+    /// The payload, where it is not JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Payload>,
+    /// How many frames it took.
+    pub frames: u64,
+}
+
+/// `null` is a JSON message, not the absence of one.
+fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// How a TCP stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Closed {
+    /// FIN: the sender said that nothing more will come.
+    Eof,
+    /// RST: the connection was cut.
+    Reset,
+}
+
+/// A piece of what a process wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// `stdout` or `stderr`.
+    pub stream: String,
+    /// What it wrote; a line where lines are of sane length.
+    pub bytes: Payload,
+}
+
+/// A process that was started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launched {
+    /// The command as run.
+    pub command: Vec<String>,
+    /// Its process id.
+    pub pid: u32,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exited {
+    /// Its process id.
+    pub pid: u32,
+    /// Its exit code, unless a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Whether we had asked for it.
+    pub asked: bool,
+}
+
+/// Something that was asked of the subject from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stimulus {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub params: Map<String, Value>,
+    /// What was run for it.
+    pub command: Vec<String>,
+    /// How that ended: an exit code, or what stopped it.
+    pub outcome: String,
+}
+
+/// A file that came, changed or went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileChange {
+    /// Its path.
+    pub path: String,
+    /// What was seen: `read`, `written`, `removed`, `absent`.
+    pub change: String,
+    /// Its content, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Payload>,
+}
+
+/// A landmark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// What kind of landmark: `scenario`, `step`, `barrier`, `flaw`.
+    pub mark: String,
+    /// Which one.
+    pub text: String,
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut line = Map::new();
+        line.insert("i".into(), self.i.into());
+        line.insert("t".into(), self.t.into());
+        if let Some(conn) = &self.conn {
+            line.insert("conn".into(), conn.clone().into());
+        }
+        if let Some(dir) = self.dir {
+            line.insert("dir".into(), serde_json::to_value(dir).map_err(serde::ser::Error::custom)?);
+        }
+        if let Some(why) = &self.deliberate {
+            line.insert("deliberate".into(), why.clone().into());
+        }
+        let body = serde_json::to_value(&self.what).map_err(serde::ser::Error::custom)?;
+        if let Value::Object(body) = body {
+            for (kind, fields) in body {
+                line.insert("kind".into(), kind.into());
+                match fields {
+                    Value::Object(fields) => line.extend(fields),
+                    other => {
+                        line.insert("how".into(), other);
+                    }
+                }
+            }
+        }
+        line.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut line = Map::<String, Value>::deserialize(deserializer)?;
+        let mut take = |key: &str| line.remove(key);
+        let i = take("i").and_then(|v| v.as_u64()).ok_or_else(|| D::Error::custom("an event needs a number `i`"))?;
+        let t = take("t").and_then(|v| v.as_u64()).ok_or_else(|| D::Error::custom("an event needs a number `t`"))?;
+        let conn = take("conn").map(serde_json::from_value).transpose().map_err(D::Error::custom)?;
+        let dir = take("dir").map(serde_json::from_value).transpose().map_err(D::Error::custom)?;
+        let deliberate = take("deliberate").map(serde_json::from_value).transpose().map_err(D::Error::custom)?;
+        let kind = match take("kind") {
+            Some(Value::String(kind)) => kind,
+            _ => return Err(D::Error::custom("an event needs a string `kind`")),
+        };
+        let body = if kind == "closed" { take("how").unwrap_or(Value::Null) } else { Value::Object(line) };
+        let what = serde_json::from_value(Value::Object(Map::from_iter([(kind, body)]))).map_err(D::Error::custom)?;
+        Ok(Self { i, t, conn, dir, deliberate, what })
+    }
+}
