@@ -216,6 +216,27 @@ pub struct Message {
     pub frames: u64,
 }
 
+/// JSON nested deeper than this is kept as text: a line of a trace nests it further, and readers have their limits.
+const MAX_DEPTH: usize = 100;
+
+impl Message {
+    /// A message with this joined payload, parsed if it is JSON.
+    pub fn joined(text: bool, payload: &[u8], frames: u64) -> Self {
+        match serde_json::from_slice(payload) {
+            Ok(json) if depth_within(&json, MAX_DEPTH) => Self { text, json: Some(json), payload: None, frames },
+            _ => Self { text, json: None, payload: Some(payload.into()), frames },
+        }
+    }
+}
+
+fn depth_within(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(items) => depth > 0 && items.iter().all(|v| depth_within(v, depth - 1)),
+        Value::Object(map) => depth > 0 && map.values().all(|v| depth_within(v, depth - 1)),
+        _ => true,
+    }
+}
+
 /// `null` is a JSON message, not the absence of one.
 fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)

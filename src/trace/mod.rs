@@ -7,6 +7,7 @@
 mod clock;
 mod event;
 mod recorder;
+mod redact;
 
 pub use clock::Clock;
 pub use event::{
@@ -14,3 +15,4 @@ pub use event::{
     What,
 };
 pub use recorder::{Recorder, Sink};
+pub use redact::Redactor;

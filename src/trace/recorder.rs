@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::redact::Redactor;
 use super::{Clock, Direction, Event, What};
 
 /// Reads a trace as it comes about.
@@ -25,6 +26,7 @@ struct Inner {
 struct State {
     next: u64,
     ended: bool,
+    redactor: Redactor,
     sinks: Vec<Box<dyn Sink>>,
 }
 
@@ -32,6 +34,18 @@ impl Recorder {
     /// A recorder that hands every event to each of `sinks`.
     pub fn new(clock: Clock, sinks: Vec<Box<dyn Sink>>) -> Self {
         Self(Arc::new(Inner { clock, state: Mutex::new(State { sinks, ..State::default() }) }))
+    }
+
+    /// A recorder that hides what it is told is secret, and the values of these JSON keys and query parameters
+    /// (`Protocol::secret_keys`), before any of `sinks` sees an event.
+    pub fn with_secret_keys(clock: Clock, secret_keys: &[&str], sinks: Vec<Box<dyn Sink>>) -> Self {
+        let redactor = Redactor::new(secret_keys);
+        Self(Arc::new(Inner { clock, state: Mutex::new(State { sinks, redactor, ..State::default() }) }))
+    }
+
+    /// From now on this text is hidden wherever it turns up, also in its escaped forms.
+    pub fn add_secret(&self, secret: &str) {
+        self.state().redactor.add_secret(secret);
     }
 
     /// The clock that times the events.
@@ -53,7 +67,7 @@ impl Recorder {
         what: What,
     ) -> u64 {
         let mut state = self.state();
-        let event = Event {
+        let mut event = Event {
             i: state.next,
             t: self.0.clock.micros(),
             conn: conn.map(str::to_owned),
@@ -63,6 +77,7 @@ impl Recorder {
         };
         state.next += 1;
         if !state.ended {
+            state.redactor.redact(&mut event);
             for sink in &mut state.sinks {
                 sink.event(&event);
             }

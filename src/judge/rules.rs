@@ -1,0 +1,238 @@
+//! The rules of an edition, run over a trace: [`RuleRun`].
+//!
+//! It works while a trace comes about (as a [`Sink`]) and on one read from a file, and holds a bounded
+//! amount however long the trace is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::protocol::{Judgements, Protocol, RequirementId, Rule, Violation};
+use crate::trace::{Direction, End, Event, Sink};
+
+/// How many violations of one requirement by one end are kept; later ones are counted.
+pub const KEPT_VIOLATIONS: u64 = 20;
+
+/// How many different notes are kept.
+const KEPT_NOTES: usize = 100;
+
+/// Feeds events to every rule of an edition and gathers what the rules have to say.
+///
+/// What an end of the wire did wrong on purpose ([`Event::deliberate`]) is held against nobody: a violation that
+/// such an event shows is dropped where the blame would fall on the event's own sender. The other end's
+/// answer to it is still judged.
+pub struct RuleRun {
+    rules: Vec<Box<dyn Rule>>,
+    deliberate: Deliberate,
+    found: Judgements,
+    seen: BTreeSet<RequirementId>,
+    counts: BTreeMap<(RequirementId, bool), u64>,
+    ended: bool,
+}
+
+impl RuleRun {
+    /// Fresh rules of an edition of a protocol.
+    pub fn new(protocol: &Protocol, edition: &str) -> Self {
+        Self::with_rules((protocol.rules)(edition))
+    }
+
+    /// These rules.
+    pub fn with_rules(rules: Vec<Box<dyn Rule>>) -> Self {
+        Self {
+            rules,
+            deliberate: Deliberate::default(),
+            found: Judgements::default(),
+            seen: BTreeSet::new(),
+            counts: BTreeMap::new(),
+            ended: false,
+        }
+    }
+
+    /// Judges the next event. Gives the violations that it brought to light and that were kept.
+    pub fn event(&mut self, event: &Event) -> &[Violation] {
+        self.deliberate.note(event);
+        let before = self.found.violations.len();
+        for rule in &mut self.rules {
+            let mut out = Judgements::default();
+            rule.event(event, &mut out);
+            keep(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
+        }
+        &self.found.violations[before..]
+    }
+
+    /// Judges what is left open now that the trace is over. Gives the violations that this brought to light.
+    /// A second call finds nothing new.
+    pub fn end(&mut self) -> &[Violation] {
+        let before = self.found.violations.len();
+        if !std::mem::replace(&mut self.ended, true) {
+            for rule in &mut self.rules {
+                let mut out = Judgements::default();
+                rule.end(&mut out);
+                keep(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
+            }
+        }
+        &self.found.violations[before..]
+    }
+
+    /// What was found so far: each assessed requirement once, the first violations of each, the notes.
+    pub fn judgements(&self) -> &Judgements {
+        &self.found
+    }
+
+    /// How often an end broke a requirement, those included that were not kept.
+    pub fn times_violated(&self, requirement: RequirementId, blame: End) -> u64 {
+        self.counts.get(&(requirement, blame == End::Client)).copied().unwrap_or_default()
+    }
+
+    /// What was found.
+    pub fn into_judgements(self) -> Judgements {
+        self.found
+    }
+}
+
+/// Sorts what one rule said about one event into what was found.
+fn keep(
+    deliberate: &Deliberate,
+    found: &mut Judgements,
+    seen: &mut BTreeSet<RequirementId>,
+    counts: &mut BTreeMap<(RequirementId, bool), u64>,
+    out: Judgements,
+) {
+    let mut assessed = out.assessed;
+    for violation in out.violations {
+        if deliberate.by(violation.index, violation.blame) {
+            // `violate` has put it among the assessed as well: one occasion fewer.
+            if let Some(at) = assessed.iter().position(|id| *id == violation.requirement) {
+                assessed.swap_remove(at);
+            }
+            continue;
+        }
+        let count = counts.entry((violation.requirement, violation.blame == End::Client)).or_default();
+        *count += 1;
+        if *count <= KEPT_VIOLATIONS {
+            found.violations.push(violation);
+        }
+    }
+    for id in assessed {
+        if seen.insert(id) {
+            found.assessed.push(id);
+        }
+    }
+    for note in out.notes {
+        if found.notes.len() < KEPT_NOTES && !found.notes.contains(&note) {
+            found.notes.push(note);
+        }
+    }
+}
+
+/// A shared run can be handed to a recorder and asked afterwards.
+impl Sink for Arc<Mutex<RuleRun>> {
+    fn event(&mut self, event: &Event) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+    }
+
+    fn end(&mut self) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).end();
+    }
+}
+
+/// Which events were wrong on purpose, and whose they were: a bit for each event up to the last of them.
+#[derive(Default)]
+struct Deliberate {
+    to_server: Bits,
+    to_client: Bits,
+    nowhere: Bits,
+}
+
+impl Deliberate {
+    fn note(&mut self, event: &Event) {
+        if event.deliberate.is_some() {
+            match event.dir {
+                Some(Direction::ToServer) => self.to_server.set(event.i),
+                Some(Direction::ToClient) => self.to_client.set(event.i),
+                None => self.nowhere.set(event.i),
+            }
+        }
+    }
+
+    fn by(&self, index: u64, end: End) -> bool {
+        let own = match end {
+            End::Client => &self.to_server,
+            End::Server => &self.to_client,
+        };
+        own.get(index) || self.nowhere.get(index)
+    }
+}
+
+#[derive(Default)]
+struct Bits(BTreeMap<u64, u64>);
+
+impl Bits {
+    fn set(&mut self, n: u64) {
+        *self.0.entry(n / 64).or_default() |= 1 << (n % 64);
+    }
+
+    fn get(&self, n: u64) -> bool {
+        self.0.get(&(n / 64)).is_some_and(|word| word & (1 << (n % 64)) != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Closed, What};
+
+    const ID: RequirementId = "p/e/area/slug";
+
+    /// Blames one end for every event, and the server once more at the end.
+    struct Strict(End);
+
+    fn violation(blame: End, index: u64) -> Violation {
+        let message = "wrong".to_owned();
+        Violation { requirement: ID, blame, index, message, path: None, expected: None, actual: None }
+    }
+
+    impl Rule for Strict {
+        fn event(&mut self, event: &Event, out: &mut Judgements) {
+            out.violate(violation(self.0, event.i));
+        }
+
+        fn end(&mut self, out: &mut Judgements) {
+            out.assess("p/e/area/end");
+            out.violate(violation(End::Server, 0));
+        }
+    }
+
+    fn event(i: u64, dir: Direction, deliberate: bool) -> Event {
+        let deliberate = deliberate.then(|| "on purpose".to_owned());
+        Event { i, t: i, conn: None, dir: Some(dir), deliberate, what: What::Closed(Closed::Eof) }
+    }
+
+    #[test]
+    fn what_an_end_did_on_purpose_is_neither_held_against_it_nor_counts_as_assessed() {
+        let mut run = RuleRun::with_rules(vec![Box::new(Strict(End::Client))]);
+        assert!(run.event(&event(0, Direction::ToServer, true)).is_empty());
+        assert!(run.judgements().assessed.is_empty());
+        assert_eq!(run.event(&event(1, Direction::ToServer, false)).len(), 1);
+        assert_eq!(run.judgements().assessed, [ID]);
+    }
+
+    #[test]
+    fn the_other_end_is_still_blamed_for_how_it_takes_a_deliberate_fault() {
+        let mut run = RuleRun::with_rules(vec![Box::new(Strict(End::Server))]);
+        assert_eq!(run.event(&event(0, Direction::ToServer, true)).len(), 1);
+        assert_eq!(run.end().len(), 1, "the fault found at the end is shown by a deliberate event of the client");
+        assert!(run.end().is_empty());
+    }
+
+    #[test]
+    fn a_long_row_of_violations_is_counted_but_not_kept() {
+        let mut run = RuleRun::with_rules(vec![Box::new(Strict(End::Server))]);
+        for i in 0..1000 {
+            run.event(&event(i, Direction::ToClient, false));
+        }
+        assert_eq!(run.judgements().violations.len() as u64, KEPT_VIOLATIONS);
+        assert_eq!(run.judgements().assessed, [ID]);
+        assert_eq!(run.times_violated(ID, End::Server), 1000);
+        assert_eq!(run.times_violated(ID, End::Client), 0);
+    }
+}
