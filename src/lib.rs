@@ -4,9 +4,11 @@
 //! scenarios at it, records everything that crosses the wire as one [`trace`], and judges that
 //! record against the published protocol.
 
+pub mod cli;
 pub mod diagnostic;
 pub mod judge;
 pub mod peer;
 pub mod protocol;
+pub mod report;
 pub mod scenario;
 pub mod trace;

@@ -1,1 +1,18 @@
-fn main() {}
+//! The command line: parse, run, report, exit code.
+
+use std::process::ExitCode;
+
+use wirecert::cli::{Cli, Terminal};
+
+fn main() -> ExitCode {
+    let cli = match Cli::from_args(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(exit) => return exit.into(),
+    };
+    let mut terminal = Terminal::new(cli.output());
+    let exit = match cli.run(&mut terminal) {
+        Ok(exit) => exit,
+        Err(error) => terminal.explain(&error),
+    };
+    terminal.close(exit).into()
+}

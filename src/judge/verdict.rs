@@ -50,6 +50,18 @@ pub enum ScenarioStatus {
     Error,
 }
 
+/// Whose fault a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Blame {
+    /// The implementation under test. Only this counts against it.
+    Subject,
+    /// Our own mock: a bug of ours.
+    Peer,
+    /// The machine, or a command that was to help.
+    Environment,
+}
+
 /// A requirement that was broken, by whom, and the evidence.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -57,8 +69,8 @@ pub struct Finding {
     pub requirement: String,
     /// Its level; `must` where there is no requirement.
     pub level: Level,
-    /// `client`, `server` or `environment`.
-    pub blame: String,
+    /// Whose fault it is.
+    pub blame: Blame,
     /// The scenario it came up in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
@@ -86,6 +98,8 @@ pub struct Finding {
     pub trace: Option<String>,
     /// The event in it that shows the fault.
     pub index: Option<u64>,
+    /// How often it was seen in this scenario, over all plays.
+    pub occurrences: u64,
     /// The reason given in the baseline, where it lists this finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,

@@ -1,0 +1,116 @@
+//! The options that `certify`, `run` and `prove` have in common.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::values::{ReportTarget, Shard, positive_duration};
+
+/// Options of every command that plays scenarios. They beat `wirecert.yaml`, which beats the defaults; what is
+/// `None` or empty here was not given.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SharedOptions {
+    /// The edition to judge by, or `auto` to detect it.
+    #[arg(long, value_name = "EDITION", help_heading = "Subject")]
+    pub edition: Option<String>,
+
+    /// Describes the subject: how to start it, what it can be made to do.
+    #[arg(long, value_name = "FILE", help_heading = "Subject")]
+    pub subject: Option<PathBuf>,
+
+    /// Attach to what is already running there.
+    #[arg(long, value_name = "URL", help_heading = "Subject", conflicts_with = "lockfile")]
+    pub url: Option<String>,
+
+    /// Attach to what this lockfile belongs to.
+    #[arg(long, value_name = "FILE", help_heading = "Subject")]
+    pub lockfile: Option<PathBuf>,
+
+    /// The workspace of the subject attached to; without it, scenarios that touch files are skipped.
+    #[arg(long, value_name = "DIR", help_heading = "Subject")]
+    pub workspace: Option<PathBuf>,
+
+    /// Certify our own mocks, even where there is a `wirecert.yaml`.
+    #[arg(long = "self", help_heading = "Subject", conflicts_with_all = ["subject", "url", "lockfile"])]
+    pub own: bool,
+
+    /// Play only these scenarios, such as 'area(ping) & !level(should)'; docs/filter.md has the language.
+    #[arg(long, value_name = "EXPR", help_heading = "Selection")]
+    pub filter: Option<String>,
+
+    /// Play one of N parts of the suite.
+    #[arg(long, value_name = "I/N", help_heading = "Selection")]
+    pub shard: Option<Shard>,
+
+    /// List the scenarios that would be played, and play none.
+    #[arg(long, help_heading = "Selection")]
+    pub list: bool,
+
+    /// How many scenarios to play at a time, each job with a subject of its own.
+    #[arg(short, long, value_name = "N", help_heading = "Play")]
+    pub jobs: Option<NonZeroUsize>,
+
+    /// Play every scenario so many times.
+    #[arg(long, value_name = "N", help_heading = "Play")]
+    pub repeat: Option<NonZeroU32>,
+
+    /// Play a scenario again, so many times, where it could not be judged. Violations are never retried.
+    #[arg(long, value_name = "N", help_heading = "Play")]
+    pub retries: Option<u32>,
+
+    /// How long to wait for what the protocol obliges the subject to do, such as 5s.
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Play")]
+    pub timeout: Option<Duration>,
+
+    /// Stop at the first failure.
+    #[arg(long, help_heading = "Play")]
+    pub fail_fast: bool,
+
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", help_heading = "Play")]
+    pub seed: Option<u64>,
+
+    /// Where to make the folder of the run; a temporary place that is cleaned up, if not given.
+    #[arg(long, value_name = "DIR", help_heading = "Play")]
+    pub run_dir: Option<PathBuf>,
+
+    /// Known violations, each with a reason.
+    #[arg(long, value_name = "FILE", help_heading = "Judgement")]
+    pub baseline: Option<PathBuf>,
+
+    /// Treat a violated `should` like a `must`.
+    #[arg(long, help_heading = "Judgement")]
+    pub strict: bool,
+
+    /// Compare the traces with the snapshots in this folder.
+    #[arg(long, value_name = "DIR", help_heading = "Judgement")]
+    pub snapshots: Option<PathBuf>,
+
+    /// Write a report: json, junit or text; repeatable. The path `-` is stdout.
+    #[arg(long = "report", value_name = "KIND=PATH", help_heading = "Output")]
+    pub reports: Vec<ReportTarget>,
+
+    /// Keep the traces in this folder.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub trace_dir: Option<PathBuf>,
+
+    /// How to show progress on stderr.
+    #[arg(long, value_name = "HOW", default_value = "auto", help_heading = "Output")]
+    pub progress: ProgressKind,
+}
+
+/// How to show progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProgressKind {
+    /// A bar on a terminal, lines elsewhere.
+    #[default]
+    Auto,
+    /// A bar.
+    Bar,
+    /// A line for each scenario.
+    Lines,
+    /// Nothing.
+    None,
+}

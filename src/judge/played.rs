@@ -1,0 +1,128 @@
+//! What a run hands to the judge: how each scenario was played, before anybody has drawn conclusions.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::diagnostic::Place;
+use crate::protocol::{RequirementId, Violation};
+use crate::trace::End;
+
+use super::ScenarioStatus;
+
+/// A scenario and every play of it.
+#[derive(Clone, Debug, Default)]
+pub struct Played {
+    /// The scenario's id, as in [`Plan::id`](crate::scenario::Plan::id).
+    pub id: String,
+    /// Its file, as shown to people.
+    pub file: String,
+    /// What it shows, in a sentence.
+    pub title: String,
+    /// The requirements that its expectations prove.
+    pub requirements: Vec<RequirementId>,
+    /// Its plays in order; none where the run ended before it.
+    pub plays: Vec<Play>,
+}
+
+/// One play of a scenario.
+#[derive(Clone, Debug)]
+pub struct Play {
+    /// How it went: `failed` where an expectation did not come true, `error` where it could not be judged.
+    pub status: ScenarioStatus,
+    /// Why, where it is not `passed`; of a skipped one, what was missing.
+    pub reason: Option<String>,
+    /// Whether it repeats the play before it because that ended in `error`.
+    pub retry: bool,
+    /// How long it took.
+    pub duration: Duration,
+    /// Requirements that had an occasion to be broken, by expectations and rules; repetitions do no harm.
+    pub assessed: Vec<RequirementId>,
+    /// Requirements that the subject turned out not to owe, and why: it said `unsupported`.
+    pub excused: Vec<(RequirementId, String)>,
+    /// What went wrong.
+    pub findings: Vec<Found>,
+    /// Readings taken and other remarks.
+    pub notes: Vec<(Option<RequirementId>, String)>,
+    /// Its trace file, where one was kept.
+    pub trace: Option<String>,
+}
+
+impl Play {
+    /// A play with a status and nothing else to tell.
+    pub fn new(status: ScenarioStatus) -> Self {
+        Self {
+            status,
+            reason: None,
+            retry: false,
+            duration: Duration::ZERO,
+            assessed: vec![],
+            excused: vec![],
+            findings: vec![],
+            notes: vec![],
+            trace: None,
+        }
+    }
+
+    /// A scenario that was not played, and why.
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::new(ScenarioStatus::Skipped) }
+    }
+
+    /// A scenario that could not be judged, and why.
+    pub fn error(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::new(ScenarioStatus::Error) }
+    }
+}
+
+/// Something wrong, as an expectation or a rule saw it: it blames an end of the wire, since only the run
+/// knows which end is the subject.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The whole id of the requirement; none where an expectation that proves nothing did not come true.
+    pub requirement: Option<RequirementId>,
+    /// Whose fault it is.
+    pub fault: Fault,
+    /// The step as a word: `expect response`; none where a rule saw it.
+    pub step: Option<String>,
+    /// Where the scenario asks for it.
+    pub place: Option<Place>,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// Where in the message's JSON, as a JSON pointer.
+    pub path: Option<String>,
+    /// What should have been there.
+    pub expected: Option<Value>,
+    /// What was there.
+    pub actual: Option<Value>,
+    /// The event that shows it.
+    pub index: Option<u64>,
+    /// The last events before it, as lines for people, oldest first.
+    pub last_events: Vec<String>,
+}
+
+/// Whose fault something is, in the words of the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// That of the one at this end.
+    End(End),
+    /// Nobody's who is at the wire: the machine's, or a command's that was to help.
+    Environment,
+}
+
+impl From<Violation> for Found {
+    fn from(violation: Violation) -> Self {
+        Self {
+            requirement: Some(violation.requirement),
+            fault: Fault::End(violation.blame),
+            step: None,
+            place: None,
+            message: violation.message,
+            path: violation.path,
+            expected: violation.expected,
+            actual: violation.actual,
+            index: Some(violation.index),
+            last_events: vec![],
+        }
+    }
+}
