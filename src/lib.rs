@@ -5,10 +5,12 @@
 //! record against the published protocol.
 
 pub mod cli;
+pub mod config;
 pub mod diagnostic;
 pub mod judge;
 pub mod peer;
 pub mod protocol;
 pub mod report;
 pub mod scenario;
+pub mod subject;
 pub mod trace;

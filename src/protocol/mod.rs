@@ -89,6 +89,8 @@ pub enum Reach {
     Lockfile {
         /// The folder below the data home.
         folder: &'static str,
+        /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
+        data_home: &'static [&'static str],
         /// Reads a lockfile's content: what a client needs of it, or why a client would ignore it.
         read: fn(edition: &str, content: &[u8]) -> Result<Lock, String>,
     },

@@ -1,0 +1,11 @@
+//! What is to be certified, and how: `wirecert.yaml`, flags, environment and defaults, resolved once into [`SubjectSpec`]s.
+//!
+//! Flags beat the file, the file beats defaults. Everything after this module reads the resolved
+//! values and never asks where they came from.
+
+mod spec;
+
+pub use spec::{
+    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, SeedFile, Stop, StopHow, SubjectSpec, Target,
+    Timeouts,
+};

@@ -1,0 +1,219 @@
+//! The resolved description of one subject.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::protocol::{Protocol, Role};
+
+/// One subject: what it is, how it is reached, and what it can be made to do. All paths are absolute.
+#[derive(Clone)]
+pub struct SubjectSpec {
+    /// Its name in reports.
+    pub name: String,
+    /// The protocol it speaks.
+    pub protocol: &'static Protocol,
+    /// The side of it that it is.
+    pub role: &'static Role,
+    /// The edition to judge it by.
+    pub edition: EditionChoice,
+    /// How to get at it.
+    pub access: Access,
+    /// Whether scenarios share a process.
+    pub isolation: Isolation,
+    /// How to make it do things from outside: the stimulus's name and the command.
+    pub stimuli: BTreeMap<&'static str, CommandLine>,
+    /// Capabilities that it does not claim.
+    pub missing: Vec<&'static str>,
+    /// The file of its known violations.
+    pub baseline: Option<PathBuf>,
+    /// How long to wait for what.
+    pub timeouts: Timeouts,
+    /// How much of it to keep.
+    pub limits: Limits,
+    /// Where its snapshots are; they are compared only where this is set.
+    pub snapshots: Option<PathBuf>,
+    /// Where traces are to be kept, if they are.
+    pub trace_dir: Option<PathBuf>,
+    /// The folder that the file it was read from is in, or the working directory: `{config_dir}`.
+    pub config_dir: PathBuf,
+}
+
+impl SubjectSpec {
+    /// How it is started, where we start it.
+    pub fn launch(&self) -> Option<&Launch> {
+        match &self.access {
+            Access::Launch(launch) => Some(launch),
+            Access::Attach { .. } => None,
+        }
+    }
+
+    /// Whether it says that it lacks this capability.
+    pub fn lacks(&self, capability: &str) -> bool {
+        self.missing.contains(&capability)
+    }
+
+    /// Whether it can be made to do this from outside.
+    pub fn has_stimulus(&self, name: &str) -> bool {
+        self.stimuli.contains_key(name)
+    }
+
+    /// Whether scenarios may lay files into its workspace.
+    pub fn has_workspace(&self) -> bool {
+        match &self.access {
+            Access::Launch(_) => true,
+            Access::Attach { workspace, .. } => workspace.is_some(),
+        }
+    }
+}
+
+impl fmt::Debug for SubjectSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SubjectSpec")
+            .field("name", &self.name)
+            .field("role", &self.role.name)
+            .field("edition", &self.edition)
+            .field("access", &self.access)
+            .field("isolation", &self.isolation)
+            .field("stimuli", &self.stimuli)
+            .field("missing", &self.missing)
+            .field("baseline", &self.baseline)
+            .field("timeouts", &self.timeouts)
+            .field("limits", &self.limits)
+            .field("snapshots", &self.snapshots)
+            .field("trace_dir", &self.trace_dir)
+            .field("config_dir", &self.config_dir)
+            .finish()
+    }
+}
+
+/// Which edition a subject is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditionChoice {
+    /// Whichever it is seen to speak.
+    Auto,
+    /// This one.
+    Given(&'static str),
+}
+
+impl EditionChoice {
+    /// The edition's id, or `auto`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Given(id) => id,
+        }
+    }
+}
+
+/// How to get at a subject.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// We start it.
+    Launch(Launch),
+    /// It runs already, and is neither started nor stopped by us.
+    Attach {
+        /// Where it is.
+        target: Target,
+        /// The folder that it has open, where scenarios may lay files.
+        workspace: Option<PathBuf>,
+    },
+}
+
+/// Where a subject that runs already is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// At this URL, which carries the secret where the protocol wants one: `ws://127.0.0.1:1234?auth=…`.
+    Url(String),
+    /// Where this lockfile says.
+    Lockfile(PathBuf),
+    /// Where the newest live lockfile below this data home (the user's own) says.
+    DataHome(PathBuf),
+}
+
+/// How a subject is started and stopped.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// What to run, without a shell.
+    pub command: CommandLine,
+    /// Environment variables with the last word; none removes a variable. Values may hold placeholders.
+    pub env: BTreeMap<String, Option<String>>,
+    /// Files to be in its home folder before it starts.
+    pub home: Vec<SeedFile>,
+    /// Files to be in its workspace before it starts.
+    pub files: Vec<SeedFile>,
+    /// What to wait for.
+    pub ready: Ready,
+    /// How to stop it.
+    pub stop: Stop,
+    /// Where run directories are made; the system's temporary folder where none.
+    pub run_dir: Option<PathBuf>,
+    /// Whether run directories are left for inspection.
+    pub keep_run_dir: bool,
+}
+
+/// A command with placeholders such as `{workspace}`, one string for each argument.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine(pub Vec<String>);
+
+/// A file to be there from the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeedFile {
+    /// Relative path, `/` between its parts, no `..`.
+    pub path: String,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+/// When a subject counts as started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// How long that may take.
+    pub within: Duration,
+}
+
+/// How a subject is stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// How it is asked to.
+    pub how: StopHow,
+    /// How long it may take before it is killed.
+    pub within: Duration,
+}
+
+/// How a subject is asked to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopHow {
+    /// By this signal to its process group: `TERM`, `INT`, `HUP`, `KILL`.
+    Signal(&'static str),
+    /// By running a command.
+    Command(CommandLine),
+}
+
+/// Whether scenarios share a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// One subject for each job, restarted where a scenario killed or soiled it.
+    Run,
+    /// A process for each scenario.
+    Scenario,
+}
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For what an expectation awaits, where it does not say so itself.
+    pub expect: Duration,
+    /// For a stimulus's command to end.
+    pub stimulus: Duration,
+}
+
+/// How much of a subject to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of each output stream kept in one trace, from its beginning; a quarter as much is kept of its end.
+    pub output: u64,
+    /// The largest file that is looked at, in bytes.
+    pub file: u64,
+}

@@ -1,0 +1,165 @@
+//! What can go wrong with a subject before anything can be judged.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::diagnostic::Diagnostic;
+
+/// Why a subject could not be started, reached, provoked or looked at. The environment is to blame, or the
+/// description of the subject; nothing follows about what it does on the wire.
+#[derive(Debug, thiserror::Error)]
+pub enum SubjectError {
+    /// A folder or file of the run directory could not be made, written or read.
+    #[error("could not {action} {}: {source}", path.display())]
+    File {
+        /// What was tried, as in "could not *write*".
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A path of a scenario or subject file leads out of where it belongs.
+    #[error("`{path}` is no file of {}: {problem}", root.display())]
+    Path {
+        /// The path as given.
+        path: String,
+        /// Where it should be.
+        root: PathBuf,
+        /// Why it is not.
+        problem: String,
+    },
+    /// The command could not be run at all.
+    #[error("could not start the subject with `{command}`: {source}")]
+    NotStarted {
+        /// The command, as one line.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+        /// What to try.
+        help: Vec<String>,
+    },
+    /// The process ended before it was ready.
+    #[error("the subject ended before it was ready: {how}")]
+    Ended {
+        /// Exit code or signal, in words.
+        how: String,
+        /// What had been seen of it, one fact each.
+        seen: Vec<String>,
+        /// The last lines that it wrote.
+        output: Vec<String>,
+    },
+    /// It did not become ready in time.
+    #[error("the subject was not ready within {}: {problem}", show(*within))]
+    NotReady {
+        /// How long it had.
+        within: Duration,
+        /// What was missing.
+        problem: String,
+        /// What was seen instead, one fact each.
+        seen: Vec<String>,
+        /// The last lines that it wrote.
+        output: Vec<String>,
+        /// What to try.
+        help: Vec<String>,
+    },
+    /// What should run already was not found.
+    #[error("could not attach: {problem}")]
+    NotFound {
+        /// What was looked for and missing.
+        problem: String,
+        /// What was seen instead, one fact each.
+        seen: Vec<String>,
+        /// What to try.
+        help: Vec<String>,
+    },
+    /// A stimulus's command failed, or took too long.
+    #[error("the stimulus `{name}` failed: `{command}` {problem}")]
+    Stimulus {
+        /// Its name.
+        name: String,
+        /// The command, as one line.
+        command: String,
+        /// How it ended.
+        problem: String,
+        /// The last lines that it wrote.
+        output: Vec<String>,
+    },
+    /// This subject has no such thing: no such stimulus, no process of ours, no workspace.
+    #[error("{0}")]
+    Unable(String),
+}
+
+impl SubjectError {
+    /// A failed file operation.
+    pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { action, path: path.into(), source }
+    }
+
+    /// The error with all that is known about it and what to do, for people.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let mut diagnostic = Diagnostic::error(self.code(), self.to_string());
+        let (seen, output, help): (&[String], &[String], &[String]) = match self {
+            Self::NotStarted { help, .. } => (&[], &[], help),
+            Self::Ended { seen, output, .. } => (seen, output, &[]),
+            Self::NotReady { seen, output, help, .. } => (seen, output, help),
+            Self::NotFound { seen, help, .. } => (seen, &[], help),
+            Self::Stimulus { output, .. } => (&[], output, &[]),
+            Self::File { .. } | Self::Path { .. } | Self::Unable(_) => (&[], &[], &[]),
+        };
+        for fact in seen {
+            diagnostic = diagnostic.note(fact.as_str());
+        }
+        if !output.is_empty() {
+            diagnostic = diagnostic.note(format!("it wrote last:\n{}", output.join("\n")));
+        }
+        for advice in help {
+            diagnostic = diagnostic.help(advice.as_str());
+        }
+        match self {
+            Self::File { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    diagnostic.help("free some space, or choose another place with `--run-dir DIR`")
+                }
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                    diagnostic.help("choose a folder that can be written with `--run-dir DIR`")
+                }
+                _ => diagnostic,
+            },
+            Self::Ended { .. } => diagnostic.help("run the command by hand, or see its output in the trace"),
+            _ => diagnostic,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "subject/file",
+            Self::Path { .. } => "subject/path",
+            Self::NotStarted { .. } => "subject/not-started",
+            Self::Ended { .. } => "subject/ended",
+            Self::NotReady { .. } => "subject/not-ready",
+            Self::NotFound { .. } => "subject/not-found",
+            Self::Stimulus { .. } => "subject/stimulus",
+            Self::Unable(_) => "subject/unable",
+        }
+    }
+}
+
+/// A duration as people write it: `10s`, `200ms`.
+pub(crate) fn show(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_with_what_to_do_about_it() {
+        let full = SubjectError::file("write", "/run/x", io::Error::from(io::ErrorKind::StorageFull));
+        assert_eq!(full.to_string(), "could not write /run/x: no storage space");
+        assert_eq!(full.diagnostic().help, ["free some space, or choose another place with `--run-dir DIR`"]);
+    }
+}

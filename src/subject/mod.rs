@@ -1,0 +1,14 @@
+//! The implementation under test: starting it in isolation, finding it, provoking it, stopping it.
+//!
+//! A [`RunDir`] is the place where a subject lives; a [`Running`] is a subject that answers. Whatever
+//! a subject does, [`Running::stop`] and dropping it end its whole process tree within a bound.
+
+mod error;
+mod run_dir;
+mod running;
+mod workspace;
+
+pub use error::SubjectError;
+pub use run_dir::RunDir;
+pub use running::{LockfileState, Running, Start, Stopped};
+pub use workspace::{Corner, FileState};

@@ -1,0 +1,112 @@
+//! The fresh folder that a subject lives in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::config::{Launch, SeedFile};
+
+use super::workspace::{self, Corner};
+use super::{SubjectError, error};
+
+/// A run directory: `workspace/` for the files that the subject works on, and `home/`, which stands for the
+/// user's home folder, with the data home inside. Removed when dropped, unless it is to be kept.
+pub struct RunDir {
+    root: PathBuf,
+    // Held for its `Drop`; none once the folder is to stay.
+    temporary: Option<TempDir>,
+    corners: workspace::Counter,
+}
+
+impl RunDir {
+    /// Makes a fresh one for this launch, with the files that it asks for.
+    ///
+    /// # Errors
+    /// [`SubjectError::File`] where the place cannot be written (read-only, full, missing), and
+    /// [`SubjectError::Path`] where a seeded file would lie outside.
+    pub fn create(launch: &Launch) -> Result<Self, SubjectError> {
+        let base = launch.run_dir.clone().unwrap_or_else(std::env::temp_dir);
+        fs::create_dir_all(&base).map_err(|e| SubjectError::file("make the folder", &base, e))?;
+        let temporary = tempfile::Builder::new()
+            .prefix("wirecert-")
+            .tempdir_in(&base)
+            .map_err(|e| SubjectError::file("make a run directory in", &base, e))?;
+        // Subjects compare paths after resolving links, so only resolved paths are told to them.
+        let root = temporary.path().canonicalize().map_err(|e| SubjectError::file("resolve", temporary.path(), e))?;
+        let dir = Self { root, temporary: Some(temporary), corners: workspace::Counter::default() };
+        for folder in [dir.workspace(), dir.data_home(), dir.config_home(), dir.cache_home(), dir.state_home()] {
+            fs::create_dir_all(&folder).map_err(|e| SubjectError::file("make the folder", &folder, e))?;
+        }
+        seed(&dir.home(), &launch.home)?;
+        seed(&dir.workspace(), &launch.files)?;
+        Ok(if launch.keep_run_dir { dir.keep() } else { dir })
+    }
+
+    /// Leaves the folder where it is when this is dropped.
+    #[must_use]
+    pub fn keep(mut self) -> Self {
+        if let Some(temporary) = self.temporary.take() {
+            let _ = temporary.keep();
+        }
+        self
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the files are that the subject works on; its working directory.
+    pub fn workspace(&self) -> PathBuf {
+        self.root.join("workspace")
+    }
+
+    /// What stands for the user's home folder.
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// Where programs keep their data, by the XDG base directory specification.
+    pub fn data_home(&self) -> PathBuf {
+        self.home().join(".local").join("share")
+    }
+
+    /// Where programs keep their settings.
+    pub fn config_home(&self) -> PathBuf {
+        self.home().join(".config")
+    }
+
+    /// Where programs keep what they can do without.
+    pub fn cache_home(&self) -> PathBuf {
+        self.home().join(".cache")
+    }
+
+    /// Where programs keep their state.
+    pub fn state_home(&self) -> PathBuf {
+        self.home().join(".local").join("state")
+    }
+
+    /// A fresh corner of the workspace for one scenario. The label is for people who look into the folder.
+    ///
+    /// # Errors
+    /// [`SubjectError::File`] where it cannot be made.
+    pub fn corner(&self, label: &str) -> Result<Corner, SubjectError> {
+        self.corners.corner(&self.workspace(), label)
+    }
+
+    /// Removes the folder now, unless it is to be kept.
+    ///
+    /// # Errors
+    /// [`SubjectError::File`] where something in it cannot be removed.
+    pub fn remove(mut self) -> Result<(), SubjectError> {
+        match self.temporary.take() {
+            Some(temporary) => temporary.close().map_err(|e| SubjectError::file("remove", &self.root, e)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn seed(root: &Path, files: &[SeedFile]) -> Result<(), error::SubjectError> {
+    files.iter().try_for_each(|file| workspace::write(root, &file.path, &file.content))
+}
