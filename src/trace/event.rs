@@ -1,8 +1,11 @@
 //! What a trace consists of.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 
 /// One line of a trace. As JSON: `{"i":…,"t":…,"conn":…,"dir":…,"kind":…,…fields of the kind}`.
@@ -24,7 +27,7 @@ pub struct Event {
 }
 
 /// Which way something went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Direction {
     /// Client to server.
     #[serde(rename = "c2s")]
@@ -45,7 +48,7 @@ impl Direction {
 }
 
 /// One of the two ends of a wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// The one that connects.
@@ -82,6 +85,26 @@ pub enum What {
     File(FileChange),
     /// A landmark: a scenario or step begins, a barrier is passed, a flaw is switched on.
     Mark(Mark),
+}
+
+impl What {
+    /// The name of the kind, as it stands in a trace file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Connected { .. } => "connected",
+            Self::Handshake(_) => "handshake",
+            Self::Frame(_) => "frame",
+            Self::Message(_) => "message",
+            Self::Bytes { .. } => "bytes",
+            Self::Closed(_) => "closed",
+            Self::Output(_) => "output",
+            Self::Launched(_) => "launched",
+            Self::Exited(_) => "exited",
+            Self::Stimulus(_) => "stimulus",
+            Self::File(_) => "file",
+            Self::Mark(_) => "mark",
+        }
+    }
 }
 
 /// Bytes as they crossed the wire: text where they are valid UTF-8, else base64.
@@ -122,11 +145,12 @@ impl From<&[u8]> for Payload {
 
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (key, value) = match self {
-            Self::Text(text) => ("text", text.clone()),
-            Self::Binary(bytes) => ("base64", BASE64.encode(bytes)),
-        };
-        std::collections::BTreeMap::from([(key, value)]).serialize(serializer)
+        let mut map = serializer.serialize_map(Some(1))?;
+        match self {
+            Self::Text(text) => map.serialize_entry("text", text)?,
+            Self::Binary(bytes) => map.serialize_entry("base64", &BASE64.encode(bytes))?,
+        }
+        map.end()
     }
 }
 
@@ -144,8 +168,25 @@ impl<'de> Deserialize<'de> for Payload {
     }
 }
 
+impl JsonSchema for Payload {
+    fn schema_name() -> Cow<'static, str> {
+        "Payload".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Bytes as they crossed the wire: `text` where they are valid UTF-8, else `base64`.",
+            "type": "object",
+            "properties": { "text": { "type": "string" }, "base64": { "type": "string", "contentEncoding": "base64" } },
+            "additionalProperties": false,
+            "minProperties": 1,
+            "maxProperties": 1
+        })
+    }
+}
+
 /// The head of an HTTP request or response, as sent: order, case and repetition kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
     /// The first line, without its line end.
@@ -175,7 +216,7 @@ impl Head {
 }
 
 /// One WebSocket frame (RFC 6455 section 5.2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frame {
     /// The FIN bit.
@@ -201,7 +242,7 @@ fn is_zero(n: &u8) -> bool {
 }
 
 /// One message: the joined payload of a text or binary frame and its continuations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
     /// Whether it came as text (opcode 1), rather than binary (opcode 2).
@@ -243,7 +284,7 @@ fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::
 }
 
 /// How a TCP stream ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Closed {
     /// FIN: the sender said that nothing more will come.
@@ -253,7 +294,7 @@ pub enum Closed {
 }
 
 /// A piece of what a process wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
     /// `stdout` or `stderr`.
@@ -263,7 +304,7 @@ pub struct Output {
 }
 
 /// A process that was started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Launched {
     /// The command as run.
@@ -273,7 +314,7 @@ pub struct Launched {
 }
 
 /// How a process ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exited {
     /// Its process id.
@@ -289,7 +330,7 @@ pub struct Exited {
 }
 
 /// Something that was asked of the subject from outside.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stimulus {
     /// Its name.
@@ -303,7 +344,7 @@ pub struct Stimulus {
 }
 
 /// A file that came, changed or went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileChange {
     /// Its path.
@@ -316,60 +357,11 @@ pub struct FileChange {
 }
 
 /// A landmark.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
     /// What kind of landmark: `scenario`, `step`, `barrier`, `flaw`.
     pub mark: String,
     /// Which one.
     pub text: String,
-}
-
-impl Serialize for Event {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut line = Map::new();
-        line.insert("i".into(), self.i.into());
-        line.insert("t".into(), self.t.into());
-        if let Some(conn) = &self.conn {
-            line.insert("conn".into(), conn.clone().into());
-        }
-        if let Some(dir) = self.dir {
-            line.insert("dir".into(), serde_json::to_value(dir).map_err(serde::ser::Error::custom)?);
-        }
-        if let Some(why) = &self.deliberate {
-            line.insert("deliberate".into(), why.clone().into());
-        }
-        let body = serde_json::to_value(&self.what).map_err(serde::ser::Error::custom)?;
-        if let Value::Object(body) = body {
-            for (kind, fields) in body {
-                line.insert("kind".into(), kind.into());
-                match fields {
-                    Value::Object(fields) => line.extend(fields),
-                    other => {
-                        line.insert("how".into(), other);
-                    }
-                }
-            }
-        }
-        line.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Event {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut line = Map::<String, Value>::deserialize(deserializer)?;
-        let mut take = |key: &str| line.remove(key);
-        let i = take("i").and_then(|v| v.as_u64()).ok_or_else(|| D::Error::custom("an event needs a number `i`"))?;
-        let t = take("t").and_then(|v| v.as_u64()).ok_or_else(|| D::Error::custom("an event needs a number `t`"))?;
-        let conn = take("conn").map(serde_json::from_value).transpose().map_err(D::Error::custom)?;
-        let dir = take("dir").map(serde_json::from_value).transpose().map_err(D::Error::custom)?;
-        let deliberate = take("deliberate").map(serde_json::from_value).transpose().map_err(D::Error::custom)?;
-        let kind = match take("kind") {
-            Some(Value::String(kind)) => kind,
-            _ => return Err(D::Error::custom("an event needs a string `kind`")),
-        };
-        let body = if kind == "closed" { take("how").unwrap_or(Value::Null) } else { Value::Object(line) };
-        let what = serde_json::from_value(Value::Object(Map::from_iter([(kind, body)]))).map_err(D::Error::custom)?;
-        Ok(Self { i, t, conn, dir, deliberate, what })
-    }
 }

@@ -5,14 +5,22 @@
 //! something, a snapshot. No sink knows who produced an event, no producer knows who reads it.
 
 mod clock;
+mod describe;
 mod event;
+mod file;
 mod recorder;
 mod redact;
+mod tail;
 
 pub use clock::Clock;
+pub use describe::describe;
 pub use event::{
     Closed, Direction, End, Event, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus,
     What,
 };
+pub use file::{
+    FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,
+};
 pub use recorder::{Recorder, Sink};
 pub use redact::Redactor;
+pub use tail::Tail;

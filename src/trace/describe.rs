@@ -1,0 +1,158 @@
+//! One event as one line for people: [`describe`].
+
+use super::{Closed, Direction, Event, Frame, Head, Message, Payload, What};
+
+/// The most characters that are shown of a text.
+const SHOWN: usize = 160;
+
+/// One line: number, time in seconds, connection, direction, what it was. At most some 250 characters; control
+/// characters are escaped, so that it is safe to print.
+pub fn describe(event: &Event) -> String {
+    let seconds = event.t / 1_000_000;
+    let micros = event.t % 1_000_000;
+    let conn = event.conn.as_deref().map(|conn| format!(" {}", clean(conn, 24))).unwrap_or_default();
+    let arrow = match event.dir {
+        Some(Direction::ToServer) => " →",
+        Some(Direction::ToClient) => " ←",
+        None => "",
+    };
+    let on_purpose = match &event.deliberate {
+        Some(why) => format!(" (on purpose: {})", clean(why, 40)),
+        None => String::new(),
+    };
+    format!("#{} {seconds}.{micros:06}s{conn}{arrow} {}{on_purpose}", event.i, summary(&event.what))
+}
+
+/// What it was, without when and where.
+pub(super) fn summary(what: &What) -> String {
+    match what {
+        What::Connected { address } => format!("connected to {}", clean(address, SHOWN)),
+        What::Handshake(head) => head_line(head),
+        What::Frame(frame) => frame_line(frame),
+        What::Message(message) => message_line(message),
+        What::Bytes { bytes } => format!("bytes {}", payload_line(bytes)),
+        What::Closed(Closed::Eof) => "closed its side".to_owned(),
+        What::Closed(Closed::Reset) => "cut the connection".to_owned(),
+        What::Output(output) => format!("{} {}", clean(&output.stream, 16), payload_line(&output.bytes)),
+        What::Launched(launched) => {
+            format!("launched {} (pid {})", clean(&launched.command.join(" "), SHOWN), launched.pid)
+        }
+        What::Exited(exited) => {
+            let how = match (exited.code, exited.signal) {
+                (Some(code), _) => format!("with code {code}"),
+                (None, Some(signal)) => format!("by signal {signal}"),
+                (None, None) => "somehow".to_owned(),
+            };
+            format!("process {} ended {how}{}", exited.pid, if exited.asked { "" } else { ", unasked" })
+        }
+        What::Stimulus(stimulus) => {
+            let params = serde_json::to_string(&stimulus.params).unwrap_or_default();
+            format!("stimulus {} {}: {}", clean(&stimulus.name, 24), clean(&params, 80), clean(&stimulus.outcome, 80))
+        }
+        What::File(change) => {
+            let content = change.content.as_ref().map(|c| format!(": {}", payload_line(c))).unwrap_or_default();
+            format!("file {} {}{content}", clean(&change.path, 80), clean(&change.change, 16))
+        }
+        What::Mark(mark) => format!("{} {}", clean(&mark.mark, 16), clean(&mark.text, SHOWN)),
+    }
+}
+
+fn head_line(head: &Head) -> String {
+    let body = head.body.as_ref().map(|body| format!(", body {}", payload_line(body))).unwrap_or_default();
+    let headers = head.headers.len();
+    format!("handshake {} ({headers} headers{body})", clean(&head.start, 100))
+}
+
+fn frame_line(frame: &Frame) -> String {
+    let name = match frame.opcode {
+        0 => "continuation".to_owned(),
+        1 => "text".to_owned(),
+        2 => "binary".to_owned(),
+        8 => return close_line(frame),
+        9 => "ping".to_owned(),
+        10 => "pong".to_owned(),
+        other => format!("opcode {other}"),
+    };
+    let more = if frame.fin { "" } else { " (more follows)" };
+    let rsv = if frame.rsv == 0 { String::new() } else { format!(" rsv {}", frame.rsv) };
+    format!("frame {name}{more}{rsv}, {} bytes {}", frame.length, payload_line(&frame.payload))
+}
+
+/// A close frame begins with its code (RFC 6455 section 5.5.1).
+fn close_line(frame: &Frame) -> String {
+    match frame.payload.as_bytes() {
+        [] => "frame close, no code".to_owned(),
+        [high, low, reason @ ..] => {
+            let code = u16::from_be_bytes([*high, *low]);
+            format!("frame close {code} {}", clean(&String::from_utf8_lossy(reason), SHOWN)).trim_end().to_owned()
+        }
+        _ => "frame close, half a code".to_owned(),
+    }
+}
+
+fn message_line(message: &Message) -> String {
+    let binary = if message.text { "" } else { " (binary)" };
+    match (&message.json, &message.payload) {
+        (Some(json), _) => format!("message{binary} {}", clean(&json.to_string(), SHOWN)),
+        (None, Some(payload)) => format!("message{binary}, not JSON: {}", payload_line(payload)),
+        (None, None) => format!("message{binary}, empty"),
+    }
+}
+
+fn payload_line(payload: &Payload) -> String {
+    match payload {
+        Payload::Text(text) => clean(text.trim_end_matches('\n'), SHOWN),
+        Payload::Binary(bytes) => {
+            let hex: String = bytes.iter().take(24).map(|byte| format!("{byte:02x}")).collect();
+            let more = if bytes.len() > 24 { "…" } else { "" };
+            format!("{} bytes 0x{hex}{more}", bytes.len())
+        }
+    }
+}
+
+/// The first characters of a text, control characters escaped.
+fn clean(text: &str, most: usize) -> String {
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == most {
+            out.push('…');
+            break;
+        }
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(conn: Option<&str>, dir: Option<Direction>, what: What) -> Event {
+        Event { i: 7, t: 1_020_304, conn: conn.map(Into::into), dir, deliberate: None, what }
+    }
+
+    #[test]
+    fn a_message_shows_when_where_and_what() {
+        let message = Message::joined(true, br#"{"serverResponse":{"id":"1"}}"#, 1);
+        assert_eq!(
+            describe(&event(Some("main"), Some(Direction::ToClient), What::Message(message))),
+            r#"#7 1.020304s main ← message {"serverResponse":{"id":"1"}}"#
+        );
+    }
+
+    #[test]
+    fn a_close_frame_shows_its_code_and_reason() {
+        let payload = Payload::from(&b"\x03\xe8bye"[..]);
+        let frame = Frame { fin: true, rsv: 0, opcode: 8, masked: false, length: 5, length_bits: None, payload };
+        let mut event = event(Some("a"), Some(Direction::ToServer), What::Frame(frame));
+        event.deliberate = Some("no mask".into());
+        assert_eq!(describe(&event), "#7 1.020304s a → frame close 1000 bye (on purpose: no mask)");
+    }
+
+    #[test]
+    fn a_hostile_text_becomes_one_short_line_without_control_characters() {
+        let text = "\u{1b}[2J\r\n".repeat(100_000);
+        let line = describe(&event(None, None, What::Bytes { bytes: Payload::Text(text) }));
+        assert!(line.chars().count() < 1000 && !line.chars().any(char::is_control), "{line}");
+    }
+}

@@ -1,0 +1,229 @@
+//! One event as one line.
+//!
+//! The fields of the kind stand beside those of the envelope, in one flat object.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::trace::{Direction, Event, What};
+
+/// The part of an event that every kind has, in the order of the file.
+#[derive(Serialize)]
+struct Envelope<'a> {
+    i: u64,
+    t: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conn: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dir: Option<Direction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deliberate: Option<&'a str>,
+    kind: &'a str,
+}
+
+/// Appends an event to `out` as a line with its line end: the same JSON that [`Event`] serialises to, without
+/// a detour over a tree of values.
+///
+/// # Errors
+/// None that an event could cause: JSON in memory has nothing to fail on.
+pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    let envelope = Envelope {
+        i: event.i,
+        t: event.t,
+        conn: event.conn.as_deref(),
+        dir: event.dir,
+        deliberate: event.deliberate.as_deref(),
+        kind: event.what.kind(),
+    };
+    serde_json::to_writer(&mut *out, &envelope)?;
+    // The fields of the kind follow in the same object: its opening brace makes room for a comma.
+    out.pop();
+    let body = out.len();
+    match &event.what {
+        What::Connected { address } => serde_json::to_writer(&mut *out, &BTreeMap::from([("address", address)])),
+        What::Bytes { bytes } => serde_json::to_writer(&mut *out, &BTreeMap::from([("bytes", bytes)])),
+        What::Closed(how) => serde_json::to_writer(&mut *out, &BTreeMap::from([("how", how)])),
+        What::Handshake(head) => serde_json::to_writer(&mut *out, head),
+        What::Frame(frame) => serde_json::to_writer(&mut *out, frame),
+        What::Message(message) => serde_json::to_writer(&mut *out, message),
+        What::Output(output) => serde_json::to_writer(&mut *out, output),
+        What::Launched(launched) => serde_json::to_writer(&mut *out, launched),
+        What::Exited(exited) => serde_json::to_writer(&mut *out, exited),
+        What::Stimulus(stimulus) => serde_json::to_writer(&mut *out, stimulus),
+        What::File(change) => serde_json::to_writer(&mut *out, change),
+        What::Mark(mark) => serde_json::to_writer(&mut *out, mark),
+    }?;
+    if let Some(brace) = out.get_mut(body) {
+        *brace = b',';
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut line = Vec::new();
+        write_event(self, &mut line).map_err(S::Error::custom)?;
+        serde_json::from_slice::<Value>(&line).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(LineVisitor)
+    }
+}
+
+/// What is known of an event's envelope so far.
+#[derive(Default)]
+struct Fields {
+    i: Option<u64>,
+    t: Option<u64>,
+    conn: Option<String>,
+    dir: Option<Direction>,
+    deliberate: Option<String>,
+}
+
+impl Fields {
+    /// Takes the value of `key` if it belongs to the envelope: whether it did.
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+        fn set<T, E: serde::de::Error>(slot: &mut Option<T>, value: T, key: &str) -> Result<(), E> {
+            match slot.replace(value) {
+                None => Ok(()),
+                Some(_) => Err(E::custom(format!("`{key}` stands twice"))),
+            }
+        }
+        match key {
+            "i" => set(&mut self.i, map.next_value()?, key)?,
+            "t" => set(&mut self.t, map.next_value()?, key)?,
+            "conn" => set(&mut self.conn, map.next_value()?, key)?,
+            "dir" => set(&mut self.dir, map.next_value()?, key)?,
+            "deliberate" => set(&mut self.deliberate, map.next_value()?, key)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+struct LineVisitor;
+
+impl<'de> Visitor<'de> for LineVisitor {
+    type Value = Event;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an event: an object with `i`, `t`, `kind` and the fields of that kind")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
+        let mut fields = Fields::default();
+        // Fields of the kind that stand before it, as in a file that some tool has sorted.
+        let mut early = Map::new();
+        let mut kind = None;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "kind" {
+                kind = Some(map.next_value::<String>()?);
+                break;
+            }
+            if !fields.take(&key, &mut map)? {
+                early.insert(key, map.next_value()?);
+            }
+        }
+        let kind = kind.ok_or_else(|| A::Error::missing_field("kind"))?;
+        let what = if early.is_empty() {
+            body(&kind, MapAccessDeserializer::new(Rest { map, fields: &mut fields }))?
+        } else {
+            let mut rest = Rest { map, fields: &mut fields };
+            while let Some(key) = rest.next_key::<String>()? {
+                early.insert(key, rest.next_value()?);
+            }
+            body(&kind, MapDeserializer::new(early.into_iter())).map_err(A::Error::custom)?
+        };
+        Ok(Event {
+            i: fields.i.ok_or_else(|| A::Error::missing_field("i"))?,
+            t: fields.t.ok_or_else(|| A::Error::missing_field("t"))?,
+            conn: fields.conn,
+            dir: fields.dir,
+            deliberate: fields.deliberate,
+            what,
+        })
+    }
+}
+
+/// Reads the fields of a kind.
+fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<What, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Connected {
+        address: String,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Bytes {
+        bytes: crate::trace::Payload,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Closed {
+        how: crate::trace::Closed,
+    }
+    Ok(match kind {
+        "connected" => What::Connected { address: Connected::deserialize(fields)?.address },
+        "handshake" => What::Handshake(Deserialize::deserialize(fields)?),
+        "frame" => What::Frame(Deserialize::deserialize(fields)?),
+        "message" => What::Message(Deserialize::deserialize(fields)?),
+        "bytes" => What::Bytes { bytes: Bytes::deserialize(fields)?.bytes },
+        "closed" => What::Closed(Closed::deserialize(fields)?.how),
+        "output" => What::Output(Deserialize::deserialize(fields)?),
+        "launched" => What::Launched(Deserialize::deserialize(fields)?),
+        "exited" => What::Exited(Deserialize::deserialize(fields)?),
+        "stimulus" => What::Stimulus(Deserialize::deserialize(fields)?),
+        "file" => What::File(Deserialize::deserialize(fields)?),
+        "mark" => What::Mark(Deserialize::deserialize(fields)?),
+        unknown => return Err(D::Error::unknown_variant(unknown, KINDS)),
+    })
+}
+
+/// Every kind of event.
+pub(super) const KINDS: &[&str] = &[
+    "connected",
+    "handshake",
+    "frame",
+    "message",
+    "bytes",
+    "closed",
+    "output",
+    "launched",
+    "exited",
+    "stimulus",
+    "file",
+    "mark",
+];
+
+/// What is left of a line after its `kind`: the fields of the kind, those of the envelope set aside.
+struct Rest<'a, A> {
+    map: A,
+    fields: &'a mut Fields,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<String>()? {
+            if !self.fields.take(&key, &mut self.map)? {
+                return seed.deserialize(key.into_deserializer()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}

@@ -1,0 +1,236 @@
+//! Reading a trace file, one event at a time: [`TraceReader`].
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::trace::Event;
+
+use super::header::EndLine;
+use super::{Header, VERSION};
+
+/// The longest line that is read, in bytes. The largest message that is ever recorded stays far below it.
+const MAX_LINE: u64 = 256 << 20;
+
+/// What is wrong with a trace file, where, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}:{line}:{column}: {message}", path.display())]
+pub struct ReadError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1; 0 where the file could not be read at all.
+    pub line: u64,
+    /// The column, from 1, counted in bytes; 0 for the whole line.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do next.
+    pub remedy: &'static str,
+}
+
+/// Reads a trace event by event; holds one line at a time. After an error it gives no more events.
+pub struct TraceReader {
+    path: PathBuf,
+    input: Box<dyn BufRead + Send>,
+    header: Header,
+    line: Vec<u8>,
+    lines: u64,
+    next: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Reading,
+    Complete,
+    Cut,
+    Failed,
+}
+
+const NOT_A_TRACE: &str = "name a file written by `--trace-dir` or `wirecert record`";
+const DAMAGED: &str = "the file was changed after it was written: record it again, or take it from its original source";
+
+impl TraceReader {
+    /// Opens a trace file and reads its header.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is no trace, or has a version that is not known here.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let file = File::open(path).map_err(|error| ReadError {
+            path: path.to_owned(),
+            line: 0,
+            column: 0,
+            message: format!("cannot be opened: {error}"),
+            remedy: "check the path and its permissions",
+        })?;
+        Self::new(Box::new(BufReader::with_capacity(1 << 16, file)), path)
+    }
+
+    /// Reads from anything; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`TraceReader::open`].
+    pub fn new(input: Box<dyn BufRead + Send>, path: &Path) -> Result<Self, ReadError> {
+        let mut reader = Self {
+            path: path.to_owned(),
+            input,
+            header: Header::new("", ""),
+            line: Vec::new(),
+            lines: 0,
+            next: 0,
+            state: State::Reading,
+        };
+        if reader.read_line()?.is_none() {
+            return Err(reader.error(1, "the file is empty".to_owned(), NOT_A_TRACE));
+        }
+        reader.header = reader.parse_header()?;
+        Ok(reader)
+    }
+
+    /// What the events are about.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Whether the file ends before its end line. Known once the last event was read.
+    pub fn is_cut(&self) -> bool {
+        self.state == State::Cut
+    }
+
+    /// The number of the line that was read last, from 1.
+    pub fn line(&self) -> u64 {
+        self.lines
+    }
+
+    fn parse_header(&self) -> Result<Header, ReadError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: serde_json::Value,
+        }
+        let versioned: Versioned = serde_json::from_slice(&self.line).map_err(|error| {
+            self.error(
+                error.column(),
+                format!("the first line is no header of a trace: {}", plain(&error)),
+                NOT_A_TRACE,
+            )
+        })?;
+        if versioned.version != VERSION {
+            let message =
+                format!("version {} of the trace format is not known, only version {VERSION}", versioned.version);
+            return Err(self.error(1, message, "read it with the version of wirecert that wrote it, or a later one"));
+        }
+        let header: Header = serde_json::from_slice(&self.line)
+            .map_err(|error| self.error(error.column(), format!("in the header: {}", plain(&error)), DAMAGED))?;
+        if header.clock.unit != "us" {
+            let message = format!("times in {:?} are not known, only in \"us\", microseconds", header.clock.unit);
+            return Err(self.error(1, message, DAMAGED));
+        }
+        Ok(header)
+    }
+
+    /// Reads the next line that is not blank into `self.line`: whether it had a line end; none at the end of the file.
+    fn read_line(&mut self) -> Result<Option<bool>, ReadError> {
+        loop {
+            self.line.clear();
+            self.line.shrink_to(1 << 20);
+            let got = self.input.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut self.line);
+            match got {
+                Ok(0) => return Ok(None),
+                Ok(_) => self.lines += 1,
+                Err(error) => {
+                    self.lines += 1;
+                    return Err(self.io_error(&error));
+                }
+            }
+            if self.line.len() as u64 > MAX_LINE {
+                let message = format!("the line is longer than {} MiB", MAX_LINE >> 20);
+                return Err(self.error(1, message, DAMAGED));
+            }
+            if !self.line.trim_ascii().is_empty() {
+                return Ok(Some(self.line.ends_with(b"\n")));
+            }
+        }
+    }
+
+    fn io_error(&self, error: &io::Error) -> ReadError {
+        match error.kind() {
+            io::ErrorKind::IsADirectory => {
+                self.error(0, "is a folder".to_owned(), "name the trace files in it: `wirecert check DIR/*.jsonl`")
+            }
+            _ => self.error(0, format!("cannot be read: {error}"), "check the disk, or copy the file and try again"),
+        }
+    }
+
+    fn error(&self, column: usize, message: String, remedy: &'static str) -> ReadError {
+        ReadError { path: self.path.clone(), line: self.lines.max(1), column, message, remedy }
+    }
+
+    /// Reads one event; none at the end.
+    fn read(&mut self) -> Result<Option<Event>, ReadError> {
+        let Some(whole) = self.read_line()? else {
+            self.state = State::Cut;
+            return Ok(None);
+        };
+        match serde_json::from_slice::<Event>(&self.line) {
+            Ok(event) if event.i == self.next => {
+                self.next += 1;
+                Ok(Some(event))
+            }
+            Ok(event) => {
+                let message = match self.next.checked_sub(1) {
+                    Some(last) => format!("event {} follows event {last}: events are missing or out of order", event.i),
+                    None => format!("the first event has number {}, not 0: events are missing", event.i),
+                };
+                Err(self.error(1, message, DAMAGED))
+            }
+            // A line that was torn as it was written is no news: the file was cut there.
+            Err(_) if !whole && serde_json::from_slice::<IgnoredAny>(&self.line).is_err() => {
+                self.state = State::Cut;
+                Ok(None)
+            }
+            Err(error) => match serde_json::from_slice::<EndLine>(&self.line) {
+                Ok(end) => self.end(&end).map(|()| None),
+                Err(_) => Err(self.error(error.column(), plain(&error), DAMAGED)),
+            },
+        }
+    }
+
+    fn end(&mut self, end: &EndLine) -> Result<(), ReadError> {
+        if end.events != self.next {
+            let message = format!("the end line counts {} events, but {} came before it", end.events, self.next);
+            return Err(self.error(1, message, DAMAGED));
+        }
+        if self.read_line()?.is_some() {
+            return Err(self.error(1, "something follows the end line".to_owned(), DAMAGED));
+        }
+        self.state = State::Complete;
+        Ok(())
+    }
+}
+
+impl Iterator for TraceReader {
+    type Item = Result<Event, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state != State::Reading {
+            return None;
+        }
+        let read = self.read().transpose();
+        if let Some(Err(_)) = &read {
+            self.state = State::Failed;
+        }
+        read
+    }
+}
+
+/// What the parser says, without its own position: the line is another one in the file.
+fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,152 @@
+//! Writing a trace file as it comes about: [`FileSink`].
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::trace::{Event, Sink};
+
+use super::header::{EndKind, EndLine};
+use super::{Header, write_event};
+
+/// Why a trace is not on disk, or not all of it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot {doing} trace {}: {reason} (events kept: {events}); {}", path.display(), remedy(*kind))]
+pub struct WriteError {
+    /// `create` or `write`.
+    pub doing: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// What the system said.
+    pub reason: String,
+    /// The kind of what the system said.
+    pub kind: io::ErrorKind,
+    /// How many events reached the file before that.
+    pub events: u64,
+}
+
+fn remedy(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room on the disk, or keep traces elsewhere with --trace-dir"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "name a folder that can be written to with --trace-dir"
+        }
+        io::ErrorKind::NotFound => "create its folder first",
+        _ => "keep traces elsewhere with --trace-dir",
+    }
+}
+
+/// Writes every event to a file, one system call each: what was recorded is in the file even if this
+/// process dies in the next moment. After a failure nothing more is written; [`Written`] tells of it.
+pub struct FileSink {
+    path: PathBuf,
+    file: Box<dyn Write + Send>,
+    line: Vec<u8>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    events: u64,
+    failed: Option<WriteError>,
+}
+
+/// What has become of a trace file, for whoever started it.
+#[derive(Clone, Debug)]
+pub struct Written {
+    path: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+impl Written {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many events are in the file, if none was lost.
+    ///
+    /// # Errors
+    /// The first failure to write; the file ends before the event that did not fit.
+    pub fn outcome(&self) -> Result<u64, WriteError> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &state.failed {
+            Some(error) => Err(error.clone()),
+            None => Ok(state.events),
+        }
+    }
+}
+
+impl FileSink {
+    /// Begins a file with its header. Replaces a file that is there.
+    ///
+    /// # Errors
+    /// The file cannot be created, or not even the header fits.
+    pub fn create(path: &Path, header: &Header) -> Result<(Self, Written), WriteError> {
+        let file = File::create(path).map_err(|error| failure("create", path, &error, 0))?;
+        Self::to_writer(Box::new(file), path, header)
+    }
+
+    /// Writes to anything, such as a pipe; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// The header cannot be written.
+    pub fn to_writer(
+        mut file: Box<dyn Write + Send>,
+        path: &Path,
+        header: &Header,
+    ) -> Result<(Self, Written), WriteError> {
+        let line = Vec::with_capacity(4096);
+        json_line(header).and_then(|line| file.write_all(&line)).map_err(|error| failure("write", path, &error, 0))?;
+        let state = Arc::new(Mutex::new(State::default()));
+        let written = Written { path: path.to_owned(), state: state.clone() };
+        Ok((Self { path: path.to_owned(), file, line, state }, written))
+    }
+
+    fn write(&mut self, bytes: impl FnOnce(&mut Vec<u8>, u64) -> io::Result<()>, counts: bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.failed.is_some() {
+            return;
+        }
+        self.line.clear();
+        let result = bytes(&mut self.line, state.events).and_then(|()| self.file.write_all(&self.line));
+        match result {
+            Ok(()) => state.events += u64::from(counts),
+            Err(error) => state.failed = Some(failure("write", &self.path, &error, state.events)),
+        }
+        // One huge event must not be paid for until the end.
+        self.line.shrink_to(1 << 16);
+    }
+}
+
+impl Sink for FileSink {
+    fn event(&mut self, event: &Event) {
+        self.write(|line, _| write_event(event, line).map_err(io::Error::from), true);
+    }
+
+    fn end(&mut self) {
+        let end = |line: &mut Vec<u8>, events| {
+            line.extend(json_line(&EndLine { end: EndKind::Complete, events })?);
+            Ok(())
+        };
+        self.write(end, false);
+        if let Err(error) = self.file.flush() {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let events = state.events;
+            state.failed.get_or_insert_with(|| failure("write", &self.path, &error, events));
+        }
+    }
+}
+
+fn json_line(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn failure(doing: &'static str, path: &Path, error: &io::Error, events: u64) -> WriteError {
+    WriteError { doing, path: path.to_owned(), reason: error.to_string(), kind: error.kind(), events }
+}

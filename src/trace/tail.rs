@@ -1,0 +1,60 @@
+//! The last events of a trace, for people: [`Tail`].
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Event, Sink, describe};
+
+/// Keeps the last events as lines, at most so many. Clones share them: give one to a recorder, ask the other.
+///
+/// Each line is short ([`describe`] bounds it), so that the memory is bounded too.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    most: usize,
+    lines: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Tail {
+    /// Keeps the last `most` events.
+    pub fn new(most: usize) -> Self {
+        Self { most, lines: Arc::default() }
+    }
+
+    /// Takes in an event.
+    pub fn push(&self, event: &Event) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push_back(describe(event));
+        while lines.len() > self.most {
+            lines.pop_front();
+        }
+    }
+
+    /// The last events, oldest first.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+impl Sink for Tail {
+    fn event(&mut self, event: &Event) {
+        self.push(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Clock, Mark, Recorder, What};
+
+    #[test]
+    fn only_the_last_events_are_kept_oldest_first() {
+        let tail = Tail::new(2);
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
+        for text in ["one", "two", "three"] {
+            recorder.record(None, None, What::Mark(Mark { mark: "step".into(), text: text.into() }));
+        }
+        let lines = tail.lines();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].ends_with("step two") && lines[1].ends_with("step three"), "{lines:?}");
+    }
+}
