@@ -6,6 +6,7 @@
 mod render;
 mod source;
 mod suggest;
+pub mod yaml;
 
 pub use render::{Style, render, render_all};
 pub use source::{Place, Source, Span};
