@@ -14,3 +14,4 @@ pub mod report;
 pub mod scenario;
 pub mod subject;
 pub mod trace;
+pub mod wire;

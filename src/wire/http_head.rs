@@ -1,0 +1,195 @@
+//! Heads of HTTP messages: read as sent, nothing refused.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::Instant;
+
+use crate::trace::{Closed, Head, Payload};
+
+/// What came where a head was awaited.
+#[derive(Debug)]
+pub enum Arrived {
+    /// A head, and the bytes after it that came along.
+    Head(Head, Vec<u8>),
+    /// No head: what came instead, and why that was all.
+    Nothing(Vec<u8>, Why),
+}
+
+/// Why no head came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The stream ended first.
+    Closed(Closed),
+    /// More bytes than the bound, and no end of a head among them.
+    TooLong,
+    /// What came cannot be the beginning of an HTTP message of the kind awaited.
+    NotHttp,
+}
+
+/// Reads up to the end of a head, at most `limit` bytes of it. A head ends with an empty line, whose line
+/// ends may be bare. With `response`, anything that does not begin with `HTTP/` is given back as it is.
+pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response: bool) -> Arrived {
+    let mut bytes = vec![];
+    loop {
+        let mut piece = [0; 4096];
+        let n = match stream.read(&mut piece).await {
+            Ok(0) => return Arrived::Nothing(bytes, Why::Closed(Closed::Eof)),
+            Ok(n) => n,
+            Err(_) => return Arrived::Nothing(bytes, Why::Closed(Closed::Reset)),
+        };
+        let searched = bytes.len().saturating_sub(3);
+        bytes.extend_from_slice(&piece[..n]);
+        if response && !bytes.iter().zip(b"HTTP/").all(|(a, b)| a == b) {
+            return Arrived::Nothing(bytes, Why::NotHttp);
+        }
+        if let Some(end) = end_of_head(&bytes, searched) {
+            let after = bytes.split_off(end);
+            return Arrived::Head(parse(&bytes), after);
+        }
+        if bytes.len() > limit {
+            return Arrived::Nothing(bytes, Why::TooLong);
+        }
+    }
+}
+
+/// One past the empty line that ends a head, looking from `from` on.
+fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
+    (from..bytes.len()).find_map(|i| {
+        let rest = &bytes[i..];
+        if rest.starts_with(b"\n\r\n") {
+            Some(i + 3)
+        } else if rest.starts_with(b"\n\n") {
+            Some(i + 2)
+        } else {
+            None
+        }
+    })
+}
+
+/// A head from its bytes. What the parsed form loses is kept in [`Head::raw`].
+pub fn parse(bytes: &[u8]) -> Head {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+    let start = lines.next().unwrap_or_default().to_owned();
+    let headers = lines
+        .take_while(|line| !line.is_empty())
+        .map(|line| match line.split_once(':') {
+            Some((name, value)) => (name.to_owned(), value.trim_matches([' ', '\t']).to_owned()),
+            None => (line.to_owned(), String::new()),
+        })
+        .collect();
+    let mut head = Head { start, headers, raw: None, body: None };
+    if encode(&head) != bytes {
+        head.raw = Some(Payload::from(bytes));
+    }
+    head
+}
+
+/// The bytes of a head, without its body: as given in [`Head::raw`], else put together.
+pub fn encode(head: &Head) -> Vec<u8> {
+    if let Some(raw) = &head.raw {
+        return raw.as_bytes().to_vec();
+    }
+    let mut text = format!("{}\r\n", head.start);
+    for (name, value) in &head.headers {
+        text += &format!("{name}: {value}\r\n");
+    }
+    text += "\r\n";
+    text.into_bytes()
+}
+
+/// Whether a header of this name has this word in its comma-separated list, whatever the case of both.
+pub fn has_token(head: &Head, name: &str, token: &str) -> bool {
+    head.header(name).flat_map(|v| v.split(',')).any(|word| word.trim().eq_ignore_ascii_case(token))
+}
+
+/// How long a refusal's body may take where nothing says how long it is.
+const BODY_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The body after a response head: as long as it says, else up to the end of the stream; at most
+/// `limit` bytes, and not beyond the deadline. `begun` is what came along with the head.
+/// Also gives what was read beyond it, and how the stream ended, if it did.
+pub(super) async fn read_body(
+    stream: &mut (impl AsyncRead + Unpin),
+    head: &Head,
+    begun: Vec<u8>,
+    limit: usize,
+    deadline: Instant,
+) -> (Vec<u8>, Vec<u8>, Option<Closed>) {
+    let announced = head.header("content-length").next().and_then(|n| n.parse::<usize>().ok());
+    let wanted = announced.unwrap_or(usize::MAX).min(limit);
+    let deadline = deadline.min(Instant::now() + BODY_PATIENCE);
+    let mut body = begun;
+    let mut ended = None;
+    while body.len() < wanted && ended.is_none() {
+        let mut piece = [0; 4096];
+        match tokio::time::timeout_at(deadline, stream.read(&mut piece)).await {
+            Ok(Ok(0)) => ended = Some(Closed::Eof),
+            Ok(Ok(n)) => body.extend_from_slice(&piece[..n]),
+            Ok(Err(_)) => ended = Some(Closed::Reset),
+            Err(_) => break,
+        }
+    }
+    let beyond = body.split_off(wanted.min(body.len()));
+    (body, beyond, ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_head_needs_no_raw_form() {
+        let bytes = b"HTTP/1.1 400 Bad Request\r\nX-a: 1\r\nx-A: 2\r\n\r\n";
+        let head = parse(bytes);
+        assert_eq!(head.status(), Some(400));
+        assert_eq!(head.headers, [("X-a".into(), "1".into()), ("x-A".into(), "2".into())]);
+        assert_eq!(head.raw, None);
+        assert_eq!(encode(&head), bytes);
+    }
+
+    #[test]
+    fn an_odd_head_is_kept_as_it_came() {
+        let bytes = b"HTTP/1.1 101 \xff\nUpgrade:websocket\nnonsense\n\n";
+        let head = parse(bytes);
+        assert_eq!(head.headers, [("Upgrade".into(), "websocket".into()), ("nonsense".into(), String::new())]);
+        assert_eq!(encode(&head), bytes);
+    }
+
+    #[tokio::test]
+    async fn a_head_is_found_however_it_is_cut_and_what_follows_is_kept() {
+        let bytes = b"HTTP/1.1 101 Yes\r\nA: b\r\n\r\n\x81\x00";
+        for at in 0..bytes.len() {
+            let (a, b) = bytes.split_at(at);
+            let mut stream = a.chain(b);
+            let Arrived::Head(head, mut after) = read(&mut stream, 100, true).await else {
+                panic!("no head when cut at {at}");
+            };
+            stream.read_to_end(&mut after).await.expect("a slice can be read");
+            assert_eq!(head.headers.len(), 1);
+            assert_eq!(after, b"\x81\x00");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_endless_head_and_other_talk_are_given_up() {
+        let mut endless = tokio::io::repeat(b'a');
+        assert!(matches!(read(&mut endless, 100, false).await, Arrived::Nothing(_, Why::TooLong)));
+        assert!(matches!(read(&mut endless, 100, true).await, Arrived::Nothing(_, Why::NotHttp)));
+        let mut short = &b"HTTP/1.1 200"[..];
+        let arrived = read(&mut short, 100, true).await;
+        assert!(matches!(arrived, Arrived::Nothing(_, Why::Closed(Closed::Eof))));
+    }
+
+    #[tokio::test]
+    async fn a_body_is_as_long_as_it_says_and_no_longer_than_the_bound() {
+        let head = parse(b"HTTP/1.1 400 No\r\nContent-Length: 4\r\n\r\n");
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let (body, beyond, ended) = read_body(&mut &b"lmnop"[..], &head, b"k".to_vec(), 100, deadline).await;
+        assert_eq!((body, beyond, ended), (b"klmn".to_vec(), b"op".to_vec(), None));
+        let head = parse(b"HTTP/1.1 400 No\r\n\r\n");
+        let (body, beyond, ended) = read_body(&mut &b"lmnop"[..], &head, vec![], 3, deadline).await;
+        assert_eq!((body, beyond, ended), (b"lmn".to_vec(), b"op".to_vec(), None));
+    }
+}

@@ -1,0 +1,14 @@
+//! Transports: sockets with a tap that writes what crosses them into the trace.
+//!
+//! Nothing here knows what the messages mean. A connection is opened or accepted with a [`Tap`],
+//! which names it and writes every event of it; whoever uses the connection says what to send and
+//! may read what comes, but need not: the trace has it all.
+
+pub mod http_head;
+mod limits;
+mod tap;
+pub mod tcp;
+pub mod websocket;
+
+pub use limits::Limits;
+pub use tap::Tap;

@@ -1,0 +1,115 @@
+//! Plain TCP connections.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// A name or an IP address, an IPv6 address without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl Address {
+    /// A name or IP address and a port.
+    pub fn new(host: impl Into<String>, port: u16) -> Self {
+        Self { host: host.into(), port }
+    }
+}
+
+impl fmt::Display for Address {
+    /// As in a URL and a `Host` header: IPv6 addresses in brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No address of that name answers.
+    #[error("cannot connect to {address}: {reason}")]
+    Unreachable {
+        /// What was asked for.
+        address: Address,
+        /// What each address that it stands for said.
+        reason: String,
+    },
+    /// Nothing came of it in time.
+    #[error("cannot connect to {address}: no answer within {within:?}")]
+    TimedOut {
+        /// What was asked for.
+        address: Address,
+        /// The bound.
+        within: Duration,
+    },
+    /// The machine has no socket to give, or the connection broke while we were sending on it.
+    #[error("connection to {address}: {source}")]
+    Broken {
+        /// What was asked for.
+        address: Address,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Connects to one of the addresses that the host stands for, trying them in the system's order.
+/// `localhost` always stands for both loopback addresses, 127.0.0.1 first, whatever the system says.
+pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, ConnectError> {
+    let deadline = Instant::now() + within;
+    let timed_out = || ConnectError::TimedOut { address: address.clone(), within };
+    let candidates = match timeout_at(deadline, candidates(address)).await {
+        Err(_) => return Err(timed_out()),
+        Ok(Err(e)) => return Err(ConnectError::Unreachable { address: address.clone(), reason: e.to_string() }),
+        Ok(Ok(candidates)) => candidates,
+    };
+    let mut reasons = vec![];
+    for candidate in candidates {
+        match timeout_at(deadline, TcpStream::connect(candidate)).await {
+            Err(_) => return Err(timed_out()),
+            // Out of file descriptors, for instance: says nothing of the server.
+            Ok(Err(source)) if source.raw_os_error().is_some_and(is_ours) => {
+                return Err(ConnectError::Broken { address: address.clone(), source });
+            }
+            Ok(Err(e)) => reasons.push(format!("{candidate}: {e}")),
+            // Nobody listens, and the system gave us the very port we wanted to reach.
+            Ok(Ok(stream)) if stream.local_addr().is_ok_and(|local| local == candidate) => {
+                reasons.push(format!("{candidate}: connection refused"));
+            }
+            Ok(Ok(stream)) => {
+                // Without this, what is sent in pieces on purpose would be put together again.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+        }
+    }
+    Err(ConnectError::Unreachable { address: address.clone(), reason: reasons.join("; ") })
+}
+
+/// Whether an error of the system says that this machine has run out of something.
+fn is_ours(code: i32) -> bool {
+    use rustix::io::Errno;
+    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::ADDRNOTAVAIL]
+        .iter()
+        .any(|errno| errno.raw_os_error() == code)
+}
+
+async fn candidates(address: &Address) -> io::Result<Vec<SocketAddr>> {
+    if address.host.eq_ignore_ascii_case("localhost") {
+        let loopback: [std::net::IpAddr; 2] =
+            [std::net::Ipv4Addr::LOCALHOST.into(), std::net::Ipv6Addr::LOCALHOST.into()];
+        return Ok(loopback.map(|ip| SocketAddr::new(ip, address.port)).to_vec());
+    }
+    Ok(tokio::net::lookup_host((address.host.as_str(), address.port)).await?.collect())
+}

@@ -1,0 +1,200 @@
+//! The server's side of the handshake (RFC 6455 section 4.2).
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use crate::trace::{Closed, Head, Payload, What};
+use crate::wire::http_head::{self, Arrived, Why, has_token};
+use crate::wire::{Limits, Tap};
+
+use super::reader::Begin;
+use super::sender::Manner;
+use super::socket::Socket;
+
+/// Why no request came on a connection. It has been closed.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    /// The client went away, or sent what is no HTTP request head.
+    #[error("no handshake request came: {0}")]
+    NoRequest(&'static str),
+    /// The client took too long.
+    #[error("no whole handshake request came within {0:?}")]
+    TimedOut(std::time::Duration),
+    /// The connection broke.
+    #[error("the connection broke before a handshake request came: {0}")]
+    Broken(#[from] std::io::Error),
+}
+
+/// A handshake request that waits for a [`Reply`].
+pub struct Request {
+    /// Its head as sent.
+    pub head: Head,
+    stream: TcpStream,
+    after: Vec<u8>,
+    tap: Tap,
+    limits: Limits,
+}
+
+/// An answer to a handshake request, right or wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The head; with [`Head::raw`] set, exactly that is sent.
+    pub head: Head,
+    /// The body.
+    pub body: Vec<u8>,
+    /// How it is sent, and why it is wrong on purpose, if it is.
+    pub manner: Manner,
+}
+
+/// Reads the handshake request from a connection that was just accepted.
+pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<Request, AcceptError> {
+    let _ = stream.set_nodelay(true);
+    tap.connected(stream.local_addr()?);
+    let reading = http_head::read(&mut stream, limits.head, false);
+    let Ok(arrived) = timeout(limits.handshake, reading).await else {
+        tap.sent(None, What::Closed(Closed::Eof));
+        return Err(AcceptError::TimedOut(limits.handshake));
+    };
+    match arrived {
+        Arrived::Head(head, after) => {
+            tap.received(What::Handshake(head.clone()));
+            Ok(Request { head, stream, after, tap, limits: *limits })
+        }
+        Arrived::Nothing(bytes, why) => {
+            tap.received_bytes(&bytes);
+            let what = match why {
+                Why::Closed(how) => {
+                    tap.ended(how);
+                    "the client closed the connection"
+                }
+                Why::TooLong => "the head is too long",
+                Why::NotHttp => "it is no HTTP",
+            };
+            tap.sent(None, What::Closed(Closed::Eof));
+            Err(AcceptError::NoRequest(what))
+        }
+    }
+}
+
+impl Request {
+    /// The request target: `/?auth=…`; empty where the first line has none.
+    pub fn target(&self) -> &str {
+        self.head.start.split(' ').nth(1).unwrap_or_default()
+    }
+
+    /// The value of a query parameter of the target, as sent, still percent-encoded. The first one counts.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        let (_, query) = self.target().split_once('?')?;
+        query.split('&').find_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (key == name).then_some(value)
+        })
+    }
+
+    /// What keeps this from being a right WebSocket request (RFC 6455 section 4.2.1): a phrase; none if nothing does.
+    pub fn fault(&self) -> Option<&'static str> {
+        let head = &self.head;
+        let words: Vec<&str> = head.start.split(' ').collect();
+        let one = |name| {
+            let mut values = head.header(name);
+            values.next().filter(|_| values.next().is_none())
+        };
+        match words[..] {
+            ["GET", _, version] if version.starts_with("HTTP/1.") && version != "HTTP/1.0" => {}
+            ["GET", _, _] => return Some("the HTTP version must be 1.1"),
+            [_, _, _] => return Some("the method must be GET"),
+            _ => return Some("the request line is malformed"),
+        }
+        if one("host").is_none() {
+            return Some("there must be one Host header");
+        }
+        if !has_token(head, "upgrade", "websocket") {
+            return Some("there must be a header `Upgrade: websocket`");
+        }
+        if !has_token(head, "connection", "upgrade") {
+            return Some("there must be a header `Connection: Upgrade`");
+        }
+        if one("sec-websocket-version") != Some("13") {
+            return Some("Sec-WebSocket-Version must be 13");
+        }
+        match one("sec-websocket-key") {
+            Some(key) if is_key(key) => None,
+            _ => Some("Sec-WebSocket-Key must be 16 bytes in base64"),
+        }
+    }
+
+    /// Closes the connection (FIN) without an answer; `deliberate` says why that is wrong on purpose, if it is.
+    pub async fn hang_up(mut self, deliberate: Option<&str>) {
+        self.tap.sent(deliberate, What::Closed(Closed::Eof));
+        // Fails only where the connection is gone already.
+        let _ = self.stream.shutdown().await;
+    }
+
+    /// Sends the answer. After a 101 the socket carries frames, otherwise bytes; it is for the caller to close it.
+    pub async fn reply(mut self, reply: &Reply) -> Result<Socket, AcceptError> {
+        let deliberate = reply.manner.deliberate.as_deref();
+        let mut bytes = http_head::encode(&reply.head);
+        bytes.extend(&reply.body);
+        match reply.manner.cut.filter(|cut| *cut < bytes.len()) {
+            Some(cut) => {
+                bytes.truncate(cut);
+                self.tap.sent_bytes(deliberate, &bytes);
+            }
+            None => {
+                let body = (!reply.body.is_empty()).then(|| Payload::from(reply.body.as_slice()));
+                self.tap.sent(deliberate, What::Handshake(Head { body, ..reply.head.clone() }));
+            }
+        }
+        let writing = async {
+            for piece in bytes.chunks(reply.manner.split.unwrap_or(bytes.len()).max(1)) {
+                self.stream.write_all(piece).await?;
+                tokio::task::yield_now().await;
+            }
+            Ok::<_, std::io::Error>(())
+        };
+        timeout(self.limits.write, writing).await.map_err(|_| AcceptError::TimedOut(self.limits.write))??;
+        let frames = reply.head.status() == Some(101);
+        let begin = if frames { Begin::Frames(self.after) } else { Begin::Bytes(self.after) };
+        Ok(Socket::start(self.stream, self.tap, self.limits, begin))
+    }
+}
+
+impl Reply {
+    /// The right answer that accepts this request.
+    pub fn accepting(request: &Request) -> Self {
+        let key = request.head.header("sec-websocket-key").next().unwrap_or_default();
+        let headers = [
+            ("Upgrade", "websocket".to_owned()),
+            ("Connection", "Upgrade".to_owned()),
+            ("Sec-WebSocket-Accept", derive_accept_key(key.as_bytes())),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        let head = Head { start: "HTTP/1.1 101 Switching Protocols".into(), headers, raw: None, body: None };
+        Self { head, body: vec![], manner: Manner::default() }
+    }
+
+    /// A refusal with a status (such as `401 Unauthorized`), and a plain text as its body.
+    pub fn refusing(status: &str, text: &str) -> Self {
+        let headers = [
+            ("Content-Type", "text/plain; charset=utf-8".to_owned()),
+            ("Content-Length", text.len().to_string()),
+            ("Connection", "close".to_owned()),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        let head = Head { start: format!("HTTP/1.1 {status}"), headers, raw: None, body: None };
+        Self { head, body: text.into(), manner: Manner::default() }
+    }
+
+    /// These bytes as the whole answer.
+    pub fn raw(bytes: &[u8]) -> Self {
+        Self { head: http_head::parse(bytes), body: vec![], manner: Manner::default() }
+    }
+}
+
+/// Whether it is the base64 form of 16 bytes.
+fn is_key(key: &str) -> bool {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16)
+}

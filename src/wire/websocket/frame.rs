@@ -1,0 +1,262 @@
+//! Frames to be sent, right or wrong (RFC 6455 section 5.2).
+
+use crate::trace::End;
+
+/// The numbers of the opcodes (RFC 6455 section 5.2).
+pub mod opcode {
+    /// A further part of a message.
+    pub const CONTINUATION: u8 = 0;
+    /// A text message, or its first part.
+    pub const TEXT: u8 = 1;
+    /// A binary message, or its first part.
+    pub const BINARY: u8 = 2;
+    /// The closing handshake.
+    pub const CLOSE: u8 = 8;
+    /// Are you there?
+    pub const PING: u8 = 9;
+    /// Here I am.
+    pub const PONG: u8 = 10;
+}
+
+/// A frame to be sent. Nothing is checked: every abuse that the format can express can be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameSpec {
+    /// The FIN bit: whether the message ends here.
+    pub fin: bool,
+    /// The three reserved bits as a number from 0 to 7, RSV1 being 4.
+    pub rsv: u8,
+    /// The opcode, from 0 to 15; see [`opcode`].
+    pub opcode: u8,
+    /// Whether and how the payload is masked.
+    pub mask: Mask,
+    /// What it carries, unmasked.
+    pub payload: Vec<u8>,
+    /// How the length is written.
+    pub length: LengthForm,
+}
+
+/// Whether and how a payload is masked (RFC 6455 section 5.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mask {
+    /// As RFC 6455 has it: with a fresh key if a client sends it, not at all if a server does.
+    ByRole,
+    /// Not masked.
+    Off,
+    /// Masked with a fresh key.
+    Fresh,
+    /// Masked with this key.
+    Key([u8; 4]),
+}
+
+impl Mask {
+    /// The key to mask with, if the end that sends is `us`.
+    pub fn key(self, us: End) -> Option<[u8; 4]> {
+        match (self, us) {
+            (Self::Off, _) | (Self::ByRole, End::Server) => None,
+            (Self::Key(key), _) => Some(key),
+            (Self::Fresh, _) | (Self::ByRole, End::Client) => Some(fresh_key()),
+        }
+    }
+}
+
+/// How a frame announces the length of its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthForm {
+    /// Truly, and in the shortest form, as RFC 6455 requires.
+    Shortest,
+    /// Truly, in 7, 16 or 64 bits (any other number counts as 64), cut to what fits them.
+    Bits(u8),
+    /// As `length`, whatever the payload, in 7, 16 or 64 bits.
+    Says {
+        /// The number of bits; 7, 16 or 64.
+        bits: u8,
+        /// The length announced, in bytes, cut to what fits the bits.
+        length: u64,
+    },
+}
+
+impl FrameSpec {
+    /// A whole message or its first part, or a control frame, in one frame.
+    pub fn new(opcode: u8, payload: impl Into<Vec<u8>>) -> Self {
+        Self { fin: true, rsv: 0, opcode, mask: Mask::ByRole, payload: payload.into(), length: LengthForm::Shortest }
+    }
+
+    /// A text message.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(opcode::TEXT, text.into())
+    }
+
+    /// A binary message.
+    pub fn binary(payload: impl Into<Vec<u8>>) -> Self {
+        Self::new(opcode::BINARY, payload)
+    }
+
+    /// The last part of a message; see [`Self::unfinished`] for those before it.
+    pub fn continuation(payload: impl Into<Vec<u8>>) -> Self {
+        Self::new(opcode::CONTINUATION, payload)
+    }
+
+    /// A ping.
+    pub fn ping(payload: impl Into<Vec<u8>>) -> Self {
+        Self::new(opcode::PING, payload)
+    }
+
+    /// A pong.
+    pub fn pong(payload: impl Into<Vec<u8>>) -> Self {
+        Self::new(opcode::PONG, payload)
+    }
+
+    /// A close frame; without a code it is empty, and the reason is not sent.
+    pub fn close(code: Option<u16>, reason: &str) -> Self {
+        let mut payload = vec![];
+        if let Some(code) = code {
+            payload.extend(code.to_be_bytes());
+            payload.extend(reason.as_bytes());
+        }
+        Self::new(opcode::CLOSE, payload)
+    }
+
+    /// The same without FIN: more of the message follows.
+    pub fn unfinished(mut self) -> Self {
+        self.fin = false;
+        self
+    }
+
+    /// The same, masked as told.
+    pub fn masked(mut self, mask: Mask) -> Self {
+        self.mask = mask;
+        self
+    }
+
+    /// The length that the frame announces, in bytes.
+    pub fn announced(&self) -> u64 {
+        match self.length {
+            LengthForm::Shortest => self.payload.len() as u64,
+            LengthForm::Bits(bits) => cut(bits, self.payload.len() as u64),
+            LengthForm::Says { bits, length } => cut(bits, length),
+        }
+    }
+
+    /// How many bits carry the length: 7, 16 or 64.
+    pub fn length_bits(&self) -> u8 {
+        match self.length {
+            LengthForm::Shortest => shortest_bits(self.payload.len() as u64),
+            LengthForm::Bits(bits) | LengthForm::Says { bits, .. } => known_bits(bits),
+        }
+    }
+
+    /// The bytes that go over the wire, if the end that sends is `us`.
+    pub fn encode(&self, us: End) -> Vec<u8> {
+        let key = self.mask.key(us);
+        let mask_bit = if key.is_some() { 0x80 } else { 0 };
+        let mut bytes = Vec::with_capacity(self.payload.len() + 14);
+        bytes.push((u8::from(self.fin) << 7) | ((self.rsv & 7) << 4) | (self.opcode & 15));
+        let length = self.announced();
+        match self.length_bits() {
+            7 => bytes.push(mask_bit | (length as u8 & 0x7f)),
+            16 => {
+                bytes.push(mask_bit | 126);
+                bytes.extend((length as u16).to_be_bytes());
+            }
+            _ => {
+                bytes.push(mask_bit | 127);
+                bytes.extend(length.to_be_bytes());
+            }
+        }
+        let start = match key {
+            Some(key) => {
+                bytes.extend(key);
+                bytes.len()
+            }
+            None => bytes.len(),
+        };
+        bytes.extend(&self.payload);
+        if let Some(key) = key {
+            mask(&mut bytes[start..], key);
+        }
+        bytes
+    }
+}
+
+/// How many bits the shortest form of a length takes.
+pub(super) fn shortest_bits(length: u64) -> u8 {
+    match length {
+        0..=125 => 7,
+        126..=0xffff => 16,
+        _ => 64,
+    }
+}
+
+/// Masks or unmasks in place: the two are the same.
+pub(super) fn mask(payload: &mut [u8], key: [u8; 4]) {
+    for (byte, key) in payload.iter_mut().zip(key.into_iter().cycle()) {
+        *byte ^= key;
+    }
+}
+
+fn known_bits(bits: u8) -> u8 {
+    match bits {
+        7 | 16 => bits,
+        _ => 64,
+    }
+}
+
+/// 126 and 127 in seven bits would announce a longer form, so they are cut too.
+fn cut(bits: u8, length: u64) -> u64 {
+    match known_bits(bits) {
+        7 => length.min(125),
+        16 => length.min(0xffff),
+        _ => length,
+    }
+}
+
+/// A key that nobody can foresee: the standard library's hash keys come from the system's randomness.
+fn fresh_key() -> [u8; 4] {
+    use std::hash::{BuildHasher, Hasher};
+    let hash = std::hash::RandomState::new().build_hasher().finish().to_be_bytes();
+    [hash[0], hash[1], hash[2], hash[3]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_sends_text_unmasked_and_a_client_masked() {
+        let hello = FrameSpec::text("Hello");
+        assert_eq!(hello.encode(End::Server), b"\x81\x05Hello");
+        // The example of RFC 6455 section 5.7.
+        let masked = hello.masked(Mask::Key([0x37, 0xfa, 0x21, 0x3d]));
+        assert_eq!(masked.encode(End::Client), b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58");
+        assert_ne!(FrameSpec::text("Hello").encode(End::Client)[1] & 0x80, 0);
+    }
+
+    #[test]
+    fn every_bit_can_be_set() {
+        let spec = FrameSpec { rsv: 5, ..FrameSpec::new(11, "") }.unfinished();
+        assert_eq!(spec.encode(End::Server), [0b0101_1011, 0]);
+    }
+
+    #[test]
+    fn lengths_take_the_shortest_form_unless_told_otherwise() {
+        let header = |n: usize| FrameSpec::binary(vec![0; n]).encode(End::Server)[1..].to_vec();
+        assert_eq!(header(125)[0], 125);
+        assert_eq!(header(126)[..3], [126, 0, 126]);
+        assert_eq!(header(0xffff)[..3], [126, 0xff, 0xff]);
+        assert_eq!(header(0x10000)[..9], [127, 0, 0, 0, 0, 0, 1, 0, 0]);
+        let long = FrameSpec { length: LengthForm::Bits(64), ..FrameSpec::binary("x") };
+        assert_eq!(long.encode(End::Server), b"\x82\x7f\0\0\0\0\0\0\0\x01x");
+    }
+
+    #[test]
+    fn a_length_can_lie() {
+        let lie = FrameSpec { length: LengthForm::Says { bits: 16, length: 9 }, ..FrameSpec::text("ab") };
+        assert_eq!(lie.encode(End::Server), b"\x81\x7e\0\x09ab");
+    }
+
+    #[test]
+    fn a_close_frame_without_a_code_is_empty() {
+        assert_eq!(FrameSpec::close(None, "lost").payload, b"");
+        assert_eq!(FrameSpec::close(Some(1000), "bye").payload, b"\x03\xe8bye");
+    }
+}

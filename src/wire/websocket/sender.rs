@@ -1,0 +1,350 @@
+//! The sending side of a connection.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::{Mutex, watch};
+use tokio::time::{Instant, timeout_at};
+
+use crate::trace::{Closed, Frame, What};
+use crate::wire::{Limits, Tap};
+
+use super::decoder::payload_of;
+use super::frame::{FrameSpec, opcode, shortest_bits};
+use super::joiner::Joiner;
+use super::socket::Options;
+
+/// Sends on a connection. Clones share it; what each sends stays in one piece.
+#[derive(Clone)]
+pub struct Sender {
+    handle: Arc<Handle>,
+    ended: watch::Receiver<bool>,
+}
+
+/// How something is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Why it is wrong on purpose, if it is.
+    pub deliberate: Option<String>,
+    /// Writes of at most this many bytes.
+    pub split: Option<usize>,
+    /// Only this many bytes of it.
+    pub cut: Option<usize>,
+}
+
+impl Manner {
+    /// In one piece, and wrong on purpose if `why` says why.
+    pub fn deliberate(why: Option<&str>) -> Self {
+        Self { deliberate: why.map(str::to_owned), ..Self::default() }
+    }
+}
+
+/// Why something was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// We ended our side of the connection before.
+    #[error("cannot send on connection `{conn}`: our side of it is closed")]
+    Ended {
+        /// The connection's name.
+        conn: String,
+    },
+    /// The counterpart does not read.
+    #[error("cannot send on connection `{conn}`: the other side read nothing for {within:?}")]
+    Stuck {
+        /// The connection's name.
+        conn: String,
+        /// The bound.
+        within: Duration,
+    },
+    /// The counterpart is gone.
+    #[error("cannot send on connection `{conn}`: {source}")]
+    Gone {
+        /// The connection's name.
+        conn: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Sender {
+    pub(super) fn new(shared: Arc<Shared>, ended: watch::Receiver<bool>) -> Self {
+        Self { handle: Arc::new(Handle(shared)), ended }
+    }
+
+    /// The connection's name in the trace.
+    pub fn conn(&self) -> &str {
+        self.shared().tap.conn()
+    }
+
+    /// Sends a frame. With `deliberate`, which says why it is wrong on purpose, nobody is blamed for it.
+    pub async fn send(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
+        self.send_in(frame, &Manner::deliberate(deliberate)).await
+    }
+
+    /// Sends a frame in a manner. One that is cut short appears in the trace as the bytes it is.
+    pub async fn send_in(&self, frame: &FrameSpec, manner: &Manner) -> Result<(), SendError> {
+        self.shared().send(frame, manner).await
+    }
+
+    /// Sends bytes that are no frame, or parts of one.
+    pub async fn send_raw(&self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), SendError> {
+        self.send_raw_in(bytes, &Manner::deliberate(deliberate)).await
+    }
+
+    /// Sends bytes in a manner.
+    pub async fn send_raw_in(&self, bytes: &[u8], manner: &Manner) -> Result<(), SendError> {
+        self.shared().send_raw(bytes, manner).await
+    }
+
+    /// Sends bytes that are in the trace already.
+    pub(super) async fn send_recorded(&self, bytes: &[u8], split: Option<usize>) -> Result<(), SendError> {
+        let shared = self.shared();
+        let mut writer = shared.writer().await?;
+        shared.write(&mut writer, bytes, split).await
+    }
+
+    /// Ends our side (FIN). What comes is still read. Does nothing if that has been done.
+    pub async fn shutdown(&self) {
+        self.shared().shutdown(None).await;
+    }
+
+    /// The same, on purpose where the protocol does not want it; `why` is for the trace.
+    pub async fn shutdown_deliberately(&self, why: &str) {
+        self.shared().shutdown(Some(why)).await;
+    }
+
+    /// Cuts the connection (RST): nothing more is sent or read. Returns when it is done.
+    pub async fn reset(&self, deliberate: Option<&str>) {
+        self.shared().reset(deliberate).await;
+        self.ended().await;
+    }
+
+    /// What the socket does by itself.
+    pub fn options(&self) -> Options {
+        *self.shared().options.borrow()
+    }
+
+    /// Changes what the socket does by itself, from now on.
+    pub fn set_options(&self, options: Options) {
+        self.shared().options.send_replace(options);
+    }
+
+    /// Returns once nothing more can come: the counterpart's stream ended, or we let go of it.
+    pub async fn ended(&self) {
+        let mut ended = self.ended.clone();
+        // An error means that the reader is gone, which is as good.
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    /// Whether nothing more can come.
+    pub fn has_ended(&self) -> bool {
+        *self.ended.borrow() || self.ended.has_changed().is_err()
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.handle.0
+    }
+}
+
+/// Lets go of the connection when the last [`Sender`] goes.
+struct Handle(Arc<Shared>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.let_go.send_if_modified(|let_go| {
+            let first = *let_go == LetGo::No;
+            if first {
+                *let_go = LetGo::Close;
+            }
+            first
+        });
+    }
+}
+
+/// Whether and how our end lets go of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LetGo {
+    /// It does not.
+    No,
+    /// With FIN.
+    Close,
+    /// With RST.
+    Reset,
+}
+
+impl LetGo {
+    /// Whether it does.
+    pub(super) fn yes(&self) -> bool {
+        *self != Self::No
+    }
+}
+
+/// What the two sides of a socket share.
+pub(super) struct Shared {
+    pub(super) tap: Tap,
+    pub(super) limits: Limits,
+    pub(super) options: watch::Sender<Options>,
+    /// Set when the reader shall drop the stream at once, and no write may go on.
+    pub(super) let_go: watch::Sender<LetGo>,
+    writer: Mutex<Writer>,
+}
+
+struct Writer {
+    /// None once the connection was cut.
+    half: Option<OwnedWriteHalf>,
+    joiner: Joiner,
+    /// Why a part of the message being sent is wrong on purpose.
+    deliberate: Option<String>,
+    close_sent: bool,
+    /// A write did not get through, or we ended our side: nothing more can be sent in a sensible way.
+    stuck: bool,
+    ended: bool,
+}
+
+impl Shared {
+    pub(super) fn new(half: OwnedWriteHalf, tap: Tap, limits: Limits) -> Self {
+        let writer = Writer {
+            half: Some(half),
+            joiner: Joiner::new(limits.message),
+            deliberate: None,
+            close_sent: false,
+            stuck: false,
+            ended: false,
+        };
+        Self {
+            tap,
+            limits,
+            options: watch::Sender::new(Options::default()),
+            let_go: watch::Sender::new(LetGo::No),
+            writer: Mutex::new(writer),
+        }
+    }
+
+    pub(super) async fn send(&self, spec: &FrameSpec, manner: &Manner) -> Result<(), SendError> {
+        let bytes = spec.encode(self.tap.us());
+        if manner.cut.is_some_and(|cut| cut < bytes.len()) {
+            return self.send_raw(&bytes, manner).await;
+        }
+        let mut writer = self.writer().await?;
+        self.record(&mut writer, spec, manner);
+        self.write(&mut writer, &bytes, manner.split).await
+    }
+
+    pub(super) async fn send_raw(&self, bytes: &[u8], manner: &Manner) -> Result<(), SendError> {
+        let bytes = &bytes[..manner.cut.unwrap_or(bytes.len()).min(bytes.len())];
+        let mut writer = self.writer().await?;
+        self.tap.sent_bytes(manner.deliberate.as_deref(), bytes);
+        self.write(&mut writer, bytes, manner.split).await
+    }
+
+    /// Answers a close frame, unless we sent one already.
+    pub(super) async fn answer_close(&self, answer: &FrameSpec) -> Result<(), SendError> {
+        let mut writer = self.writer().await?;
+        if writer.close_sent {
+            return Ok(());
+        }
+        self.record(&mut writer, answer, &Manner::default());
+        self.write(&mut writer, &answer.encode(self.tap.us()), None).await
+    }
+
+    pub(super) async fn shutdown(&self, deliberate: Option<&str>) {
+        let mut writer = self.writer.lock().await;
+        if std::mem::replace(&mut writer.ended, true) {
+            return;
+        }
+        self.tap.sent(deliberate, What::Closed(Closed::Eof));
+        if let Some(half) = &mut writer.half {
+            // Fails only where the connection is gone already.
+            let _ = half.shutdown().await;
+        }
+    }
+
+    async fn reset(&self, deliberate: Option<&str>) {
+        // Interrupts a write that waits, which gives us the writer.
+        self.let_go.send_replace(LetGo::Reset);
+        let mut writer = self.writer.lock().await;
+        if let Some(half) = writer.half.take() {
+            if !std::mem::replace(&mut writer.ended, true) {
+                self.tap.sent(deliberate, What::Closed(Closed::Reset));
+            }
+            let _ = half.as_ref().set_zero_linger();
+            // Dropping it would send FIN first.
+            half.forget();
+        }
+    }
+
+    async fn writer(&self) -> Result<tokio::sync::MutexGuard<'_, Writer>, SendError> {
+        let conn = || self.tap.conn().to_owned();
+        let writer = self.writer.lock().await;
+        if writer.ended || self.let_go.borrow().yes() {
+            return Err(SendError::Ended { conn: conn() });
+        }
+        if writer.stuck {
+            return Err(SendError::Stuck { conn: conn(), within: self.limits.write });
+        }
+        Ok(writer)
+    }
+
+    fn record(&self, writer: &mut Writer, spec: &FrameSpec, manner: &Manner) {
+        let announced = spec.announced();
+        let bits = spec.length_bits();
+        let frame = Frame {
+            fin: spec.fin,
+            rsv: spec.rsv & 7,
+            opcode: spec.opcode & 15,
+            masked: spec.mask.key(self.tap.us()).is_some(),
+            length: announced,
+            length_bits: (bits != shortest_bits(announced)).then_some(bits),
+            payload: payload_of(spec.payload.clone()),
+        };
+        let message = writer.joiner.frame(&frame);
+        writer.close_sent |= frame.opcode == opcode::CLOSE;
+        let part_of_message = frame.opcode <= opcode::BINARY;
+        if part_of_message && writer.deliberate.is_none() {
+            writer.deliberate.clone_from(&manner.deliberate);
+        }
+        let fin = frame.fin;
+        self.tap.sent(manner.deliberate.as_deref(), What::Frame(frame));
+        if let Some(message) = message {
+            self.tap.sent(writer.deliberate.as_deref(), What::Message(message));
+        }
+        if part_of_message && fin {
+            writer.deliberate = None;
+        }
+    }
+
+    async fn write(&self, writer: &mut Writer, bytes: &[u8], split: Option<usize>) -> Result<(), SendError> {
+        let conn = || self.tap.conn().to_owned();
+        let Some(half) = &mut writer.half else { return Err(SendError::Ended { conn: conn() }) };
+        let deadline = Instant::now() + self.limits.write;
+        let mut let_go = self.let_go.subscribe();
+        let writing = async {
+            for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
+                half.write_all(piece).await?;
+                half.flush().await?;
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        };
+        // If this future is dropped half way, or anything goes wrong, the stream is of no use any more.
+        writer.stuck = true;
+        let written = tokio::select! {
+            _ = let_go.wait_for(LetGo::yes) => return Err(SendError::Ended { conn: conn() }),
+            written = timeout_at(deadline, writing) => written,
+        };
+        match written {
+            Ok(Ok(())) => {
+                writer.stuck = false;
+                Ok(())
+            }
+            Ok(Err(source)) => {
+                writer.stuck = false;
+                Err(SendError::Gone { conn: conn(), source })
+            }
+            Err(_) => Err(SendError::Stuck { conn: conn(), within: self.limits.write }),
+        }
+    }
+}
