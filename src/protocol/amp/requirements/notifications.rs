@@ -1,0 +1,116 @@
+//! The notifications.
+
+use super::{Table, cli, guide, table};
+
+pub const TABLES: &[Table] = &[SELECTION, VISIBLE_FILES, MESSAGE, PROMPT, METADATA];
+
+const SELECTION: Table = table! { "selection", Some("selections");
+    "data": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
+        "The data of a selection notification has the members of the edition, with their types."
+        "The CLI drops the whole message otherwise.";
+    "notified": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
+        "When the user selects text, clients are notified."
+        "";
+    "uri": [cli Must cli("selectionDidChange")]
+        "The `uri` of a selection is a URL that stands for the path of its file, whatever characters that has."
+        "The CLI drops the whole message where it does not parse.";
+    "path": [guide Must guide("5. Supported Methods, selectionChanged")]
+        "The `path` of a selection is the path of its file, whatever characters that has."
+        "";
+    "range": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
+        "A selection notification says where the selection begins and ends."
+        "";
+    "multi-line": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
+        "A selection over several lines is told with its first and last line."
+        "";
+    "content": [cli Must cli("selectionDidChange")]
+        "The `content` of a selection that is not empty is the text that is selected."
+        "The agent is told the wrong text otherwise.";
+    "caret": [cli Must cli("selectionDidChange"), guide Should guide("5. Supported Methods, selectionChanged")]
+        "A caret without a selection is told as a range that begins and ends at the same place."
+        "";
+    "latest": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
+        "After several changes the last selection notification says what is selected in the end."
+        "";
+    "ordered": [cli Should cli("selectionDidChange"), guide Should guide("5. Supported Methods, selectionChanged")]
+        "A selection does not end before it begins."
+        "";
+    "every-client": [cli Must cli("Notifications"), guide Should guide("4. Message Structure, Notifications")]
+        "Every client that is connected is notified of a selection."
+        "";
+    "initial": [cli Should cli("Notifications")]
+        "A client that has just connected is told the current selection."
+        "";
+};
+
+const VISIBLE_FILES: Table = table! { "visible-files", Some("visible_files");
+    "data": [cli Must cli("visibleFilesDidChange"), guide Must guide("5. Supported Methods, visibleFilesChanged")]
+        "The data of a visible files notification has the members of the edition, with their types."
+        "The CLI drops the whole message otherwise.";
+    "opened": [cli Must cli("visibleFilesDidChange"), guide Must guide("5. Supported Methods, visibleFilesChanged")]
+        "When a file becomes visible, clients are sent a list with it."
+        "";
+    "closed": [cli Must cli("visibleFilesDidChange"), guide Must guide("5. Supported Methods, visibleFilesChanged")]
+        "When a file is no longer visible, clients are sent a list without it."
+        "";
+    "empty": [cli Must cli("visibleFilesDidChange"), guide Should guide("5. Supported Methods, visibleFilesChanged")]
+        "When no file is visible any more, clients are sent an empty list."
+        "The CLI goes on showing the last file and selection otherwise.";
+    "uri": [cli Must cli("visibleFilesDidChange")]
+        "Each of the `uris` is a URL that stands for the path of its file, whatever characters that has."
+        "The CLI drops the whole message where one does not parse.";
+    "path": [guide Must guide("5. Supported Methods, visibleFilesChanged")]
+        "Each of the `files` is the path of its file, whatever characters that has."
+        "";
+    "latest": [cli Must cli("visibleFilesDidChange"), guide Must guide("5. Supported Methods, visibleFilesChanged")]
+        "After several changes the last list says what is visible in the end."
+        "";
+    "no-duplicates": [cli Should cli("visibleFilesDidChange"), guide Should guide("5. Supported Methods, visibleFilesChanged")]
+        "No file is listed twice."
+        "";
+    "every-client": [cli Must cli("Notifications"), guide Should guide("4. Message Structure, Notifications")]
+        "Every client that is connected is sent the list."
+        "";
+    "initial": [cli Should cli("Notifications")]
+        "A client that has just connected is sent the list of the files that are visible."
+        "";
+};
+
+const MESSAGE: Table = table! { "message", Some("messages");
+    "data": [cli Must cli("userSentMessage")]
+        "The data of `userSentMessage` holds a string `message`."
+        "The CLI drops the whole message otherwise.";
+    "sent": [cli Must cli("userSentMessage")]
+        "A message that the user sends from the editor reaches the client."
+        "";
+    "any-text": [cli Must cli("userSentMessage")]
+        "The text of a user's message arrives unchanged, be it of several lines or of any script."
+        "";
+    "every-client": [cli Must cli("Notifications")]
+        "Every client that is connected is sent the user's message."
+        "";
+};
+
+const PROMPT: Table = table! { "prompt", Some("prompts");
+    "data": [cli Must cli("appendToPrompt")]
+        "The data of `appendToPrompt` holds a string `message`."
+        "The CLI drops the whole message otherwise.";
+    "sent": [cli Must cli("appendToPrompt")]
+        "Text that the user adds to the prompt from the editor reaches the client."
+        "";
+    "any-text": [cli Must cli("appendToPrompt")]
+        "The text for the prompt arrives unchanged, be it of several lines or of any script."
+        "";
+    "every-client": [cli Must cli("Notifications")]
+        "Every client that is connected is sent the text for the prompt."
+        "";
+};
+
+const METADATA: Table = table! { "metadata", Some("metadata");
+    "data": [cli Must cli("pluginMetadata")]
+        "The data of `pluginMetadata`, where it is sent, holds a string `version` and, if any, a string `pluginDirectory`."
+        "The CLI drops the whole message otherwise.";
+    "sent": [cli May cli("pluginMetadata")]
+        "A client that has connected is told the version of the plugin."
+        "";
+};
