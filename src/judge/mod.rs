@@ -1,16 +1,24 @@
 //! From rules and expectations to findings, from findings to verdicts.
 //!
-//! A run hands over what it [`Played`], with the verdict of the rules ([`RuleRun`]) in it; the judge draws the
-//! conclusions, as [`SubjectReport`]. All of it is pure: the same plays give the same report.
+//! A run hands over what it [`Played`], with what the rules found ([`RuleRun`]) in it; [`judge_subject`] draws the
+//! conclusions, and [`Report::of`] puts subjects together. All of it is pure: the same plays give the same report.
 
+mod baseline;
 mod played;
+mod repro;
 mod rules;
+mod scenario;
 mod standing;
+mod subject;
+mod suite;
 mod verdict;
 
+pub use baseline::{Baseline, Known};
 pub use played::{Fault, Found, Play, Played};
+pub use repro::Repro;
 pub use rules::{KEPT_VIOLATIONS, RuleRun};
 pub use standing::Standing;
+pub use subject::{Scope, SubjectRun, judge_subject};
 pub use verdict::{
     Attempt, Blame, Counts, Finding, Note, Report, RequirementResult, ScenarioResult, ScenarioStatus, SnapshotResult,
     Status, SubjectReport, Suite, Verdict,

@@ -51,7 +51,7 @@ pub enum ScenarioStatus {
 }
 
 /// Whose fault a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Blame {
     /// The implementation under test. Only this counts against it.

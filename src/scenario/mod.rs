@@ -4,6 +4,8 @@
 //! role's descriptor in [`crate::protocol`]. A file that checks out becomes one [`Plan`] for each
 //! edition and case it names.
 
+pub mod filter;
 mod plan;
 
+pub use filter::{Filter, glob};
 pub use plan::{Case, Collect, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until};

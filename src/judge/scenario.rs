@@ -1,0 +1,185 @@
+//! The conclusions about one scenario: its status over all plays, and its findings without repetition.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Diagnostic, Place, Style, render};
+use crate::protocol::{Level, RequirementId};
+
+use super::subject::SubjectRun;
+use super::{Attempt, Blame, Fault, Finding, Found, Note, Play, Played, ScenarioResult, ScenarioStatus};
+
+/// What is concluded about one scenario.
+pub(super) struct Judged {
+    pub result: ScenarioResult,
+    /// Its findings, each once.
+    pub findings: Vec<Finding>,
+    /// Whether it failed only as the baseline says.
+    pub expected: bool,
+    /// What had an occasion to be broken, in plays that could be judged.
+    pub assessed: Vec<RequirementId>,
+    /// What the subject does not owe, and why.
+    pub excused: Vec<(RequirementId, String)>,
+    pub notes: Vec<Note>,
+    /// The baseline entries that covered something here.
+    pub baseline_used: Vec<usize>,
+}
+
+impl Judged {
+    /// Whether it was played to a result.
+    pub fn was_judged(&self) -> bool {
+        matches!(self.result.status, ScenarioStatus::Passed | ScenarioStatus::Failed)
+    }
+}
+
+pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
+    let (findings, baseline_used) = findings(run, played);
+    let (status, reason, expected) = status(run, played, &findings);
+    let judged = || played.plays.iter().filter(|p| p.status != ScenarioStatus::Error);
+    let note = |(requirement, text): &(Option<RequirementId>, String)| Note {
+        requirement: requirement.map(str::to_owned),
+        text: text.clone(),
+    };
+    let result = ScenarioResult {
+        id: played.id.clone(),
+        file: played.file.clone(),
+        status,
+        reason,
+        flaky: played.plays.windows(2).any(|two| two[0].status != two[1].status),
+        duration_ms: played.plays.iter().map(millis).sum(),
+        attempts: played
+            .plays
+            .iter()
+            .map(|p| Attempt { status: p.status, reason: p.reason.clone(), duration_ms: millis(p) })
+            .collect(),
+        requirements: played.requirements.iter().map(|&id| id.to_owned()).collect(),
+        trace: telling(played).and_then(|p| p.trace.clone()),
+    };
+    Judged {
+        result,
+        findings,
+        expected,
+        assessed: judged().flat_map(|p| p.assessed.iter().copied()).collect(),
+        excused: played.plays.iter().flat_map(|p| p.excused.clone()).collect(),
+        notes: played.plays.iter().flat_map(|p| &p.notes).map(note).collect(),
+        baseline_used,
+    }
+}
+
+/// Whether a finding makes its scenario fail, unless the baseline has it.
+fn binds(run: &SubjectRun<'_>, finding: &Finding) -> bool {
+    finding.blame == Blame::Subject && (finding.level == Level::Must || run.strict && finding.level == Level::Should)
+}
+
+/// The status over all plays, why, and whether it failed only as the baseline says: a violation seen once stands,
+/// then what kept it from being judged, then what is known to be wrong.
+fn status(run: &SubjectRun<'_>, played: &Played, findings: &[Finding]) -> (ScenarioStatus, Option<String>, bool) {
+    let plays = &played.plays;
+    if let Some(finding) = findings.iter().find(|f| binds(run, f) && f.baseline.is_none()) {
+        return (ScenarioStatus::Failed, Some(finding.message.clone()), false);
+    }
+    if let Some(play) = plays.iter().find(|p| p.status == ScenarioStatus::Failed && p.findings.is_empty()) {
+        return (ScenarioStatus::Failed, play.reason.clone(), false);
+    }
+    let mended = |i: usize| plays.get(i + 1).is_some_and(|next| next.retry);
+    let error = |(i, p): &(usize, &Play)| p.status == ScenarioStatus::Error && !mended(*i);
+    if let Some((_, play)) = plays.iter().enumerate().find(error) {
+        return (ScenarioStatus::Error, play.reason.clone(), false);
+    }
+    if let Some(other) = findings.iter().find(|f| f.blame != Blame::Subject) {
+        let who = if other.blame == Blame::Peer { "our own peer is at fault" } else { "the environment is at fault" };
+        return (ScenarioStatus::Error, Some(format!("{who}: {}", other.message)), false);
+    }
+    if let Some(known) = findings.iter().filter(|f| binds(run, f)).find_map(|f| f.baseline.as_ref()) {
+        return (ScenarioStatus::Failed, Some(format!("known: {known}")), true);
+    }
+    if plays.iter().any(|p| matches!(p.status, ScenarioStatus::Passed | ScenarioStatus::Failed)) {
+        return (ScenarioStatus::Passed, None, false);
+    }
+    let reason = plays.iter().find_map(|p| p.reason.clone());
+    (ScenarioStatus::Skipped, Some(reason.unwrap_or_else(|| "the run ended before it".to_owned())), false)
+}
+
+/// The play that tells most about the scenario.
+fn telling(played: &Played) -> Option<&Play> {
+    let grave = |p: &&Play| match p.status {
+        ScenarioStatus::Failed => 0,
+        ScenarioStatus::Error => 1,
+        ScenarioStatus::Passed => 2,
+        ScenarioStatus::Skipped => 3,
+    };
+    played.plays.iter().filter(|p| p.trace.is_some()).min_by_key(grave)
+}
+
+/// The findings of all plays. What is said of the same requirement with the same words, of the same one, is one
+/// finding: the first is told and the rest are counted.
+fn findings(run: &SubjectRun<'_>, played: &Played) -> (Vec<Finding>, Vec<usize>) {
+    let mut list: Vec<Finding> = vec![];
+    let mut known: HashMap<(String, Blame, String), usize> = HashMap::new();
+    let mut used = vec![];
+    for (play, found) in played.plays.iter().flat_map(|p| p.findings.iter().map(move |f| (p, f))) {
+        let blame = blame(run, found.fault);
+        let key = (found.requirement.unwrap_or_default().to_owned(), blame, found.message.clone());
+        if let Some(&at) = known.get(&key) {
+            list[at].occurrences += 1;
+            continue;
+        }
+        known.insert(key, list.len());
+        let entry = found
+            .requirement
+            .filter(|_| blame == Blame::Subject)
+            .and_then(|id| run.baseline.lookup(id, &played.id, run.today));
+        used.extend(entry.map(|(i, _)| i));
+        let reason = entry.map(|(_, known)| known.reason.clone());
+        list.push(finding(run, played, play, found, blame, reason));
+    }
+    (list, used)
+}
+
+fn finding(
+    run: &SubjectRun<'_>,
+    played: &Played,
+    play: &Play,
+    found: &Found,
+    blame: Blame,
+    baseline: Option<String>,
+) -> Finding {
+    let requirement = found.requirement.unwrap_or_default();
+    Finding {
+        requirement: requirement.to_owned(),
+        level: run.catalogue.iter().find(|r| r.id == requirement).map_or(Level::Must, |r| r.level),
+        blame,
+        scenario: Some(played.id.clone()),
+        step: found.step.clone(),
+        file: found.place.as_ref().map(|p| p.source.name().to_owned()),
+        line: found.place.as_ref().map(|p| p.line() as u64),
+        message: found.message.clone(),
+        path: found.path.clone(),
+        expected: found.expected.clone(),
+        actual: found.actual.clone(),
+        trace: play.trace.clone(),
+        index: found.index,
+        occurrences: 1,
+        baseline,
+        repro: run.repro.command(Some(&played.id)),
+        last_events: found.last_events.clone(),
+        excerpt: found.place.as_ref().map(excerpt),
+    }
+}
+
+fn blame(run: &SubjectRun<'_>, fault: Fault) -> Blame {
+    match fault {
+        Fault::End(end) if end == run.end => Blame::Subject,
+        Fault::End(_) => Blame::Peer,
+        Fault::Environment => Blame::Environment,
+    }
+}
+
+/// The lines of the scenario that are meant, drawn as every diagnostic is, without a headline.
+fn excerpt(place: &Place) -> String {
+    let drawn = render(&Diagnostic::error("expectation", "-").at(place.clone(), ""), Style::Plain);
+    drawn.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default()
+}
+
+fn millis(play: &Play) -> f64 {
+    play.duration.as_micros() as f64 / 1000.0
+}

@@ -1,0 +1,49 @@
+//! Which suite judged, and the report of a whole run.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::protocol::Requirement;
+
+use super::{Note, Report, SubjectReport, Suite, Verdict};
+
+impl Suite {
+    /// This version of wirecert with these scenario files (name and text) and these requirements. The digest is
+    /// the same wherever and in whatever order they were read.
+    pub fn of<'a>(
+        scenarios: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+        catalogue: impl IntoIterator<Item = &'a Requirement>,
+    ) -> Self {
+        let mut parts: Vec<Vec<u8>> = scenarios
+            .into_iter()
+            .map(|(name, text)| [name.as_bytes(), b"\0", text].concat())
+            .chain(catalogue.into_iter().map(|r| format!("{}\0{}\0{}", r.id, r.level.as_str(), r.statement).into()))
+            .collect();
+        parts.sort();
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        let hex = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        Self {
+            name: "wirecert".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            digest: format!("sha256:{hex}"),
+        }
+    }
+}
+
+impl Report {
+    /// The report of a run: its verdict is the gravest of the subjects', and without subjects it is incomplete.
+    pub fn of(suite: Suite, seed: u64, notes: Vec<Note>, subjects: Vec<SubjectReport>) -> Self {
+        let gravity = |verdict: &Verdict| match verdict {
+            Verdict::Conforms => 0,
+            Verdict::ConformsExcept => 1,
+            Verdict::Partial => 2,
+            Verdict::Incomplete => 3,
+            Verdict::Nonconforming => 4,
+        };
+        let verdict = subjects.iter().map(|s| s.verdict).max_by_key(gravity).unwrap_or(Verdict::Incomplete);
+        Self { version: 1, suite, seed, verdict, notes, subjects }
+    }
+}
