@@ -8,6 +8,8 @@ pub mod http_head;
 mod limits;
 mod tap;
 pub mod tcp;
+#[cfg(test)]
+mod testing;
 pub mod websocket;
 
 pub use limits::Limits;

@@ -172,3 +172,165 @@ fn fault(request: &Head, response: &Head) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::trace::End;
+    use crate::wire::testing::{Kept, limits, listen};
+    use crate::wire::websocket::{Reply, Request, accept};
+
+    /// What our client makes of the reply that our server gives to its request, and both traces.
+    async fn exchange(request: ClientRequest, reply: impl FnOnce(&Request) -> Reply) -> (Opened, Kept, Kept) {
+        let limits = Limits { handshake: Duration::from_secs(2), ..limits() };
+        let (client, server) = (Kept::default(), Kept::default());
+        let (listener, address) = listen().await;
+        let serving = async {
+            let (stream, _) = listener.accept().await.expect("the listener works");
+            let request = accept(stream, server.tap(End::Server), &limits).await.expect("a request comes");
+            let reply = reply(&request);
+            let socket = request.reply(&reply).await.expect("the reply is sent");
+            socket.sender.shutdown().await;
+        };
+        let connecting = connect(&address, &request, client.tap(End::Client), &limits);
+        let ((), opened) = tokio::join!(serving, connecting);
+        (opened.expect("the server is there"), client, server)
+    }
+
+    async fn why_not(request: ClientRequest, reply: impl FnOnce(&Request) -> Reply) -> String {
+        exchange(request, reply).await.0.why_not.unwrap_or_else(|| "accepted".into())
+    }
+
+    fn with_header(request: &Request, name: &str, value: &str) -> Reply {
+        let mut reply = Reply::accepting(request);
+        reply.head.headers.retain(|(n, _)| n != name);
+        reply.head.headers.push((name.into(), value.into()));
+        reply
+    }
+
+    #[tokio::test]
+    async fn a_right_answer_is_accepted_and_both_heads_are_recorded_as_sent() {
+        let request = ClientRequest::new("/?auth=a%20b");
+        let (opened, client, server) = exchange(request, |request| {
+            assert_eq!(request.fault(), None);
+            assert_eq!(request.query("auth"), Some("a%20b"));
+            assert_eq!(request.query("other"), None);
+            Reply::accepting(request)
+        })
+        .await;
+        assert!(opened.accepted);
+        let words = ["→ connected", "→ GET /?auth=a%20b HTTP/1.1", "← HTTP/1.1 101 Switching Protocols"];
+        assert_eq!(client.words()[..3], words);
+        assert_eq!(server.words()[..3], words);
+        assert_eq!(client.events()[1].what, server.events()[1].what);
+    }
+
+    #[tokio::test]
+    async fn each_fault_of_an_answer_is_named() {
+        let plain = || ClientRequest::new("/");
+        assert_eq!(why_not(plain(), |r| with_header(r, "Upgrade", "h2c")).await, "no header `Upgrade: websocket`");
+        assert_eq!(
+            why_not(plain(), |r| with_header(r, "Connection", "close")).await,
+            "no header `Connection: Upgrade`"
+        );
+        let wrong = why_not(plain(), |r| with_header(r, "Sec-WebSocket-Accept", "abc")).await;
+        assert!(wrong.starts_with("Sec-WebSocket-Accept is `abc`, not `"), "{wrong}");
+        assert_eq!(
+            why_not(plain(), |r| with_header(r, "Sec-WebSocket-Protocol", "chat")).await,
+            "the subprotocol `chat` was not offered"
+        );
+        assert_eq!(why_not(plain(), |_| Reply::raw(b"HTTP/1.1 200 OK\r\n\r\n")).await, "the status is 200, not 101");
+        assert_eq!(why_not(plain(), |_| Reply::raw(b"hello")).await, "the answer is no HTTP response");
+        assert_eq!(
+            why_not(plain(), |_| Reply::raw(b"HTTP/1.1 101")).await,
+            "the connection was closed before a whole response came"
+        );
+        let chat = ClientRequest { subprotocols: vec!["chat".into()], ..plain() };
+        assert_eq!(why_not(chat, |r| with_header(r, "Sec-WebSocket-Protocol", "chat")).await, "accepted");
+    }
+
+    #[tokio::test]
+    async fn the_body_of_a_refusal_is_kept() {
+        let (opened, client, _) =
+            exchange(ClientRequest::new("/"), |_| Reply::refusing("401 Unauthorized", "who are you?")).await;
+        let response = opened.response.expect("there was one");
+        assert_eq!(response.status(), Some(401));
+        assert_eq!(response.body.as_ref().and_then(|b| b.as_text()), Some("who are you?"));
+        opened.socket.sender.ended().await;
+        assert_eq!(client.words()[2..4], ["← HTTP/1.1 401 Unauthorized", "← Eof"]);
+    }
+
+    #[tokio::test]
+    async fn headers_can_be_added_overridden_and_left_out() {
+        let headers = [("host", Some("evil.example")), ("X-More", Some("1")), ("Upgrade", None)];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.map(str::to_owned))).to_vec();
+        let request = ClientRequest { headers, method: "PUT".into(), ..ClientRequest::new("/") };
+        let (_, client, _) = exchange(request, |request| {
+            assert_eq!(request.head.header("Host").collect::<Vec<_>>(), ["evil.example"]);
+            assert_eq!(request.head.header("X-More").collect::<Vec<_>>(), ["1"]);
+            assert_eq!(request.head.header("Upgrade").count(), 0);
+            assert_eq!(request.fault(), Some("the method must be GET"));
+            Reply::refusing("400 Bad Request", "")
+        })
+        .await;
+        assert_eq!(client.words()[1], "→ PUT / HTTP/1.1");
+    }
+
+    #[tokio::test]
+    async fn a_raw_head_goes_out_as_it_is() {
+        let raw = b"GET / HTTP/1.1\nhost:x\r\n\r\n".to_vec();
+        let sent = raw.clone();
+        let request = ClientRequest { raw: Some(raw), ..ClientRequest::new("/") };
+        exchange(request, |request| {
+            assert_eq!(http_head::encode(&request.head), sent);
+            Reply::refusing("400 Bad Request", "")
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_server_that_says_nothing_is_told_from_one_that_is_not_there() {
+        let limits = Limits { handshake: Duration::from_millis(50), ..limits() };
+        let (listener, address) = listen().await;
+        let request = ClientRequest::new("/");
+        let opened = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
+        let why_not = opened.expect("TCP connects").why_not;
+        assert_eq!(why_not.as_deref(), Some("no response within 50ms"));
+        drop(listener);
+        let refused = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
+        assert!(matches!(refused, Err(ConnectError::Unreachable { .. })));
+    }
+
+    #[tokio::test]
+    async fn localhost_stands_for_the_loopback_address_that_listens() {
+        let (listener, address) = listen().await;
+        assert!(tcp::open(&Address::new("localhost", address.port), Duration::from_secs(5)).await.is_ok());
+        drop(listener);
+        let Ok(listener) = tokio::net::TcpListener::bind(("::1", 0)).await else { return };
+        let port = listener.local_addr().expect("a bound socket has an address").port();
+        assert!(tcp::open(&Address::new("localhost", port), Duration::from_secs(5)).await.is_ok());
+        assert_eq!(Address::new("::1", 80).to_string(), "[::1]:80");
+    }
+
+    #[tokio::test]
+    async fn on_a_plain_connection_a_handshake_by_hand_leads_to_frames() {
+        let limits = limits();
+        let (listener, address) = listen().await;
+        let (client, server) = (Kept::default(), Kept::default());
+        let serving = async {
+            let (stream, _) = listener.accept().await.expect("the listener works");
+            let request = accept(stream, server.tap(End::Server), &limits).await.expect("a request comes");
+            let socket = request.reply(&Reply::raw(b"HTTP/1.1 101 Yes\r\n\r\n")).await.expect("the reply is sent");
+            socket.sender.send(&super::super::FrameSpec::text("1"), None).await.expect("sent");
+            socket
+        };
+        let socket = open(&address, client.tap(End::Client), &limits).await.expect("the server is there");
+        socket.sender.send_raw(b"GET / HTTP/1.1\r\n\r\n", None).await.expect("sent");
+        let _server = serving.await;
+        let mut socket = socket;
+        assert!(socket.incoming.message().await.is_some());
+        assert_eq!(client.words()[2..], ["← HTTP/1.1 101 Yes", "← frame 1 1", "← json 1"]);
+    }
+}

@@ -126,3 +126,130 @@ pub(super) fn payload_of(bytes: Vec<u8>) -> Payload {
         Err(e) => Payload::Binary(e.into_bytes()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::trace::End;
+    use crate::wire::websocket::{FrameSpec, LengthForm, Mask};
+
+    fn decode(decoder: &mut Decoder, mut input: &[u8]) -> Vec<Decoded> {
+        std::iter::from_fn(|| decoder.decode(&mut input)).collect()
+    }
+
+    fn limits(frame: usize) -> Limits {
+        Limits { frame, ..Limits::default() }
+    }
+
+    fn spec() -> impl Strategy<Value = FrameSpec> {
+        let mask = prop_oneof![Just(Mask::Off), any::<[u8; 4]>().prop_map(Mask::Key)];
+        let length = prop_oneof![Just(LengthForm::Shortest), Just(LengthForm::Bits(16)), Just(LengthForm::Bits(64))];
+        let payload = prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..200),
+            Just(vec![7; 0xffff]),
+            Just(vec![8; 0x10000]),
+            "[a-zé☃]{0,50}".prop_map(String::into_bytes),
+        ];
+        (any::<bool>(), 0u8..8, 0u8..16, mask, payload, length)
+            .prop_map(|(fin, rsv, opcode, mask, payload, length)| FrameSpec { fin, rsv, opcode, mask, payload, length })
+    }
+
+    /// What the decoder should say of a frame that was sent with an honest length.
+    fn as_sent(spec: &FrameSpec) -> Frame {
+        let bits = spec.length_bits();
+        Frame {
+            fin: spec.fin,
+            rsv: spec.rsv,
+            opcode: spec.opcode,
+            masked: spec.mask != Mask::Off,
+            length: spec.payload.len() as u64,
+            length_bits: (bits != shortest_bits(spec.payload.len() as u64)).then_some(bits),
+            payload: Payload::from(spec.payload.as_slice()),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_frame_comes_back_as_sent_however_the_stream_is_cut(
+            specs in prop::collection::vec(spec(), 1..4),
+            cuts in prop::collection::vec(1usize..300, 1..40),
+        ) {
+            let specs: Vec<FrameSpec> =
+                specs.into_iter().filter(|s| s.announced() == s.payload.len() as u64).collect();
+            let bytes: Vec<u8> = specs.iter().flat_map(|s| s.encode(End::Client)).collect();
+            let mut decoder = Decoder::new(&Limits::default());
+            let (mut rest, mut frames) = (&bytes[..], vec![]);
+            for cut in cuts {
+                let (piece, later) = rest.split_at(cut.min(rest.len()));
+                frames.extend(decode(&mut decoder, piece));
+                rest = later;
+            }
+            frames.extend(decode(&mut decoder, rest));
+            prop_assert_eq!(decoder.rest(), b"");
+            prop_assert!(frames.iter().all(|f| !f.truncated));
+            let frames: Vec<Frame> = frames.into_iter().map(|f| f.frame).collect();
+            prop_assert_eq!(frames, specs.iter().map(as_sent).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic_in_bounded_memory(
+            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..20),
+        ) {
+            let mut decoder = Decoder::new(&limits(50));
+            for piece in &pieces {
+                for decoded in decode(&mut decoder, piece) {
+                    prop_assert!(decoded.frame.payload.as_bytes().len() <= 50);
+                }
+                prop_assert!(decoder.rest().len() <= 14 + 50);
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_frame_comes_back_whatever_single_cut_is_made() {
+        let bytes = FrameSpec::text("snow: ☃").masked(Mask::Key(*b"mask")).encode(End::Client);
+        for at in 0..=bytes.len() {
+            let mut decoder = Decoder::new(&Limits::default());
+            let mut frames = decode(&mut decoder, &bytes[..at]);
+            frames.extend(decode(&mut decoder, &bytes[at..]));
+            assert_eq!(frames.len(), 1, "cut at {at}");
+            assert_eq!(frames[0].frame.payload, Payload::Text("snow: ☃".into()));
+        }
+    }
+
+    #[test]
+    fn of_a_frame_beyond_the_bound_the_beginning_is_given_and_the_next_frame_is_found() {
+        let mut bytes = FrameSpec::binary(vec![b'x'; 1000]).encode(End::Server);
+        bytes.extend(FrameSpec::text("next").encode(End::Server));
+        let mut decoder = Decoder::new(&limits(10));
+        let frames: Vec<Decoded> = bytes.chunks(7).flat_map(|piece| decode(&mut decoder, piece)).collect();
+        assert_eq!(frames.len(), 2);
+        assert!(frames[0].truncated);
+        assert_eq!(frames[0].frame.length, 1000);
+        assert_eq!(frames[0].frame.payload, Payload::Text("x".repeat(10)));
+        assert_eq!(frames[1].frame.payload, Payload::Text("next".into()));
+    }
+
+    #[test]
+    fn a_length_that_can_never_be_reached_costs_nothing() {
+        let lie =
+            FrameSpec { length: LengthForm::Says { bits: 64, length: u64::MAX }, ..FrameSpec::binary(vec![0; 99]) };
+        let mut decoder = Decoder::new(&limits(10));
+        let frames = decode(&mut decoder, &lie.encode(End::Server));
+        assert_eq!(frames.len(), 1);
+        assert_eq!((frames[0].frame.length, frames[0].truncated), (u64::MAX, true));
+        assert_eq!(decode(&mut decoder, &[0; 5000]), []);
+    }
+
+    #[test]
+    fn half_a_frame_is_left_over_as_it_came() {
+        let bytes = FrameSpec::text("half").masked(Mask::Key(*b"mask")).encode(End::Client);
+        let mut decoder = Decoder::new(&Limits::default());
+        assert_eq!(decode(&mut decoder, &bytes[..7]), []);
+        assert_eq!(decoder.rest(), &bytes[..7]);
+    }
+}

@@ -86,3 +86,169 @@ impl Socket {
         Self { sender: Sender::new(shared, has_ended), incoming: Receiver { queue: incoming } }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::testing::{Pair, limits, pair};
+    use crate::wire::websocket::{FrameSpec, Manner, SendError};
+
+    /// The words of a trace after its handshake.
+    fn after_handshake(trace: &crate::wire::testing::Kept) -> Vec<String> {
+        trace.words().split_off(3)
+    }
+
+    #[tokio::test]
+    async fn both_ends_record_the_same_conversation() {
+        let Pair { client, client_trace, server, server_trace } = pair(&limits()).await;
+        let (mut client, mut server) = (client, server);
+        client.sender.send(&FrameSpec::text("{\"a\":1}"), None).await.expect("sent");
+        assert_eq!(server.incoming.message().await.and_then(|m| m.json), Some(json!({"a": 1})));
+        server.sender.send(&FrameSpec::text("[").unfinished(), None).await.expect("sent");
+        server.sender.send(&FrameSpec::continuation("]"), None).await.expect("sent");
+        assert_eq!(client.incoming.message().await.map(|m| m.frames), Some(2));
+        client.sender.send(&FrameSpec::close(Some(1000), "done"), None).await.expect("sent");
+        client.sender.ended().await;
+        server.sender.ended().await;
+        let expected = [
+            "→ frame 1 {\\\"a\\\":1}",
+            "→ json {\"a\":1}",
+            "← frame 1 […",
+            "← frame 0 ]",
+            "← json []",
+            "→ frame 8 \\x03\\xe8done",
+            "← frame 8 \\x03\\xe8",
+            "← Eof",
+            "→ Eof",
+        ];
+        assert_eq!(after_handshake(&client_trace)[..8], expected[..8]);
+        drop(client);
+        assert_eq!(after_handshake(&server_trace), expected);
+        let masked = |trace: &crate::wire::testing::Kept| {
+            let frames = trace.events().into_iter().filter_map(|e| match e.what {
+                crate::trace::What::Frame(frame) => Some(frame.masked),
+                _ => None,
+            });
+            frames.collect::<Vec<_>>()
+        };
+        assert_eq!(masked(&client_trace), [true, false, false, true, false]);
+        assert_eq!(masked(&client_trace), masked(&server_trace));
+    }
+
+    #[tokio::test]
+    async fn a_ping_is_answered_only_while_that_is_wanted() {
+        let Pair { mut client, server, .. } = pair(&limits()).await;
+        let pong = |payload: &str| FrameSpec::pong(payload).payload;
+        server.sender.set_options(Options { pong: false, ..Options::default() });
+        client.sender.send(&FrameSpec::ping("one"), None).await.expect("sent");
+        client.sender.send(&FrameSpec::text("1"), None).await.expect("sent");
+        let mut server = server;
+        server.incoming.message().await.expect("both have arrived");
+        server.sender.set_options(Options::default());
+        client.sender.send(&FrameSpec::ping("two"), None).await.expect("sent");
+        let Some(Incoming::Frame(first)) = client.incoming.recv().await else { panic!("a pong comes") };
+        assert_eq!(first.payload.as_bytes(), pong("two"));
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_on_purpose_is_marked_and_goes_out_as_told() {
+        let Pair { client, client_trace, mut server, .. } = pair(&limits()).await;
+        let manner = Manner { deliberate: Some("cut".into()), split: Some(1), cut: Some(3) };
+        let unmasked = FrameSpec::text("x").masked(crate::wire::websocket::Mask::Off);
+        client.sender.send(&unmasked, Some("unmasked")).await.expect("sent");
+        client.sender.send(&FrameSpec::text("12").unfinished(), Some("bad start")).await.expect("sent");
+        client.sender.send(&FrameSpec::continuation("3"), None).await.expect("sent");
+        client.sender.send_in(&FrameSpec::binary("whole"), &manner).await.expect("sent");
+        client.sender.shutdown_deliberately("half a frame").await;
+        assert_eq!(
+            server.incoming.message().await.and_then(|m| m.payload),
+            Some(crate::trace::Payload::from(&b"x"[..]))
+        );
+        assert_eq!(server.incoming.message().await.and_then(|m| m.json), Some(json!(123)));
+        assert_eq!(server.incoming.message().await, None);
+        let words = after_handshake(&client_trace);
+        assert_eq!(words[..5], ["→ !frame 1 x", "→ !message x", "→ !frame 1 12…", "→ frame 0 3", "→ !json 123"]);
+        assert!(words[5].starts_with("→ !bytes \\x82\\x85"), "{words:?}");
+        assert_eq!(words[6], "→ !Eof");
+    }
+
+    #[tokio::test]
+    async fn half_a_frame_before_the_end_is_recorded_as_bytes() {
+        let Pair { client, server, server_trace, .. } = pair(&limits()).await;
+        client.sender.send_raw(b"\x81", None).await.expect("sent");
+        client.sender.shutdown().await;
+        server.sender.ended().await;
+        assert_eq!(after_handshake(&server_trace)[..2], ["→ bytes \\x81", "→ Eof"]);
+    }
+
+    #[tokio::test]
+    async fn a_reset_reaches_the_other_end_as_a_reset() {
+        let Pair { client, client_trace, server, server_trace } = pair(&limits()).await;
+        client.sender.reset(Some("cut")).await;
+        server.sender.ended().await;
+        assert_eq!(after_handshake(&client_trace), ["→ !Reset"]);
+        assert_eq!(after_handshake(&server_trace)[..1], ["→ Reset"]);
+        assert!(matches!(client.sender.send(&FrameSpec::text("late"), None).await, Err(SendError::Ended { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_counterpart_that_reads_nothing_cannot_hold_us_up() {
+        let limits = Limits { write: Duration::from_millis(100), ..limits() };
+        let Pair { client, server, .. } = pair(&limits).await;
+        server.sender.set_options(Options { read: false, ..Options::default() });
+        let flood = FrameSpec::binary(vec![0; 1 << 20]);
+        let stuck = async {
+            loop {
+                if let Err(e) = client.sender.send(&flood, None).await {
+                    return e;
+                }
+            }
+        };
+        assert!(matches!(stuck.await, SendError::Stuck { .. }));
+        // And a cut needs no waiting either.
+        client.sender.reset(None).await;
+    }
+
+    #[tokio::test]
+    async fn what_nobody_takes_is_held_back_in_the_socket_of_the_sender() {
+        let limits = Limits { backlog: 1 << 20, write: Duration::from_millis(200), ..limits() };
+        let Pair { client, mut server, server_trace, .. } = pair(&limits).await;
+        let flood = FrameSpec::binary(vec![0; 1 << 19]);
+        let mut sent = 0;
+        while client.sender.send(&flood, None).await.is_ok() {
+            sent += 1;
+        }
+        let received = server_trace.events().len() - 3;
+        assert!(received <= 2 * 3, "{received} events are held, {sent} frames were sent");
+        let first = server.incoming.recv().await;
+        assert!(matches!(first, Some(Incoming::Frame(_))));
+    }
+
+    #[tokio::test]
+    async fn a_receiver_that_is_gone_stops_nothing() {
+        let Pair { client, mut server, client_trace, .. } = pair(&limits()).await;
+        drop(client.incoming);
+        for n in 0..1000 {
+            server.sender.send(&FrameSpec::text(n.to_string()), None).await.expect("sent");
+        }
+        server.sender.send(&FrameSpec::ping("last"), None).await.expect("sent");
+        let pong = server.incoming.recv().await;
+        assert!(matches!(pong, Some(Incoming::Frame(frame)) if frame.payload.as_bytes() == b"last"));
+        assert!(client_trace.words().contains(&"← json 999".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn dropping_the_last_sender_closes_the_connection() {
+        let Pair { client, client_trace, server, .. } = pair(&limits()).await;
+        let another = client.sender.clone();
+        drop(client);
+        another.send(&FrameSpec::text("1"), None).await.expect("a clone keeps it open");
+        drop(another);
+        server.sender.ended().await;
+        assert_eq!(client_trace.words().last().map(String::as_str), Some("→ Eof"));
+    }
+}

@@ -1,0 +1,108 @@
+//! What the tests of this room share: a trace in memory, and a pair of connected sockets.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::net::TcpListener;
+
+use crate::trace::{Clock, End, Event, Recorder, Sink, What};
+
+use super::tcp::Address;
+use super::websocket::{ClientRequest, Opened, Reply, Socket, accept, connect};
+use super::{Limits, Tap};
+
+/// A trace in memory. Clones share it.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for Kept {
+    fn event(&mut self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    }
+}
+
+impl Kept {
+    /// Both ends of a connection, each with a trace of its own under the name `main`.
+    pub fn tap(&self, us: End) -> Tap {
+        Tap::new(Recorder::new(Clock::start(), vec![Box::new(self.clone())]), "main", us)
+    }
+
+    /// What has been recorded.
+    pub fn events(&self) -> Vec<Event> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One word for each event, an arrow for its direction, and a `!` where it is deliberate.
+    pub fn words(&self) -> Vec<String> {
+        self.events().iter().map(word).collect()
+    }
+}
+
+fn word(event: &Event) -> String {
+    let what = match &event.what {
+        What::Connected { .. } => "connected".into(),
+        What::Handshake(head) => head.start.clone(),
+        What::Frame(frame) => {
+            let fin = if frame.fin { "" } else { "…" };
+            format!("frame {} {}{fin}", frame.opcode, show(frame.payload.as_bytes()))
+        }
+        What::Message(message) => match (&message.json, &message.payload) {
+            (Some(json), _) => format!("json {json}"),
+            (_, payload) => format!("message {}", show(payload.as_ref().map_or(b"", |p| p.as_bytes()))),
+        },
+        What::Bytes { bytes } => format!("bytes {}", show(bytes.as_bytes())),
+        What::Closed(how) => format!("{how:?}"),
+        other => format!("{other:?}"),
+    };
+    let arrow = match event.dir {
+        Some(crate::trace::Direction::ToServer) => "→ ",
+        Some(crate::trace::Direction::ToClient) => "← ",
+        None => "",
+    };
+    format!("{arrow}{}{what}", if event.deliberate.is_some() { "!" } else { "" })
+}
+
+fn show(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
+}
+
+/// A client and a server of ours, talking to each other.
+pub struct Pair {
+    /// The client's end.
+    pub client: Socket,
+    /// What the client recorded.
+    pub client_trace: Kept,
+    /// The server's end.
+    pub server: Socket,
+    /// What the server recorded.
+    pub server_trace: Kept,
+}
+
+/// Bounds that make a hanging test fail soon.
+pub fn limits() -> Limits {
+    Limits { handshake: std::time::Duration::from_secs(5), ..Limits::default() }
+}
+
+/// A client connected to a server that accepts it.
+pub async fn pair(limits: &Limits) -> Pair {
+    let (client_trace, server_trace) = (Kept::default(), Kept::default());
+    let (listener, address) = listen().await;
+    let serving = async {
+        let (stream, _) = listener.accept().await.expect("the listener works");
+        let request = accept(stream, server_trace.tap(End::Server), limits).await.expect("a request comes");
+        let reply = Reply::accepting(&request);
+        request.reply(&reply).await.expect("the reply is sent")
+    };
+    let request = ClientRequest::new("/");
+    let connecting = connect(&address, &request, client_trace.tap(End::Client), limits);
+    let (server, opened) = tokio::join!(serving, connecting);
+    let Opened { accepted, socket, why_not, .. } = opened.expect("the server is there");
+    assert!(accepted, "{why_not:?}");
+    Pair { client: socket, client_trace, server, server_trace }
+}
+
+/// A listener on a free port, and how to reach it.
+pub async fn listen() -> (TcpListener, Address) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("there is a free port");
+    let port = listener.local_addr().expect("a bound socket has an address").port();
+    (listener, Address::new("127.0.0.1", port))
+}
