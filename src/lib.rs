@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod diagnostic;
 pub mod judge;
+pub mod matcher;
 pub mod peer;
 pub mod protocol;
 pub mod report;

@@ -8,12 +8,14 @@ pub mod amp;
 mod observation;
 mod requirement;
 mod rule;
+mod schemas;
 mod shape;
 pub mod words;
 
 pub use observation::{Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section};
 pub use rule::{Judgements, Rule, Violation};
+pub use schemas::EditionSchemas;
 pub use shape::{Field, Shape};
 
 use serde_json::Value;

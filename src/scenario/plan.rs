@@ -93,7 +93,7 @@ pub enum StepKind {
         proves: Vec<RequirementId>,
     },
     /// All that comes up to an end, judged as a stream.
-    Collect(Collect),
+    Collect(Box<Collect>),
     /// Waits until the subject has handled all that was sent on the connection.
     Barrier { conn: Option<String> },
     /// Sets variables.

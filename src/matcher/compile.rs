@@ -1,0 +1,169 @@
+//! From JSON to a pattern.
+
+use serde_json::{Map, Value};
+
+use super::pattern::{Kind, Node};
+use super::schema::Schemas;
+use super::template::{self, Fault};
+use super::words::{self, Word};
+use super::{pointer_push, template::Undefined};
+use crate::diagnostic::nearest;
+
+/// Something wrong with a pattern itself.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    /// Where in the pattern, as a JSON pointer; `$`-keys are part of it.
+    pub pointer: String,
+    /// What is wrong, in a sentence without a full stop.
+    pub message: String,
+    /// What to write instead.
+    pub suggestion: Option<String>,
+}
+
+/// Patterns nested deeper than this are refused.
+const MAX_DEPTH: usize = 100;
+
+pub(super) struct Compiler<'a> {
+    pub(super) schemas: &'a dyn Schemas,
+    vars: Option<&'a Map<String, Value>>,
+    pointer: String,
+    depth: usize,
+    /// Set inside of `$not`, where nothing can be captured.
+    pub(super) negated: bool,
+    /// The names captured.
+    pub(super) captures: Vec<String>,
+    errors: Vec<PatternError>,
+}
+
+/// The argument of a matcher that is no pattern.
+pub(super) enum Argument {
+    /// Its value, variables replaced.
+    Value(Value),
+    /// It depends on variables that are still open, or is wrong, which has been noted.
+    Open,
+}
+
+impl<'a> Compiler<'a> {
+    pub(super) fn new(schemas: &'a dyn Schemas, vars: Option<&'a Map<String, Value>>) -> Self {
+        Self { schemas, vars, pointer: String::new(), depth: 0, negated: false, captures: vec![], errors: vec![] }
+    }
+
+    /// The names captured, if nothing was wrong.
+    pub(super) fn finish(self) -> Result<Vec<String>, Vec<PatternError>> {
+        if self.errors.is_empty() { Ok(self.captures) } else { Err(self.errors) }
+    }
+
+    /// Notes an error here.
+    pub(super) fn error(&mut self, message: impl Into<String>, suggestion: Option<String>) {
+        self.errors.push(PatternError { pointer: self.pointer.clone(), message: message.into(), suggestion });
+    }
+
+    /// Goes into a key or item for the duration of `f`.
+    pub(super) fn inside<R>(&mut self, part: &str, f: impl FnOnce(&mut Self) -> R) -> R {
+        let length = self.pointer.len();
+        pointer_push(&mut self.pointer, part);
+        let out = f(self);
+        self.pointer.truncate(length);
+        out
+    }
+
+    /// Compiles a part of a pattern.
+    pub(super) fn node(&mut self, value: &Value) -> Node {
+        self.depth += 1;
+        let kind = if self.depth > MAX_DEPTH {
+            self.error(format!("a pattern may be nested {MAX_DEPTH} deep at most"), None);
+            Kind::Open
+        } else {
+            self.kind(value)
+        };
+        self.depth -= 1;
+        match kind {
+            // What a variable stands for is shown, rather than its name.
+            Kind::Exact(inner) => Node { source: inner.source.clone(), kind: Kind::Exact(inner) },
+            kind => Node { source: value.clone(), kind },
+        }
+    }
+
+    fn kind(&mut self, value: &Value) -> Kind {
+        match value {
+            Value::Object(map) => match map.keys().find(|k| k.starts_with('$')) {
+                Some(word) => self.matcher(word, map),
+                None => {
+                    Kind::Object(map.iter().map(|(key, v)| (key.clone(), self.inside(key, |c| c.node(v)))).collect())
+                }
+            },
+            Value::Array(items) => {
+                Kind::List(items.iter().enumerate().map(|(i, v)| self.inside(&i.to_string(), |c| c.node(v))).collect())
+            }
+            Value::String(text) if text.contains("${") => match self.argument(value) {
+                Argument::Value(value) => Kind::Exact(Box::new(Node::literal(value))),
+                Argument::Open => Kind::Open,
+            },
+            _ => Kind::Plain,
+        }
+    }
+
+    fn matcher(&mut self, name: &str, map: &Map<String, Value>) -> Kind {
+        if map.len() > 1 {
+            let message = format!("a map with the matcher `{name}` can have no other key");
+            let help = "put matchers together with `$all`, and keys that begin with `$` into `$literal`".to_owned();
+            self.inside(name, |c| c.error(message, Some(help)));
+            return Kind::Open;
+        }
+        let Some(word) = words::word(name) else {
+            let near = nearest(name, words::words().iter().map(|w| w.name)).or_else(|| {
+                words::words().iter().map(|w| w.name).find(|w| w[1..].eq_ignore_ascii_case(name.trim_matches('$')))
+            });
+            self.inside(name, |c| c.error(format!("unknown matcher `{name}`"), near.map(str::to_owned)));
+            return Kind::Open;
+        };
+        let argument = map.get(name).unwrap_or(&Value::Null);
+        self.inside(name, |c| (word.compile)(word, argument, c)).unwrap_or(Kind::Open)
+    }
+
+    /// The argument of a matcher, variables replaced.
+    pub(super) fn argument(&mut self, value: &Value) -> Argument {
+        self.argument_with(value, &|text| text.to_owned())
+    }
+
+    /// As [`Self::argument`], for a string in which what is put in must be escaped.
+    pub(super) fn argument_with(&mut self, value: &Value, escape: &dyn Fn(&str) -> String) -> Argument {
+        let resolved = match (self.vars, value) {
+            (Some(vars), Value::String(text)) => template::resolve_text(text, vars, escape),
+            (Some(vars), value) => template::resolve(value, vars),
+            (None, value) if template::variables(value).is_empty() => template::resolve(value, &Map::new()),
+            (None, _) => return Argument::Open,
+        };
+        match resolved {
+            Ok(value) => Argument::Value(value),
+            Err(undefined) => {
+                self.undefined(undefined);
+                Argument::Open
+            }
+        }
+    }
+
+    fn undefined(&mut self, undefined: Undefined) {
+        let suggestion = match undefined.fault {
+            Fault::Malformed => Some("`$${` for a plain `${`".to_owned()),
+            _ => undefined.suggestion.clone(),
+        };
+        let pointer = format!("{}{}", self.pointer, undefined.pointer);
+        self.errors.push(PatternError { pointer, message: undefined.to_string(), suggestion });
+    }
+
+    /// Notes that an argument is of the wrong kind.
+    pub(super) fn takes(&mut self, word: &Word, what: &str, got: &Value) {
+        self.error(format!("`{}` takes {what}, not {}", word.name, super::show(got)), None);
+    }
+
+    /// The value under `key` of an argument that is a map; every key but `allowed` is noted as an error.
+    pub(super) fn keys(&mut self, word: &Word, map: &Map<String, Value>, allowed: &[&str]) {
+        for key in map.keys().filter(|k| !allowed.contains(&k.as_str())) {
+            let near = nearest(key, allowed.iter().copied()).map(str::to_owned);
+            let message = format!("`{}` has no key `{key}`: it takes {}", word.name, allowed.join(", "));
+            self.inside(key, |c| c.error(message, near));
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Compiled patterns.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::check::{Captures, Checker, Mismatch};
+use super::compile::{Compiler, PatternError};
+use super::equality::equal;
+use super::schema::Schemas;
+use super::show::show;
+use crate::diagnostic::nearest;
+
+/// What a JSON value must look like. Cheap to clone.
+#[derive(Clone)]
+pub struct Pattern {
+    root: Arc<Node>,
+    captures: Arc<[String]>,
+    exact: bool,
+}
+
+impl Pattern {
+    /// Compiles a pattern as it is written. Variables are left open: a pattern that has any matches nothing where they
+    /// stand, but everything that does not depend on them is checked.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, in the order of the pattern.
+    pub fn compile(pattern: &Value, schemas: &dyn Schemas) -> Result<Self, Vec<PatternError>> {
+        Self::build(pattern, Compiler::new(schemas, None))
+    }
+
+    /// Compiles a pattern with the variables replaced. Their values are taken as they are: what looks like a matcher in
+    /// them is none, and objects in them must be equal, not just have the same keys.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, undefined variables included, in the order of the pattern.
+    pub fn compile_with(
+        pattern: &Value,
+        schemas: &dyn Schemas,
+        vars: &Map<String, Value>,
+    ) -> Result<Self, Vec<PatternError>> {
+        Self::build(pattern, Compiler::new(schemas, Some(vars)))
+    }
+
+    fn build(pattern: &Value, mut compiler: Compiler<'_>) -> Result<Self, Vec<PatternError>> {
+        let root = compiler.node(pattern);
+        let captures = compiler.finish()?;
+        Ok(Self { root: Arc::new(root), captures: captures.into(), exact: false })
+    }
+
+    /// The variables that the pattern may set, each once, in its order.
+    pub fn captures(&self) -> &[String] {
+        &self.captures
+    }
+
+    /// The same pattern, but whether objects may have keys that are not named, at every depth.
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.exact = exact;
+        self
+    }
+
+    /// Holds a value, or the absence of one, against the pattern. What the pattern captures is added to `captures` only
+    /// where all of it matched; then earlier captures of the same name are replaced.
+    ///
+    /// # Errors
+    /// Every mismatch (the first 100), in the order of the pattern.
+    pub fn check(&self, actual: Option<&Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
+        let mut checker = self.run(actual);
+        if checker.distance > 0 {
+            return Err(checker.mismatches);
+        }
+        captures.append(&mut checker.captures);
+        Ok(())
+    }
+
+    /// Whether the value matches.
+    pub fn matches(&self, actual: Option<&Value>) -> bool {
+        self.distance(actual) == 0
+    }
+
+    /// How far the value is from the pattern: about the number of its leaves that are wrong or missing; 0 where it
+    /// matches. Of several candidates the one with the least distance is the one most likely meant.
+    pub fn distance(&self, actual: Option<&Value>) -> usize {
+        self.run(actual).distance
+    }
+
+    fn run(&self, actual: Option<&Value>) -> Checker {
+        let mut checker = Checker::new(self.exact);
+        self.root.check(actual, &mut checker);
+        checker
+    }
+}
+
+/// What a `$`-word does.
+pub(super) trait Matcher: Send + Sync {
+    /// Holds a value, or its absence, against the matcher written as `source`.
+    fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker);
+
+    /// How many leaves it stands for.
+    fn size(&self) -> usize {
+        1
+    }
+}
+
+/// A part of a pattern, with what it was written as.
+pub(super) struct Node {
+    pub(super) source: Value,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    /// This value.
+    Plain,
+    /// These keys.
+    Object(Vec<(String, Node)>),
+    /// These items.
+    List(Vec<Node>),
+    /// No keys but those named, below here.
+    Exact(Box<Node>),
+    /// Depends on variables that are still open.
+    Open,
+    /// A matcher.
+    Matcher(Box<dyn Matcher>),
+}
+
+impl Node {
+    /// The value itself, nothing in it being a matcher.
+    pub(super) fn literal(value: Value) -> Self {
+        let inner = Self::uninterpreted(&value);
+        Self { source: value, kind: Kind::Exact(Box::new(inner)) }
+    }
+
+    fn uninterpreted(value: &Value) -> Self {
+        let kind = match value {
+            Value::Object(map) => {
+                Kind::Object(map.iter().map(|(key, v)| (key.clone(), Self::uninterpreted(v))).collect())
+            }
+            Value::Array(items) => Kind::List(items.iter().map(Self::uninterpreted).collect()),
+            _ => Kind::Plain,
+        };
+        Self { source: value.clone(), kind }
+    }
+
+    /// The value that this stands for, where it is a plain one.
+    pub(super) fn plain(&self) -> Option<&Value> {
+        match &self.kind {
+            Kind::Plain => Some(&self.source),
+            Kind::Exact(inner) => inner.plain(),
+            _ => None,
+        }
+    }
+
+    /// How many leaves the pattern has.
+    pub(super) fn size(&self) -> usize {
+        match &self.kind {
+            Kind::Object(entries) => entries.iter().map(|(_, n)| n.size()).sum::<usize>().max(1),
+            Kind::List(items) => items.iter().map(Self::size).sum::<usize>().max(1),
+            Kind::Exact(inner) => inner.size(),
+            Kind::Matcher(m) => m.size(),
+            Kind::Plain | Kind::Open => 1,
+        }
+    }
+
+    pub(super) fn check(&self, actual: Option<&Value>, checker: &mut Checker) {
+        match &self.kind {
+            Kind::Plain => {
+                if !actual.is_some_and(|a| equal(&self.source, a)) {
+                    self.differs(actual, checker);
+                }
+            }
+            Kind::Object(entries) => match actual {
+                Some(Value::Object(map)) => self.object(entries, map, checker),
+                _ => checker.unlike(self.size(), &self.describe("an object"), &self.source, actual),
+            },
+            Kind::List(items) => match actual {
+                Some(Value::Array(values)) => self.list(items, values, checker),
+                _ => checker.unlike(self.size(), &self.describe("a list"), &self.source, actual),
+            },
+            Kind::Exact(inner) => {
+                let outer = std::mem::replace(&mut checker.exact, true);
+                inner.check(actual, checker);
+                checker.exact = outer;
+            }
+            Kind::Open => {
+                checker.unlike(1, &format!("{} (a variable without a value)", show(&self.source)), &self.source, actual)
+            }
+            Kind::Matcher(m) => m.check(&self.source, actual, checker),
+        }
+    }
+
+    fn describe(&self, kind: &str) -> String {
+        let empty = matches!(&self.kind, Kind::Object(e) if e.is_empty())
+            || matches!(&self.kind, Kind::List(i) if i.is_empty());
+        if empty { kind.to_owned() } else { format!("{kind} like {}", show(&self.source)) }
+    }
+
+    fn differs(&self, actual: Option<&Value>, checker: &mut Checker) {
+        if let (Value::String(wanted), Some(Value::String(got))) = (&self.source, actual)
+            && wanted.len().max(got.len()) > 60
+        {
+            let at = wanted.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
+            let what = format!("{} (the texts differ from character {})", show(&self.source), at + 1);
+            return checker.unlike(1, &what, &self.source, actual);
+        }
+        checker.unlike(1, &show(&self.source), &self.source, actual);
+    }
+
+    fn object(&self, entries: &[(String, Self)], map: &Map<String, Value>, checker: &mut Checker) {
+        let unnamed = || map.keys().map(String::as_str).filter(|k| entries.iter().all(|(named, _)| named != k));
+        for (key, node) in entries {
+            let actual = map.get(key);
+            let near = if actual.is_none() { nearest(key, unnamed()).map(str::to_owned) } else { None };
+            checker.inside(key, near, |c| node.check(actual, c));
+        }
+        if checker.exact {
+            for key in unnamed() {
+                checker.inside(key, None, |c| {
+                    c.wrong(
+                        1,
+                        format!("unexpected key `{key}`: none but those named may be there"),
+                        &self.source,
+                        map.get(key),
+                    );
+                });
+            }
+        }
+    }
+
+    fn list(&self, items: &[Self], values: &[Value], checker: &mut Checker) {
+        if items.len() != values.len() {
+            let message = format!("expected a list of {}, got one of {}", items.len(), values.len());
+            checker.wrong(
+                items.len().abs_diff(values.len()),
+                message,
+                &self.source,
+                Some(&Value::Array(values.to_vec())),
+            );
+        }
+        for (i, (node, value)) in items.iter().zip(values).enumerate() {
+            checker.inside(i, None, |c| node.check(Some(value), c));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `$uri`: an absolute URI (RFC 3986), and which file a `file` URI stands for (RFC 8089).
+
+use serde_json::{Value, json};
+
+use super::check::Checker;
+use super::compile::{Argument, Compiler};
+use super::pattern::{Kind, Matcher};
+use super::show::show;
+use super::words::Word;
+
+pub(super) const URI: Word = Word {
+    name: "$uri",
+    doc: "A string that is an absolute URI; with `scheme`, one of that scheme; with `path`, a `file` URI that stands for \
+          this path, however its characters are encoded.",
+    argument: || {
+        json!({"anyOf": [
+            {"const": true},
+            {
+                "type": "object",
+                "properties": {
+                    "scheme": {"type": "string", "description": "The scheme, without the colon."},
+                    "path": {"type": "string", "description": "An absolute path."},
+                },
+                "additionalProperties": false,
+                "minProperties": 1,
+            },
+        ]})
+    },
+    compile,
+};
+
+struct Uri {
+    scheme: Option<String>,
+    path: Option<String>,
+}
+
+fn compile(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+    let uri = match c.argument(value) {
+        Argument::Value(Value::Bool(true)) => Uri { scheme: None, path: None },
+        Argument::Value(Value::Object(map)) if !map.is_empty() => {
+            c.keys(word, &map, &["scheme", "path"]);
+            let mut text = |key: &str| match map.get(key) {
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(other) => {
+                    c.inside(key, |c| c.takes(word, "strings", other));
+                    None
+                }
+                None => None,
+            };
+            Uri { scheme: text("scheme"), path: text("path") }
+        }
+        Argument::Value(other) => {
+            c.takes(word, "`true`, `{scheme: …}` or `{path: …}`", &other);
+            return None;
+        }
+        Argument::Open => return None,
+    };
+    Some(Kind::Matcher(Box::new(uri)))
+}
+
+impl Matcher for Uri {
+    fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
+        let Some((scheme, rest)) = actual.and_then(Value::as_str).and_then(split) else {
+            return checker.unlike(1, "an absolute URI", source, actual);
+        };
+        if let Some(wanted) = &self.scheme
+            && !wanted.eq_ignore_ascii_case(scheme)
+        {
+            return checker.unlike(1, &format!("a URI with the scheme `{wanted}`"), source, actual);
+        }
+        if let Some(wanted) = &self.path {
+            let path = if scheme.eq_ignore_ascii_case("file") { file_path(rest) } else { None };
+            match path {
+                Some(path) if path == wanted.as_bytes() => {}
+                Some(path) => {
+                    let stands_for = show(&Value::String(String::from_utf8_lossy(&path).into_owned()));
+                    let wanted = show(&Value::String(wanted.clone()));
+                    let message = format!("expected a file URI that stands for {wanted}, got one for {stands_for}");
+                    checker.wrong(1, message, source, actual);
+                }
+                None => checker.unlike(1, &format!("a file URI that stands for `{wanted}`"), source, actual),
+            }
+        }
+    }
+}
+
+/// Scheme and the rest of an absolute URI with no characters that a URI cannot have.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let bytes = rest.as_bytes();
+    let clean = bytes.iter().enumerate().all(|(i, b)| match b {
+        b'%' => bytes.get(i + 1..i + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)),
+        b => b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(b),
+    });
+    (named && clean && !rest.is_empty()).then_some((scheme, rest))
+}
+
+/// The path that the rest of a `file` URI stands for; none where it names another machine, a query or a fragment.
+fn file_path(rest: &str) -> Option<Vec<u8>> {
+    let path = match rest.strip_prefix("//") {
+        Some(after) => {
+            let (host, path) = after.split_at(after.find('/')?);
+            (host.is_empty() || host.eq_ignore_ascii_case("localhost")).then_some(path)?
+        }
+        None => rest,
+    };
+    if !path.starts_with('/') || path.contains(['?', '#']) {
+        return None;
+    }
+    let mut out = vec![];
+    let mut bytes = path.bytes();
+    while let Some(b) = bytes.next() {
+        out.push(match b {
+            b'%' => hex(bytes.next()?)? << 4 | hex(bytes.next()?)?,
+            b => b,
+        });
+    }
+    Some(out)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok())
+}
