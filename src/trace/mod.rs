@@ -10,6 +10,8 @@ mod event;
 mod file;
 mod recorder;
 mod redact;
+#[cfg(test)]
+mod strategy;
 mod tail;
 
 pub use clock::Clock;

@@ -7,6 +7,8 @@ mod header;
 mod line;
 mod reader;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use header::{Header, Party, Timebase, VERSION, Who};

@@ -1,0 +1,111 @@
+//! Arbitrary events, for property tests.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use super::{
+    Closed, Direction, Event, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus, What,
+};
+
+/// Any event but for its number, which is 0.
+pub fn event() -> impl Strategy<Value = Event> {
+    let dir = option::of(prop_oneof![Just(Direction::ToServer), Just(Direction::ToClient)]);
+    (any::<u64>(), option::of(text()), dir, option::of(text()), what())
+        .prop_map(|(t, conn, dir, deliberate, what)| Event { i: 0, t, conn, dir, deliberate, what })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z]{0,8}", any::<String>()]
+}
+
+fn payload() -> impl Strategy<Value = Payload> {
+    prop_oneof![
+        text().prop_map(Payload::Text),
+        vec(any::<u8>(), 0..40).prop_map(Payload::Binary),
+        vec(any::<u8>(), 0..40).prop_map(|bytes| Payload::from(&bytes[..])),
+    ]
+}
+
+/// Any JSON. Fractions are eighths: others may come back off by one in the last place.
+pub fn json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<i32>().prop_map(|n| Value::from(f64::from(n) / 8.0)),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            vec((text(), inner), 0..4).prop_map(|entries| Value::Object(Map::from_iter(entries))),
+        ]
+    })
+}
+
+fn object() -> impl Strategy<Value = Map<String, Value>> {
+    vec((text(), json()), 0..4).prop_map(Map::from_iter)
+}
+
+fn what() -> impl Strategy<Value = What> {
+    prop_oneof![
+        text().prop_map(|address| What::Connected { address }),
+        head().prop_map(What::Handshake),
+        frame().prop_map(What::Frame),
+        message().prop_map(What::Message),
+        payload().prop_map(|bytes| What::Bytes { bytes }),
+        prop_oneof![Just(Closed::Eof), Just(Closed::Reset)].prop_map(What::Closed),
+        (text(), payload()).prop_map(|(stream, bytes)| What::Output(Output { stream, bytes })),
+        (vec(text(), 0..4), any::<u32>()).prop_map(|(command, pid)| What::Launched(Launched { command, pid })),
+        exited().prop_map(What::Exited),
+        stimulus().prop_map(What::Stimulus),
+        (text(), text(), option::of(payload())).prop_map(|(path, change, content)| What::File(FileChange {
+            path,
+            change,
+            content
+        })),
+        (text(), text()).prop_map(|(mark, text)| What::Mark(Mark { mark, text })),
+    ]
+}
+
+fn head() -> impl Strategy<Value = Head> {
+    (text(), vec((text(), text()), 0..4), option::of(payload()), option::of(payload()))
+        .prop_map(|(start, headers, raw, body)| Head { start, headers, raw, body })
+}
+
+fn frame() -> impl Strategy<Value = Frame> {
+    let bits = option::of(prop_oneof![Just(7u8), Just(16), Just(64)]);
+    (any::<bool>(), 0..8u8, 0..16u8, any::<bool>(), any::<u64>(), bits, payload()).prop_map(
+        |(fin, rsv, opcode, masked, length, length_bits, payload)| Frame {
+            fin,
+            rsv,
+            opcode,
+            masked,
+            length,
+            length_bits,
+            payload,
+        },
+    )
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    (any::<bool>(), option::of(json()), option::of(payload()), any::<u64>())
+        .prop_map(|(text, json, payload, frames)| Message { text, json, payload, frames })
+}
+
+fn exited() -> impl Strategy<Value = Exited> {
+    (any::<u32>(), option::of(any::<i32>()), option::of(any::<i32>()), any::<bool>())
+        .prop_map(|(pid, code, signal, asked)| Exited { pid, code, signal, asked })
+}
+
+fn stimulus() -> impl Strategy<Value = Stimulus> {
+    (text(), object(), vec(text(), 0..4), text()).prop_map(|(name, params, command, outcome)| Stimulus {
+        name,
+        params,
+        command,
+        outcome,
+    })
+}
