@@ -1,26 +1,305 @@
 //! Keeps secrets out of a trace: [`Redactor`].
+//!
+//! A secret is known because somebody said so ([`Redactor::add_secret`]), or by its name: the value of a secret
+//! key, query parameter or header. From then on it is hidden wherever it turns up, in every string of every event,
+//! in its escaped forms and across the borders of frames and chunks. What stands in its place has its length and
+//! tells which secret it was (`<secret:1***>`), so that a reader still sees whether two of them were equal.
 
-use super::Event;
+mod keys;
+mod pattern;
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Number, Value};
+
+use self::keys::Keys;
+use self::pattern::{Carry, Hit, Secrets};
+use super::{Direction, Event, Frame, Head, Message, Payload, What};
+
+/// A shorter text is too common to be hidden everywhere; it is hidden under its name only.
+const SHORTEST: usize = 4;
+/// The same for texts that nobody said were secret, only their name.
+const SHORTEST_NAMED: usize = 8;
+/// How many secrets are looked for everywhere. Later ones are hidden under their name only.
+const MOST: usize = 256;
+/// The longest secret that is looked for everywhere, in bytes.
+const LONGEST: usize = 4096;
 
 /// Replaces secrets by placeholders of the same length in events, before anybody else sees them.
+///
+/// It never holds an event back. So a secret that was never announced, and whose name and value come in pieces, is
+/// hidden only from the event in which it is first seen whole.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    keys: Vec<String>,
+    keys: Keys,
+    secrets: Secrets,
+    numbers: HashMap<String, usize>,
+    streams: HashMap<Stream, Open>,
+}
+
+/// A sequence of events whose contents belong together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stream {
+    /// The payloads of data frames of one direction of a connection.
+    Data(Option<String>, Option<Direction>),
+    /// Those of its control frames, which may come in between.
+    Control(Option<String>, Option<Direction>),
+    /// Its bytes outside of frames.
+    Raw(Option<String>, Option<Direction>),
+    /// What a process writes.
+    Output(Option<String>, String),
+}
+
+/// What had begun where the last piece of a stream ended.
+#[derive(Debug, Default)]
+struct Open {
+    carry: Carry,
+    /// The beginning of a JSON string under a secret key, escapes and all.
+    value: Option<Vec<u8>>,
 }
 
 impl Redactor {
     /// Hides the values of these JSON keys and query parameters wherever it sees them.
     pub fn new(secret_keys: &[&str]) -> Self {
-        Self { keys: secret_keys.iter().map(|key| (*key).to_owned()).collect() }
+        Self { keys: Keys::new(secret_keys), ..Self::default() }
     }
 
-    /// From now on this text is hidden wherever it turns up.
+    /// From now on this text is hidden wherever it turns up. Texts of less than four bytes are not: they are
+    /// hidden only under a secret name.
     pub fn add_secret(&mut self, secret: &str) {
-        let _ = (secret, &self.keys);
+        self.learn(secret, SHORTEST);
+    }
+
+    fn learn(&mut self, secret: &str, shortest: usize) {
+        let sane = (shortest..=LONGEST).contains(&secret.len());
+        if sane && self.secrets.len() < MOST && !self.numbers.contains_key(secret) {
+            self.numbers.insert(secret.to_owned(), self.secrets.len());
+            self.secrets.add(secret);
+        }
     }
 
     /// Hides what is secret in an event.
     pub fn redact(&mut self, event: &mut Event) {
-        let _ = event;
+        if let What::Handshake(head) = &event.what {
+            // A header's value may have been seen before the whole head is, as one of several fields.
+            self.learn_from_head(head);
+        }
+        for text in [&mut event.conn, &mut event.deliberate].into_iter().flatten() {
+            self.text(text);
+        }
+        match &mut event.what {
+            What::Connected { address } => self.text(address),
+            What::Handshake(head) => self.head(head),
+            What::Frame(frame) => self.frame(frame, &event.conn, event.dir),
+            What::Message(message) => self.message(message),
+            What::Bytes { bytes } => self.piece(Stream::Raw(event.conn.clone(), event.dir), bytes, true),
+            What::Closed(_) => self.forget(&event.conn, event.dir),
+            What::Output(output) => {
+                self.text(&mut output.stream);
+                let goes_on = !output.bytes.as_bytes().ends_with(b"\n");
+                let stream = Stream::Output(event.conn.clone(), output.stream.clone());
+                self.piece(stream, &mut output.bytes, goes_on);
+            }
+            What::Launched(launched) => launched.command.iter_mut().for_each(|word| self.text(word)),
+            What::Exited(_) => {}
+            What::Stimulus(stimulus) => {
+                self.text(&mut stimulus.name);
+                self.object(&mut stimulus.params);
+                stimulus.command.iter_mut().for_each(|word| self.text(word));
+                self.text(&mut stimulus.outcome);
+            }
+            What::File(change) => {
+                self.text(&mut change.path);
+                self.text(&mut change.change);
+                change.content.iter_mut().for_each(|content| self.payload(content));
+            }
+            What::Mark(mark) => {
+                self.text(&mut mark.mark);
+                self.text(&mut mark.text);
+            }
+        }
+    }
+
+    fn learn_from_head(&mut self, head: &Head) {
+        for (name, value) in &head.headers {
+            if let Some(secret) = self.keys.in_header(name, value) {
+                self.learn(secret, SHORTEST_NAMED);
+            }
+        }
+    }
+
+    fn head(&mut self, head: &mut Head) {
+        self.text(&mut head.start);
+        for (name, value) in &mut head.headers {
+            if let Some(secret) = self.keys.in_header(name, value) {
+                let placeholder = self.placeholder(secret);
+                let start = value.len() - value.trim_end().len();
+                let end = value.len() - start;
+                value.replace_range(end - placeholder.len()..end, &placeholder);
+            }
+            self.text(name);
+            self.text(value);
+        }
+        head.raw.iter_mut().chain(&mut head.body).for_each(|payload| self.payload(payload));
+    }
+
+    fn frame(&mut self, frame: &mut Frame, conn: &Option<String>, dir: Option<Direction>) {
+        let stream =
+            if frame.opcode >= 8 { Stream::Control(conn.clone(), dir) } else { Stream::Data(conn.clone(), dir) };
+        self.piece(stream, &mut frame.payload, !frame.fin);
+    }
+
+    fn message(&mut self, message: &mut Message) {
+        message.json.iter_mut().for_each(|json| self.json(json));
+        message.payload.iter_mut().for_each(|payload| self.payload(payload));
+    }
+
+    /// A connection is over in one direction: nothing continues there.
+    fn forget(&mut self, conn: &Option<String>, dir: Option<Direction>) {
+        for stream in [Stream::Data, Stream::Control, Stream::Raw] {
+            self.streams.remove(&stream(conn.clone(), dir));
+        }
+    }
+
+    /// A text that stands alone.
+    fn text(&mut self, text: &mut String) {
+        if let Some(bytes) = self.alone(text.as_bytes()) {
+            *text = String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+        }
+    }
+
+    fn payload(&mut self, payload: &mut Payload) {
+        if let Some(bytes) = self.alone(payload.as_bytes()) {
+            replace(payload, bytes);
+        }
+    }
+
+    fn alone(&mut self, data: &[u8]) -> Option<Vec<u8>> {
+        let mut hits = self.named(data);
+        hits.extend(self.secrets.find(data));
+        masked(data, &hits)
+    }
+
+    /// The next piece of a stream. `goes_on` says whether a JSON string in it may go on in the next one.
+    fn piece(&mut self, stream: Stream, payload: &mut Payload, goes_on: bool) {
+        let data = payload.as_bytes();
+        let mut open = self.streams.remove(&stream).unwrap_or_default();
+        let mut hits = Vec::new();
+        let mut inside = None;
+        if let Some(mut value) = open.value.take() {
+            let end = keys::closing_quote(&value, data);
+            let part = &data[..end.unwrap_or(data.len())];
+            hits.push(Hit { start: 0, end: part.len(), secret: None });
+            if value.len() <= LONGEST {
+                value.extend(part);
+            }
+            match end {
+                Some(_) => keys::unescape(&value).iter().for_each(|secret| self.learn(secret, SHORTEST_NAMED)),
+                None => inside = Some(value),
+            }
+        }
+        if inside.is_none() {
+            hits.extend(self.named(data));
+            inside = self.keys.find(data).into_iter().find(|v| v.open).map(|v| data[v.start..v.end].to_vec());
+        }
+        open.value = inside.filter(|_| goes_on);
+        hits.extend(self.secrets.find_next(data, &mut open.carry));
+        if let Some(bytes) = masked(data, &hits) {
+            replace(payload, bytes);
+        }
+        if !open.carry.is_empty() || open.value.is_some() {
+            self.streams.insert(stream, open);
+        }
+    }
+
+    /// Values under secret names: learns them, and says where they are.
+    fn named(&mut self, data: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        for value in self.keys.find(data) {
+            if let Some(meaning) = &value.meaning {
+                self.learn(meaning, SHORTEST_NAMED);
+            }
+            let secret = value.meaning.as_ref().and_then(|meaning| self.numbers.get(meaning)).copied();
+            hits.push(Hit { start: value.start, end: value.end, secret });
+        }
+        hits
+    }
+
+    fn json(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
+            Value::Object(map) => self.object(map),
+            Value::Number(number) if self.numbers.contains_key(&number.to_string()) => hide_number(number),
+            Value::Number(_) | Value::Bool(_) | Value::Null => {}
+        }
+    }
+
+    fn object(&mut self, map: &mut Map<String, Value>) {
+        let mut rename = false;
+        for (key, value) in map.iter_mut() {
+            match value {
+                Value::String(text) if self.keys.has(key) => {
+                    self.learn(text, SHORTEST_NAMED);
+                    *text = self.placeholder(text);
+                }
+                Value::Number(number) if self.keys.has(key) => {
+                    self.learn(&number.to_string(), SHORTEST_NAMED);
+                    hide_number(number);
+                }
+                value => self.json(value),
+            }
+            rename |= !self.secrets.find(key.as_bytes()).is_empty();
+        }
+        if rename {
+            let hide = |(mut key, value)| {
+                self.text(&mut key);
+                (key, value)
+            };
+            *map = std::mem::take(map).into_iter().map(hide).collect();
+        }
+    }
+
+    /// What stands in place of a secret.
+    fn placeholder(&self, secret: &str) -> String {
+        placeholder(secret.len(), self.numbers.get(secret).copied())
     }
 }
+
+/// Another number with as many digits: its type stays what it was.
+fn hide_number(number: &mut Number) {
+    let digits = number.to_string().bytes().filter(u8::is_ascii_digit).count().min(19);
+    *number = "1".repeat(digits).parse::<u64>().unwrap_or(1).into();
+}
+
+fn replace(payload: &mut Payload, bytes: Vec<u8>) {
+    *payload = match payload {
+        Payload::Text(_) => String::from_utf8(bytes).map_or_else(|e| Payload::Binary(e.into_bytes()), Payload::Text),
+        Payload::Binary(_) => Payload::Binary(bytes),
+    };
+}
+
+/// The data with every hit replaced by its placeholder; none where there is nothing to hide.
+fn masked(data: &[u8], hits: &[Hit]) -> Option<Vec<u8>> {
+    if hits.is_empty() {
+        return None;
+    }
+    let mut out = data.to_vec();
+    // Parts first: a whole secret within what looked like the beginning of another one keeps its name.
+    for hit in hits.iter().filter(|hit| hit.secret.is_none()).chain(hits.iter().filter(|hit| hit.secret.is_some())) {
+        out[hit.start..hit.end].copy_from_slice(placeholder(hit.end - hit.start, hit.secret).as_bytes());
+    }
+    Some(out)
+}
+
+/// `<secret:1***>` of this many bytes, or asterisks where that has no room or it is not all of a secret.
+fn placeholder(length: usize, secret: Option<usize>) -> String {
+    let name = secret.map(|n| format!("<secret:{}", n + 1)).filter(|name| name.len() < length);
+    match name {
+        Some(name) => format!("{name:*<width$}>", width = length - 1),
+        None => "*".repeat(length),
+    }
+}
+
+#[cfg(test)]
+mod tests;

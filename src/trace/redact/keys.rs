@@ -1,0 +1,155 @@
+//! Finding secrets by what they are called: the values of secret JSON keys, query parameters and headers.
+
+use regex::bytes::Regex;
+
+/// Headers that carry credentials in every protocol.
+const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"];
+
+/// What secrets are called.
+#[derive(Debug, Default)]
+pub struct Keys {
+    names: Vec<String>,
+    json: Option<Regex>,
+    query: Option<Regex>,
+    header: Option<Regex>,
+}
+
+/// A value found under a secret name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// What it stands for, escapes resolved; none where that cannot be told.
+    pub meaning: Option<String>,
+    /// Whether it is the beginning of a JSON string that goes on in a later piece.
+    pub open: bool,
+}
+
+impl Keys {
+    /// These JSON keys and query parameters, and the headers that carry credentials.
+    pub fn new(names: &[&str]) -> Self {
+        let any = names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
+        let compile = |pattern: String| (!names.is_empty()).then(|| Regex::new(&pattern).ok()).flatten();
+        Self {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            json: compile(format!(r#"(?s-u)"(?:{any})"[ \t\r\n]*:[ \t\r\n]*"((?:[^"\\]|\\.)*\\?)"#)),
+            query: compile(format!(r#"(?-u)[?&;](?:{any})=([^&;#\s"'<>]+)"#)),
+            header: Regex::new(&format!(
+                r"(?im-u)^(?:{})[ \t]*:[ \t]*(?:[A-Za-z]+[ \t]+)?([^\r\n]*[^\r\n \t])",
+                HEADERS.join("|")
+            ))
+            .ok(),
+        }
+    }
+
+    /// Whether the value of this JSON key is secret.
+    pub fn has(&self, key: &str) -> bool {
+        self.names.iter().any(|name| name == key)
+    }
+
+    /// The secret part of a header's value: what comes after the scheme.
+    pub fn in_header<'a>(&self, name: &str, value: &'a str) -> Option<&'a str> {
+        let named = HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name))
+            || self.names.iter().any(|key| key.eq_ignore_ascii_case(name));
+        let value = value.trim();
+        let secret = match value.split_once(' ') {
+            Some((scheme, rest)) if scheme.bytes().all(|b| b.is_ascii_alphabetic()) => rest.trim_start(),
+            _ => value,
+        };
+        (named && !secret.is_empty()).then_some(secret)
+    }
+
+    /// Every secret value in a text: JSON, a URL, a head.
+    pub fn find(&self, data: &[u8]) -> Vec<Value> {
+        let mut values = Vec::new();
+        for found in self.json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
+            let open = data.get(found.end()) != Some(&b'"');
+            let meaning = if open { None } else { unescape(found.as_bytes()) };
+            values.push(Value { start: found.start(), end: found.end(), meaning, open });
+        }
+        for found in self.query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
+            let meaning = percent_decode(found.as_bytes());
+            values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
+        }
+        for found in self.header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
+            let meaning = std::str::from_utf8(found.as_bytes()).ok().map(str::to_owned);
+            values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
+        }
+        values.retain(|value| value.start < value.end || value.open);
+        values
+    }
+}
+
+/// What the inside of a JSON string stands for.
+pub fn unescape(inside: &[u8]) -> Option<String> {
+    let mut quoted = Vec::with_capacity(inside.len() + 2);
+    quoted.push(b'"');
+    quoted.extend(inside);
+    quoted.push(b'"');
+    serde_json::from_slice(&quoted).ok()
+}
+
+/// Where the JSON string ends that began with `so_far` in an earlier piece: the position of its closing quote.
+pub fn closing_quote(so_far: &[u8], data: &[u8]) -> Option<usize> {
+    let backslashes = so_far.iter().rev().take_while(|byte| **byte == b'\\').count();
+    let mut escaped = backslashes % 2 == 1;
+    data.iter().position(|byte| {
+        let closes = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        closes
+    })
+}
+
+fn percent_decode(text: &[u8]) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, tail @ ..] = rest {
+        let hex = |at: usize| tail.get(at).and_then(|b| char::from(*b).to_digit(16));
+        match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meanings(text: &str) -> Vec<String> {
+        Keys::new(&["authToken", "auth"]).find(text.as_bytes()).into_iter().filter_map(|v| v.meaning).collect()
+    }
+
+    #[test]
+    fn values_are_found_in_json_in_queries_and_in_heads_and_their_escapes_resolved() {
+        assert_eq!(meanings(r#"{"port":1,"authToken" : "a\"b\u0063"}"#), ["a\"bc"]);
+        assert_eq!(meanings("GET /?x=1&auth=a%2Fb%zz HTTP/1.1"), ["a/b%zz"]);
+        assert_eq!(meanings("GET / HTTP/1.1\r\nAuthorization: Bearer abc.def \r\nHost: x\r\n"), ["abc.def"]);
+        assert_eq!(meanings(r#"{"token":"x","author":"y"} ?other=1"#), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_unfinished_value_is_told_apart() {
+        let found = Keys::new(&["authToken"]).find(br#"{"authToken":"ab"#);
+        assert_eq!(found, [Value { start: 14, end: 16, meaning: None, open: true }]);
+        assert_eq!(closing_quote(b"ab", br#"c\"d"}"#), Some(4));
+        assert_eq!(closing_quote(br"ab\", br#""d"}"#), Some(2));
+    }
+
+    #[test]
+    fn the_scheme_of_credentials_stays_readable() {
+        let keys = Keys::new(&[]);
+        assert_eq!(keys.in_header("AUTHORIZATION", "Bearer abc"), Some("abc"));
+        assert_eq!(keys.in_header("Authorization", "abc"), Some("abc"));
+        assert_eq!(keys.in_header("Host", "abc"), None);
+    }
+}

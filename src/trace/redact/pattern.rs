@@ -1,0 +1,305 @@
+//! Finding secrets in bytes, in any of the forms in which they are written down.
+//!
+//! Each character of a secret may stand as itself, percent-encoded, or escaped as in JSON, each one in its own way:
+//! `encodeURIComponent`, an encoder of every byte, and `JSON.stringify` all give text that is found.
+
+/// Fewer bytes than this of the beginning of a secret give nothing away, and occur by chance.
+const TELLING: usize = 4;
+
+/// Secrets to look for.
+#[derive(Debug)]
+pub struct Secrets {
+    secrets: Vec<Secret>,
+    /// The bytes with which a secret, in some form, can begin.
+    starts: [bool; 256],
+}
+
+#[derive(Debug)]
+struct Secret {
+    /// For each character, the forms it may have.
+    chars: Vec<Vec<Form>>,
+    /// For each character, how many bytes of the secret come before it.
+    before: Vec<usize>,
+}
+
+/// One way to write a character.
+#[derive(Debug)]
+struct Form {
+    bytes: Vec<u8>,
+    /// Whether it is an escape, in which hexadecimal digits may have either case.
+    escape: bool,
+}
+
+/// How far a secret has been matched: within which form of which of its characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Progress {
+    secret: usize,
+    character: usize,
+    form: usize,
+    offset: usize,
+}
+
+/// Secrets that had begun where the last piece of a stream ended.
+#[derive(Clone, Debug, Default)]
+pub struct Carry(Vec<Progress>);
+
+impl Carry {
+    /// Whether nothing had begun.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A piece to hide: which bytes, and of which secret if they are all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// The secret, by the order in which they were added; none for a part of one.
+    pub secret: Option<usize>,
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Self { secrets: vec![], starts: [false; 256] }
+    }
+}
+
+impl Secrets {
+    /// Adds a secret, which gets the next number. An empty one is never found.
+    pub fn add(&mut self, secret: &str) {
+        let chars: Vec<Vec<Form>> = secret.chars().map(forms).collect();
+        for form in chars.first().into_iter().flatten() {
+            let first = form.bytes[0];
+            self.starts[usize::from(first)] = true;
+        }
+        let before = secret.char_indices().map(|(at, _)| at).collect();
+        self.secrets.push(Secret { chars, before });
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// Finds secrets in a text that stands alone.
+    pub fn find(&self, data: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        if !self.secrets.is_empty() {
+            self.scan(data, 0, &mut hits, None);
+        }
+        hits
+    }
+
+    /// Finds secrets in the next piece of a stream: those that are in it, the end of those that began in an earlier
+    /// piece, and the beginning of those that may end in a later one.
+    pub fn find_next(&self, data: &[u8], carry: &mut Carry) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        if self.secrets.is_empty() || data.is_empty() {
+            return hits;
+        }
+        let mut live = std::mem::take(&mut carry.0);
+        let mut next = Vec::new();
+        let mut done = 0;
+        for (at, byte) in data.iter().enumerate() {
+            if live.is_empty() {
+                break;
+            }
+            if self.advance(&live, *byte, &mut next).is_some() {
+                done = at + 1;
+            }
+            std::mem::swap(&mut live, &mut next);
+        }
+        if self.is_telling(&live) {
+            hits.push(Hit { start: 0, end: data.len(), secret: None });
+        } else if done > 0 {
+            hits.push(Hit { start: 0, end: done, secret: None });
+        }
+        carry.0 = live;
+        self.scan(data, done, &mut hits, Some(carry));
+        hits
+    }
+
+    /// Looks for secrets that begin at `from` or later.
+    fn scan(&self, data: &[u8], from: usize, hits: &mut Vec<Hit>, mut carry: Option<&mut Carry>) {
+        let (mut live, mut next) = (Vec::new(), Vec::new());
+        let mut start = from;
+        while start < data.len() {
+            if !self.starts[usize::from(data[start])] {
+                start += 1;
+                continue;
+            }
+            live.clear();
+            for secret in 0..self.secrets.len() {
+                self.begin(secret, 0, &mut live);
+            }
+            let mut found = None;
+            for (at, byte) in data.iter().enumerate().skip(start) {
+                if let Some(secret) = self.advance(&live, *byte, &mut next) {
+                    found = Some((at + 1, secret));
+                }
+                std::mem::swap(&mut live, &mut next);
+                if live.is_empty() {
+                    break;
+                }
+            }
+            if let Some(carry) = &mut carry {
+                if self.is_telling(&live) {
+                    hits.push(Hit { start, end: data.len(), secret: None });
+                }
+                for progress in &live {
+                    if !carry.0.contains(progress) {
+                        carry.0.push(*progress);
+                    }
+                }
+            }
+            match found {
+                Some((end, secret)) => {
+                    hits.push(Hit { start, end, secret: Some(secret) });
+                    start = end;
+                }
+                None => start += 1,
+            }
+        }
+    }
+
+    /// Every form of a character of a secret, about to be matched.
+    fn begin(&self, secret: usize, character: usize, live: &mut Vec<Progress>) {
+        let forms = self.secrets[secret].chars.get(character).map_or(0, Vec::len);
+        for form in 0..forms {
+            let progress = Progress { secret, character, form, offset: 0 };
+            if !live.contains(&progress) {
+                live.push(progress);
+            }
+        }
+    }
+
+    /// Takes one more byte: what is still possible goes to `next`; gives a secret that is now complete.
+    fn advance(&self, live: &[Progress], byte: u8, next: &mut Vec<Progress>) -> Option<usize> {
+        next.clear();
+        let mut complete = None;
+        for progress in live {
+            let secret = &self.secrets[progress.secret];
+            let form = &secret.chars[progress.character][progress.form];
+            let wanted = form.bytes[progress.offset];
+            if !(wanted == byte || form.escape && wanted.eq_ignore_ascii_case(&byte)) {
+                continue;
+            }
+            if progress.offset + 1 < form.bytes.len() {
+                next.push(Progress { offset: progress.offset + 1, ..*progress });
+            } else if progress.character + 1 < secret.chars.len() {
+                self.begin(progress.secret, progress.character + 1, next);
+            } else {
+                complete = Some(progress.secret);
+            }
+        }
+        complete
+    }
+
+    /// Whether enough of some secret has been seen to hide the piece.
+    fn is_telling(&self, live: &[Progress]) -> bool {
+        live.iter().any(|progress| {
+            let secret = &self.secrets[progress.secret];
+            let raw = !secret.chars[progress.character][progress.form].escape;
+            secret.before[progress.character] + if raw { progress.offset } else { 0 } >= TELLING
+        })
+    }
+}
+
+/// The forms that a character may have.
+fn forms(character: char) -> Vec<Form> {
+    let mut utf8 = [0; 4];
+    let raw = character.encode_utf8(&mut utf8).as_bytes();
+    let escape = |text: String| Form { bytes: text.into_bytes(), escape: true };
+    let mut utf16 = [0; 2];
+    let units = character.encode_utf16(&mut utf16);
+    let mut forms = vec![
+        Form { bytes: raw.to_vec(), escape: false },
+        escape(raw.iter().map(|byte| format!("%{byte:02x}")).collect()),
+        escape(units.iter().map(|unit| format!("\\u{unit:04x}")).collect()),
+    ];
+    let short = match character {
+        '"' => Some("\\\""),
+        '\\' => Some("\\\\"),
+        '/' => Some("\\/"),
+        '\u{8}' => Some("\\b"),
+        '\u{c}' => Some("\\f"),
+        '\n' => Some("\\n"),
+        '\r' => Some("\\r"),
+        '\t' => Some("\\t"),
+        ' ' => Some("+"),
+        _ => None,
+    };
+    forms.extend(short.map(|text| escape(text.to_owned())));
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(texts: &[&str]) -> Secrets {
+        let mut secrets = Secrets::default();
+        for text in texts {
+            secrets.add(text);
+        }
+        secrets
+    }
+
+    fn whole(start: usize, end: usize, secret: usize) -> Hit {
+        Hit { start, end, secret: Some(secret) }
+    }
+
+    #[test]
+    fn a_secret_is_found_in_each_of_its_forms() {
+        let secrets = secrets(&["a/b \"ü𝄞\\"]);
+        for form in [
+            "a/b \"ü𝄞\\",
+            "a%2Fb%20%22%C3%BC%F0%9D%84%9E%5C",
+            "%61%2f%62%20%22%c3%bc%f0%9d%84%9e%5c",
+            "a/b+%22%c3%BC𝄞%5c",
+            r#"a\/b \"ü𝄞\\"#,
+            r"a/b\u0020\u0022\u00FC\uD834\udd1e\\",
+        ] {
+            assert_eq!(secrets.find(format!("x{form}y").as_bytes()), [whole(1, form.len() + 1, 0)], "{form}");
+        }
+        assert_eq!(secrets.find(b"a/b \"u"), []);
+    }
+
+    #[test]
+    fn the_longest_of_several_secrets_is_the_one_found() {
+        let secrets = secrets(&["token", "token-two", "other"]);
+        assert_eq!(secrets.find(b"token-two token token-t"), [whole(0, 9, 1), whole(10, 15, 0), whole(16, 21, 0)]);
+    }
+
+    #[test]
+    fn a_secret_split_into_pieces_is_hidden_but_for_a_beginning_that_tells_nothing() {
+        let secrets = secrets(&["0123456789"]);
+        let mut carry = Carry::default();
+        assert_eq!(secrets.find_next(b"x01", &mut carry), []);
+        assert_eq!(secrets.find_next(b"2", &mut carry), []);
+        assert_eq!(secrets.find_next(b"3", &mut carry), [Hit { start: 0, end: 1, secret: None }]);
+        assert_eq!(secrets.find_next(b"%345678", &mut carry), [Hit { start: 0, end: 7, secret: None }]);
+        assert_eq!(secrets.find_next(b"9 after", &mut carry), [Hit { start: 0, end: 1, secret: None }]);
+        assert!(carry.is_empty());
+    }
+
+    #[test]
+    fn what_only_began_like_a_secret_does_not_hide_what_follows() {
+        let secrets = secrets(&["0123456789"]);
+        let mut carry = Carry::default();
+        assert_eq!(secrets.find_next(b"012345", &mut carry), [Hit { start: 0, end: 6, secret: None }]);
+        assert_eq!(secrets.find_next(b"others", &mut carry), []);
+        assert!(carry.is_empty());
+    }
+
+    #[test]
+    fn a_secret_that_repeats_itself_is_found_from_its_later_beginning_too() {
+        let secrets = secrets(&["ababac"]);
+        let mut carry = Carry::default();
+        secrets.find_next(b"abab", &mut carry);
+        assert_eq!(secrets.find_next(b"abac", &mut carry), [Hit { start: 0, end: 4, secret: None }]);
+    }
+}

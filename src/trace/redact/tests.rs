@@ -1,0 +1,232 @@
+//! What holds of redaction, whatever is recorded.
+
+use std::sync::{Arc, Mutex};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::trace::{Clock, Exited, FileChange, Launched, Mark, Output, Recorder, Sink, Stimulus, write_event};
+
+const TOKEN: &str = "tok/EN \"42\"-ü";
+
+/// Keeps everything.
+#[derive(Clone, Default)]
+struct All(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for All {
+    fn event(&mut self, event: &Event) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}
+
+fn recorded(secrets: &[&str], whats: Vec<What>) -> Vec<Event> {
+    let all = All::default();
+    let recorder = Recorder::with_secret_keys(Clock::start(), &["authToken", "auth"], vec![Box::new(all.clone())]);
+    secrets.iter().for_each(|secret| recorder.add_secret(secret));
+    for what in whats {
+        recorder.record(Some("main"), Some(Direction::ToServer), what);
+    }
+    let events = all.0.lock().unwrap().clone();
+    events
+}
+
+/// Every string and every payload of an event, as bytes, one after the other.
+fn contents(event: &Event) -> Vec<u8> {
+    fn strings(value: &Value, out: &mut Vec<u8>) {
+        match value {
+            Value::String(text) => out.extend(text.bytes().chain([0])),
+            Value::Array(items) => items.iter().for_each(|item| strings(item, out)),
+            Value::Object(map) => map.iter().for_each(|(key, value)| {
+                out.extend(key.bytes().chain([0]));
+                strings(value, out);
+            }),
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    strings(&serde_json::to_value(event).unwrap(), &mut out);
+    if let What::Bytes { bytes: payload } | What::Frame(Frame { payload, .. }) = &event.what {
+        out.extend(payload.as_bytes());
+    }
+    out
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|window| window == needle)
+}
+
+fn frame(opcode: u8, fin: bool, payload: &[u8]) -> What {
+    let length = payload.len() as u64;
+    What::Frame(Frame { fin, rsv: 0, opcode, masked: true, length, length_bits: None, payload: payload.into() })
+}
+
+fn percent(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// The inside of its JSON string.
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+#[test]
+fn a_secret_is_hidden_in_every_string_of_every_kind_of_event() {
+    let t = || TOKEN.to_owned();
+    let p = || Payload::Text(format!("a{TOKEN}b"));
+    let binary = || Payload::Binary([b"\xff", TOKEN.as_bytes(), b"\xff"].concat());
+    let map = || Map::from_iter([(t(), json!([t(), { "deep": percent(TOKEN) }]))]);
+    let whats = vec![
+        What::Connected { address: t() },
+        What::Handshake(Head {
+            start: format!("GET /?auth={} HTTP/1.1", percent(TOKEN)),
+            headers: vec![(t(), t())],
+            raw: Some(p()),
+            body: Some(binary()),
+        }),
+        frame(1, true, TOKEN.as_bytes()),
+        frame(2, true, binary().as_bytes()),
+        What::Message(Message { text: true, json: Some(Value::Object(map())), payload: Some(p()), frames: 1 }),
+        What::Bytes { bytes: binary() },
+        What::Output(Output { stream: t(), bytes: p() }),
+        What::Launched(Launched { command: vec!["x".into(), t()], pid: 1 }),
+        What::Exited(Exited { pid: 1, code: None, signal: None, asked: true }),
+        What::Stimulus(Stimulus { name: t(), params: map(), command: vec![t()], outcome: t() }),
+        What::File(FileChange { path: t(), change: t(), content: Some(p()) }),
+        What::Mark(Mark { mark: t(), text: t() }),
+    ];
+    let events = recorded(&[TOKEN], whats);
+    for event in &events {
+        let found = contents(event);
+        for form in [t(), percent(TOKEN), "tok%2FEN%20%2242%22-%C3%BC".to_owned()] {
+            assert!(!contains(&found, form.as_bytes()), "{form} in {event:?}");
+        }
+    }
+    let What::Bytes { bytes } = &events[5].what else { panic!("{:?}", events[5]) };
+    assert_eq!(bytes.as_bytes(), b"\xff<secret:1****>\xff", "as long as it was, in bytes");
+}
+
+#[test]
+fn the_same_secret_gets_the_same_number_in_every_form() {
+    let start = format!("GET /?auth={} HTTP/1.1", percent("correct-horse"));
+    let head = Head { start, headers: vec![], raw: None, body: None };
+    let lock = Payload::Text(r#"{"authToken":"correct-horse","port":1}"#.into());
+    let file = FileChange { path: "1.json".into(), change: "read".into(), content: Some(lock) };
+    let other = Message::joined(true, br#"{"authToken":"another-horse"}"#, 1);
+    let events = recorded(&[], vec![What::File(file), What::Handshake(head), What::Message(other)]);
+    let text = events.iter().map(|e| serde_json::to_string(e).unwrap()).collect::<Vec<_>>();
+    assert!(text[0].contains(r#"{\"authToken\":\"<secret:1***>\",\"port\":1}"#), "{}", text[0]);
+    assert!(text[1].contains(&format!("?auth=<secret:1{}> HTTP", "*".repeat(29))), "{}", text[1]);
+    assert!(text[2].contains(r#"{"authToken":"<secret:2***>"}"#), "{}", text[2]);
+}
+
+#[test]
+fn a_short_value_is_hidden_under_its_name_and_nowhere_else() {
+    let message = Message::joined(true, br#"{"authToken":"true","ok":"true","n":{"auth":1234}}"#, 1);
+    let head = Head {
+        start: "GET /?auth=x HTTP/1.1".into(),
+        headers: vec![("Authorization".into(), "Basic eHg= ".into()), ("X-Extra".into(), "x".into())],
+        raw: None,
+        body: None,
+    };
+    let events = recorded(&["ab"], vec![What::Message(message), What::Handshake(head)]);
+    let What::Message(message) = &events[0].what else { panic!("{events:?}") };
+    assert_eq!(message.json, Some(json!({"authToken": "****", "ok": "true", "n": {"auth": 1111}})));
+    let What::Handshake(head) = &events[1].what else { panic!("{events:?}") };
+    assert_eq!(head.start, "GET /?auth=* HTTP/1.1");
+    assert_eq!(head.headers[0].1, "Basic **** ");
+    assert_eq!(head.headers[1].1, "x");
+}
+
+#[test]
+fn a_value_under_a_secret_key_that_spans_frames_is_hidden_and_known_afterwards() {
+    let whats = vec![
+        frame(1, false, br#"{"authToken":"abcd"#),
+        frame(9, true, b"ping"),
+        frame(0, false, br"efgh\"),
+        frame(0, true, br#""ij","x":1}"#),
+        frame(1, true, br#"abcdefgh\"ij"#),
+    ];
+    let events = recorded(&[], whats);
+    let payloads: Vec<&[u8]> = events
+        .iter()
+        .map(|event| match &event.what {
+            What::Frame(frame) => frame.payload.as_bytes(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(payloads[0], br#"{"authToken":"****"#);
+    assert_eq!(payloads[1], b"ping");
+    assert_eq!(payloads[2], b"*****");
+    assert!(payloads[3].ends_with(br#"","x":1}"#) && !contains(payloads[3], b"ij"), "{:?}", events[3]);
+    assert_eq!(payloads[4], b"<secret:1**>");
+}
+
+#[test]
+fn text_that_merely_begins_like_a_secret_costs_only_its_tail() {
+    let events = recorded(&["secret-token"], vec![frame(1, true, b"a secre"), frame(1, true, b"tary")]);
+    let text = |event: &Event| match &event.what {
+        What::Frame(frame) => frame.payload.as_text().unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(text(&events[0]), "a *****");
+    assert_eq!(text(&events[1]), "tary");
+}
+
+/// A text, cut into pieces at any places.
+fn pieces() -> impl Strategy<Value = (String, Vec<Vec<u8>>)> {
+    let secret = prop_oneof!["[a-c]{8,16}", "[a-zA-Z0-9/+%\\\\\" ü]{8,24}"];
+    let noise = vec("[a-c%\\\\]{0,6}", 2..5);
+    (secret, noise, 0..4usize, vec(0..64usize, 0..24)).prop_map(|(secret, noise, form, cuts)| {
+        let written = match form {
+            0 => secret.clone(),
+            1 => percent(&secret),
+            2 => percent(&secret).to_lowercase(),
+            _ => escaped(&secret),
+        };
+        let mut rest = noise.join(&written).into_bytes();
+        let mut pieces = Vec::new();
+        for cut in cuts {
+            let tail = rest.split_off(cut.min(rest.len()));
+            pieces.push(std::mem::replace(&mut rest, tail));
+        }
+        pieces.push(rest);
+        (secret, pieces)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    #[test]
+    fn a_known_secret_is_never_written_whatever_its_form_and_however_it_is_split(
+        (secret, pieces) in pieces(),
+        kind in 0..4u8,
+    ) {
+        let what = |piece: &Vec<u8>| match kind {
+            0 => frame(1, false, piece),
+            1 => frame(9, true, piece),
+            2 => What::Bytes { bytes: piece[..].into() },
+            _ => What::Output(Output { stream: "stdout".into(), bytes: piece[..].into() }),
+        };
+        let events = recorded(&[&secret], pieces.iter().map(what).collect());
+        let mut joined = Vec::new();
+        let mut file = Vec::new();
+        for (event, piece) in events.iter().zip(&pieces) {
+            let payload = match &event.what {
+                What::Frame(Frame { payload, .. }) | What::Bytes { bytes: payload } => payload,
+                What::Output(output) => &output.bytes,
+                other => panic!("{other:?}"),
+            };
+            prop_assert_eq!(payload.as_bytes().len(), piece.len());
+            joined.extend(payload.as_bytes());
+            write_event(event, &mut file).unwrap();
+        }
+        for form in [secret.clone(), percent(&secret), percent(&secret).to_lowercase(), escaped(&secret)] {
+            prop_assert!(!contains(&joined, form.as_bytes()), "{:?} in {:?}", form, String::from_utf8_lossy(&joined));
+            prop_assert!(!contains(&file, form.as_bytes()), "{:?} in {:?}", form, String::from_utf8_lossy(&file));
+        }
+    }
+}
