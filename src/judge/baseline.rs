@@ -1,5 +1,7 @@
 //! Known violations: [`Baseline`], a list of what is expected to be wrong, each entry with a reason.
 
+mod file;
+
 use jiff::civil::Date;
 
 use crate::scenario::glob;

@@ -23,3 +23,6 @@ pub use verdict::{
     Attempt, Blame, Counts, Finding, Note, Report, RequirementResult, ScenarioResult, ScenarioStatus, SnapshotResult,
     Status, SubjectReport, Suite, Verdict,
 };
+
+#[cfg(test)]
+mod tests;

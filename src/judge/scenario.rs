@@ -34,7 +34,7 @@ impl Judged {
 pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
     let (findings, baseline_used) = findings(run, played);
     let (status, reason, expected) = status(run, played, &findings);
-    let judged = || played.plays.iter().filter(|p| p.status != ScenarioStatus::Error);
+    let judged = || played.plays.iter().filter(|p| matches!(p.status, ScenarioStatus::Passed | ScenarioStatus::Failed));
     let note = |(requirement, text): &(Option<RequirementId>, String)| Note {
         requirement: requirement.map(str::to_owned),
         text: text.clone(),

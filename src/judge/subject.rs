@@ -67,7 +67,7 @@ pub fn judge_subject(run: &SubjectRun<'_>) -> SubjectReport {
     let requirements = requirements(run, &judged);
     let stale = baseline_lines(run, &judged, &requirements, &mut notes);
     let counts = counts(&judged, stale);
-    let verdict = verdict(run, &judged, &requirements, &counts);
+    let verdict = verdict(run, &requirements, &counts);
     let snapshots = run.snapshots.iter().filter(|s| run.scope == Scope::Full || s.status != "unreferenced");
     SubjectReport {
         name: run.name.clone(),
@@ -251,13 +251,13 @@ fn counts(judged: &[Judged], stale: u64) -> Counts {
     counts
 }
 
-fn verdict(run: &SubjectRun<'_>, judged: &[Judged], requirements: &[RequirementResult], counts: &Counts) -> Verdict {
-    let assessed = requirements.iter().any(|r| matches!(r.status, Status::Met | Status::Violated))
-        || judged.iter().any(Judged::was_judged);
+fn verdict(run: &SubjectRun<'_>, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
+    let judged = counts.passed + counts.expected_failures;
+    let assessed = requirements.iter().any(|r| matches!(r.status, Status::Met | Status::Violated));
     let unproved_must = requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed);
     if counts.failed > 0 {
         Verdict::Nonconforming
-    } else if !assessed || counts.error > 0 {
+    } else if judged == 0 || !assessed || counts.error > 0 {
         Verdict::Incomplete
     } else {
         match run.scope {

@@ -84,24 +84,22 @@ fn a_star_stands_for_any_text_and_everything_else_for_itself() {
 
 #[test]
 fn complaints_point_at_the_fault_and_suggest_what_was_meant() {
-    insta::assert_snapshot!(
-        [
-            "",
-            "aera(ping)",
-            "level(musst)",
-            "area(ping) && id(x)",
-            "area(ping) and id(x)",
-            "area",
-            "id(",
-            "(id(x)",
-            "id(x))",
-            "id()",
-            "id(~[)",
-            "!"
-        ]
-        .map(|f| format!("{f}\n{}", complaint(f)))
-        .join("\n")
-    );
+    let wrong = [
+        "",
+        "aera(ping)",
+        "level(musst)",
+        "area(ping) && id(x)",
+        "area(ping) and id(x)",
+        "area",
+        "id(",
+        "(id(x)",
+        "id(x))",
+        "id()",
+        "id(~[)",
+        "!",
+    ];
+    let complaints = wrong.map(|filter| format!("{filter}\n{}", complaint(filter))).join("\n");
+    insta::assert_snapshot!(complaints);
 }
 
 #[test]

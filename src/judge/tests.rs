@@ -1,0 +1,457 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::diagnostic::{Source, Span};
+use crate::protocol::{Level, Requirement, RequirementId, Section};
+use crate::trace::End;
+
+const fn requirement(id: &'static str, level: Level, binds: End, capability: Option<&'static str>) -> Requirement {
+    let source = Section { document: "", section: "" };
+    Requirement { id, level, binds, statement: "", why: "", source, since: "0.1.0", capability }
+}
+
+const MUST: RequirementId = "amp/cli/ping/echo";
+const OTHER: RequirementId = "amp/cli/read-file/unsaved";
+const SHOULD: RequirementId = "amp/cli/ping/soon";
+const MAY: RequirementId = "amp/cli/metadata/version";
+const OPTIONAL: RequirementId = "amp/cli/diagnostics/range";
+const CLIENT: RequirementId = "amp/cli/envelope/id";
+const GUIDE: RequirementId = "amp/guide/read-file/unsaved";
+
+static CATALOGUE: [Requirement; 7] = [
+    requirement(MUST, Level::Must, End::Server, None),
+    requirement(OTHER, Level::Must, End::Server, None),
+    requirement(SHOULD, Level::Should, End::Server, None),
+    requirement(MAY, Level::May, End::Server, None),
+    requirement(OPTIONAL, Level::Must, End::Server, Some("diagnostics")),
+    requirement(CLIENT, Level::Must, End::Client, None),
+    requirement(GUIDE, Level::Must, End::Server, None),
+];
+
+fn play(status: ScenarioStatus, assessed: &[RequirementId], findings: Vec<Found>) -> Play {
+    Play { assessed: assessed.to_vec(), findings, ..Play::new(status) }
+}
+
+fn passed(assessed: &[RequirementId]) -> Play {
+    play(ScenarioStatus::Passed, assessed, vec![])
+}
+
+fn found(requirement: RequirementId, fault: Fault) -> Found {
+    Found {
+        requirement: Some(requirement),
+        fault,
+        step: None,
+        place: None,
+        message: "it is wrong".to_owned(),
+        path: None,
+        expected: None,
+        actual: None,
+        index: None,
+        last_events: vec![],
+    }
+}
+
+fn broken(requirement: RequirementId) -> Play {
+    play(ScenarioStatus::Failed, &[requirement], vec![found(requirement, Fault::End(End::Server))])
+}
+
+fn scenario(name: &str, requirements: &[RequirementId], plays: Vec<Play>) -> Played {
+    let id = format!("amp-server/cli/{name}");
+    Played { id, requirements: requirements.to_vec(), plays, ..Played::default() }
+}
+
+fn known(requirement: &str, scenario: Option<&str>, until: Option<&str>) -> Baseline {
+    Baseline {
+        entries: vec![Known {
+            requirement: requirement.to_owned(),
+            scenario: scenario.map(str::to_owned),
+            reason: "long known".to_owned(),
+            until: until.map(|day| day.parse().unwrap()),
+        }],
+    }
+}
+
+#[derive(Debug)]
+struct Given {
+    scope: Scope,
+    strict: bool,
+    baseline: Baseline,
+    missing: Vec<String>,
+}
+
+impl Default for Given {
+    fn default() -> Self {
+        Self { scope: Scope::Full, strict: false, baseline: Baseline::default(), missing: vec![] }
+    }
+}
+
+impl Given {
+    fn judge(&self, played: &[Played]) -> SubjectReport {
+        judge_subject(&SubjectRun {
+            name: "it".to_owned(),
+            role: "amp-server".to_owned(),
+            end: End::Server,
+            edition: "cli".to_owned(),
+            catalogue: &CATALOGUE,
+            missing: &self.missing,
+            baseline: &self.baseline,
+            today: "2026-11-21".parse().unwrap(),
+            scope: self.scope,
+            strict: self.strict,
+            repro: Repro { before: vec!["wirecert".to_owned()], after: vec![] },
+            played,
+            snapshots: vec![],
+            notes: vec![],
+        })
+    }
+}
+
+fn judge(played: &[Played]) -> SubjectReport {
+    Given::default().judge(played)
+}
+
+fn status(report: &SubjectReport, id: &str) -> (Status, String) {
+    let result = report.requirements.iter().find(|r| r.id == id).unwrap();
+    (result.status, result.reason.clone().unwrap_or_default())
+}
+
+/// Everything that is asked of this subject, met.
+fn complete() -> Vec<Played> {
+    vec![scenario("a/all", &[MUST, OTHER], vec![passed(&[MUST, OTHER, SHOULD, OPTIONAL])])]
+}
+
+const GREEN: Standing = Standing { failed: false, unjudged: false, drift: false, incomplete: false };
+
+#[test]
+fn a_subject_conforms_where_every_must_is_met() {
+    let report = judge(&complete());
+    assert_eq!(report.verdict, Verdict::Conforms);
+    assert_eq!(report.standing(), GREEN);
+    assert_eq!(report.counts, Counts { passed: 1, ..Counts::default() });
+    assert_eq!(status(&report, MUST).0, Status::Met);
+    assert_eq!(status(&report, MAY), (Status::Excused, "optional, and never occurred".to_owned()));
+}
+
+#[test]
+fn only_what_binds_the_subject_in_its_edition_is_asked_of_it() {
+    let asked: Vec<String> = judge(&complete()).requirements.into_iter().map(|r| r.id).collect();
+    assert_eq!(asked, [MUST, OTHER, SHOULD, MAY, OPTIONAL]);
+}
+
+#[test]
+fn a_violated_must_is_nonconforming() {
+    let mut played = complete();
+    played.push(scenario("ping/echo", &[MUST], vec![broken(MUST)]));
+    let report = judge(&played);
+    assert_eq!(report.verdict, Verdict::Nonconforming);
+    assert_eq!(report.standing(), Standing { failed: true, ..GREEN });
+    assert_eq!(status(&report, MUST).0, Status::Violated);
+    assert_eq!(report.requirements[0].by, ["amp-server/cli/a/all", "amp-server/cli/ping/echo"]);
+    assert_eq!(report.findings[0].blame, Blame::Subject);
+    assert_eq!(report.findings[0].repro, "wirecert --filter 'id(amp-server/cli/ping/echo)'");
+}
+
+#[test]
+fn a_violated_should_is_a_warning_unless_strict() {
+    let mut played = complete();
+    played.push(scenario("ping/soon", &[SHOULD], vec![broken(SHOULD)]));
+    let report = judge(&played);
+    assert_eq!((report.verdict, report.standing()), (Verdict::Conforms, GREEN));
+    assert_eq!(status(&report, SHOULD).0, Status::Violated);
+    assert_eq!(report.counts.passed, 2);
+    let strict = Given { strict: true, ..Given::default() }.judge(&played);
+    assert_eq!((strict.verdict, strict.counts.failed), (Verdict::Nonconforming, 1));
+}
+
+#[test]
+fn an_expectation_that_proves_nothing_still_fails_its_scenario() {
+    let mut played = complete();
+    let stray = Found { requirement: None, ..found(MUST, Fault::End(End::Server)) };
+    played.push(scenario("x/y", &[], vec![play(ScenarioStatus::Failed, &[], vec![stray])]));
+    let report = judge(&played);
+    assert_eq!((report.verdict, report.counts.failed), (Verdict::Nonconforming, 1));
+    played[1].plays = vec![play(ScenarioStatus::Failed, &[], vec![])];
+    assert_eq!(judge(&played).verdict, Verdict::Nonconforming, "even without any finding");
+}
+
+#[test]
+fn the_baseline_makes_a_known_violation_expected() {
+    let mut played = complete();
+    played.push(scenario("ping/echo", &[MUST], vec![broken(MUST)]));
+    for pattern in [None, Some("amp-server/cli/ping/echo"), Some("*/ping/*")] {
+        let given = Given { baseline: known(MUST, pattern, Some("2026-11-21")), ..Given::default() };
+        let report = given.judge(&played);
+        assert_eq!((report.verdict, report.standing()), (Verdict::ConformsExcept, GREEN));
+        assert_eq!((report.counts.failed, report.counts.expected_failures), (0, 1));
+        assert_eq!(report.findings[0].baseline.as_deref(), Some("long known"));
+        assert_eq!(status(&report, MUST).0, Status::Violated);
+    }
+    let elsewhere = Given { baseline: known(MUST, Some("*/a/all"), None), ..Given::default() };
+    assert_eq!(elsewhere.judge(&played).verdict, Verdict::Nonconforming);
+}
+
+#[test]
+fn a_baseline_entry_whose_time_is_over_covers_nothing() {
+    let mut played = complete();
+    played.push(scenario("ping/echo", &[MUST], vec![broken(MUST)]));
+    let report = Given { baseline: known(MUST, None, Some("2026-11-20")), ..Given::default() }.judge(&played);
+    assert_eq!((report.verdict, report.counts.unexpected_passes), (Verdict::Nonconforming, 0));
+    assert_eq!(report.notes[0].text, "the baseline put up with this until 2026-11-20: it counts now");
+}
+
+#[test]
+fn a_stale_baseline_line_is_never_green_in_a_full_run() {
+    let given = Given { baseline: known(MUST, None, None), ..Given::default() };
+    let report = given.judge(&complete());
+    assert_eq!((report.verdict, report.counts.unexpected_passes), (Verdict::Conforms, 1));
+    assert!(report.standing().failed);
+    assert_eq!(report.notes[0].text, "stale baseline line: it is not violated; remove it");
+    let gone = Given { baseline: known(MUST, Some("*/gone"), None), ..Given::default() };
+    assert_eq!(gone.judge(&complete()).counts.unexpected_passes, 1);
+    let partial = Given { scope: Scope::Partial, ..given };
+    assert_eq!(partial.judge(&complete()).standing(), GREEN);
+}
+
+#[test]
+fn a_baseline_line_is_not_stale_where_nothing_was_learnt() {
+    let given = Given { baseline: known(MUST, None, None), ..Given::default() };
+    let report = given.judge(&[scenario("a/b", &[OTHER], vec![passed(&[OTHER])])]);
+    assert_eq!(report.counts.unexpected_passes, 0);
+    assert_eq!(report.notes[0].text, "the baseline lists this, and nothing was learnt about it");
+}
+
+#[test]
+fn a_must_that_was_neither_assessed_nor_excused_leaves_the_subject_incomplete() {
+    let skipped = scenario("read-file/unsaved", &[OTHER], vec![Play::skipped("no stimulus `edit`")]);
+    let report = judge(&[scenario("ping/echo", &[MUST], vec![passed(&[MUST])]), skipped]);
+    assert_eq!(report.verdict, Verdict::Incomplete);
+    assert_eq!(report.standing(), Standing { incomplete: true, ..GREEN });
+    assert_eq!(status(&report, OTHER), (Status::NotAssessed, "no stimulus `edit`".to_owned()));
+    assert_eq!(status(&report, OPTIONAL), (Status::Excused, "optional (diagnostics), and never occurred".to_owned()));
+}
+
+#[test]
+fn what_is_declared_missing_is_excused_and_what_it_violates_all_the_same_is_not() {
+    let given = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() };
+    let mut played = vec![
+        scenario("a/all", &[MUST], vec![passed(&[MUST, OTHER])]),
+        scenario("diagnostics/range", &[OPTIONAL], vec![Play::skipped("missing")]),
+    ];
+    let report = given.judge(&played);
+    assert_eq!(status(&report, OPTIONAL), (Status::Excused, "declared missing: diagnostics".to_owned()));
+    assert_eq!(report.verdict, Verdict::Conforms);
+    played[1].plays = vec![broken(OPTIONAL)];
+    assert_eq!(given.judge(&played).verdict, Verdict::Nonconforming);
+}
+
+#[test]
+fn a_play_may_find_that_the_subject_does_not_owe_something() {
+    let excuse = Play { excused: vec![(OTHER, "the subject said it has no such call".to_owned())], ..passed(&[MUST]) };
+    let report = judge(&[scenario("a/b", &[MUST, OTHER], vec![excuse])]);
+    assert_eq!(status(&report, OTHER), (Status::Excused, "the subject said it has no such call".to_owned()));
+    assert_eq!(report.verdict, Verdict::Conforms);
+}
+
+#[test]
+fn what_could_not_be_judged_is_never_green_and_counts_as_no_evidence() {
+    let mut played = complete();
+    played.push(scenario("x/y", &[MAY], vec![Play { assessed: vec![MAY], ..Play::error("the port was taken") }]));
+    let report = judge(&played);
+    assert_eq!(report.verdict, Verdict::Incomplete);
+    assert_eq!(report.standing(), Standing { unjudged: true, incomplete: true, ..GREEN });
+    assert_eq!(status(&report, MAY), (Status::NotAssessed, "the port was taken".to_owned()));
+}
+
+#[test]
+fn a_retry_mends_an_error_but_no_violation() {
+    let mut played = complete();
+    played[0].plays.insert(0, Play::error("the port was taken"));
+    assert_eq!(judge(&played).verdict, Verdict::Incomplete, "another repetition is no retry");
+    played[0].plays[1].retry = true;
+    let report = judge(&played);
+    assert_eq!((report.verdict, report.scenarios[0].flaky), (Verdict::Conforms, true));
+    played[0].plays[0] = broken(MUST);
+    assert_eq!(judge(&played).verdict, Verdict::Nonconforming);
+}
+
+#[test]
+fn what_our_peer_or_the_environment_did_is_not_held_against_the_subject() {
+    for (fault, blame) in [(Fault::End(End::Client), Blame::Peer), (Fault::Environment, Blame::Environment)] {
+        let mut played = complete();
+        played[0].plays[0].findings = vec![found(CLIENT, fault)];
+        played[0].plays[0].status = ScenarioStatus::Failed;
+        let report = judge(&played);
+        assert_eq!(report.counts.error, 1);
+        assert_eq!(report.verdict, Verdict::Incomplete);
+        assert_eq!(report.findings[0].blame, blame);
+        assert!(report.requirements.iter().all(|r| r.status != Status::Violated));
+    }
+}
+
+#[test]
+fn nothing_played_and_nothing_assessed_are_incomplete_in_every_scope() {
+    for scope in [Scope::Full, Scope::Partial, Scope::CutShort] {
+        let given = Given { scope, ..Given::default() };
+        let skipped = [scenario("a/b", &[MUST], vec![Play::skipped("no workspace")]), scenario("a/c", &[], vec![])];
+        for played in [&[][..], &skipped[..]] {
+            let report = given.judge(played);
+            assert_eq!(report.verdict, Verdict::Incomplete);
+            assert!(report.standing().incomplete);
+            assert!(report.requirements.iter().all(|r| r.status == Status::NotAssessed), "{:?}", report.requirements);
+        }
+    }
+    assert!(Report::of(Suite::of([], []), 0, vec![], vec![]).standing().incomplete);
+}
+
+#[test]
+fn a_partial_run_says_nothing_about_completeness() {
+    let given = Given { scope: Scope::Partial, ..Given::default() };
+    let report = given.judge(&[scenario("ping/echo", &[MUST], vec![passed(&[MUST])])]);
+    assert_eq!((report.verdict, report.standing()), (Verdict::Partial, GREEN));
+    assert_eq!(status(&report, OTHER), (Status::NotAssessed, "not asked for".to_owned()));
+    let broken = given.judge(&[scenario("ping/echo", &[MUST], vec![broken(MUST)])]);
+    assert_eq!(broken.verdict, Verdict::Nonconforming);
+}
+
+#[test]
+fn a_run_that_was_cut_short_is_incomplete_at_best() {
+    let given = Given { scope: Scope::CutShort, ..Given::default() };
+    assert_eq!(given.judge(&complete()).verdict, Verdict::Incomplete);
+}
+
+#[test]
+fn the_same_finding_in_the_same_scenario_is_told_once_and_counted() {
+    let source = Source::new("scenarios/echo.yaml", "a: 1\nb: 2\n");
+    let place = Some(source.place(Span { start: 5, end: 6 }));
+    let at = |place| Found { place, ..found(MUST, Fault::End(End::Server)) };
+    let plays = vec![
+        play(ScenarioStatus::Failed, &[MUST], vec![at(place.clone()), at(place)]),
+        play(ScenarioStatus::Failed, &[MUST], vec![at(None)]),
+    ];
+    let report = judge(&[scenario("ping/echo", &[MUST], plays.clone()), scenario("ping/other", &[MUST], plays)]);
+    assert_eq!(report.findings.iter().map(|f| f.occurrences).collect::<Vec<_>>(), [3, 3]);
+    let finding = &report.findings[0];
+    assert_eq!((finding.file.as_deref(), finding.line), (Some("scenarios/echo.yaml"), Some(2)));
+    assert_eq!(finding.excerpt.as_deref(), Some(" --> scenarios/echo.yaml:2:1\n  |\n2 | b: 2\n  | ^\n"));
+}
+
+#[test]
+fn notes_are_told_once() {
+    let noted = |text: &str| Play { notes: vec![(Some(MUST), text.to_owned())], ..passed(&[MUST]) };
+    let report = judge(&[scenario("a/b", &[], vec![noted("one"), noted("two"), noted("one")])]);
+    assert_eq!(report.notes.iter().map(|n| n.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+}
+
+#[test]
+fn unreferenced_snapshots_are_told_only_by_a_full_run() {
+    let snapshot = |status: &str| SnapshotResult { file: "a.snap".to_owned(), status: status.to_owned() };
+    let judge = |scope, status| {
+        let given = Given { scope, ..Given::default() };
+        let mut report = given.judge(&complete());
+        report.snapshots = vec![snapshot(status)];
+        report.standing().drift
+    };
+    assert!(judge(Scope::Full, "unreferenced") && judge(Scope::Partial, "changed") && !judge(Scope::Full, "same"));
+}
+
+#[test]
+fn the_gravest_verdict_is_that_of_the_run() {
+    let suite = Suite::of([("a.yaml", &b"x"[..])], &CATALOGUE);
+    let report = |verdicts: &[Verdict]| {
+        let subject = |v: &Verdict| SubjectReport { verdict: *v, ..judge(&complete()) };
+        Report::of(suite.clone(), 1, vec![], verdicts.iter().map(subject).collect()).verdict
+    };
+    assert_eq!(report(&[Verdict::Conforms, Verdict::ConformsExcept]), Verdict::ConformsExcept);
+    assert_eq!(report(&[Verdict::Incomplete, Verdict::Partial]), Verdict::Incomplete);
+    assert_eq!(report(&[Verdict::Nonconforming, Verdict::Incomplete]), Verdict::Nonconforming);
+}
+
+#[test]
+fn the_digest_of_a_suite_tells_its_content_and_not_its_order() {
+    let digest = |files: &[(&'static str, &'static [u8])]| Suite::of(files.iter().copied(), &CATALOGUE).digest;
+    assert_eq!(digest(&[("a", b"1"), ("b", b"2")]), digest(&[("b", b"2"), ("a", b"1")]));
+    assert_ne!(digest(&[("a", b"1"), ("b", b"2")]), digest(&[("a", b"2"), ("b", b"1")]));
+}
+
+fn any_play() -> impl Strategy<Value = Play> {
+    let ids = prop::sample::select(vec![MUST, OTHER, SHOULD, MAY, OPTIONAL, CLIENT, GUIDE]);
+    let faults = prop::sample::select(vec![Fault::End(End::Server), Fault::End(End::Client), Fault::Environment]);
+    let statuses = prop::sample::select(vec![
+        ScenarioStatus::Passed,
+        ScenarioStatus::Failed,
+        ScenarioStatus::Skipped,
+        ScenarioStatus::Error,
+    ]);
+    let findings = prop::collection::vec((ids.clone(), faults), 0..3);
+    let excused = prop::collection::vec(ids.clone(), 0..2);
+    (statuses, any::<bool>(), prop::collection::vec(ids, 0..4), findings, excused).prop_map(
+        |(status, retry, assessed, findings, excused)| Play {
+            retry,
+            assessed,
+            findings: findings.into_iter().map(|(id, fault)| found(id, fault)).collect(),
+            excused: excused.into_iter().map(|id| (id, "why".to_owned())).collect(),
+            ..Play::new(status)
+        },
+    )
+}
+
+fn any_given() -> impl Strategy<Value = Given> {
+    let scopes = prop::sample::select(vec![Scope::Full, Scope::Partial, Scope::CutShort]);
+    let entries = prop::collection::vec(
+        (
+            prop::sample::select(vec![MUST, OTHER, SHOULD, GUIDE]),
+            prop::option::of(prop::sample::select(vec!["*", "amp-server/cli/s/0"])),
+            prop::option::of(prop::sample::select(vec!["2026-01-01", "2027-01-01"])),
+        ),
+        0..3,
+    );
+    (scopes, any::<bool>(), entries, any::<bool>()).prop_map(|(scope, strict, entries, missing)| Given {
+        scope,
+        strict,
+        baseline: Baseline { entries: entries.into_iter().flat_map(|(id, s, u)| known(id, s, u).entries).collect() },
+        missing: if missing { vec!["diagnostics".to_owned()] } else { vec![] },
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_green_without_evidence_or_against_it(
+        given in any_given(),
+        plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 0..4),
+    ) {
+        let played: Vec<Played> = plays.into_iter().enumerate()
+            .map(|(i, plays)| scenario(&format!("s/{i}"), &[MUST, OTHER], plays)).collect();
+        let report = given.judge(&played);
+        let standing = report.standing();
+        let green = standing == GREEN;
+
+        let uncovered = played.iter().any(|p| p.plays.iter().flat_map(|p| &p.findings).any(|f| {
+            let id = f.requirement.unwrap_or_default();
+            let level = CATALOGUE.iter().find(|r| r.id == id).unwrap().level;
+            let today = "2026-11-21".parse().unwrap();
+            f.fault == Fault::End(End::Server)
+                && (level == Level::Must || given.strict && level == Level::Should)
+                && given.baseline.lookup(id, &p.id, today).is_none()
+        }));
+        let unexplained = played.iter().flat_map(|p| &p.plays)
+            .any(|p| p.status == ScenarioStatus::Failed && p.findings.is_empty());
+        prop_assert_eq!(report.verdict == Verdict::Nonconforming, uncovered || unexplained);
+        prop_assert!(!(uncovered && green));
+
+        let judged = report.counts.passed + report.counts.failed + report.counts.expected_failures;
+        prop_assert!(judged > 0 || !green, "nothing was judged");
+        prop_assert!(report.counts.error == 0 || !green);
+        if matches!(report.verdict, Verdict::Conforms | Verdict::ConformsExcept) {
+            prop_assert_eq!(given.scope, Scope::Full);
+            let open = report.requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed);
+            prop_assert!(!open);
+            let violated = report.requirements.iter().any(|r| r.level == Level::Must && r.status == Status::Violated);
+            prop_assert!(!(violated && report.verdict == Verdict::Conforms));
+        }
+        let counts = report.counts;
+        let total = counts.passed + counts.failed + counts.skipped + counts.error + counts.expected_failures;
+        prop_assert_eq!(total as usize, played.len());
+    }
+}
