@@ -1,0 +1,192 @@
+//! One play in progress: its variables, its peer, its subject, what went wrong so far.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::config::SubjectSpec;
+use crate::diagnostic::Place;
+use crate::judge::{Fault, Found};
+use crate::matcher::Schemas;
+use crate::peer::{Peer, Setting};
+use crate::protocol::{Level, Protocol, RequirementId};
+use crate::scenario::Plan;
+use crate::subject::{Corner, RunDir, Running};
+use crate::trace::{Mark, Recorder, Tail, What};
+
+use super::lag::LagMeter;
+use super::log::Log;
+
+/// Everything a step can reach.
+pub struct Scene<'a> {
+    /// What is played.
+    pub plan: &'a Plan,
+    /// Its protocol.
+    pub protocol: &'static Protocol,
+    /// The edition's schemas.
+    pub schemas: &'a dyn Schemas,
+    /// The subject's description.
+    pub spec: &'a SubjectSpec,
+    /// Where the subject lives, where we started it.
+    pub run_dir: Option<&'a RunDir>,
+    /// The subject.
+    pub subject: &'a mut Option<Running>,
+    /// The one that stands opposite.
+    pub peer: Box<dyn Peer>,
+    /// This scenario's own folder of the workspace.
+    pub corner: Option<Corner>,
+    /// The trace.
+    pub recorder: Recorder,
+    /// What has been observed.
+    pub log: Log,
+    /// The last events, as lines.
+    pub tail: Arc<Mutex<Tail>>,
+    /// The harness's own delay.
+    pub lag: &'a LagMeter,
+    /// How long to wait where a step does not say.
+    pub patience: Duration,
+    /// Variables and labels.
+    pub vars: Map<String, Value>,
+    /// What came of it so far.
+    pub outcome: Outcome,
+}
+
+/// What came of a play.
+#[derive(Default)]
+pub struct Outcome {
+    /// Requirements that an expectation decided.
+    pub assessed: Vec<RequirementId>,
+    /// What went wrong.
+    pub findings: Vec<Found>,
+    /// Readings taken.
+    pub notes: Vec<(Option<RequirementId>, String)>,
+    /// Whether the scenario asked for the subject's end.
+    pub end_wanted: bool,
+}
+
+/// Why a play stopped before its last step.
+#[derive(Debug)]
+pub enum Halt {
+    /// An expectation failed; the finding is recorded.
+    Failed,
+    /// It cannot be judged, for this reason.
+    Error(String),
+}
+
+impl Scene<'_> {
+    /// The step as a landmark in the trace.
+    pub fn mark(&self, kind: &str, text: impl Into<String>) {
+        self.recorder.record(None, None, What::Mark(Mark { mark: kind.into(), text: text.into() }));
+    }
+
+    /// Records that an expectation failed. Goes on where nothing binding was broken.
+    pub fn fail(&mut self, failure: Failure) -> Result<(), Halt> {
+        let subject = self.spec.role.subject;
+        let last_events = self.tail.lock().map(|tail| tail.lines()).unwrap_or_default();
+        let ids: Vec<Option<RequirementId>> = match failure.proves.as_slice() {
+            [] => vec![None],
+            ids => ids.iter().copied().map(Some).collect(),
+        };
+        for requirement in &ids {
+            self.outcome.assessed.extend(requirement);
+            self.outcome.findings.push(Found {
+                requirement: *requirement,
+                fault: Fault::End(subject),
+                step: Some(failure.step.clone()),
+                place: Some(failure.place.clone()),
+                message: failure.message.clone(),
+                path: failure.path.clone(),
+                expected: failure.expected.clone(),
+                actual: failure.actual.clone(),
+                index: failure.index,
+                last_events: last_events.clone(),
+            });
+        }
+        let binding = ids.iter().any(|id| id.is_none_or(|id| self.level(id) == Level::Must));
+        if binding { Err(Halt::Failed) } else { Ok(()) }
+    }
+
+    /// The level of a requirement.
+    pub fn level(&self, id: &str) -> Level {
+        (self.protocol.requirements)().iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level)
+    }
+
+    /// The setting of a peer that is to meet the subject as it is now.
+    pub fn setting(&self) -> Setting {
+        Setting {
+            edition: self.plan.edition.to_owned(),
+            recorder: self.recorder.clone(),
+            server: self.subject.as_ref().map(|s| s.lock().clone()),
+            patience: self.patience,
+        }
+    }
+
+    /// Sets the variables that tell where the subject is.
+    pub fn locate(&mut self) {
+        let corner = self.corner.as_ref().map(Corner::path);
+        let root = self.subject.as_ref().and_then(Running::workspace);
+        let mut vars = Map::new();
+        vars.insert("edition".into(), self.plan.edition.into());
+        vars.insert("role".into(), self.plan.role.into());
+        if let Some(corner) = corner {
+            vars.insert("workspace".into(), text(corner));
+            vars.insert("workspace_uri".into(), file_uri(corner).into());
+        }
+        if let Some(root) = root {
+            vars.insert("root".into(), text(root));
+        }
+        if let Some(run_dir) = self.run_dir {
+            vars.insert("run_dir".into(), text(run_dir.path()));
+        }
+        if let Some(subject) = self.subject.as_ref() {
+            let lock = subject.lock();
+            vars.insert("port".into(), lock.port.into());
+            vars.insert("token".into(), lock.token.clone().into());
+            vars.insert("url".into(), format!("ws://127.0.0.1:{}", lock.port).into());
+            vars.extend(subject.pid().map(|pid| ("pid".to_owned(), pid.into())));
+        }
+        self.vars.extend(vars);
+    }
+}
+
+/// What a failed step has to say.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What it was to prove.
+    pub proves: Vec<RequirementId>,
+    /// The step as a word.
+    pub step: String,
+    /// Where it stands.
+    pub place: Place,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// Where in the observation's JSON.
+    pub path: Option<String>,
+    /// What should have been there.
+    pub expected: Option<Value>,
+    /// What was there.
+    pub actual: Option<Value>,
+    /// The event that shows it.
+    pub index: Option<u64>,
+}
+
+fn text(path: &Path) -> Value {
+    path.to_string_lossy().into_owned().into()
+}
+
+/// The `file` URI of an absolute path (RFC 8089), everything but unreserved characters and `/` encoded.
+pub fn file_uri(path: &Path) -> String {
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
