@@ -1,144 +1,302 @@
-//! Whether what an expectation awaits has come: a pure look at the log, repeated by the player.
+//! Waiting for what must come, and making sure of what must not.
+
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::matcher::{Captures, Mismatch, Pattern};
-use crate::protocol::{Observation, ObservationKind, Pick};
+use crate::matcher::{Captures, Pattern, PatternOptions};
+use crate::peer::Trouble;
+use crate::protocol::{ObservationKind, Pick, RequirementId, Shape};
+use crate::scenario::{Expectation, Part, Step, Until};
 
-use super::log::{Candidate, Log};
+use super::scene::{Failure, Halt, Scene};
+use super::standing::{Miss, Standing, Taken, Wanted, standing};
+use super::steps::{name, resolve_map};
 
-/// One awaited observation, variables replaced and matchers compiled.
-pub struct Wanted {
-    /// Its kind.
-    pub kind: &'static ObservationKind,
-    /// The connection it must come on.
-    pub conn: Option<String>,
-    /// What chooses it.
-    pub selectors: Map<String, Value>,
-    /// What it must match.
-    pub pattern: Pattern,
-    /// The pattern as JSON, for showing.
-    pub expected: Value,
-    /// What is seen of it now, where it is looked up instead of awaited on the wire.
-    pub lookup: Option<Map<String, Value>>,
-}
+/// How often files are looked at while one is awaited.
+const LOOK: Duration = Duration::from_millis(5);
 
-/// The state of one whole outcome.
-pub enum Standing {
-    /// All of it has come.
-    Complete { taken: Vec<Taken>, captures: Captures },
-    /// It can still come.
-    Open { nearest: Option<Miss> },
-    /// It can no longer come: what was to match did not.
-    Failed { miss: Miss },
-}
+/// The connection that is meant where none is named.
+const MAIN: &str = "main";
 
-/// An observation that an outcome took.
-pub struct Taken {
-    /// The place in the outcome's parts.
-    pub part: usize,
-    /// The observation's place in the log; none for what was looked up.
-    pub at: Option<usize>,
-    /// The event that completed it.
-    pub index: Option<u64>,
-}
+/// The quiet time where a barrier was asked for and the protocol has none.
+const QUIET: Duration = Duration::from_millis(100);
 
-/// The observation that came nearest, and what was wrong with it.
-#[derive(Clone, Debug)]
-pub struct Miss {
-    /// The place in the outcome's parts.
-    pub part: usize,
-    /// The first things wrong.
-    pub mismatches: Vec<Mismatch>,
-    /// The event that shows it, where there is one.
-    pub index: Option<u64>,
-    /// The observation's value.
-    pub actual: Value,
-}
-
-/// Looks at how far an outcome has come: `wanted` are its parts, all of which must be there.
-pub fn standing(wanted: &[Wanted], log: &Log) -> Standing {
-    let mut taken: Vec<Taken> = vec![];
-    let mut captures = Captures::default();
-    let mut open = None;
-    let mut complete = true;
-    for (part, want) in wanted.iter().enumerate() {
-        match seek(part, want, log, &taken, &mut captures) {
-            Found::Match(found) => taken.push(found),
-            Found::Wrong(miss) => return Standing::Failed { miss },
-            Found::NotYet(nearest) => {
-                complete = false;
-                open = nearer(open, nearest);
-            }
+/// Waits until one of the outcomes has come, or none can any more, or the time is up.
+pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectation) -> Result<(), Halt> {
+    let mut outcomes = vec![];
+    for outcome in &expectation.any_of {
+        let mut wanted = vec![];
+        for part in &outcome.parts {
+            wanted.push(want(scene, step, part)?);
         }
+        outcomes.push(wanted);
     }
-    if complete { Standing::Complete { taken, captures } } else { Standing::Open { nearest: open } }
-}
-
-/// The miss with fewer mismatches.
-fn nearer(a: Option<Miss>, b: Option<Miss>) -> Option<Miss> {
-    match (a, b) {
-        (Some(a), Some(b)) if b.mismatches.len() < a.mismatches.len() => Some(b),
-        (Some(a), _) => Some(a),
-        (None, b) => b,
-    }
-}
-
-enum Found {
-    Match(Taken),
-    Wrong(Miss),
-    NotYet(Option<Miss>),
-}
-
-fn seek(part: usize, want: &Wanted, log: &Log, taken: &[Taken], captures: &mut Captures) -> Found {
-    if let Some(value) = &want.lookup {
-        return match check(want, value, captures) {
-            Ok(()) => Found::Match(Taken { part, at: None, index: None }),
-            Err(mismatches) => {
-                let actual = Value::Object(value.clone());
-                Found::NotYet(Some(Miss { part, mismatches, index: None, actual }))
-            }
-        };
-    }
-    let mut candidates = log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors);
-    candidates.retain(|c| taken.iter().all(|t| t.at != Some(c.at)));
-    match want.kind.pick {
-        Pick::First => match candidates.into_iter().next() {
-            None => Found::NotYet(None),
-            Some(first) => match check(want, &first.observation.value, captures) {
-                Ok(()) => Found::Match(taking(part, &first)),
-                Err(mismatches) => Found::Wrong(miss(part, &first.observation, mismatches)),
-            },
-        },
-        Pick::Any => {
-            let mut nearest = None;
-            for candidate in candidates {
-                match check(want, &candidate.observation.value, captures) {
-                    Ok(()) => return Found::Match(taking(part, &candidate)),
-                    // Of equally near ones the latest says most about where things stand.
-                    Err(mismatches) => {
-                        let this = miss(part, &candidate.observation, mismatches);
-                        let farther = nearest.as_ref().is_some_and(|n: &Miss| n.mismatches.len() < this.mismatches.len());
-                        if !farther {
-                            nearest = Some(this);
-                        }
-                    }
+    let within = expectation.within.unwrap_or(scene.patience);
+    let lag = scene.lag;
+    let deadline = lag.deadline(within);
+    let log = scene.log.clone();
+    loop {
+        let changed = log.changed();
+        let looked_up = look_up(scene, step, &mut outcomes)?;
+        let mut open = false;
+        let mut nearest: Option<(usize, Miss)> = None;
+        for (number, wanted) in outcomes.iter().enumerate() {
+            match standing(wanted, &log) {
+                Standing::Complete { taken, captures } => {
+                    let note = expectation.any_of[number].note.clone();
+                    return came(scene, wanted, &taken, captures, &expectation.proves, note);
                 }
+                Standing::Open { nearest: miss } => {
+                    open = true;
+                    keep_nearer(&mut nearest, number, miss);
+                }
+                Standing::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
             }
-            Found::NotYet(nearest)
+        }
+        let left = deadline.left();
+        if !open || left.is_none() {
+            let late = open.then_some(within);
+            return scene.fail(failure(step, expectation, &outcomes, nearest, late));
+        }
+        let left = left.unwrap_or_default();
+        let wait = if looked_up { left.min(LOOK) } else { left };
+        let _ = tokio::time::timeout(wait, changed).await;
+    }
+}
+
+fn keep_nearer(nearest: &mut Option<(usize, Miss)>, number: usize, miss: Option<Miss>) {
+    let Some(miss) = miss else { return };
+    if nearest.as_ref().is_none_or(|(_, n)| miss.mismatches.len() < n.mismatches.len()) {
+        *nearest = Some((number, miss));
+    }
+}
+
+/// An outcome has come: what it took is taken, what it captured is set, what it proves is assessed.
+fn came(
+    scene: &mut Scene<'_>,
+    wanted: &[Wanted],
+    taken: &[Taken],
+    captures: Captures,
+    proves: &[RequirementId],
+    note: Option<String>,
+) -> Result<(), Halt> {
+    for t in taken {
+        let want = &wanted[t.part];
+        match (t.at, want.kind.pick) {
+            (Some(at), Pick::First) => scene.log.take(at),
+            (Some(at), Pick::Any) => scene.log.take_through(at, want.kind.name, want.conn.as_deref(), &want.selectors),
+            (None, _) => {}
+        }
+    }
+    scene.vars.extend(captures.into_variables());
+    scene.outcome.assessed.extend(proves);
+    if let Some(note) = note {
+        scene.outcome.notes.push((proves.first().copied(), note));
+    }
+    Ok(())
+}
+
+fn failure(
+    step: &Step,
+    expectation: &Expectation,
+    outcomes: &[Vec<Wanted>],
+    nearest: Option<(usize, Miss)>,
+    late: Option<Duration>,
+) -> Failure {
+    let step_name = name(&step.kind);
+    let proves = expectation.proves.clone();
+    match nearest {
+        Some((number, miss)) => {
+            let want = &outcomes[number][miss.part];
+            let what = describe(want);
+            let first = miss.mismatches.first();
+            let detail = first.map_or_else(|| "it does not match".to_owned(), |m| m.message.clone());
+            let more = miss.mismatches.len().saturating_sub(1);
+            let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            let message = match late {
+                Some(within) if want.kind.pick == Pick::Any => {
+                    format!("no {what} as described within {within:?}; the nearest: {detail}{more}")
+                }
+                _ => format!("the {what} is not as described: {detail}{more}"),
+            };
+            Failure {
+                proves,
+                step: step_name,
+                place: expectation.any_of[number].parts[miss.part].place.clone(),
+                message,
+                path: first.map(|m| m.pointer.clone()),
+                expected: first.map(|m| m.expected.clone()),
+                actual: first.map_or(Some(miss.actual), |m| m.actual.clone()),
+                index: miss.index,
+            }
+        }
+        None => {
+            let whats: Vec<String> = outcomes
+                .iter()
+                .map(|parts| parts.iter().map(describe).collect::<Vec<_>>().join(" and "))
+                .collect();
+            let within = late.unwrap_or_default();
+            let first = outcomes.first().and_then(|parts| parts.first());
+            Failure {
+                proves,
+                step: step_name,
+                place: step.place.clone(),
+                message: format!("no {} came within {within:?}", whats.join(", nor ")),
+                path: None,
+                expected: first.map(|w| w.expected.clone()),
+                actual: None,
+                index: None,
+            }
         }
     }
 }
 
-fn check(want: &Wanted, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
-    let value = Value::Object(value.clone());
-    want.pattern.check(Some(&value), captures)
+/// An awaited observation in words: ``response to `3` on `main` ``.
+fn describe(want: &Wanted) -> String {
+    let mut text = want.kind.name.to_owned();
+    for (key, value) in &want.selectors {
+        text.push_str(&format!(" with {key} {value}"));
+    }
+    if let Some(conn) = want.conn.as_deref().filter(|c| *c != MAIN) {
+        text.push_str(&format!(" on `{conn}`"));
+    }
+    text
 }
 
-fn taking(part: usize, candidate: &Candidate) -> Taken {
-    Taken { part, at: Some(candidate.at), index: Some(candidate.observation.index) }
+/// A part with its variables replaced and its matchers compiled.
+pub fn want(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Wanted, Halt> {
+    let fields = resolve_map(scene, step, &part.fields)?;
+    let expected = Value::Object(fields);
+    let options = PatternOptions { exact: part.exact };
+    let pattern = Pattern::compile_with(&expected, scene.schemas, options).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(|e| format!("{} {}", e.pointer, e.message)).collect();
+        Halt::Error(format!("{}: {}", part.place, errors.join("; ")))
+    })?;
+    let conn = match (&part.conn, part.kind.on_connection) {
+        (Some(conn), _) => Some(conn.clone()),
+        (None, true) => Some(MAIN.to_owned()),
+        (None, false) => None,
+    };
+    let selectors = selectors(scene, step, part)?;
+    Ok(Wanted { kind: part.kind, conn, selectors, pattern, expected, lookup: None })
 }
 
-fn miss(part: usize, observation: &Observation, mismatches: Vec<Mismatch>) -> Miss {
-    Miss { part, mismatches, index: Some(observation.index), actual: Value::Object(observation.value.clone()) }
+/// The selectors' values: variables replaced, labels turned into what they are bound to.
+fn selectors(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Map<String, Value>, Halt> {
+    let mut selectors = resolve_map(scene, step, &part.selectors)?;
+    for field in part.kind.selectors {
+        let (Shape::Bound(_), Some(Value::String(label))) = (&field.shape, selectors.get(field.name)) else { continue };
+        let bound = scene.vars.get(label).cloned();
+        let bound = bound.ok_or_else(|| Halt::Error(format!("{}: nothing is bound to `{label}`", part.place)))?;
+        selectors.insert(field.name.to_owned(), bound);
+    }
+    Ok(selectors)
+}
+
+/// Looks at the files that outcomes are about. Gives whether there are any.
+fn look_up(scene: &Scene<'_>, step: &Step, outcomes: &mut [Vec<Wanted>]) -> Result<bool, Halt> {
+    let mut any = false;
+    for want in outcomes.iter_mut().flatten() {
+        if let Some(value) = seen(scene, step, want.kind, &want.selectors)? {
+            want.lookup = Some(value);
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
+/// What is seen of a file or lockfile now; none for kinds that come over the wire.
+fn seen(
+    scene: &Scene<'_>,
+    step: &Step,
+    kind: &ObservationKind,
+    selectors: &Map<String, Value>,
+) -> Result<Option<Map<String, Value>>, Halt> {
+    let mut value = Map::new();
+    match kind.name {
+        "file" => {
+            let path = selectors.get("path").and_then(Value::as_str).unwrap_or_default();
+            let corner = scene.corner.as_ref();
+            let corner = corner.ok_or_else(|| Halt::Error(format!("{}: there is no workspace", step.place)))?;
+            let state = corner
+                .read(path, scene.spec.limits.file)
+                .map_err(|e| Halt::Error(format!("{}: {e}", step.place)))?;
+            value.insert("exists".into(), state.exists.into());
+            value.extend(state.size.map(|size| ("size".to_owned(), size.into())));
+            let text = state.content.and_then(|bytes| String::from_utf8(bytes).ok());
+            value.extend(text.map(|text| ("content".to_owned(), text.into())));
+        }
+        "lockfile" => {
+            let state = scene.subject.as_ref().map(crate::subject::Running::lockfile).unwrap_or_default();
+            value.insert("exists".into(), state.exists.into());
+            value.extend(state.name.map(|name| ("name".to_owned(), name.into())));
+            value.extend(state.content.map(|content| ("content".to_owned(), content)));
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(value))
+}
+
+/// Waits for the end of an expectation of absence. What has come by then is in the log.
+pub async fn settle(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>, until: Until) -> Result<(), Halt> {
+    let quiet = match until {
+        Until::Quiet(time) => time,
+        Until::Barrier => {
+            let patience = scene.patience;
+            match scene.peer.barrier(conn, patience).await {
+                Ok(()) => return Ok(()),
+                // Nothing comes on a connection that is gone.
+                Err(Trouble::Subject { .. }) if scene.log.has_closed(conn.unwrap_or(MAIN)) => return Ok(()),
+                Err(Trouble::Unable(_)) => QUIET,
+                Err(trouble) => return Err(Halt::Error(format!("{}: {trouble}", step.place))),
+            }
+        }
+    };
+    let lag = scene.lag;
+    let deadline = lag.deadline(quiet);
+    while let Some(left) = deadline.left() {
+        tokio::time::sleep(left).await;
+    }
+    Ok(())
+}
+
+/// Makes sure that something does not come.
+pub async fn never(
+    scene: &mut Scene<'_>,
+    step: &Step,
+    part: &Part,
+    until: Until,
+    proves: &[RequirementId],
+) -> Result<(), Halt> {
+    let want = want(scene, step, part)?;
+    settle(scene, step, want.conn.as_deref(), until).await?;
+    if let Some(value) = seen(scene, step, want.kind, &want.selectors)? {
+        if want.pattern.check(Some(&Value::Object(value.clone())), &mut Captures::default()).is_err() {
+            scene.outcome.assessed.extend(proves);
+            return Ok(());
+        }
+        return scene.fail(unwanted(step, &want, proves, Value::Object(value), None));
+    }
+    for candidate in scene.log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors) {
+        let value = Value::Object(candidate.observation.value.clone());
+        if want.pattern.check(Some(&value), &mut Captures::default()).is_ok() {
+            return scene.fail(unwanted(step, &want, proves, value, Some(candidate.observation.index)));
+        }
+    }
+    scene.outcome.assessed.extend(proves);
+    Ok(())
+}
+
+fn unwanted(step: &Step, want: &Wanted, proves: &[RequirementId], actual: Value, index: Option<u64>) -> Failure {
+    Failure {
+        proves: proves.to_vec(),
+        step: name(&step.kind),
+        place: step.place.clone(),
+        message: format!("a {} came that must not come", describe(want)),
+        path: None,
+        expected: Some(serde_json::json!({ "$not": want.expected })),
+        actual: Some(actual),
+        index,
+    }
 }

@@ -1,0 +1,156 @@
+//! Streams: everything of one kind until its end, judged as a whole.
+
+use serde_json::{Map, Value};
+
+use crate::matcher::{Captures, Pattern};
+use crate::scenario::{Collect, Step, StreamEnd};
+
+use super::expect::{settle, want};
+use super::log::Candidate;
+use super::scene::{Failure, Halt, Scene};
+use super::standing::{Standing, standing};
+use super::steps::{name, resolve};
+
+/// Gathers a stream to its end and holds the rules for it against it.
+pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> Result<(), Halt> {
+    let wanted = want(scene, step, &collect.part)?;
+    let end = match &collect.until {
+        StreamEnd::Until(until) => {
+            settle(scene, step, wanted.conn.as_deref(), *until).await?;
+            None
+        }
+        StreamEnd::Part(part) => match wait_for_end(scene, step, collect, part).await? {
+            Some(index) => Some(index),
+            None => return Ok(()),
+        },
+    };
+    let mut items = scene.log.untaken(wanted.kind.name, wanted.conn.as_deref(), &wanted.selectors);
+    items.retain(|c| end.is_none_or(|end| c.observation.index <= end));
+    let failed = judge(scene, step, collect, &items)?;
+    for item in &items {
+        scene.log.take(item.at);
+    }
+    if let Some(bind) = &collect.bind {
+        scene.vars.insert(bind.clone(), items.iter().map(value).collect());
+    }
+    match failed {
+        Some(failure) => scene.fail(failure),
+        None => {
+            scene.outcome.assessed.extend(&collect.proves);
+            Ok(())
+        }
+    }
+}
+
+/// Waits for the observation that ends the stream; none where it did not come and that was no `must`.
+async fn wait_for_end(
+    scene: &mut Scene<'_>,
+    step: &Step,
+    collect: &Collect,
+    part: &crate::scenario::Part,
+) -> Result<Option<u64>, Halt> {
+    let end = [want(scene, step, part)?];
+    let within = collect.within.unwrap_or(scene.patience);
+    let lag = scene.lag;
+    let deadline = lag.deadline(within);
+    let log = scene.log.clone();
+    loop {
+        let changed = log.changed();
+        if let Standing::Complete { taken, captures } = standing(&end, &log) {
+            scene.vars.extend(captures.into_variables());
+            for t in &taken {
+                t.at.into_iter().for_each(|at| log.take(at));
+            }
+            return Ok(taken.first().and_then(|t| t.index));
+        }
+        let Some(left) = deadline.left() else {
+            let message = format!("the stream did not end within {within:?}: no {} came", part.kind.name);
+            scene.fail(failure(step, collect, message, None, None, None))?;
+            return Ok(None);
+        };
+        let _ = tokio::time::timeout(left, changed).await;
+    }
+}
+
+fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate]) -> Result<Option<Failure>, Halt> {
+    let last = items.len().checked_sub(1);
+    for (n, item) in items.iter().enumerate() {
+        let checks = [
+            ("every item", collect.each.as_ref()),
+            ("the first item", collect.first.as_ref().filter(|_| n == 0)),
+            ("the last item", collect.last.as_ref().filter(|_| Some(n) == last)),
+        ];
+        for (which, pattern) in checks {
+            let Some(pattern) = pattern else { continue };
+            let about = format!("{which} of the stream; number {}", n + 1);
+            let found = check(scene, step, collect, &about, pattern, &value(item), Some(item.observation.index))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+    }
+    if items.is_empty() && (collect.first.is_some() || collect.last.is_some()) {
+        return Ok(Some(failure(step, collect, "the stream is empty".into(), None, None, None)));
+    }
+    if let Some(pattern) = &collect.count {
+        let found = check(scene, step, collect, "the number of items", pattern, &items.len().into(), None)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    if let Some((pointer, pattern)) = &collect.join {
+        let joined: String =
+            items.iter().filter_map(|i| value(i).pointer(pointer).and_then(Value::as_str).map(str::to_owned)).collect();
+        return check(scene, step, collect, "the joined text", pattern, &joined.into(), None);
+    }
+    Ok(None)
+}
+
+fn check(
+    scene: &Scene<'_>,
+    step: &Step,
+    collect: &Collect,
+    about: &str,
+    pattern: &Value,
+    actual: &Value,
+    index: Option<u64>,
+) -> Result<Option<Failure>, Halt> {
+    let resolved = resolve(scene, step, pattern)?;
+    let compiled = Pattern::compile(&resolved, scene.schemas)
+        .map_err(|errors| Halt::Error(format!("{}: {}", step.place, errors.first().map_or("", |e| &e.message))))?;
+    match compiled.check(Some(actual), &mut Captures::default()) {
+        Ok(()) => Ok(None),
+        Err(mismatches) => {
+            let first = mismatches.into_iter().next();
+            let message = format!("{about}: {}", first.as_ref().map_or("does not match", |m| &m.message));
+            let path = first.as_ref().map(|m| m.pointer.clone());
+            let mut failure = failure(step, collect, message, Some(resolved), Some(actual.clone()), index);
+            failure.path = path;
+            Ok(Some(failure))
+        }
+    }
+}
+
+fn failure(
+    step: &Step,
+    collect: &Collect,
+    message: String,
+    expected: Option<Value>,
+    actual: Option<Value>,
+    index: Option<u64>,
+) -> Failure {
+    Failure {
+        proves: collect.proves.clone(),
+        step: name(&step.kind),
+        place: collect.part.place.clone(),
+        message,
+        path: None,
+        expected,
+        actual,
+        index,
+    }
+}
+
+fn value(candidate: &Candidate) -> Value {
+    Value::Object(Map::clone(&candidate.observation.value))
+}

@@ -1,0 +1,144 @@
+//! Whether what an expectation awaits has come: a pure look at the log, repeated by the player.
+
+use serde_json::{Map, Value};
+
+use crate::matcher::{Captures, Mismatch, Pattern};
+use crate::protocol::{Observation, ObservationKind, Pick};
+
+use super::log::{Candidate, Log};
+
+/// One awaited observation, variables replaced and matchers compiled.
+pub struct Wanted {
+    /// Its kind.
+    pub kind: &'static ObservationKind,
+    /// The connection it must come on.
+    pub conn: Option<String>,
+    /// What chooses it.
+    pub selectors: Map<String, Value>,
+    /// What it must match.
+    pub pattern: Pattern,
+    /// The pattern as JSON, for showing.
+    pub expected: Value,
+    /// What is seen of it now, where it is looked up instead of awaited on the wire.
+    pub lookup: Option<Map<String, Value>>,
+}
+
+/// The state of one whole outcome.
+pub enum Standing {
+    /// All of it has come.
+    Complete { taken: Vec<Taken>, captures: Captures },
+    /// It can still come.
+    Open { nearest: Option<Miss> },
+    /// It can no longer come: what was to match did not.
+    Failed { miss: Miss },
+}
+
+/// An observation that an outcome took.
+pub struct Taken {
+    /// The place in the outcome's parts.
+    pub part: usize,
+    /// The observation's place in the log; none for what was looked up.
+    pub at: Option<usize>,
+    /// The event that completed it.
+    pub index: Option<u64>,
+}
+
+/// The observation that came nearest, and what was wrong with it.
+#[derive(Clone, Debug)]
+pub struct Miss {
+    /// The place in the outcome's parts.
+    pub part: usize,
+    /// The first things wrong.
+    pub mismatches: Vec<Mismatch>,
+    /// The event that shows it, where there is one.
+    pub index: Option<u64>,
+    /// The observation's value.
+    pub actual: Value,
+}
+
+/// Looks at how far an outcome has come: `wanted` are its parts, all of which must be there.
+pub fn standing(wanted: &[Wanted], log: &Log) -> Standing {
+    let mut taken: Vec<Taken> = vec![];
+    let mut captures = Captures::default();
+    let mut open = None;
+    let mut complete = true;
+    for (part, want) in wanted.iter().enumerate() {
+        match seek(part, want, log, &taken, &mut captures) {
+            Found::Match(found) => taken.push(found),
+            Found::Wrong(miss) => return Standing::Failed { miss },
+            Found::NotYet(nearest) => {
+                complete = false;
+                open = nearer(open, nearest);
+            }
+        }
+    }
+    if complete { Standing::Complete { taken, captures } } else { Standing::Open { nearest: open } }
+}
+
+/// The miss with fewer mismatches.
+fn nearer(a: Option<Miss>, b: Option<Miss>) -> Option<Miss> {
+    match (a, b) {
+        (Some(a), Some(b)) if b.mismatches.len() < a.mismatches.len() => Some(b),
+        (Some(a), _) => Some(a),
+        (None, b) => b,
+    }
+}
+
+enum Found {
+    Match(Taken),
+    Wrong(Miss),
+    NotYet(Option<Miss>),
+}
+
+fn seek(part: usize, want: &Wanted, log: &Log, taken: &[Taken], captures: &mut Captures) -> Found {
+    if let Some(value) = &want.lookup {
+        return match check(want, value, captures) {
+            Ok(()) => Found::Match(Taken { part, at: None, index: None }),
+            Err(mismatches) => {
+                let actual = Value::Object(value.clone());
+                Found::NotYet(Some(Miss { part, mismatches, index: None, actual }))
+            }
+        };
+    }
+    let mut candidates = log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors);
+    candidates.retain(|c| taken.iter().all(|t| t.at != Some(c.at)));
+    match want.kind.pick {
+        Pick::First => match candidates.into_iter().next() {
+            None => Found::NotYet(None),
+            Some(first) => match check(want, &first.observation.value, captures) {
+                Ok(()) => Found::Match(taking(part, &first)),
+                Err(mismatches) => Found::Wrong(miss(part, &first.observation, mismatches)),
+            },
+        },
+        Pick::Any => {
+            let mut nearest = None;
+            for candidate in candidates {
+                match check(want, &candidate.observation.value, captures) {
+                    Ok(()) => return Found::Match(taking(part, &candidate)),
+                    // Of equally near ones the latest says most about where things stand.
+                    Err(mismatches) => {
+                        let this = miss(part, &candidate.observation, mismatches);
+                        let farther = nearest.as_ref().is_some_and(|n: &Miss| n.mismatches.len() < this.mismatches.len());
+                        if !farther {
+                            nearest = Some(this);
+                        }
+                    }
+                }
+            }
+            Found::NotYet(nearest)
+        }
+    }
+}
+
+fn check(want: &Wanted, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
+    let value = Value::Object(value.clone());
+    want.pattern.check(Some(&value), captures)
+}
+
+fn taking(part: usize, candidate: &Candidate) -> Taken {
+    Taken { part, at: Some(candidate.at), index: Some(candidate.observation.index) }
+}
+
+fn miss(part: usize, observation: &Observation, mismatches: Vec<Mismatch>) -> Miss {
+    Miss { part, mismatches, index: Some(observation.index), actual: Value::Object(observation.value.clone()) }
+}

@@ -1,0 +1,236 @@
+//! Performing the steps of a plan, one after the other.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::matcher::template;
+use crate::peer::{Act, Trouble};
+use crate::protocol::{RequirementId, Verb};
+use crate::scenario::{Step, StepKind, parse_duration};
+use crate::subject::{Running, Start, SubjectError};
+
+use super::expect;
+use super::scene::{Failure, Halt, Scene};
+
+type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
+
+/// Performs steps in order, until the end or the first that halts the play.
+pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
+    Box::pin(async move {
+        for step in steps {
+            perform_one(scene, step).await?;
+        }
+        Ok(())
+    })
+}
+
+async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
+    scene.mark("step", format!("{} ({})", name(&step.kind), step.place));
+    match &step.kind {
+        StepKind::Act { verb, params } => act(scene, step, verb, params).await,
+        StepKind::Stimulate { stimulus, params } => stimulate(scene, step, stimulus, params).await,
+        StepKind::Expect(expectation) => expect::expect(scene, step, expectation).await,
+        StepKind::Never { part, until, proves } => expect::never(scene, step, part, *until, proves).await,
+        StepKind::Collect(collect) => super::collect::collect(scene, step, collect).await,
+        StepKind::Barrier { conn } => barrier(scene, step, conn.as_deref()).await,
+        StepKind::Set(vars) => {
+            let value = resolve(scene, step, &Value::Object(vars.clone()))?;
+            if let Value::Object(vars) = value {
+                scene.vars.extend(vars);
+            }
+            Ok(())
+        }
+        StepKind::Repeat { times, steps } => {
+            for n in 1..=*times {
+                scene.vars.insert("n".into(), n.into());
+                perform(scene, steps).await?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The step in a word or two, for findings and marks.
+pub fn name(kind: &StepKind) -> String {
+    match kind {
+        StepKind::Act { verb, .. } => verb.name.to_owned(),
+        StepKind::Stimulate { stimulus, .. } => format!("stimulate {stimulus}"),
+        StepKind::Expect(e) => {
+            let mut kinds: Vec<_> = e.any_of.iter().flat_map(|o| &o.parts).map(|p| p.kind.name).collect();
+            kinds.dedup();
+            format!("expect {}", kinds.join(" or "))
+        }
+        StepKind::Never { part, .. } => format!("never {}", part.kind.name),
+        StepKind::Collect(c) => format!("collect {}", c.part.kind.name),
+        StepKind::Barrier { .. } => "barrier".to_owned(),
+        StepKind::Set(_) => "set".to_owned(),
+        StepKind::Repeat { .. } => "repeat".to_owned(),
+    }
+}
+
+/// Replaces the variables of a value.
+pub fn resolve(scene: &Scene<'_>, step: &Step, value: &Value) -> Result<Value, Halt> {
+    template::resolve(value, &scene.vars).map_err(|e| Halt::Error(format!("{}: {e}", step.place)))
+}
+
+/// Replaces the variables of a map.
+pub fn resolve_map(scene: &Scene<'_>, step: &Step, map: &Map<String, Value>) -> Result<Map<String, Value>, Halt> {
+    match resolve(scene, step, &Value::Object(map.clone()))? {
+        Value::Object(map) => Ok(map),
+        _ => Ok(Map::new()),
+    }
+}
+
+async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &Value) -> Result<(), Halt> {
+    let params = resolve(scene, step, params)?;
+    match verb.name {
+        "write_file" => write_file(scene, step, &params),
+        "remove_file" => {
+            let path = string(&params, "path");
+            scene.corner(step)?.remove(path).map_err(|e| environment(step, e))
+        }
+        "pause" => {
+            let time = params.as_str().and_then(|s| parse_duration(s).ok()).unwrap_or(Duration::ZERO);
+            tokio::time::sleep(time).await;
+            Ok(())
+        }
+        "launch" => launch(scene, step, &params).await,
+        "signal" => signal(scene, step, string(&params, "name")),
+        _ => {
+            let empty = Map::new();
+            let label = format!("{} at {}", verb.name, step.place);
+            let act = Act { verb: verb.name, params: params.as_object().unwrap_or(&empty), step: &label };
+            match scene.peer.perform(act).await {
+                Ok(performed) => {
+                    scene.vars.extend(performed.bindings);
+                    Ok(())
+                }
+                Err(trouble) => troubled(scene, step, verb.name, trouble),
+            }
+        }
+    }
+}
+
+/// What a peer's trouble means for the play.
+fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) -> Result<(), Halt> {
+    match trouble {
+        Trouble::Subject { message, proves, expected, actual } => {
+            let proves = proves.and_then(|short| requirement(scene, &short)).into_iter().collect();
+            scene.fail(Failure {
+                proves,
+                step: verb.to_owned(),
+                place: step.place.clone(),
+                message,
+                path: None,
+                expected,
+                actual,
+                index: None,
+            })?;
+            // Whatever the level: without its connection, the play has nothing to go on with.
+            Err(Halt::Failed)
+        }
+        other => Err(Halt::Error(format!("{}: {other}", step.place))),
+    }
+}
+
+/// The requirement of this area and slug in the edition played.
+fn requirement(scene: &Scene<'_>, short: &str) -> Option<RequirementId> {
+    let all = (scene.protocol.requirements)();
+    all.iter().find(|r| r.edition() == scene.plan.edition && r.short() == short).map(|r| r.id)
+}
+
+async fn stimulate(scene: &mut Scene<'_>, step: &Step, name: &str, params: &Map<String, Value>) -> Result<(), Halt> {
+    let params = resolve_map(scene, step, params)?;
+    let subject = scene.subject(step)?;
+    if name == "quit" {
+        subject.will_exit();
+        scene.outcome.end_wanted = true;
+    }
+    let subject = scene.subject(step)?;
+    subject.stimulate(name, &params).await.map_err(|e| environment(step, e))
+}
+
+async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Result<(), Halt> {
+    let patience = scene.patience;
+    match scene.peer.barrier(conn, patience).await {
+        Ok(()) => Ok(()),
+        Err(trouble) => troubled(scene, step, "barrier", trouble),
+    }
+}
+
+fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
+    let bytes = match (params.get("content"), params.get("hex")) {
+        (Some(Value::String(text)), None) => text.as_bytes().to_vec(),
+        (None, Some(Value::String(hex))) => crate::scenario::parse_hex(hex)
+            .map_err(|e| Halt::Error(format!("{}: `hex` of write_file: {e}", step.place)))?,
+        _ => return Err(Halt::Error(format!("{}: write_file takes either `content` or `hex`", step.place))),
+    };
+    scene.corner(step)?.write(string(params, "path"), &bytes).map_err(|e| environment(step, e))
+}
+
+async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
+    let env: BTreeMap<String, String> = params
+        .get("env")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(k, v)| (k.clone(), v.as_str().map_or_else(|| v.to_string(), str::to_owned)))
+        .collect();
+    let Some(run_dir) = scene.run_dir else {
+        return Err(Halt::Error(format!("{}: we did not start this subject, so it cannot be launched again", step.place)));
+    };
+    scene.peer.finish().await;
+    if let Some(running) = scene.subject.take() {
+        running.will_exit();
+        running.stop().await;
+    }
+    let start = Start {
+        spec: scene.spec,
+        run_dir,
+        scenario: Some(&scene.plan.id),
+        env: &env,
+        recorder: scene.recorder.clone(),
+    };
+    let running = Running::launch(start).await.map_err(|e| environment(step, e))?;
+    *scene.subject = Some(running);
+    scene.outcome.end_wanted = false;
+    let kind = crate::peer::kind(scene.plan.role)
+        .ok_or_else(|| Halt::Error(format!("no peer stands opposite the role {}", scene.plan.role)))?;
+    scene.peer = (kind.new)(scene.setting());
+    scene.locate();
+    Ok(())
+}
+
+fn signal(scene: &mut Scene<'_>, step: &Step, name: &str) -> Result<(), Halt> {
+    let ends = !matches!(name, "STOP" | "CONT");
+    let subject = scene.subject(step)?;
+    if ends {
+        subject.will_exit();
+    }
+    subject.signal(name).map_err(|e| environment(step, e))?;
+    scene.outcome.end_wanted |= ends;
+    Ok(())
+}
+
+impl Scene<'_> {
+    fn corner(&self, step: &Step) -> Result<&crate::subject::Corner, Halt> {
+        let none = || Halt::Error(format!("{}: there is no workspace to lay files into", step.place));
+        self.corner.as_ref().ok_or_else(none)
+    }
+
+    fn subject(&self, step: &Step) -> Result<&Running, Halt> {
+        self.subject.as_ref().ok_or_else(|| Halt::Error(format!("{}: the subject is not running", step.place)))
+    }
+}
+
+fn environment(step: &Step, error: SubjectError) -> Halt {
+    Halt::Error(format!("{}: {error}", step.place))
+}
+
+fn string<'v>(params: &'v Value, key: &str) -> &'v str {
+    params.get(key).and_then(Value::as_str).unwrap_or_default()
+}
