@@ -1,7 +1,6 @@
 //! One play in progress: its variables, its peer, its subject, what went wrong so far.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -42,7 +41,7 @@ pub struct Scene<'a> {
     /// What has been observed.
     pub log: Log,
     /// The last events, as lines.
-    pub tail: Arc<Mutex<Tail>>,
+    pub tail: Tail,
     /// The harness's own delay.
     pub lag: &'a LagMeter,
     /// How long to wait where a step does not say.
@@ -84,7 +83,7 @@ impl Scene<'_> {
     /// Records that an expectation failed. Goes on where nothing binding was broken.
     pub fn fail(&mut self, failure: Failure) -> Result<(), Halt> {
         let subject = self.spec.role.subject;
-        let last_events = self.tail.lock().map(|tail| tail.lines()).unwrap_or_default();
+        let last_events = self.tail.lines();
         let ids: Vec<Option<RequirementId>> = match failure.proves.as_slice() {
             [] => vec![None],
             ids => ids.iter().copied().map(Some).collect(),
@@ -138,7 +137,7 @@ impl Scene<'_> {
             vars.insert("root".into(), text(root));
         }
         if let Some(run_dir) = self.run_dir {
-            vars.insert("run_dir".into(), text(run_dir.path()));
+            vars.insert("run_dir".into(), text(run_dir.root()));
         }
         if let Some(subject) = self.subject.as_ref() {
             let lock = subject.lock();

@@ -1,0 +1,18 @@
+//! Playing: a plan performed between our peer and a subject, with the trace as its record.
+//!
+//! [`suite`] plays many plans with several jobs; each play has its own trace, and ends as a
+//! [`Play`](crate::judge::Play) for the judge. Expectations read the observations that the protocol's
+//! observer makes of the trace; peers and subjects only write it.
+
+mod collect;
+mod expect;
+mod lag;
+mod log;
+mod one;
+mod scene;
+mod standing;
+mod steps;
+mod suite;
+
+pub use one::{Options, Snapshotter};
+pub use suite::{Cancel, Run, SuiteError, suite};

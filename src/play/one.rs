@@ -1,0 +1,361 @@
+//! One play of one plan.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::config::SubjectSpec;
+use crate::judge::{Fault, Found, Play, RuleRun, ScenarioStatus};
+use crate::matcher::{Schemas, template};
+use crate::protocol::{Level, Protocol};
+use crate::scenario::Plan;
+use crate::subject::{Corner, RunDir, Running, Start};
+use crate::trace::{Clock, Event, FileSink, Header, Mark, Recorder, Sink, Tail, What, Written};
+
+use super::lag::LagMeter;
+use super::log::Log;
+use super::scene::{Halt, Outcome, Scene};
+use super::steps;
+
+/// How many of the last events a finding shows.
+const TAIL: usize = 8;
+
+/// Takes the events of one play for a snapshot: the plan, and every event.
+pub type Snapshotter = dyn Fn(&Plan, Vec<Event>) + Send + Sync;
+
+/// What all plays of a run have in common.
+#[derive(Clone)]
+pub struct Options {
+    /// How long to wait where a step does not say.
+    pub patience: Duration,
+    /// Where traces are kept, if they are.
+    pub trace_dir: Option<PathBuf>,
+    /// Whether a violated `should` counts like a `must`.
+    pub strict: bool,
+    /// Gets the events of each play that passed, where snapshots are wanted.
+    pub snapshotter: Option<Arc<Snapshotter>>,
+}
+
+/// Where a play takes place.
+pub struct Venue<'a> {
+    /// The subject's description.
+    pub spec: &'a SubjectSpec,
+    /// Where it lives, where we start it.
+    pub run_dir: Option<&'a RunDir>,
+    /// The running subject; none where the play is to start one for itself.
+    pub subject: &'a mut Option<Running>,
+    /// The harness's own delay.
+    pub lag: &'a LagMeter,
+}
+
+/// How a play left its subject.
+pub struct Aftermath {
+    /// What is said of the play.
+    pub play: Play,
+    /// Whether the subject may be used again without a look at it.
+    pub clean: bool,
+}
+
+/// Plays a plan once.
+pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath {
+    let began = Instant::now();
+    let traced = match Traced::start(plan, venue.spec, options) {
+        Ok(traced) => traced,
+        Err(reason) => return Aftermath { play: Play::error(reason), clean: true },
+    };
+    let own = venue.subject.is_none();
+    let mut venue = venue;
+    let (halt, mut outcome) = match perform(plan, &mut venue, options, &traced).await {
+        Ok((halt, outcome)) => (halt, outcome),
+        Err(reason) => (Some(Halt::Error(reason)), Outcome::default()),
+    };
+    if let Some(died) = death(venue.subject.as_ref(), &outcome, venue.spec, &traced) {
+        outcome.findings.push(died);
+    }
+    if own && let Some(subject) = venue.subject.take() {
+        subject.will_exit();
+        subject.stop().await;
+    }
+    let mut play = traced.finish(plan, venue.spec, options, halt, outcome);
+    play.duration = began.elapsed();
+    let clean = matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
+    Aftermath { play, clean }
+}
+
+/// The trace of one play, and those who read it as it comes about.
+struct Traced {
+    recorder: Recorder,
+    log: Log,
+    tail: Tail,
+    rules: Arc<Mutex<RuleRun>>,
+    file: Option<Written>,
+    events: Option<Arc<Mutex<Vec<Event>>>>,
+    protocol: &'static Protocol,
+}
+
+impl Traced {
+    fn start(plan: &Plan, spec: &SubjectSpec, options: &Options) -> Result<Self, String> {
+        let protocol = spec.protocol;
+        let log = Log::new((protocol.observer)(plan.edition));
+        let tail = Tail::new(TAIL);
+        let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition)));
+        let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(tail.clone()), Box::new(rules.clone())];
+        let mut file = None;
+        if let Some(dir) = &options.trace_dir {
+            let header = Header::new(protocol.name, plan.edition)
+                .with_subject(spec.role.subject, &spec.name)
+                .with_scenario(&plan.id);
+            let path = trace_path(dir, &plan.id);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent).map_err(|e| format!("could not make {}: {e}", parent.display()))?;
+            }
+            let (sink, written) = FileSink::create(&path, &header).map_err(|e| e.to_string())?;
+            sinks.push(Box::new(sink));
+            file = Some(written);
+        }
+        let events = options.snapshotter.as_ref().map(|_| Arc::new(Mutex::new(vec![])));
+        if let Some(events) = &events {
+            sinks.push(Box::new(Keep(events.clone())));
+        }
+        // The log comes last: whoever it wakes finds the other readers up to date.
+        sinks.push(log.sink());
+        let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
+        let text = plan.id.clone();
+        recorder.record(None, None, What::Mark(Mark { mark: "scenario".into(), text }));
+        Ok(Self { recorder, log, tail, rules, file, events, protocol })
+    }
+
+    /// Ends the trace and draws together what expectations and rules had to say.
+    fn finish(
+        self,
+        plan: &Plan,
+        spec: &SubjectSpec,
+        options: &Options,
+        halt: Option<Halt>,
+        outcome: Outcome,
+    ) -> Play {
+        self.recorder.end();
+        let judged = self.rules.lock().unwrap_or_else(PoisonError::into_inner).judgements().clone();
+        let mut play = Play::new(ScenarioStatus::Passed);
+        play.assessed = outcome.assessed;
+        play.assessed.extend(&judged.assessed);
+        play.notes = outcome.notes;
+        play.notes.extend(judged.notes);
+        play.findings = outcome.findings;
+        let mut ours = None;
+        for violation in judged.violations {
+            if violation.blame == spec.role.subject {
+                play.findings.push(violation.into());
+            } else {
+                ours.get_or_insert(format!("our own peer broke {}: {}", violation.requirement, violation.message));
+            }
+        }
+        if let Some(file) = &self.file {
+            play.trace = Some(file.path().display().to_string());
+        }
+        let lost = self.file.as_ref().and_then(|f| f.outcome().err()).map(|e| e.to_string());
+        let dropped = self.log.dropped();
+        let flood = (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
+        let error = match &halt {
+            Some(Halt::Error(reason)) => Some(reason.clone()),
+            _ => lost.or(ours).or(flood),
+        };
+        let binding = |found: &Found| {
+            let level = found.requirement.and_then(|id| {
+                (self.protocol.requirements)().iter().find(|r| r.id == id).map(|r| r.level)
+            });
+            level.is_none_or(|level| level == Level::Must || (options.strict && level == Level::Should))
+        };
+        if let Some(found) = play.findings.iter().find(|f| binding(f)) {
+            play.status = ScenarioStatus::Failed;
+            play.reason = Some(found.message.clone());
+        } else if let Some(reason) = error {
+            play.status = ScenarioStatus::Error;
+            play.reason = Some(reason);
+        }
+        if let (Some(snapshotter), Some(events)) = (&options.snapshotter, self.events)
+            && play.status == ScenarioStatus::Passed
+        {
+            let events = std::mem::take(&mut *events.lock().unwrap_or_else(PoisonError::into_inner));
+            snapshotter(plan, events);
+        }
+        play
+    }
+}
+
+/// Keeps every event, for a snapshot.
+struct Keep(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for Keep {
+    fn event(&mut self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    }
+}
+
+/// Where the trace of a scenario goes: its id as a path, made harmless.
+fn trace_path(dir: &Path, id: &str) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_./[]".contains(c) { c } else { '-' };
+    let name: String = id.chars().map(safe).collect();
+    let name = name.replace("..", "-");
+    dir.join(format!("{}.trace", name.trim_start_matches('/')))
+}
+
+/// Gets everything ready and performs the steps. Gives why it stopped early, if it did.
+async fn perform(
+    plan: &Plan,
+    venue: &mut Venue<'_>,
+    options: &Options,
+    traced: &Traced,
+) -> Result<(Option<Halt>, Outcome), String> {
+    let recorder = traced.recorder.clone();
+    match venue.subject {
+        Some(subject) => {
+            recorder.add_secret(&subject.lock().token);
+            subject.record_to(recorder.clone());
+        }
+        None => {
+            let run_dir = venue.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
+            let env = BTreeMap::new();
+            let start = Start {
+                spec: venue.spec,
+                run_dir,
+                scenario: Some(&plan.id),
+                env: &env,
+                recorder: recorder.clone(),
+            };
+            *venue.subject = Some(Running::launch(start).await.map_err(|e| e.to_string())?);
+        }
+    }
+    let corner = corner(plan, venue)?;
+    let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
+    let schemas = EditionSchemas { protocol: traced.protocol, edition: plan.edition };
+    let setting = crate::peer::Setting {
+        edition: plan.edition.to_owned(),
+        recorder: recorder.clone(),
+        server: venue.subject.as_ref().map(|s| s.lock().clone()),
+        patience: options.patience,
+    };
+    let mut scene = Scene {
+        plan,
+        protocol: traced.protocol,
+        schemas: &schemas,
+        spec: venue.spec,
+        run_dir: venue.run_dir,
+        subject: &mut *venue.subject,
+        peer: (kind.new)(setting),
+        corner,
+        recorder,
+        log: traced.log.clone(),
+        tail: traced.tail.clone(),
+        lag: venue.lag,
+        patience: options.patience,
+        vars: plan.vars.clone(),
+        outcome: Outcome::default(),
+    };
+    scene.locate();
+    seed(&mut scene)?;
+    let bound = plan.timeout;
+    let deadline = scene.lag.deadline(bound);
+    let mut halt = {
+        let played = steps::perform(&mut scene, &plan.steps);
+        tokio::pin!(played);
+        loop {
+            let Some(left) = deadline.left() else {
+                break Some(Halt::Error(format!("it did not end within its bound of {bound:?}")));
+            };
+            match tokio::time::timeout(left, &mut played).await {
+                Ok(result) => break result.err(),
+                Err(_) => continue,
+            }
+        }
+    };
+    if !plan.finally.is_empty() {
+        scene.mark("step", "finally");
+        let tidied = tokio::time::timeout(bound, steps::perform(&mut scene, &plan.finally)).await;
+        let trouble = match tidied {
+            Ok(result) => result.err(),
+            Err(_) => Some(Halt::Error(format!("`finally` did not end within {bound:?}"))),
+        };
+        halt = halt.or(trouble);
+    }
+    scene.peer.finish().await;
+    Ok((halt, scene.outcome))
+}
+
+fn corner(plan: &Plan, venue: &Venue<'_>) -> Result<Option<Corner>, String> {
+    if let Some(run_dir) = venue.run_dir {
+        return run_dir.corner(&plan.id).map(Some).map_err(|e| e.to_string());
+    }
+    let workspace = venue.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
+    let Some(workspace) = workspace else { return Ok(None) };
+    let stamp = format!("wirecert-{}-{}", std::process::id(), next_number());
+    Corner::create(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
+}
+
+/// Corners in a workspace that is not ours are numbered, so that none is used twice.
+fn next_number() -> u64 {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Lays the files that the scenario begins with.
+fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
+    for file in &scene.plan.workspace {
+        let Some(corner) = &scene.corner else { return Err("there is no workspace to lay files into".into()) };
+        let bytes = match std::str::from_utf8(&file.content) {
+            Ok(text) if text.contains("${") => {
+                match template::resolve(&Value::from(text), &scene.vars).map_err(|e| format!("{}: {e}", file.path))? {
+                    Value::String(text) => text.into_bytes(),
+                    other => other.to_string().into_bytes(),
+                }
+            }
+            _ => file.content.clone(),
+        };
+        corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+/// The finding that the subject died although nobody asked it to.
+fn death(subject: Option<&Running>, outcome: &Outcome, spec: &SubjectSpec, traced: &Traced) -> Option<Found> {
+    let exited = subject?.exited()?;
+    if outcome.end_wanted || exited.asked {
+        return None;
+    }
+    let how = match (exited.code, exited.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "unknown cause".to_owned(),
+    };
+    Some(Found {
+        requirement: None,
+        fault: Fault::End(spec.role.subject),
+        step: None,
+        place: None,
+        message: format!("the subject's process ended although nobody asked it to ({how})"),
+        path: None,
+        expected: None,
+        actual: None,
+        index: None,
+        last_events: traced.tail.lines(),
+    })
+}
+
+/// The schemas of one edition.
+struct EditionSchemas {
+    protocol: &'static Protocol,
+    edition: &'static str,
+}
+
+impl Schemas for EditionSchemas {
+    fn schema(&self, name: &str) -> Option<&Value> {
+        (self.protocol.schema)(self.edition, name)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        (self.protocol.schema_names)(self.edition)
+    }
+}

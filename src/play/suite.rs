@@ -1,0 +1,385 @@
+//! Many plans, played by several jobs, each with a subject of its own.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::config::{Isolation, SubjectSpec};
+use crate::judge::{Play, Played, ScenarioStatus};
+use crate::peer::{self, Act, Setting};
+use crate::report::Progress;
+use crate::scenario::{Plan, Process, StepKind};
+use crate::subject::{RunDir, Running, Start, SubjectError};
+use crate::trace::{Clock, Recorder};
+
+use super::lag::LagMeter;
+use super::one::{Options, Venue, play};
+
+/// After so many launches in a row that failed, a job gives up.
+const FAILED_LAUNCHES: u32 = 2;
+
+/// How a run is to go.
+#[derive(Clone)]
+pub struct Run {
+    /// What all plays have in common.
+    pub options: Options,
+    /// How many jobs play at the same time.
+    pub jobs: usize,
+    /// How often every plan is played.
+    pub repeat: u32,
+    /// How often a play that could not be judged is repeated.
+    pub retries: u32,
+    /// Whether to stop at the first failure.
+    pub fail_fast: bool,
+}
+
+/// Why a suite could not be played at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// The subject could not be started or reached.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+}
+
+/// Ends a run early. Cheap to clone; clones end the same run.
+#[derive(Clone)]
+pub struct Cancel(watch::Sender<bool>);
+
+impl Default for Cancel {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl Cancel {
+    /// Ends the run; what is known is kept.
+    pub fn cancel(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Whether it was ended.
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    async fn cancelled(&self) {
+        let mut receiver = self.0.subscribe();
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = receiver.wait_for(|cancelled| *cancelled).await;
+    }
+}
+
+/// Plays every plan. Results come in the order of the plans, whatever order they were played in; a plan that the
+/// end of the run came before has no plays.
+///
+/// `first` is a subject that runs already (it was needed to find out its edition), with its run directory.
+///
+/// # Errors
+/// Where the subject could not even once be started or reached.
+pub async fn suite(
+    spec: &SubjectSpec,
+    plans: &[Plan],
+    run: &Run,
+    first: Option<(Option<RunDir>, Running)>,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Vec<Played>, SuiteError> {
+    let shared = Shared {
+        spec,
+        plans,
+        run,
+        progress,
+        cancel,
+        lag: LagMeter::start(),
+        queue: Mutex::new(order(plans)),
+        results: Mutex::new(BTreeMap::new()),
+        stop: AtomicBool::new(false),
+        launch_error: Mutex::new(None),
+    };
+    let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
+    let mut first = first;
+    let workers = (0..jobs).map(|_| work(&shared, first.take()));
+    join_all(workers).await;
+    if let Some(error) = lock(&shared.launch_error).take() {
+        let nothing_played = lock(&shared.results).values().all(|p: &Played| p.plays.is_empty());
+        if nothing_played {
+            return Err(error.into());
+        }
+    }
+    let mut results = shared.results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(plans.iter().enumerate().map(|(n, plan)| results.remove(&n).unwrap_or_else(|| played(plan))).collect())
+}
+
+struct Shared<'a> {
+    spec: &'a SubjectSpec,
+    plans: &'a [Plan],
+    run: &'a Run,
+    progress: &'a dyn Progress,
+    cancel: &'a Cancel,
+    lag: LagMeter,
+    queue: Mutex<VecDeque<usize>>,
+    results: Mutex<BTreeMap<usize, Played>>,
+    stop: AtomicBool,
+    launch_error: Mutex<Option<SubjectError>>,
+}
+
+/// Those with a process of their own come first: they take longest.
+fn order(plans: &[Plan]) -> VecDeque<usize> {
+    let mut order: Vec<usize> = (0..plans.len()).collect();
+    order.sort_by_key(|n| plans[*n].process == Process::Shared);
+    order.into()
+}
+
+fn played(plan: &Plan) -> Played {
+    Played {
+        id: plan.id.clone(),
+        file: plan.file.clone(),
+        title: plan.title.clone(),
+        requirements: plan.requirements.clone(),
+        plays: vec![],
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs futures side by side on this task until all are done.
+async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) {
+    let mut futures: Vec<_> = futures.map(Box::pin).collect();
+    std::future::poll_fn(|context| {
+        futures.retain_mut(|future| future.as_mut().poll(context).is_pending());
+        if futures.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+}
+
+/// A job's subject and where it lives.
+struct Stand {
+    run_dir: Option<RunDir>,
+    subject: Option<Running>,
+    failed_launches: u32,
+}
+
+/// One job: takes plans until there are none.
+async fn work(shared: &Shared<'_>, first: Option<(Option<RunDir>, Running)>) {
+    let (run_dir, subject) = match first {
+        Some((run_dir, subject)) => (run_dir, Some(subject)),
+        None => (None, None),
+    };
+    let mut stand = Stand { run_dir, subject, failed_launches: 0 };
+    loop {
+        if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
+            break;
+        }
+        let Some(n) = lock(&shared.queue).pop_front() else { break };
+        let plan = &shared.plans[n];
+        shared.progress.scenario_started(&plan.id);
+        let mut result = played(plan);
+        tokio::select! {
+            () = shared.cancel.cancelled() => {}
+            () = all_plays(shared, plan, &mut stand, &mut result) => {}
+        }
+        if !result.plays.is_empty() {
+            shared.progress.scenario_finished(&result);
+        }
+        let failed = result.plays.iter().any(|p| p.status == ScenarioStatus::Failed);
+        if failed && shared.run.fail_fast {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        lock(&shared.results).insert(n, result);
+    }
+    if let Some(subject) = stand.subject.take() {
+        subject.will_exit();
+        subject.stop().await;
+    }
+}
+
+/// Plays a plan as often as was asked for.
+async fn all_plays(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand, result: &mut Played) {
+    if let Some(reason) = missing(plan, shared.spec) {
+        result.plays.push(Play::skipped(reason));
+        return;
+    }
+    for _ in 0..shared.run.repeat.max(1) {
+        let mut retry = false;
+        for _ in 0..=shared.run.retries {
+            let mut play = one_play(shared, plan, stand).await;
+            play.retry = retry;
+            let again = play.status == ScenarioStatus::Error;
+            result.plays.push(play);
+            if !again {
+                break;
+            }
+            retry = true;
+        }
+        let failed = result.plays.last().is_some_and(|p| p.status == ScenarioStatus::Failed);
+        if failed && shared.run.fail_fast {
+            break;
+        }
+    }
+}
+
+/// Why a plan cannot be played with this subject; none if it can.
+fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
+    let by_steps = stimuli(&plan.steps);
+    let requires = plan.requires.iter().map(String::as_str);
+    for need in requires {
+        let (what, name) = need.split_once(':').unwrap_or((need, ""));
+        let reason = match what {
+            "workspace" if !spec.has_workspace() => Some("no workspace is known to lay files into (--workspace)".into()),
+            "process" if spec.launch().is_none() => Some("we did not start this subject".into()),
+            "stimulus" if !spec.has_stimulus(name) => Some(format!("the subject offers no stimulus `{name}`")),
+            "capability" if spec.lacks(name) => Some(format!("the subject declares `{name}` missing")),
+            _ => None,
+        };
+        if reason.is_some() {
+            return reason;
+        }
+    }
+    if let Some(name) = by_steps.iter().find(|name| !spec.has_stimulus(name)) {
+        return Some(format!("the subject offers no stimulus `{name}`"));
+    }
+    if plan.process == Process::Own && spec.launch().is_none() {
+        return Some("it needs a process of its own, and we did not start this subject".into());
+    }
+    if !plan.workspace.is_empty() && !spec.has_workspace() {
+        return Some("no workspace is known to lay files into (--workspace)".into());
+    }
+    let catalogue = (spec.protocol.requirements)();
+    let lacking = |id: &&str| {
+        let capability = catalogue.iter().find(|r| r.id == **id).and_then(|r| r.capability);
+        capability.is_some_and(|c| spec.lacks(c))
+    };
+    if !plan.requirements.is_empty() && plan.requirements.iter().all(|id| lacking(&id)) {
+        return Some("all that it would show is declared missing".into());
+    }
+    None
+}
+
+fn stimuli(steps: &[crate::scenario::Step]) -> Vec<&'static str> {
+    let mut found = vec![];
+    for step in steps {
+        match &step.kind {
+            StepKind::Stimulate { stimulus, .. } => found.push(*stimulus),
+            StepKind::Repeat { steps, .. } => found.extend(stimuli(steps)),
+            _ => {}
+        }
+    }
+    found
+}
+
+async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
+    let own = plan.process == Process::Own || isolation(shared.spec) == Isolation::Scenario;
+    let options = &shared.run.options;
+    if own {
+        let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
+        let run_dir = match RunDir::create(launch) {
+            Ok(run_dir) => run_dir,
+            Err(error) => return Play::error(error.to_string()),
+        };
+        let mut subject = None;
+        let venue =
+            Venue { spec: shared.spec, run_dir: Some(&run_dir), subject: &mut subject, lag: &shared.lag };
+        return play(plan, venue, options).await.play;
+    }
+    if let Err(reason) = ensure(shared, stand).await {
+        return Play::error(reason);
+    }
+    let run_dir = stand.run_dir.as_ref();
+    let venue = Venue { spec: shared.spec, run_dir, subject: &mut stand.subject, lag: &shared.lag };
+    let aftermath = play(plan, venue, options).await;
+    if let Some(why) = spoilt(shared, stand, aftermath.clean).await {
+        if shared.spec.launch().is_some() {
+            shared.progress.subject_restarted(&why);
+        }
+        if let Some(subject) = stand.subject.take() {
+            subject.will_exit();
+            subject.stop().await;
+        }
+    }
+    aftermath.play
+}
+
+/// Whether scenarios share a process.
+fn isolation(spec: &SubjectSpec) -> Isolation {
+    spec.isolation
+}
+
+/// Starts the job's subject, if it is not up.
+async fn ensure(shared: &Shared<'_>, stand: &mut Stand) -> Result<(), String> {
+    if stand.subject.is_some() {
+        return Ok(());
+    }
+    if stand.failed_launches >= FAILED_LAUNCHES {
+        return Err("the subject could not be started again".into());
+    }
+    let recorder = Recorder::new(Clock::start(), vec![]);
+    let started = start(shared.spec, stand.run_dir.take(), recorder).await;
+    match started {
+        Ok((run_dir, subject)) => {
+            (stand.run_dir, stand.subject, stand.failed_launches) = (run_dir, Some(subject), 0);
+            Ok(())
+        }
+        Err(error) => {
+            stand.failed_launches += 1;
+            let reason = error.to_string();
+            lock(&shared.launch_error).get_or_insert(error);
+            Err(reason)
+        }
+    }
+}
+
+/// Starts the subject, or attaches to it.
+///
+/// # Errors
+/// Where it cannot be started or reached.
+pub async fn start(
+    spec: &SubjectSpec,
+    run_dir: Option<RunDir>,
+    recorder: Recorder,
+) -> Result<(Option<RunDir>, Running), SubjectError> {
+    let Some(launch) = spec.launch() else {
+        return Ok((None, Running::attach(spec, recorder).await?));
+    };
+    let run_dir = match run_dir {
+        Some(run_dir) => run_dir,
+        None => RunDir::create(launch)?,
+    };
+    let env = BTreeMap::new();
+    let running = Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, recorder }).await?;
+    Ok((Some(run_dir), running))
+}
+
+/// Whether the subject cannot be used again: it ended, or after a play that went wrong it no longer serves a
+/// new connection.
+async fn spoilt(shared: &Shared<'_>, stand: &Stand, clean: bool) -> Option<String> {
+    let subject = stand.subject.as_ref()?;
+    if !subject.alive().await {
+        return Some("it had ended".into());
+    }
+    if clean {
+        return None;
+    }
+    let spec = shared.spec;
+    let edition = shared.plans.first().map_or("", |plan| plan.edition);
+    let setting = Setting {
+        edition: edition.to_owned(),
+        recorder: Recorder::new(Clock::start(), vec![]),
+        server: Some(subject.lock().clone()),
+        patience: shared.run.options.patience,
+    };
+    let kind = peer::kind(spec.role.name)?;
+    let mut peer = (kind.new)(setting);
+    let params = serde_json::Map::new();
+    let connected = peer.perform(Act { verb: "connect", params: &params, step: "health" }).await;
+    let served = match connected {
+        Ok(_) => peer.barrier(None, Duration::from_secs(2)).await,
+        Err(trouble) => Err(trouble),
+    };
+    peer.finish().await;
+    served.err().map(|trouble| format!("it no longer served: {trouble}"))
+}
