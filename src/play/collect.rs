@@ -57,7 +57,7 @@ async fn wait_for_end(
     loop {
         let changed = log.changed();
         if let Standing::Complete { taken, captures } = standing(&end, &log) {
-            scene.vars.extend(captures.into_variables());
+            scene.vars.extend(captures);
             for t in &taken {
                 t.at.into_iter().for_each(|at| log.take(at));
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::matcher::{Captures, Pattern, PatternOptions};
+use crate::matcher::{Captures, Pattern};
 use crate::peer::Trouble;
 use crate::protocol::{ObservationKind, Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Part, Step, Until};
@@ -89,7 +89,7 @@ fn came(
             (None, _) => {}
         }
     }
-    scene.vars.extend(captures.into_variables());
+    scene.vars.extend(captures);
     scene.outcome.assessed.extend(proves);
     if let Some(note) = note {
         scene.outcome.notes.push((proves.first().copied(), note));
@@ -168,11 +168,11 @@ fn describe(want: &Wanted) -> String {
 pub fn want(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Wanted, Halt> {
     let fields = resolve_map(scene, step, &part.fields)?;
     let expected = Value::Object(fields);
-    let options = PatternOptions { exact: part.exact };
-    let pattern = Pattern::compile_with(&expected, scene.schemas, options).map_err(|errors| {
+    let pattern = Pattern::compile(&expected, scene.schemas).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(|e| format!("{} {}", e.pointer, e.message)).collect();
         Halt::Error(format!("{}: {}", part.place, errors.join("; ")))
     })?;
+    let pattern = pattern.exact(part.exact);
     let conn = match (&part.conn, part.kind.on_connection) {
         (Some(conn), _) => Some(conn.clone()),
         (None, true) => Some(MAIN.to_owned()),

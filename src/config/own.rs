@@ -1,0 +1,51 @@
+//! Our own mock of a role as a subject: described as any other would be in `wirecert.yaml`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::protocol::{Field, Protocol, Role, Shape};
+
+use super::{Access, CommandLine, EditionChoice, Isolation, Launch, SubjectSpec};
+
+/// The mock that `wirecert mock ROLE` starts, steered through a control socket. `flags` are added to its command
+/// line, such as `--flaw NAME`.
+pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static str, flags: &[String]) -> SubjectSpec {
+    let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+    let mut command = words(&["{wirecert}", "mock", role.name, "--edition", edition, "--workspace", "{workspace}"]);
+    command.extend(words(&["--data-home", "{data_home}", "--control", "{run_dir}/control.sock"]));
+    command.extend(flags.iter().cloned());
+    let stimuli = role.stimuli.iter().map(|verb| {
+        let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", "{run_dir}/control.sock", verb.name]);
+        argv.extend(fields(&verb.shape).iter().map(argument));
+        (verb.name, CommandLine(argv))
+    });
+    SubjectSpec {
+        name: format!("wirecert mock {}", role.name),
+        protocol,
+        role,
+        edition: EditionChoice::Given(edition),
+        access: Access::Launch(Launch::of(CommandLine(command))),
+        isolation: Isolation::Run,
+        stimuli: stimuli.collect::<BTreeMap<_, _>>(),
+        missing: vec![],
+        baseline: None,
+        timeouts: super::Timeouts::default(),
+        limits: super::Limits::default(),
+        snapshots: None,
+        trace_dir: None,
+        config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+    }
+}
+
+fn fields(shape: &Shape) -> &'static [Field] {
+    match shape {
+        Shape::Object(fields) => fields,
+        _ => &[],
+    }
+}
+
+/// `key={key}` for a string, `key:={key}` for other JSON.
+fn argument(field: &Field) -> String {
+    let sign = if matches!(field.shape, Shape::String) { "=" } else { ":=" };
+    format!("{0}{sign}{{{0}}}", field.name)
+}
