@@ -351,11 +351,11 @@ struct EditionSchemas {
 }
 
 impl Schemas for EditionSchemas {
-    fn schema(&self, name: &str) -> Option<&Value> {
+    fn schema(&self, name: &str) -> Option<&'static Value> {
         (self.protocol.schema)(self.edition, name)
     }
 
-    fn names(&self) -> Vec<&str> {
+    fn names(&self) -> Vec<&'static str> {
         (self.protocol.schema_names)(self.edition)
     }
 }

@@ -16,7 +16,7 @@ use crate::subject::{Running, Start, SubjectError};
 use super::expect;
 use super::scene::{Failure, Halt, Scene};
 
-type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
+type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + 'a>>;
 
 /// Performs steps in order, until the end or the first that halts the play.
 pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {

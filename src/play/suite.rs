@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -250,11 +250,11 @@ fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
         return Some("no workspace is known to lay files into (--workspace)".into());
     }
     let catalogue = (spec.protocol.requirements)();
-    let lacking = |id: &&str| {
-        let capability = catalogue.iter().find(|r| r.id == **id).and_then(|r| r.capability);
+    let lacking = |id: &str| {
+        let capability = catalogue.iter().find(|r| r.id == *id).and_then(|r| r.capability);
         capability.is_some_and(|c| spec.lacks(c))
     };
-    if !plan.requirements.is_empty() && plan.requirements.iter().all(|id| lacking(&id)) {
+    if !plan.requirements.is_empty() && plan.requirements.iter().all(|id| lacking(id)) {
         return Some("all that it would show is declared missing".into());
     }
     None

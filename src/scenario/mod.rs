@@ -5,7 +5,9 @@
 //! edition and case it names.
 
 pub mod filter;
+mod literal;
 mod plan;
 
 pub use filter::{Filter, glob};
+pub use literal::{parse_duration, parse_hex};
 pub use plan::{Case, Collect, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until};

@@ -1,0 +1,66 @@
+//! Small literals of the language: times and bytes.
+
+use std::time::Duration;
+
+/// A time such as `200ms`, `1.5s` or `2m`; a unit is required.
+///
+/// # Errors
+/// What is wrong with the text, as a fragment.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(number_end);
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no time: write it as `200ms`, `2s` or `1m`"))?;
+    let seconds = match unit {
+        "us" => number / 1e6,
+        "ms" => number / 1e3,
+        "s" => number,
+        "m" => number * 60.0,
+        "" => return Err(format!("`{text}` needs a unit: `{text}ms` or `{text}s`")),
+        _ => return Err(format!("`{unit}` is no unit of time: use `us`, `ms`, `s` or `m`")),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long a time"))
+}
+
+/// Bytes from hexadecimal digits, two a byte; white space between bytes is free.
+///
+/// # Errors
+/// What is wrong with the text, as a fragment.
+pub fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![];
+    for group in text.split_ascii_whitespace() {
+        if !group.len().is_multiple_of(2) || !group.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(format!("`{group}` is not made of pairs of hexadecimal digits"));
+        }
+        for at in (0..group.len()).step_by(2) {
+            let pair = &group[at..at + 2];
+            let byte =
+                u8::from_str_radix(pair, 16).map_err(|_| format!("`{pair}` is no pair of hexadecimal digits"))?;
+            bytes.push(byte);
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_need_a_unit() {
+        assert_eq!(parse_duration("200ms"), Ok(Duration::from_millis(200)));
+        assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "2", "s", "-1s", "2h", "1e400s", "1.2.3s"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_pairs_of_digits() {
+        assert_eq!(parse_hex("00ff 0A"), Ok(vec![0, 255, 10]));
+        assert_eq!(parse_hex(""), Ok(vec![]));
+        for wrong in ["0", "0g", "é0", "+1"] {
+            assert!(parse_hex(wrong).is_err(), "{wrong}");
+        }
+    }
+}
