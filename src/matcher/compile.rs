@@ -19,6 +19,8 @@ pub struct PatternError {
     pub message: String,
     /// What to write instead.
     pub suggestion: Option<String>,
+    /// Whether the key at the end of the pointer is at fault, rather than its value.
+    pub on_key: bool,
 }
 
 /// Patterns nested deeper than this are refused.
@@ -56,7 +58,15 @@ impl<'a> Compiler<'a> {
 
     /// Notes an error here.
     pub(super) fn error(&mut self, message: impl Into<String>, suggestion: Option<String>) {
-        self.errors.push(PatternError { pointer: self.pointer.clone(), message: message.into(), suggestion });
+        let (pointer, message) = (self.pointer.clone(), message.into());
+        self.errors.push(PatternError { pointer, message, suggestion, on_key: false });
+    }
+
+    /// Notes that a key here is wrong.
+    fn bad_key(&mut self, key: &str, message: String, suggestion: Option<String>) {
+        let mut pointer = self.pointer.clone();
+        pointer_push(&mut pointer, key);
+        self.errors.push(PatternError { pointer, message, suggestion, on_key: true });
     }
 
     /// Goes into a key or item for the duration of `f`.
@@ -108,14 +118,14 @@ impl<'a> Compiler<'a> {
         if map.len() > 1 {
             let message = format!("a map with the matcher `{name}` can have no other key");
             let help = "put matchers together with `$all`, and keys that begin with `$` into `$literal`".to_owned();
-            self.inside(name, |c| c.error(message, Some(help)));
+            self.bad_key(name, message, Some(help));
             return Kind::Open;
         }
         let Some(word) = words::word(name) else {
             let near = nearest(name, words::words().iter().map(|w| w.name)).or_else(|| {
                 words::words().iter().map(|w| w.name).find(|w| w[1..].eq_ignore_ascii_case(name.trim_matches('$')))
             });
-            self.inside(name, |c| c.error(format!("unknown matcher `{name}`"), near.map(str::to_owned)));
+            self.bad_key(name, format!("unknown matcher `{name}`"), near.map(str::to_owned));
             return Kind::Open;
         };
         let argument = map.get(name).unwrap_or(&Value::Null);
@@ -150,7 +160,7 @@ impl<'a> Compiler<'a> {
             _ => undefined.suggestion.clone(),
         };
         let pointer = format!("{}{}", self.pointer, undefined.pointer);
-        self.errors.push(PatternError { pointer, message: undefined.to_string(), suggestion });
+        self.errors.push(PatternError { pointer, message: undefined.to_string(), suggestion, on_key: false });
     }
 
     /// Notes that an argument is of the wrong kind.
@@ -163,7 +173,7 @@ impl<'a> Compiler<'a> {
         for key in map.keys().filter(|k| !allowed.contains(&k.as_str())) {
             let near = nearest(key, allowed.iter().copied()).map(str::to_owned);
             let message = format!("`{}` has no key `{key}`: it takes {}", word.name, allowed.join(", "));
-            self.inside(key, |c| c.error(message, near));
+            self.bad_key(key, message, near);
         }
     }
 }

@@ -17,6 +17,7 @@ pub struct Pattern {
     root: Arc<Node>,
     captures: Arc<[String]>,
     exact: bool,
+    exact_below: bool,
 }
 
 impl Pattern {
@@ -45,7 +46,7 @@ impl Pattern {
     fn build(pattern: &Value, mut compiler: Compiler<'_>) -> Result<Self, Vec<PatternError>> {
         let root = compiler.node(pattern);
         let captures = compiler.finish()?;
-        Ok(Self { root: Arc::new(root), captures: captures.into(), exact: false })
+        Ok(Self { root: Arc::new(root), captures: captures.into(), exact: false, exact_below: false })
     }
 
     /// The variables that the pattern may set, each once, in its order.
@@ -56,6 +57,12 @@ impl Pattern {
     /// The same pattern, but whether objects may have keys that are not named, at every depth.
     pub fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;
+        self
+    }
+
+    /// As [`Self::exact`], but the outermost object may have keys that are not named: the fields of an observation.
+    pub fn exact_below(mut self, exact: bool) -> Self {
+        self.exact_below = exact;
         self
     }
 
@@ -86,7 +93,12 @@ impl Pattern {
 
     fn run(&self, actual: Option<&Value>) -> Checker {
         let mut checker = Checker::new(self.exact);
-        self.root.check(actual, &mut checker);
+        match (&self.root.kind, actual) {
+            (Kind::Object(entries), Some(Value::Object(map))) if self.exact_below => {
+                self.root.entries(entries, map, &mut checker, true);
+            }
+            _ => self.root.check(actual, &mut checker),
+        }
         checker
     }
 }
@@ -169,7 +181,12 @@ impl Node {
                 }
             }
             Kind::Object(entries) => match actual {
-                Some(Value::Object(map)) => self.object(entries, map, checker),
+                Some(Value::Object(map)) => {
+                    self.entries(entries, map, checker, checker.exact);
+                    if checker.exact {
+                        self.unnamed(entries, map, checker);
+                    }
+                }
                 _ => checker.unlike(self.size(), &self.describe("an object"), &self.source, actual),
             },
             Kind::List(items) => match actual {
@@ -205,24 +222,24 @@ impl Node {
         checker.unlike(1, &show(&self.source), &self.source, actual);
     }
 
-    fn object(&self, entries: &[(String, Self)], map: &Map<String, Value>, checker: &mut Checker) {
-        let unnamed = || map.keys().map(String::as_str).filter(|k| entries.iter().all(|(named, _)| named != k));
+    /// Holds the keys named against those that are there; `exact` counts from below them.
+    fn entries(&self, entries: &[(String, Self)], map: &Map<String, Value>, checker: &mut Checker, exact: bool) {
+        let outer = std::mem::replace(&mut checker.exact, exact);
         for (key, node) in entries {
             let actual = map.get(key);
-            let near = if actual.is_none() { nearest(key, unnamed()).map(str::to_owned) } else { None };
+            let near = if actual.is_none() { nearest(key, others(entries, map)).map(str::to_owned) } else { None };
             checker.inside(key, near, |c| node.check(actual, c));
         }
-        if checker.exact {
-            for key in unnamed() {
-                checker.inside(key, None, |c| {
-                    c.wrong(
-                        1,
-                        format!("unexpected key `{key}`: none but those named may be there"),
-                        &self.source,
-                        map.get(key),
-                    );
-                });
-            }
+        checker.exact = outer;
+    }
+
+    /// Notes the keys that are there and not named.
+    fn unnamed(&self, entries: &[(String, Self)], map: &Map<String, Value>, checker: &mut Checker) {
+        for key in others(entries, map) {
+            checker.inside(key, None, |c| {
+                let message = format!("unexpected key `{key}`: none but those named may be there");
+                c.wrong(1, message, &self.source, map.get(key));
+            });
         }
     }
 
@@ -240,4 +257,9 @@ impl Node {
             checker.inside(i, None, |c| node.check(Some(value), c));
         }
     }
+}
+
+/// The keys that are there and not named.
+fn others<'m>(entries: &'m [(String, Node)], map: &'m Map<String, Value>) -> impl Iterator<Item = &'m str> {
+    map.keys().map(String::as_str).filter(|k| entries.iter().all(|(named, _)| named != k))
 }

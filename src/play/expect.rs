@@ -166,13 +166,12 @@ fn describe(want: &Wanted) -> String {
 
 /// A part with its variables replaced and its matchers compiled.
 pub fn want(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Wanted, Halt> {
-    let fields = resolve_map(scene, step, &part.fields)?;
-    let expected = Value::Object(fields);
-    let pattern = Pattern::compile(&expected, scene.schemas).map_err(|errors| {
+    let expected = Value::Object(part.fields.clone());
+    let pattern = Pattern::compile_with(&expected, scene.schemas, &scene.vars).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(|e| format!("{} {}", e.pointer, e.message)).collect();
         Halt::Error(format!("{}: {}", part.place, errors.join("; ")))
     })?;
-    let pattern = pattern.exact(part.exact);
+    let pattern = pattern.exact_below(part.exact);
     let conn = match (&part.conn, part.kind.on_connection) {
         (Some(conn), _) => Some(conn.clone()),
         (None, true) => Some(MAIN.to_owned()),

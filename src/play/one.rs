@@ -305,15 +305,7 @@ fn next_number() -> u64 {
 fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
     for file in &scene.plan.workspace {
         let Some(corner) = &scene.corner else { return Err("there is no workspace to lay files into".into()) };
-        let bytes = match std::str::from_utf8(&file.content) {
-            Ok(text) if text.contains("${") => {
-                match template::resolve(&Value::from(text), &scene.vars).map_err(|e| format!("{}: {e}", file.path))? {
-                    Value::String(text) => text.into_bytes(),
-                    other => other.to_string().into_bytes(),
-                }
-            }
-            _ => file.content.clone(),
-        };
+        let bytes = file.content.bytes(&scene.vars).map_err(|e| format!("{}: {e}", file.path))?;
         corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
     }
     Ok(())

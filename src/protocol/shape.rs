@@ -13,6 +13,10 @@ pub enum Shape {
     Bool,
     /// A whole number within bounds, both inclusive.
     Integer { min: i64, max: i64 },
+    /// A path below the scenario's corner of the workspace: relative, `/` between its parts, no `..`.
+    Path,
+    /// Bytes, as hexadecimal digits; blanks between them are allowed.
+    Hex,
     /// A time such as `200ms`, `2s`, `1m`.
     Duration,
     /// A name that this step introduces, in a namespace such as `connection` or `request`.
@@ -23,6 +27,8 @@ pub enum Shape {
     Choice(&'static [&'static str]),
     /// A map with these keys and no others.
     Object(&'static [Field]),
+    /// A map with these keys and no others, and exactly one of those that are named second.
+    Choose(&'static [Field], &'static [&'static str]),
     /// A map with exactly one of these keys.
     OneOf(&'static [Field]),
     /// A map with any keys, all of this shape.

@@ -8,18 +8,21 @@ pub const VERBS: &[Verb] = &[
     Verb {
         name: "write_file",
         doc: "Writes a file into this scenario's corner of the workspace, behind the subject's back.",
-        shape: Shape::Object(&[
-            Field::required("path", Shape::String, "Path below the scenario's corner of the workspace."),
-            Field::optional("content", Shape::String, "Its text."),
-            Field::optional("hex", Shape::String, "Its bytes, as hexadecimal digits, instead of `content`."),
-        ]),
+        shape: Shape::Choose(
+            &[
+                Field::required("path", Shape::Path, "Path below the scenario's corner of the workspace."),
+                Field::optional("content", Shape::String, "Its text."),
+                Field::optional("hex", Shape::Hex, "Its bytes, as hexadecimal digits, instead of `content`."),
+            ],
+            &["content", "hex"],
+        ),
     },
     Verb {
         name: "remove_file",
         doc: "Removes a file from this scenario's corner of the workspace.",
         shape: Shape::Object(&[Field::required(
             "path",
-            Shape::String,
+            Shape::Path,
             "Path below the scenario's corner of the workspace.",
         )]),
     },
@@ -66,7 +69,7 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
         name: "file",
         doc: "A file below the scenario's corner of the workspace is as described, now or before the time is up.",
         on_connection: false,
-        selectors: &[Field::required("path", Shape::String, "Path below the scenario's corner of the workspace.")],
+        selectors: &[Field::required("path", Shape::Path, "Path below the scenario's corner of the workspace.")],
         fields: &[
             Field::optional(
                 "content",

@@ -10,4 +10,6 @@ mod plan;
 
 pub use filter::{Filter, glob};
 pub use literal::{parse_duration, parse_hex};
-pub use plan::{Case, Collect, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until};
+pub use plan::{
+    Collect, Content, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until,
+};

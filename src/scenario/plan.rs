@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Place;
+use crate::matcher::template::{Undefined, resolve};
 use crate::protocol::{ObservationKind, RequirementId, Verb};
 
 /// One scenario in one edition with one set of parameters.
@@ -20,11 +21,13 @@ pub struct Plan {
     pub role: &'static str,
     /// The edition played.
     pub edition: &'static str,
-    /// Capabilities and stimuli without which it is skipped: `stimulus:select`, `workspace`.
+    /// What it cannot be played without: `workspace`, `process`, `stimulus:NAME`, `capability:NAME`. What its steps need
+    /// is among them, said or not.
     pub requires: Vec<String>,
     /// Whether it needs a process of its own.
     pub process: Process,
-    /// Variables to begin with, those of the case included.
+    /// Variables to begin with, those of the edition and the case included; `${…}` not yet replaced. Each may use those
+    /// before it and those that are always there: see [`resolve_vars`](crate::matcher::template::resolve_vars).
     pub vars: Map<String, Value>,
     /// Files to be there before the first step, below the scenario's corner of the workspace.
     pub workspace: Vec<SeedFile>,
@@ -36,15 +39,6 @@ pub struct Plan {
     pub timeout: Duration,
     /// Every requirement that its expectations prove, in order of appearance, without repetition.
     pub requirements: Vec<RequirementId>,
-}
-
-/// A parameter set of a scenario file.
-#[derive(Clone, Debug, Default)]
-pub struct Case {
-    /// Its name, unique in the file.
-    pub name: String,
-    /// Its variables.
-    pub vars: Map<String, Value>,
 }
 
 /// Which process a scenario may use.
@@ -61,8 +55,36 @@ pub enum Process {
 pub struct SeedFile {
     /// Relative path, `/` between its parts, no `..`.
     pub path: String,
-    /// Its bytes. Text contents may hold `${…}`.
-    pub content: Vec<u8>,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// What is in a [`SeedFile`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Text that may hold `${…}`, so many times over.
+    Text { text: String, times: u64 },
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Content {
+    /// The bytes to write, variables replaced.
+    ///
+    /// # Errors
+    /// The first variable without a value.
+    pub fn bytes(&self, vars: &Map<String, Value>) -> Result<Vec<u8>, Undefined> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes.clone()),
+            Self::Text { text, times } => {
+                let text = match resolve(&Value::from(text.as_str()), vars)? {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                Ok(text.repeat(usize::try_from(*times).unwrap_or(usize::MAX)).into_bytes())
+            }
+        }
+    }
 }
 
 /// One step.
@@ -96,7 +118,7 @@ pub enum StepKind {
     Collect(Box<Collect>),
     /// Waits until the subject has handled all that was sent on the connection.
     Barrier { conn: Option<String> },
-    /// Sets variables.
+    /// Sets variables, all at once.
     Set(Map<String, Value>),
     /// The steps, several times over; `${n}` counts from 1.
     Repeat { times: u64, steps: Vec<Step> },
@@ -105,7 +127,7 @@ pub enum StepKind {
 /// The end of an expectation of absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// The subject has handled all that was sent.
+    /// The subject has handled all that was sent, on the part's connection, or on `main` where it has none.
     Barrier,
     /// Nothing came for so long.
     Quiet(Duration),
@@ -136,7 +158,7 @@ pub struct Outcome {
 pub struct Part {
     /// Its kind.
     pub kind: &'static ObservationKind,
-    /// On which connection; the scenario's first one where none is named and the kind has one.
+    /// On which connection: `main` where the scenario names none; none where the kind comes on no connection.
     pub conn: Option<String>,
     /// Its selectors, `${…}` not yet replaced.
     pub selectors: Map<String, Value>,

@@ -100,30 +100,37 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "send",
         doc: "Sends a message, frames or bytes: exactly one of `text`, `json`, `binary`, `frames` and `bytes`.",
-        shape: Shape::Object(&[
-            ON,
-            Field::optional("text", Shape::String, "A text message."),
-            Field::optional("json", Shape::Any, "A text message with this JSON."),
-            Field::optional("binary", Shape::String, "A binary message, as hexadecimal digits."),
-            Field::optional("frames", Shape::List(&FRAME), "Frames, sent as they are described."),
-            Field::optional(
-                "bytes",
-                Shape::OneOf(&[
-                    Field::optional("text", Shape::String, "As text."),
-                    Field::optional("hex", Shape::String, "As hexadecimal digits."),
-                ]),
-                "Bytes, sent as they are.",
-            ),
-            Field::optional(
-                "split",
-                Shape::Integer { min: 1, max: 1 << 20 },
-                "Writes pieces of so many bytes, each in a TCP segment of its own.",
-            ),
-            Field::optional("repeat", Shape::Integer { min: 1, max: 100_000 }, "Sends the same so many times."),
-            Field::optional("as", Shape::Binds("request"), "A label for the request that the message is; needs `id`."),
-            Field::optional("id", Shape::Any, "The id of the request that the message is."),
-            DELIBERATE,
-        ]),
+        shape: Shape::Choose(
+            &[
+                ON,
+                Field::optional("text", Shape::String, "A text message."),
+                Field::optional("json", Shape::Any, "A text message with this JSON."),
+                Field::optional("binary", Shape::Hex, "A binary message, as hexadecimal digits."),
+                Field::optional("frames", Shape::List(&FRAME), "Frames, sent as they are described."),
+                Field::optional(
+                    "bytes",
+                    Shape::OneOf(&[
+                        Field::optional("text", Shape::String, "As text."),
+                        Field::optional("hex", Shape::Hex, "As hexadecimal digits."),
+                    ]),
+                    "Bytes, sent as they are.",
+                ),
+                Field::optional(
+                    "split",
+                    Shape::Integer { min: 1, max: 1 << 20 },
+                    "Writes pieces of so many bytes, each in a TCP segment of its own.",
+                ),
+                Field::optional("repeat", Shape::Integer { min: 1, max: 100_000 }, "Sends the same so many times."),
+                Field::optional(
+                    "as",
+                    Shape::Binds("request"),
+                    "A label for the request that the message is; needs `id`.",
+                ),
+                Field::optional("id", Shape::Any, "The id of the request that the message is."),
+                DELIBERATE,
+            ],
+            &["text", "json", "binary", "frames", "bytes"],
+        ),
     },
     Verb {
         name: "ping",
@@ -163,7 +170,7 @@ const FRAME: Shape = Shape::Object(&[
     Field::optional("rsv", Shape::Integer { min: 0, max: 7 }, "The reserved bits, RSV1 being 4; 0 where not said."),
     Field::optional("masked", Shape::Bool, "Whether to mask; masked where not said."),
     Field::optional("text", Shape::String, "The payload as text."),
-    Field::optional("hex", Shape::String, "The payload as hexadecimal digits."),
+    Field::optional("hex", Shape::Hex, "The payload as hexadecimal digits."),
     Field::optional("code", Shape::Integer { min: 0, max: 65_535 }, "The code of a close frame."),
     Field::optional("reason", Shape::String, "The reason of a close frame."),
     Field::optional(
