@@ -4,6 +4,9 @@
 //! pass through it: its connections write the trace, and expectations read that.
 
 pub mod amp;
+mod kind;
+
+pub use kind::{Detected, PeerKind, kind};
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,1 +1,3 @@
+//! AMP: the client and the editor.
 
+pub mod client;

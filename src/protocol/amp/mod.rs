@@ -4,8 +4,11 @@
 //! published quick reference. [`PROTOCOL`] is the descriptor of both.
 
 mod lockfile;
+mod probe;
 mod requirements;
 mod role;
+
+pub use probe::{PROBE, is_probe};
 
 use super::{Edition, Protocol};
 

@@ -46,7 +46,7 @@ const VERBS: &[Verb] = &[
             Field::optional(
                 "host",
                 Shape::Choice(&["127.0.0.1", "localhost", "::1"]),
-                "Where to connect to; 127.0.0.1 where not said.",
+                "Where to connect to; where not said, what the edition's clients use: `localhost` in `cli`, 127.0.0.1 in `guide`.",
             ),
             Field::optional("method", Shape::String, "The HTTP method; GET where not said."),
             Field::optional("version", Shape::String, "The HTTP version; HTTP/1.1 where not said."),

@@ -83,10 +83,39 @@ pub struct Opened {
     pub response: Option<Head>,
     /// Whether it accepts the connection in the way that RFC 6455 section 4.1 demands.
     pub accepted: bool,
-    /// What is wrong with it, where it does not: a phrase.
-    pub why_not: Option<String>,
+    /// What is wrong with it, where it does not.
+    pub why_not: Option<Fault>,
     /// The connection, whatever the answer. After a 101 it carries frames, otherwise bytes.
     pub socket: Socket,
+}
+
+/// Why an answer does not accept a connection (RFC 6455 section 4.1, the client's checks).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// No answer, or none that is HTTP.
+    #[error("{0}")]
+    NoResponse(String),
+    /// The first line is something else.
+    #[error("`{0}` is no status line")]
+    NoStatus(String),
+    /// Another status.
+    #[error("the status is {0}, not 101")]
+    Status(u16),
+    /// The header `Upgrade` is missing or says something else.
+    #[error("no header `Upgrade: websocket`")]
+    Upgrade,
+    /// The header `Connection` is missing or says something else.
+    #[error("no header `Connection: Upgrade`")]
+    Connection,
+    /// The header `Sec-WebSocket-Accept` is missing, repeated, or not made from the request's key.
+    #[error("{0}")]
+    Accept(String),
+    /// An extension that was not offered.
+    #[error("the extension `{0}` was not offered")]
+    Extension(String),
+    /// A subprotocol that was not offered.
+    #[error("the subprotocol `{0}` was not offered")]
+    Subprotocol(String),
 }
 
 /// Opens a TCP connection, sends the request and waits for the answer.
@@ -119,12 +148,12 @@ pub async fn connect(
     let answer = timeout_at(deadline, told).await;
     let (response, why_not) = match (answer, sent) {
         (Ok(Ok(Answer::Head(response))), _) => {
-            let fault = fault(&head, &response).err();
+            let fault = check(&head, &response).err();
             (Some(response), fault)
         }
-        (Ok(Ok(Answer::Nothing(what))), _) => (None, Some(what)),
-        (_, Err(e)) => (None, Some(e.to_string())),
-        (_, Ok(())) => (None, Some(format!("no response within {:?}", limits.handshake))),
+        (Ok(Ok(Answer::Nothing(what))), _) => (None, Some(Fault::NoResponse(what))),
+        (_, Err(e)) => (None, Some(Fault::NoResponse(e.to_string()))),
+        (_, Ok(())) => (None, Some(Fault::NoResponse(format!("no response within {:?}", limits.handshake)))),
     };
     Ok(Opened { response, accepted: why_not.is_none(), why_not, socket })
 }
@@ -138,39 +167,46 @@ pub async fn open(address: &Address, tap: Tap, limits: &Limits) -> Result<Socket
     Ok(Socket::start(stream, tap, *limits, Begin::Response { deadline, tell }))
 }
 
-/// What keeps a response from accepting a request (RFC 6455 section 4.1, the client's checks).
-fn fault(request: &Head, response: &Head) -> Result<(), String> {
+/// Whether a response accepts a request; its first fault where it does not.
+fn check(request: &Head, response: &Head) -> Result<(), Fault> {
     match response.status() {
         Some(101) => {}
-        Some(status) => return Err(format!("the status is {status}, not 101")),
-        None => return Err(format!("`{}` is no status line", response.start)),
+        Some(status) => return Err(Fault::Status(status)),
+        None => return Err(Fault::NoStatus(response.start.clone())),
     }
     if !has_token(response, "upgrade", "websocket") {
-        return Err("no header `Upgrade: websocket`".into());
+        return Err(Fault::Upgrade);
     }
     if !has_token(response, "connection", "upgrade") {
-        return Err("no header `Connection: Upgrade`".into());
+        return Err(Fault::Connection);
     }
-    let key = request.header("sec-websocket-key").next().ok_or("the request had no Sec-WebSocket-Key")?;
-    let expected = derive_accept_key(key.as_bytes());
-    let accepts: Vec<&str> = response.header("sec-websocket-accept").collect();
-    match accepts[..] {
-        [accept] if accept == expected => {}
-        [] => return Err("no header Sec-WebSocket-Accept".into()),
-        [accept] => return Err(format!("Sec-WebSocket-Accept is `{accept}`, not `{expected}`")),
-        _ => return Err("several headers Sec-WebSocket-Accept".into()),
-    }
+    check_key(request, response)?;
     if let Some(extension) = response.header("sec-websocket-extensions").next()
         && request.header("sec-websocket-extensions").next().is_none()
     {
-        return Err(format!("the extension `{extension}` was not offered"));
+        return Err(Fault::Extension(extension.to_owned()));
     }
     if let Some(protocol) = response.header("sec-websocket-protocol").next()
         && !request.header("sec-websocket-protocol").flat_map(|v| v.split(',')).any(|p| p.trim() == protocol)
     {
-        return Err(format!("the subprotocol `{protocol}` was not offered"));
+        return Err(Fault::Subprotocol(protocol.to_owned()));
     }
     Ok(())
+}
+
+/// Whether a response carries what follows from the request's key (RFC 6455 section 4.2.2, item 5.4).
+fn check_key(request: &Head, response: &Head) -> Result<(), Fault> {
+    let Some(key) = request.header("sec-websocket-key").next() else {
+        return Err(Fault::Accept("the request had no Sec-WebSocket-Key".into()));
+    };
+    let expected = derive_accept_key(key.as_bytes());
+    let accepts: Vec<&str> = response.header("sec-websocket-accept").collect();
+    match accepts[..] {
+        [accept] if accept == expected => Ok(()),
+        [] => Err(Fault::Accept("no header Sec-WebSocket-Accept".into())),
+        [accept] => Err(Fault::Accept(format!("Sec-WebSocket-Accept is `{accept}`, not `{expected}`"))),
+        _ => Err(Fault::Accept("several headers Sec-WebSocket-Accept".into())),
+    }
 }
 
 #[cfg(test)]
@@ -200,7 +236,7 @@ mod tests {
     }
 
     async fn why_not(request: ClientRequest, reply: impl FnOnce(&Request) -> Reply) -> String {
-        exchange(request, reply).await.0.why_not.unwrap_or_else(|| "accepted".into())
+        exchange(request, reply).await.0.why_not.map_or_else(|| "accepted".into(), |fault| fault.to_string())
     }
 
     fn with_header(request: &Request, name: &str, value: &str) -> Reply {
@@ -297,7 +333,7 @@ mod tests {
         let request = ClientRequest::new("/");
         let opened = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
         let why_not = opened.expect("TCP connects").why_not;
-        assert_eq!(why_not.as_deref(), Some("no response within 50ms"));
+        assert_eq!(why_not.map(|fault| fault.to_string()).as_deref(), Some("no response within 50ms"));
         drop(listener);
         let refused = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
         assert!(matches!(refused, Err(ConnectError::Unreachable { .. })));

@@ -16,7 +16,7 @@ mod sender;
 mod socket;
 
 pub use accept::{AcceptError, Reply, Request, accept};
-pub use connect::{ClientRequest, Opened, connect, open};
+pub use connect::{ClientRequest, Fault, Opened, connect, open};
 pub use decoder::{Decoded, Decoder};
 pub use frame::{FrameSpec, LengthForm, Mask, opcode};
 pub use sender::{Manner, SendError, Sender};

@@ -1,0 +1,130 @@
+//! The verb `connect`: from parameters to a handshake.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::peer::Trouble;
+use crate::protocol::Lock;
+use crate::wire::tcp::Address;
+use crate::wire::websocket::{ClientRequest, Fault, Manner, Opened, Options};
+
+use super::params::{headers, wrong};
+use super::token::{Encoding, target};
+
+/// The parameters of `connect`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectStep {
+    #[serde(rename = "as")]
+    pub name: Option<String>,
+    token: Option<Value>,
+    encode: Encoding,
+    target: Option<String>,
+    host: Option<String>,
+    method: Option<String>,
+    version: Option<String>,
+    headers: Map<String, Value>,
+    raw: Option<String>,
+    subprotocols: Vec<String>,
+    handshake: Handshake,
+    pings: Answer,
+    close: Answer,
+    read: Option<bool>,
+    pub deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Handshake {
+    #[default]
+    Open,
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    #[default]
+    Answer,
+    Ignore,
+}
+
+impl ConnectStep {
+    /// Where to connect to: what the edition's clients use unless the scenario says otherwise
+    /// (docs/amp.md, Connection; quick reference, section 2).
+    pub fn address(&self, edition: &str, lock: &Lock) -> Address {
+        let usual = if edition == "guide" { "127.0.0.1" } else { "localhost" };
+        Address::new(self.host.as_deref().unwrap_or(usual), lock.port)
+    }
+
+    /// The handshake request; `deliberate` is the trace's mark where it is wrong on purpose.
+    pub fn request(&self, lock: &Lock, deliberate: Option<String>) -> Result<ClientRequest, Trouble> {
+        let made = || Ok(target(self.token(lock)?.as_deref(), self.encode));
+        let target = self.target.clone().map_or_else(made, Ok)?;
+        let plain = ClientRequest::new(target);
+        Ok(ClientRequest {
+            method: self.method.clone().unwrap_or(plain.method),
+            version: self.version.clone().unwrap_or(plain.version),
+            subprotocols: self.subprotocols.clone(),
+            headers: headers(&self.headers),
+            raw: self.raw.clone().map(String::into_bytes),
+            manner: Manner { deliberate, ..Manner::default() },
+            target: plain.target,
+        })
+    }
+
+    fn token(&self, lock: &Lock) -> Result<Option<String>, Trouble> {
+        match &self.token {
+            None => Ok(Some(lock.token.clone())),
+            Some(Value::String(word)) => match word.as_str() {
+                "right" => Ok(Some(lock.token.clone())),
+                "absent" => Ok(None),
+                "empty" => Ok(Some(String::new())),
+                other => Err(wrong("connect", unknown_token(other))),
+            },
+            Some(other) => match other.get("value") {
+                Some(Value::String(token)) => Ok(Some(token.clone())),
+                _ => Err(wrong("connect", unknown_token(&other.to_string()))),
+            },
+        }
+    }
+
+    /// What the connection does by itself once it stands.
+    pub fn options(&self) -> Options {
+        Options {
+            pong: self.pings == Answer::Answer,
+            close: self.close == Answer::Answer,
+            read: self.read.unwrap_or(true),
+        }
+    }
+
+    /// Whether the step fails unless the server accepts.
+    pub fn must_open(&self) -> bool {
+        self.handshake == Handshake::Open
+    }
+
+    /// The requirement that a server breaks which does not accept this request.
+    pub fn proves(&self, opened: &Opened) -> Option<String> {
+        let slug = match opened.why_not.as_ref()? {
+            Fault::Accept(_) => "accept-key",
+            Fault::Upgrade => "upgrade-header",
+            Fault::Connection => "connection-header",
+            Fault::Extension(_) => "extension-not-offered",
+            Fault::Subprotocol(_) => "subprotocol-not-offered",
+            _ if self.is_ordinary() => "token-right",
+            _ => return None,
+        };
+        Some(format!("connection/{slug}"))
+    }
+
+    /// Whether it is what every server must accept.
+    fn is_ordinary(&self) -> bool {
+        let right = self.token.as_ref().is_none_or(|token| token == "right");
+        let plain = self.target.is_none() && self.method.is_none() && self.version.is_none() && self.raw.is_none();
+        right && plain && self.encode == Encoding::Component && self.headers.is_empty() && self.subprotocols.is_empty()
+    }
+}
+
+fn unknown_token(word: &str) -> String {
+    format!("`token` is `right`, `absent`, `empty`, or `{{value: …}}` for another one, not {word}")
+}

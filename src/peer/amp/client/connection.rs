@@ -1,0 +1,156 @@
+//! One connection of the client.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::peer::Trouble;
+use crate::protocol::amp::PROBE;
+use crate::wire::websocket::{FrameSpec, Manner, Receiver, SendError, Sender, Socket};
+
+use super::envelope;
+use super::send::Piece;
+
+/// A connection, and what the client knows of it.
+pub struct Connection {
+    /// Sends on it.
+    pub sender: Sender,
+    /// Whether there is a WebSocket session on it, as far as we know: not after a refusal.
+    pub session: bool,
+    /// Whether a step ended it without a closing handshake.
+    pub dropped: bool,
+    /// Whether a step has sent a close frame.
+    pub close_sent: bool,
+    /// Why everything on it is wrong on purpose, if it is.
+    pub deliberate: Option<String>,
+    /// The id of the next request.
+    next: u64,
+    /// The number of the last barrier.
+    barriers: u64,
+    /// The id of the barrier that was answered last.
+    answered: watch::Receiver<String>,
+}
+
+impl Connection {
+    /// Takes a socket over; whether there is a session on it is for the caller to know.
+    pub fn start(socket: Socket, session: bool) -> Self {
+        let (tell, answered) = watch::channel(String::new());
+        tokio::spawn(watch_for_barriers(socket.incoming, tell));
+        Self {
+            sender: socket.sender,
+            session,
+            dropped: false,
+            close_sent: false,
+            deliberate: None,
+            next: 1,
+            barriers: 0,
+            answered,
+        }
+    }
+
+    /// The next id, counted from "1" on each connection as Amp's CLI does (docs/amp.md, Messages).
+    pub fn next_id(&mut self) -> Value {
+        let id = self.next.to_string();
+        self.next += 1;
+        json!(id)
+    }
+
+    /// Whether nothing more is to be expected of it.
+    pub fn is_over(&self) -> bool {
+        self.dropped || self.close_sent || !self.session || self.sender.has_ended()
+    }
+
+    /// Sends something; gives whether the subject is still there to send more to.
+    pub async fn transmit(&self, piece: &Piece, manner: &Manner) -> Result<bool, Trouble> {
+        let sent = match piece {
+            Piece::Frame { spec, cut } => self.sender.send_in(spec, &Manner { cut: *cut, ..manner.clone() }).await,
+            Piece::Bytes(bytes) => self.sender.send_raw_in(bytes, manner).await,
+        };
+        match sent {
+            Ok(()) => Ok(true),
+            Err(SendError::Ended { .. } | SendError::Gone { .. }) => Ok(false),
+            // While we read nothing, a subject that waits for us to read is in its right.
+            Err(SendError::Stuck { .. }) if !self.sender.options().read => Ok(false),
+            Err(e @ SendError::Stuck { .. }) => {
+                Err(Trouble::Subject { message: e.to_string(), proves: None, expected: None, actual: None })
+            }
+        }
+    }
+
+    /// Returns once a request that was sent after everything else is answered, or nothing more can come.
+    ///
+    /// In the edition `cli` that is `ping`. The guide has no such thing, so it is a `readFile` of a path that is
+    /// not there and, for a server that has no answer to that, `getDiagnostics`. A WebSocket ping would be
+    /// cheaper, but libraries answer those before the editor has seen what came ahead of them.
+    pub async fn barrier(&mut self, edition: &str, within: Duration) -> Result<(), Trouble> {
+        let deadline = Instant::now() + within;
+        if edition == "guide" {
+            let path = json!({"path": format!("/{PROBE}barrier/not-there")});
+            if self.ask(edition, "readFile", &path, Instant::now() + within / 2).await? {
+                return Ok(());
+            }
+            if self.ask(edition, "getDiagnostics", &json!({}), deadline).await? {
+                return Ok(());
+            }
+        } else {
+            let message = json!({"message": format!("{PROBE}barrier")});
+            if self.ask(edition, "ping", &message, deadline).await? {
+                return Ok(());
+            }
+        }
+        let name = self.sender.conn();
+        Err(Trouble::Subject {
+            message: format!(
+                "a request that was sent on connection `{name}` to see whether the server has handled \
+                everything before it was not answered within {within:?}"
+            ),
+            proves: Some("envelope/answered".to_owned()),
+            expected: None,
+            actual: None,
+        })
+    }
+
+    /// Makes a request of our own; gives whether it was answered in any way, or the connection ended.
+    async fn ask(&mut self, edition: &str, method: &str, params: &Value, until: Instant) -> Result<bool, Trouble> {
+        if !self.session || self.dropped || self.sender.has_ended() {
+            return Ok(true);
+        }
+        self.barriers += 1;
+        let id = format!("{PROBE}barrier-{}", self.barriers);
+        let message = envelope::request(edition, &json!(id), method, params);
+        let piece = Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None };
+        if !self.transmit(&piece, &Manner::default()).await? {
+            return Ok(true);
+        }
+        let answered = self.answered.wait_for(|answered| *answered == id);
+        tokio::select! {
+            answered = timeout_at(until, answered) => Ok(answered.is_ok()),
+            () = self.sender.ended() => Ok(true),
+        }
+    }
+
+    /// Ends it in an orderly way: a closing handshake, for which the server has so long, then FIN.
+    pub async fn leave(self, within: Duration) {
+        let open = self.session && !self.dropped && !self.sender.has_ended();
+        if open && self.sender.options().read {
+            if !self.close_sent {
+                // Where it cannot be sent any more, the connection is as good as ended.
+                let _ = self.sender.send(&FrameSpec::close(Some(1000), ""), None).await;
+            }
+            let _ = timeout(within, self.sender.ended()).await;
+        }
+        self.sender.shutdown().await;
+    }
+}
+
+/// Takes in what comes, and tells the ids of answered barriers. Everything else is in the trace.
+async fn watch_for_barriers(mut incoming: Receiver, tell: watch::Sender<String>) {
+    while let Some(message) = incoming.message().await {
+        let id = message.json.as_ref().and_then(envelope::response_id).and_then(Value::as_str);
+        if let Some(id) = id.filter(|id| id.starts_with(PROBE)) {
+            tell.send_replace(id.to_owned());
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The registry: which peer stands opposite which role.
+
+use std::time::Duration;
+
+use crate::protocol::Lock;
+use crate::trace::Recorder;
+
+use super::{BoxFuture, Peer, Setting, amp};
+
+/// What there is for one role.
+pub struct PeerKind {
+    /// The role of the subject.
+    pub role: &'static str,
+    /// A peer to stand opposite it.
+    pub new: fn(Setting) -> Box<dyn Peer>,
+    /// Finds out which edition a server speaks, within the time given. Always comes to a conclusion.
+    pub detect: fn(Lock, Duration, Recorder) -> BoxFuture<'static, Detected>,
+}
+
+/// The edition that a subject was found to speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detected {
+    /// The edition's id.
+    pub edition: &'static str,
+    /// How that was known: the second half of a sentence such as "it speaks `cli`: …".
+    pub how: String,
+}
+
+static KINDS: [PeerKind; 1] = [PeerKind {
+    role: "amp-server",
+    new: |setting| Box::new(amp::client::AmpClient::new(setting)),
+    detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
+}];
+
+/// What there is for this role; none where it cannot be played against yet.
+pub fn kind(role: &str) -> Option<&'static PeerKind> {
+    KINDS.iter().find(|kind| kind.role == role)
+}
