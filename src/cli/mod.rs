@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr, both through [`Terminal`]; what a command ends with is an
 //! [`Exit`] or a [`CliError`] that carries one.
 
+mod deliver;
 mod doctor;
 mod error;
 mod exit;
@@ -12,11 +13,12 @@ mod shared;
 mod terminal;
 mod values;
 
+pub use deliver::deliver;
 pub use error::CliError;
 pub use exit::Exit;
 pub use shared::{ProgressKind, SharedOptions};
 pub use terminal::{Output, Terminal};
-pub use values::{ReportKind, ReportTarget, Shard};
+pub use values::{ReportTarget, Shard};
 
 use std::ffi::OsString;
 

@@ -20,7 +20,7 @@ enum Format {
 /// Runs it.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let schema = match args.format {
-        Format::Report => crate::report::json::schema(),
+        Format::Report => crate::report::schema(),
     };
     terminal.result(&format!("{schema:#}\n"));
     Ok(Exit::OK)

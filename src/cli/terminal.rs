@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write};
 
 use anstream::{AutoStream, ColorChoice};
 
-use crate::diagnostic::{Diagnostic, Style, render_all};
+use crate::diagnostic::{Diagnostic, Severity, Style, render_all};
 
 use super::{CliError, Exit};
 
@@ -64,6 +64,11 @@ impl Terminal {
         }
     }
 
+    /// Writes a text to stderr as it is, where stdout is taken.
+    pub fn aside(&mut self, text: &str) {
+        self.to_stderr(text);
+    }
+
     /// Writes a line about what goes on to stderr, unless `-q`.
     pub fn progress(&mut self, line: &str) {
         self.say(0, line);
@@ -74,9 +79,10 @@ impl Terminal {
         self.say(1, line);
     }
 
-    /// Draws what is wrong on stderr; `-qq` leaves only errors, `-q` and less also warnings.
+    /// Draws what is wrong on stderr; with `-qq` only errors.
     pub fn diagnostics(&mut self, diagnostics: &[Diagnostic]) {
-        let text = render_all(diagnostics, Style::Coloured);
+        let told = |d: &&Diagnostic| d.severity == Severity::Error || self.output.verbosity > -2;
+        let text = render_all(&diagnostics.iter().filter(told).cloned().collect::<Vec<_>>(), Style::Coloured);
         self.to_stderr(&text);
     }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::diagnostic::nearest;
+use crate::report::Kind;
 
 /// One of several parts of a suite that are played on different machines: `2/5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,27 +35,11 @@ impl FromStr for Shard {
     }
 }
 
-/// A kind of report that can be written to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportKind {
-    /// The JSON contract.
-    Json,
-    /// JUnit XML.
-    Junit,
-    /// What is printed at the end, without colours.
-    Text,
-}
-
-impl ReportKind {
-    /// Every kind with its name.
-    pub const ALL: [(&'static str, Self); 3] = [("json", Self::Json), ("junit", Self::Junit), ("text", Self::Text)];
-}
-
 /// A report to be written: `junit=out/junit.xml`. The path `-` is stdout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportTarget {
     /// What to write.
-    pub kind: ReportKind,
+    pub kind: Kind,
     /// Where.
     pub path: PathBuf,
 }
@@ -63,11 +48,11 @@ impl FromStr for ReportTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = ReportKind::ALL.map(|(name, _)| name);
+        let names = Kind::ALL.map(|(name, _)| name);
         let Some((name, path)) = text.split_once('=').filter(|(_, path)| !path.is_empty()) else {
             return Err(format!("expected KIND=PATH, KIND being one of {}", names.join(", ")));
         };
-        match ReportKind::ALL.iter().find(|(n, _)| *n == name) {
+        match Kind::ALL.iter().find(|(n, _)| *n == name) {
             Some((_, kind)) => Ok(Self { kind: *kind, path: path.into() }),
             None => {
                 let hint = nearest(name, names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
@@ -120,7 +105,7 @@ mod tests {
     #[test]
     fn a_report_target_names_a_known_kind_and_a_path() {
         let target = "junit=a=b.xml".parse::<ReportTarget>().unwrap();
-        assert_eq!(target, ReportTarget { kind: ReportKind::Junit, path: "a=b.xml".into() });
+        assert_eq!(target, ReportTarget { kind: Kind::Junit, path: "a=b.xml".into() });
         assert_eq!(
             "jnuit=x".parse::<ReportTarget>().unwrap_err(),
             "there is no report `jnuit`, only json, junit, text; did you mean `junit`?"

@@ -13,8 +13,6 @@ pub(super) struct Judged {
     pub result: ScenarioResult,
     /// Its findings, each once.
     pub findings: Vec<Finding>,
-    /// Whether it failed only as the baseline says.
-    pub expected: bool,
     /// What had an occasion to be broken, in plays that could be judged.
     pub assessed: Vec<RequirementId>,
     /// What the subject does not owe, and why.
@@ -44,6 +42,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
         file: played.file.clone(),
         status,
         reason,
+        expected,
         flaky: played.plays.windows(2).any(|two| two[0].status != two[1].status),
         duration_ms: played.plays.iter().map(millis).sum(),
         attempts: played
@@ -57,7 +56,6 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
     Judged {
         result,
         findings,
-        expected,
         assessed: judged().flat_map(|p| p.assessed.iter().copied()).collect(),
         excused: played.plays.iter().flat_map(|p| p.excused.clone()).collect(),
         notes: played.plays.iter().flat_map(|p| &p.notes).map(note).collect(),

@@ -242,7 +242,7 @@ fn counts(judged: &[Judged], stale: u64) -> Counts {
     for scenario in judged {
         *match scenario.result.status {
             ScenarioStatus::Passed => &mut counts.passed,
-            ScenarioStatus::Failed if scenario.expected => &mut counts.expected_failures,
+            ScenarioStatus::Failed if scenario.result.expected => &mut counts.expected_failures,
             ScenarioStatus::Failed => &mut counts.failed,
             ScenarioStatus::Skipped => &mut counts.skipped,
             ScenarioStatus::Error => &mut counts.error,

@@ -137,6 +137,8 @@ pub struct ScenarioResult {
     /// Why, where it is not `passed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether it failed only as the baseline says.
+    pub expected: bool,
     /// Whether attempts differed.
     pub flaky: bool,
     /// How long all attempts took, in milliseconds.

@@ -1,6 +1,33 @@
-//! Reports: each a function from what the judge concluded to a text, and the progress of a run while it goes on.
+//! Reports: each a function from what the judge concluded to a text; and the progress of a run while it goes on.
 
-pub mod json;
+mod bar;
+mod json;
+mod junit;
 mod progress;
+mod terminal;
+mod text;
+mod write;
 
-pub use progress::{Progress, Silent};
+pub use bar::Bar;
+pub use json::{json, schema};
+pub use junit::junit;
+pub use progress::{Lines, Progress, Silent};
+pub use terminal::{plain, terminal};
+pub use text::{clean, value};
+pub use write::{WriteError, write};
+
+/// A kind of report that can be written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The JSON contract.
+    Json,
+    /// JUnit XML.
+    Junit,
+    /// What is printed at the end, in full and without colours.
+    Text,
+}
+
+impl Kind {
+    /// Every kind with its name.
+    pub const ALL: [(&'static str, Self); 3] = [("json", Self::Json), ("junit", Self::Junit), ("text", Self::Text)];
+}

@@ -1,6 +1,14 @@
-//! What a run tells while it goes on.
+//! What a run tells while it goes on: the [`Progress`] it talks to, and [`Lines`], which suits logs.
 
-use crate::judge::Played;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::judge::{Played, ScenarioStatus};
+use crate::protocol::{Level, Requirement};
+
+use super::text::{clean, counted};
 
 /// Listens to a run. Calls come from several tasks at once, in the order in which things happen.
 pub trait Progress: Send + Sync {
@@ -40,3 +48,152 @@ pub trait Progress: Send + Sync {
 pub struct Silent;
 
 impl Progress for Silent {}
+
+/// Writes a line for each scenario.
+pub struct Lines {
+    out: Mutex<Box<dyn Write + Send>>,
+    catalogue: Vec<&'static Requirement>,
+}
+
+impl Lines {
+    /// Writes to `out` (which drops colours where they are not wanted). The catalogue tells warnings from failures.
+    pub fn new(out: Box<dyn Write + Send>, catalogue: Vec<&'static Requirement>) -> Self {
+        Self { out: Mutex::new(out), catalogue }
+    }
+
+    fn line(&self, line: &str) {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever stopped reading does not want to know; the run goes on.
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+impl Progress for Lines {
+    fn suite_started(&self, subject: &str, scenarios: usize) {
+        self.line(&format!("playing {} at {}", counted(scenarios as u64, "scenario"), clean(subject)));
+    }
+
+    fn scenario_finished(&self, played: &Played) {
+        self.line(&outcome(played, &self.catalogue));
+    }
+
+    fn subject_restarted(&self, why: &str) {
+        self.line(&format!("     starting the subject again: {}", clean(why)));
+    }
+
+    fn interrupted(&self) {
+        self.line("interrupted: stopping, and reporting what is known");
+    }
+
+    fn remark(&self, text: &str) {
+        self.line(&clean(text));
+    }
+}
+
+/// A scenario's outcome as one line: `PASS  0.012s amp-server/cli/ping/echo`.
+pub(super) fn outcome(played: &Played, catalogue: &[&Requirement]) -> String {
+    let (word, color) = label(played, catalogue);
+    let style = Style::new().bold().fg_color(Some(color.into()));
+    let seconds: f64 = played.plays.iter().map(|p| p.duration.as_secs_f64()).sum();
+    let reason = match word {
+        "PASS" => String::new(),
+        _ => reason(played).map(|r| format!(": {}", clean(&r))).unwrap_or_default(),
+    };
+    format!("{style}{word:>5}{style:#} {seconds:>7.3}s {}{reason}", played.id)
+}
+
+/// Whether it deserves a look while the run goes on.
+pub(super) fn is_bad(played: &Played, catalogue: &[&Requirement]) -> bool {
+    matches!(label(played, catalogue).0, "FAIL" | "ERROR")
+}
+
+fn label(played: &Played, catalogue: &[&Requirement]) -> (&'static str, AnsiColor) {
+    let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
+    let mut findings = played.plays.iter().flat_map(|p| &p.findings).peekable();
+    let any = |status| played.plays.iter().any(|p| p.status == status);
+    if findings.peek().is_some() {
+        let must = findings.any(|f| f.requirement.is_none_or(|id| level(id) == Level::Must));
+        if must { ("FAIL", AnsiColor::Red) } else { ("WARN", AnsiColor::Yellow) }
+    } else if any(ScenarioStatus::Failed) {
+        ("FAIL", AnsiColor::Red)
+    } else {
+        match played.plays.last().map(|p| p.status) {
+            Some(ScenarioStatus::Error) => ("ERROR", AnsiColor::Magenta),
+            Some(ScenarioStatus::Passed | ScenarioStatus::Failed) => ("PASS", AnsiColor::Green),
+            Some(ScenarioStatus::Skipped) | None => ("SKIP", AnsiColor::Blue),
+        }
+    }
+}
+
+fn reason(played: &Played) -> Option<String> {
+    let finding = played.plays.iter().flat_map(|p| &p.findings).next().map(|f| f.message.clone());
+    let reason = finding.or_else(|| played.plays.iter().rev().find_map(|p| p.reason.clone()))?;
+    Some(reason.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::judge::{Fault, Found, Play};
+    use crate::protocol::Section;
+    use crate::trace::End;
+
+    static SHOULD: Requirement = Requirement {
+        id: "amp/cli/ping/soon",
+        level: Level::Should,
+        binds: End::Server,
+        statement: "",
+        why: "",
+        source: Section { document: "", section: "" },
+        since: "0.1.0",
+        capability: None,
+    };
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_scenario_is_a_line_that_says_how_it_went() {
+        let shared = Shared::default();
+        let lines = Lines::new(Box::new(shared.clone()), vec![&SHOULD]);
+        let found = |requirement| Found {
+            requirement,
+            fault: Fault::End(End::Server),
+            step: None,
+            place: None,
+            message: "not\u{1b}[2J as it should be\nsecond line".to_owned(),
+            path: None,
+            expected: None,
+            actual: None,
+            index: None,
+            last_events: vec![],
+        };
+        let with = |status, findings| Play { findings, ..Play::new(status) };
+        lines.suite_started("my-editor (amp-server, cli)", 5);
+        for (id, play) in [
+            ("a/passed", Play::new(ScenarioStatus::Passed)),
+            ("a/failed", with(ScenarioStatus::Failed, vec![found(None)])),
+            ("a/warned", with(ScenarioStatus::Failed, vec![found(Some(SHOULD.id))])),
+            ("a/skipped", Play::skipped("no stimulus `edit`")),
+            ("a/error", Play::error("no port to be had")),
+        ] {
+            lines.scenario_finished(&Played { id: id.to_owned(), plays: vec![play], ..Played::default() });
+        }
+        lines.subject_restarted("it was killed");
+        lines.interrupted();
+        let text = crate::report::plain(&String::from_utf8(shared.0.lock().unwrap().clone()).unwrap());
+        insta::assert_snapshot!(text);
+    }
+}

@@ -1,0 +1,190 @@
+//! The report for people: the verdict first, then what was broken, requirement by requirement, with the evidence.
+
+mod finding;
+mod summary;
+#[cfg(test)]
+pub(super) mod tests;
+
+use crate::judge::{Blame, Finding, Note, Report, ScenarioStatus, SubjectReport};
+use crate::protocol::{Level, Requirement};
+
+use super::text::{clean, counted};
+use finding::Group;
+
+/// Colours, by what they say.
+mod style {
+    use anstyle::{AnsiColor, Style};
+
+    const fn of(color: AnsiColor) -> Style {
+        Style::new().bold().fg_color(Some(anstyle::Color::Ansi(color)))
+    }
+
+    pub const GOOD: Style = of(AnsiColor::Green);
+    pub const BAD: Style = of(AnsiColor::Red);
+    pub const WARN: Style = of(AnsiColor::Yellow);
+    pub const ODD: Style = of(AnsiColor::Magenta);
+    pub const HEAD: Style = Style::new().bold();
+    pub const DIM: Style = Style::new().dimmed();
+}
+
+/// The report as text with ANSI colours, for streams that drop them where they are not wanted.
+///
+/// `catalogue` explains the requirements. `verbose`: every occurrence of everything; otherwise long lists are cut,
+/// which is said where it happens.
+pub fn terminal(report: &Report, catalogue: &[&Requirement], verbose: bool) -> String {
+    let mut page = Page { text: String::new(), catalogue, verbose };
+    for subject in &report.subjects {
+        page.subject(subject);
+    }
+    page.notes("on the run", &report.notes);
+    page.ending(report);
+    page.text
+}
+
+/// A text without its ANSI colours.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+struct Page<'a> {
+    text: String,
+    catalogue: &'a [&'a Requirement],
+    verbose: bool,
+}
+
+impl Page<'_> {
+    fn line(&mut self, line: impl AsRef<str>) {
+        self.text.push_str(line.as_ref().trim_end());
+        self.text.push('\n');
+    }
+
+    /// A block of foreign text, each line moved in.
+    fn block(&mut self, indent: usize, text: &str) {
+        for line in clean(text).lines() {
+            self.line(format!("{:indent$}{line}", ""));
+        }
+    }
+
+    /// The headline of a section, a blank line before it.
+    fn heading(&mut self, style: anstyle::Style, word: &str, rest: &str) {
+        self.line("");
+        self.line(format!("{style}{word}{style:#} {rest}"));
+    }
+
+    fn requirement(&self, id: &str) -> Option<&Requirement> {
+        self.catalogue.iter().find(|r| r.id == id).copied()
+    }
+
+    fn subject(&mut self, subject: &SubjectReport) {
+        self.summary(subject);
+        let ours = |f: &&Finding| f.blame == Blame::Subject && f.baseline.is_none();
+        let binding = |f: &&Finding| f.level == Level::Must;
+        let open: Vec<&Finding> = subject.findings.iter().filter(ours).collect();
+        for group in Group::of(open.iter().copied().filter(binding)) {
+            self.group(style::BAD, "violated", &group);
+        }
+        for group in Group::of(open.iter().copied().filter(|f| !binding(f))) {
+            self.group(style::WARN, "warning", &group);
+        }
+        self.known(subject);
+        for (blame, word) in [(Blame::Peer, "our own mock's fault"), (Blame::Environment, "the environment's fault")] {
+            for group in Group::of(subject.findings.iter().filter(|f| f.blame == blame)) {
+                self.group(style::ODD, word, &group);
+            }
+        }
+        self.scenarios(subject, ScenarioStatus::Error, style::ODD, "not judged");
+        self.unexplained(subject);
+        self.open_requirements(subject);
+        self.scenarios(subject, ScenarioStatus::Skipped, style::HEAD, "skipped");
+        self.flaky(subject);
+        self.snapshots(subject);
+        self.notes("", &subject.notes);
+    }
+
+    /// What is violated as the baseline says.
+    fn known(&mut self, subject: &SubjectReport) {
+        let known: Vec<&Finding> = subject.findings.iter().filter(|f| f.baseline.is_some()).collect();
+        let groups = Group::of(known.into_iter());
+        if groups.is_empty() {
+            return;
+        }
+        self.heading(style::WARN, "known", "violated as the baseline says");
+        for group in groups {
+            let reason = group.findings[0].baseline.clone().unwrap_or_default();
+            self.line(format!("  {} {}: {}", group.level.as_str(), group.requirement, clean(&reason)));
+        }
+    }
+
+    /// Scenarios of a status, those with the same reason together.
+    fn scenarios(&mut self, subject: &SubjectReport, status: ScenarioStatus, style: anstyle::Style, word: &str) {
+        let mut reasons: Vec<(&str, Vec<&str>)> = vec![];
+        for scenario in subject.scenarios.iter().filter(|s| s.status == status) {
+            let reason = scenario.reason.as_deref().unwrap_or("for no reason given");
+            match reasons.iter_mut().find(|(r, _)| *r == reason) {
+                Some((_, ids)) => ids.push(&scenario.id),
+                None => reasons.push((reason, vec![&scenario.id])),
+            }
+        }
+        if reasons.is_empty() {
+            return;
+        }
+        let total = reasons.iter().map(|(_, ids)| ids.len() as u64).sum();
+        self.heading(style, word, &counted(total, "scenario"));
+        for (reason, ids) in reasons {
+            self.block(2, reason);
+            self.list(&ids);
+        }
+    }
+
+    /// Failed scenarios that no finding explains.
+    fn unexplained(&mut self, subject: &SubjectReport) {
+        let explained = |id: &str| subject.findings.iter().any(|f| f.scenario.as_deref() == Some(id));
+        for scenario in &subject.scenarios {
+            if scenario.status == ScenarioStatus::Failed && !explained(&scenario.id) {
+                self.heading(style::BAD, "failed", &scenario.id);
+                self.block(2, scenario.reason.as_deref().unwrap_or("for no reason given"));
+            }
+        }
+    }
+
+    fn flaky(&mut self, subject: &SubjectReport) {
+        let flaky: Vec<&str> = subject.scenarios.iter().filter(|s| s.flaky).map(|s| s.id.as_str()).collect();
+        if !flaky.is_empty() {
+            self.heading(style::WARN, "flaky", "went differently when played again");
+            self.list(&flaky);
+        }
+    }
+
+    fn snapshots(&mut self, subject: &SubjectReport) {
+        let drift: Vec<_> = subject.snapshots.iter().filter(|s| s.status != "same").collect();
+        if drift.is_empty() {
+            return;
+        }
+        self.heading(style::WARN, "snapshots", "are not as they were; `wirecert snapshot review` shows them");
+        for snapshot in drift {
+            self.line(format!("  {:12} {}", snapshot.status, clean(&snapshot.file)));
+        }
+    }
+
+    fn notes(&mut self, of: &str, notes: &[Note]) {
+        if notes.is_empty() {
+            return;
+        }
+        self.heading(style::HEAD, "notes", of);
+        for note in notes {
+            let of = note.requirement.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
+            self.block(2, &format!("{of}{}", note.text));
+        }
+    }
+
+    /// Names under a headline; a long list is cut unless everything is to be told.
+    fn list(&mut self, names: &[&str]) {
+        let shown = if self.verbose { names.len() } else { 5 };
+        for name in names.iter().take(shown) {
+            self.line(format!("    {name}"));
+        }
+        if names.len() > shown {
+            self.line(format!("    and {} more (-v tells them)", names.len() - shown));
+        }
+    }
+}
