@@ -148,7 +148,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs futures side by side on this task until all are done.
-async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) {
+pub async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) {
     let mut futures: Vec<_> = futures.map(Box::pin).collect();
     std::future::poll_fn(|context| {
         futures.retain_mut(|future| future.as_mut().poll(context).is_pending());

@@ -1,0 +1,8 @@
+//! Proof that the suite is any good: every flaw of our own peers is caught by the requirement it breaks, and no
+//! sound peer is accused, whatever freedom it takes.
+
+mod proof;
+mod run;
+
+pub use proof::{Case, CaseKind, Proof, Result as CaseResult};
+pub use run::{Extent, ProveError, cases, prove};

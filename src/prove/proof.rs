@@ -1,0 +1,74 @@
+//! What a proof consists of.
+
+use serde::Serialize;
+
+/// One mock that the suite is played against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Case {
+    /// The role that the mock plays.
+    pub role: &'static str,
+    /// The edition it speaks.
+    pub edition: &'static str,
+    /// What is special about it.
+    pub kind: CaseKind,
+}
+
+/// What is special about a mock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaseKind {
+    /// Nothing: it must conform.
+    Sound,
+    /// It takes this freedom: it must conform all the same.
+    Freedom(&'static str),
+    /// It has this flaw: the requirement that the flaw breaks must be seen violated.
+    Flaw {
+        /// The flaw's name.
+        name: &'static str,
+        /// The id of the requirement that it breaks.
+        breaks: &'static str,
+        /// The ids of what it cannot help breaking as well.
+        also: Vec<&'static str>,
+    },
+}
+
+/// How a case came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Result {
+    /// The case.
+    pub case: Case,
+    /// How many scenarios were played.
+    pub scenarios: usize,
+    /// The scenarios in which the broken requirement was seen violated; for rules, those in which they saw it.
+    pub caught_by: Vec<String>,
+    /// Requirements seen violated that this mock does not break, with the message.
+    pub accused: Vec<(String, String)>,
+    /// Scenarios that could not be judged, with the reason.
+    pub errors: Vec<(String, String)>,
+}
+
+impl Result {
+    /// Whether the suite did what it should.
+    pub fn holds(&self) -> bool {
+        let caught = !matches!(self.case.kind, CaseKind::Flaw { .. }) || !self.caught_by.is_empty();
+        // A flaw may make scenarios unplayable that are about something else; a sound mock may not.
+        let judged = matches!(self.case.kind, CaseKind::Flaw { .. }) || self.errors.is_empty();
+        caught && self.accused.is_empty() && judged && self.scenarios > 0
+    }
+}
+
+/// All cases of a proof.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Proof {
+    /// Each case, in the order of the tables.
+    pub results: Vec<Result>,
+    /// Binding requirements that no flaw breaks, so that nothing shows that they are checked.
+    pub unproved: Vec<&'static str>,
+}
+
+impl Proof {
+    /// Whether every case holds and no `must` is without a flaw.
+    pub fn holds(&self) -> bool {
+        self.unproved.is_empty() && !self.results.is_empty() && self.results.iter().all(Result::holds)
+    }
+}
