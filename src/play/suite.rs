@@ -65,7 +65,8 @@ impl Cancel {
         *self.0.borrow()
     }
 
-    async fn cancelled(&self) {
+    /// Waits until it is ended.
+    pub async fn cancelled(&self) {
         let mut receiver = self.0.subscribe();
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = receiver.wait_for(|cancelled| *cancelled).await;
