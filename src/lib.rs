@@ -10,6 +10,7 @@ pub mod diagnostic;
 pub mod judge;
 pub mod matcher;
 pub mod peer;
+pub mod play;
 pub mod protocol;
 pub mod report;
 pub mod scenario;

@@ -132,10 +132,8 @@ fn failure(
             }
         }
         None => {
-            let whats: Vec<String> = outcomes
-                .iter()
-                .map(|parts| parts.iter().map(describe).collect::<Vec<_>>().join(" and "))
-                .collect();
+            let whats: Vec<String> =
+                outcomes.iter().map(|parts| parts.iter().map(describe).collect::<Vec<_>>().join(" and ")).collect();
             let within = late.unwrap_or_default();
             let first = outcomes.first().and_then(|parts| parts.first());
             Failure {
@@ -218,9 +216,8 @@ fn seen(
             let path = selectors.get("path").and_then(Value::as_str).unwrap_or_default();
             let corner = scene.corner.as_ref();
             let corner = corner.ok_or_else(|| Halt::Error(format!("{}: there is no workspace", step.place)))?;
-            let state = corner
-                .read(path, scene.spec.limits.file)
-                .map_err(|e| Halt::Error(format!("{}: {e}", step.place)))?;
+            let state =
+                corner.read(path, scene.spec.limits.file).map_err(|e| Halt::Error(format!("{}: {e}", step.place)))?;
             value.insert("exists".into(), state.exists.into());
             value.extend(state.size.map(|size| ("size".to_owned(), size.into())));
             let text = state.content.and_then(|bytes| String::from_utf8(bytes).ok());

@@ -45,13 +45,7 @@ impl Log {
     /// An empty log that reads events with `observer`'s eyes.
     pub fn new(observer: Box<dyn Observer>) -> Self {
         Self(Arc::new(Shared {
-            state: Mutex::new(State {
-                observer,
-                seen: vec![],
-                dropped: 0,
-                taken: HashSet::new(),
-                cursors: vec![],
-            }),
+            state: Mutex::new(State { observer, seen: vec![], dropped: 0, taken: HashSet::new(), cursors: vec![] }),
             changed: Notify::new(),
         }))
     }
@@ -97,11 +91,6 @@ impl Log {
     /// Observations that were not kept because there were too many.
     pub fn dropped(&self) -> u64 {
         self.state().dropped
-    }
-
-    /// How many observations there have been.
-    pub fn len(&self) -> usize {
-        self.state().seen.len()
     }
 
     /// Whether the connection's server side is gone: its stream ended.

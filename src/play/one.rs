@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::config::SubjectSpec;
 use crate::judge::{Fault, Found, Play, RuleRun, ScenarioStatus};
-use crate::matcher::{Schemas, template};
+use crate::matcher::Schemas;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
@@ -129,14 +129,7 @@ impl Traced {
     }
 
     /// Ends the trace and draws together what expectations and rules had to say.
-    fn finish(
-        self,
-        plan: &Plan,
-        spec: &SubjectSpec,
-        options: &Options,
-        halt: Option<Halt>,
-        outcome: Outcome,
-    ) -> Play {
+    fn finish(self, plan: &Plan, spec: &SubjectSpec, options: &Options, halt: Option<Halt>, outcome: Outcome) -> Play {
         self.recorder.end();
         let judged = self.rules.lock().unwrap_or_else(PoisonError::into_inner).judgements().clone();
         let mut play = Play::new(ScenarioStatus::Passed);
@@ -158,15 +151,16 @@ impl Traced {
         }
         let lost = self.file.as_ref().and_then(|f| f.outcome().err()).map(|e| e.to_string());
         let dropped = self.log.dropped();
-        let flood = (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
+        let flood =
+            (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
         let error = match &halt {
             Some(Halt::Error(reason)) => Some(reason.clone()),
             _ => lost.or(ours).or(flood),
         };
         let binding = |found: &Found| {
-            let level = found.requirement.and_then(|id| {
-                (self.protocol.requirements)().iter().find(|r| r.id == id).map(|r| r.level)
-            });
+            let level = found
+                .requirement
+                .and_then(|id| (self.protocol.requirements)().iter().find(|r| r.id == id).map(|r| r.level));
             level.is_none_or(|level| level == Level::Must || (options.strict && level == Level::Should))
         };
         if let Some(found) = play.findings.iter().find(|f| binding(f)) {
@@ -219,13 +213,8 @@ async fn perform(
         None => {
             let run_dir = venue.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
             let env = BTreeMap::new();
-            let start = Start {
-                spec: venue.spec,
-                run_dir,
-                scenario: Some(&plan.id),
-                env: &env,
-                recorder: recorder.clone(),
-            };
+            let start =
+                Start { spec: venue.spec, run_dir, scenario: Some(&plan.id), env: &env, recorder: recorder.clone() };
             *venue.subject = Some(Running::launch(start).await.map_err(|e| e.to_string())?);
         }
     }

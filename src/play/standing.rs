@@ -118,7 +118,8 @@ fn seek(part: usize, want: &Wanted, log: &Log, taken: &[Taken], captures: &mut C
                     // Of equally near ones the latest says most about where things stand.
                     Err(mismatches) => {
                         let this = miss(part, &candidate.observation, mismatches);
-                        let farther = nearest.as_ref().is_some_and(|n: &Miss| n.mismatches.len() < this.mismatches.len());
+                        let farther =
+                            nearest.as_ref().is_some_and(|n: &Miss| n.mismatches.len() < this.mismatches.len());
                         if !farther {
                             nearest = Some(this);
                         }

@@ -181,7 +181,10 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         .map(|(k, v)| (k.clone(), v.as_str().map_or_else(|| v.to_string(), str::to_owned)))
         .collect();
     let Some(run_dir) = scene.run_dir else {
-        return Err(Halt::Error(format!("{}: we did not start this subject, so it cannot be launched again", step.place)));
+        return Err(Halt::Error(format!(
+            "{}: we did not start this subject, so it cannot be launched again",
+            step.place
+        )));
     };
     scene.peer.finish().await;
     if let Some(running) = scene.subject.take() {

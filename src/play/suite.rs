@@ -231,7 +231,9 @@ fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
     for need in requires {
         let (what, name) = need.split_once(':').unwrap_or((need, ""));
         let reason = match what {
-            "workspace" if !spec.has_workspace() => Some("no workspace is known to lay files into (--workspace)".into()),
+            "workspace" if !spec.has_workspace() => {
+                Some("no workspace is known to lay files into (--workspace)".into())
+            }
             "process" if spec.launch().is_none() => Some("we did not start this subject".into()),
             "stimulus" if !spec.has_stimulus(name) => Some(format!("the subject offers no stimulus `{name}`")),
             "capability" if spec.lacks(name) => Some(format!("the subject declares `{name}` missing")),
@@ -251,7 +253,7 @@ fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
         return Some("no workspace is known to lay files into (--workspace)".into());
     }
     let catalogue = (spec.protocol.requirements)();
-    let lacking = |id: &str| {
+    let lacking = |id: &&str| {
         let capability = catalogue.iter().find(|r| r.id == *id).and_then(|r| r.capability);
         capability.is_some_and(|c| spec.lacks(c))
     };
@@ -283,8 +285,7 @@ async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
             Err(error) => return Play::error(error.to_string()),
         };
         let mut subject = None;
-        let venue =
-            Venue { spec: shared.spec, run_dir: Some(&run_dir), subject: &mut subject, lag: &shared.lag };
+        let venue = Venue { spec: shared.spec, run_dir: Some(&run_dir), subject: &mut subject, lag: &shared.lag };
         return play(plan, venue, options).await.play;
     }
     if let Err(reason) = ensure(shared, stand).await {
