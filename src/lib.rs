@@ -14,6 +14,7 @@ pub mod play;
 pub mod protocol;
 pub mod report;
 pub mod scenario;
+pub mod snapshot;
 pub mod subject;
 pub mod trace;
 pub mod wire;

@@ -3,11 +3,13 @@
 //! A [`Diagnostic`] says what is wrong, points at [`Place`]s in [`Source`] texts, and says what to
 //! do about it. [`render`] is the only code that draws one.
 
+mod difference;
 mod render;
 mod source;
 mod suggest;
 pub mod yaml;
 
+pub use difference::difference;
 pub use render::{Style, render, render_all};
 pub use source::{Place, Source, Span};
 pub use suggest::nearest;

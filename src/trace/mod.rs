@@ -8,6 +8,7 @@ mod clock;
 mod describe;
 mod event;
 mod file;
+mod normal;
 mod recorder;
 mod redact;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use event::{
 pub use file::{
     FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,
 };
+pub use normal::{Known, Normaliser, Strength, normalise};
 pub use recorder::{Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;

@@ -1,0 +1,321 @@
+//! The canonical order: connections by name, answers beside their requests, the unasked sorted.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::trace::{Direction, Event, Exited, Frame, Head, Message, Payload, What};
+
+use super::volatile::{mark, neutral};
+use super::{Strength, Volatile, json};
+
+/// Lines of one trace, in the making. All texts are marked.
+pub struct Conversation<'a> {
+    volatile: &'a Volatile,
+    strength: Strength,
+    connections: BTreeMap<String, Connection>,
+    /// Stimuli, files and processes, in order.
+    around: Vec<String>,
+    last_file: BTreeMap<String, String>,
+}
+
+/// One connection.
+#[derive(Default)]
+struct Connection {
+    exchanges: Vec<Exchange>,
+    /// What the server said unasked: its name, and the line.
+    unasked: Vec<(String, String)>,
+    server_closed: Option<String>,
+    closed: bool,
+}
+
+/// Something that the client sent, with what came back for it.
+struct Exchange {
+    key: Key,
+    asked: String,
+    answers: Vec<String>,
+}
+
+/// By what an answer is told to belong to a request.
+#[derive(PartialEq)]
+enum Key {
+    Handshake,
+    /// The JSON of an `id`.
+    Id(String),
+    /// The payload of a ping.
+    Ping(Vec<u8>),
+    Close,
+    None,
+}
+
+impl<'a> Conversation<'a> {
+    pub fn new(volatile: &'a Volatile, strength: Strength) -> Self {
+        let (connections, last_file) = (BTreeMap::new(), BTreeMap::new());
+        Self { volatile, strength, connections, around: vec![], last_file }
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        let purpose = match &event.deliberate {
+            Some(why) if self.exact() => format!("  (on purpose: {})", self.volatile.mark_line(why)),
+            _ => String::new(),
+        };
+        let to_server = event.dir == Some(Direction::ToServer);
+        let (key, text) = match &event.what {
+            What::Handshake(head) => (Key::Handshake, self.head(head, to_server)),
+            What::Message(message) => self.message(message, to_server),
+            What::Frame(frame) => match self.frame(frame, to_server) {
+                Some(said) => said,
+                None => return,
+            },
+            What::Bytes { bytes } => (Key::None, format!("bytes {}", self.payload(bytes))),
+            What::Closed(_) => {
+                // Which end came first, and whether as FIN or RST, is a matter of time.
+                self.connection(event).closed = true;
+                return;
+            }
+            What::Stimulus(stimulus) => {
+                let params = self.json(&Value::Object(stimulus.params.clone()), 2);
+                let outcome = if self.exact() {
+                    format!(": {}", self.volatile.mark_line(&stimulus.outcome))
+                } else {
+                    String::new()
+                };
+                self.around.push(format!("stimulus {} {params}{outcome}", stimulus.name));
+                return;
+            }
+            What::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
+            What::Launched(_) => return self.around.push("launched".to_owned()),
+            What::Exited(exited) => return self.around.push(ended(exited)),
+            What::Connected { .. } | What::Output(_) | What::Mark(_) => return,
+        };
+        let text = text + &purpose;
+        let connection = self.connection(event);
+        if to_server { connection.ask(key, text) } else { connection.answer(key, text) }
+    }
+
+    fn exact(&self) -> bool {
+        self.strength == Strength::Exact
+    }
+
+    fn connection(&mut self, event: &Event) -> &mut Connection {
+        self.connections.entry(event.conn.clone().unwrap_or_default()).or_default()
+    }
+
+    fn json(&self, value: &Value, indent: usize) -> String {
+        json::render(value, self.volatile, self.strength, indent)
+    }
+
+    fn payload(&self, payload: &Payload) -> String {
+        if !self.exact() {
+            return String::new();
+        }
+        match payload {
+            Payload::Text(text) => Value::from(self.volatile.mark(text)).to_string(),
+            Payload::Binary(bytes) => bytes.iter().fold("0x".to_owned(), |hex, byte| format!("{hex}{byte:02x}")),
+        }
+    }
+
+    fn head(&self, head: &Head, to_server: bool) -> String {
+        if !self.exact() {
+            return match head.status() {
+                Some(status) if !to_server => format!("handshake {status}"),
+                _ => "handshake".to_owned(),
+            };
+        }
+        let mut text = format!("handshake {}", self.volatile.mark_line(&head.start));
+        for (name, value) in &head.headers {
+            let value = match name.to_ascii_lowercase().as_str() {
+                "sec-websocket-key" => mark("key", value),
+                "sec-websocket-accept" => mark("accept", value),
+                "date" => mark("date", ""),
+                "server" | "user-agent" => without_versions(value),
+                _ => self.volatile.mark_line(value),
+            };
+            text += &format!("\n      {}: {value}", self.volatile.mark_line(name));
+        }
+        if let Some(body) = &head.body {
+            text += &format!("\n      body {}", self.payload(body));
+        }
+        text
+    }
+
+    fn message(&self, message: &Message, to_server: bool) -> (Key, String) {
+        let indent = 4 + if to_server { 0 } else { 2 };
+        let fragments = if message.frames > 1 && self.exact() {
+            format!("  (in {} frames)", message.frames)
+        } else {
+            String::new()
+        };
+        let binary = if message.text { "" } else { "binary " };
+        match (&message.json, &message.payload) {
+            (Some(value), _) => {
+                let key = id(value).map_or(Key::None, |id| Key::Id(id.to_string()));
+                (key, format!("{binary}{}{fragments}", self.json(value, indent)))
+            }
+            (None, Some(payload)) => (Key::None, format!("{binary}no JSON: {}{fragments}", self.payload(payload))),
+            (None, None) => (Key::None, format!("{binary}no JSON{fragments}")),
+        }
+    }
+
+    /// Data frames show as messages; of the others, keep-alives come when they will.
+    fn frame(&self, frame: &Frame, to_server: bool) -> Option<(Key, String)> {
+        let payload = frame.payload.as_bytes();
+        let odd = frame.rsv != 0 || frame.length_bits.is_some() || frame.masked != to_server;
+        let oddity = if odd { self.oddity(frame) } else { String::new() };
+        match frame.opcode {
+            0..=2 if odd => Some((Key::None, format!("frame opcode {}{oddity}", frame.opcode))),
+            0..=2 => None,
+            8 => Some((Key::Close, format!("{}{oddity}", self.close(payload)))),
+            9 if to_server => {
+                Some((Key::Ping(payload.to_vec()), format!("ping {}{oddity}", self.payload(&frame.payload))))
+            }
+            10 if !to_server => {
+                Some((Key::Ping(payload.to_vec()), format!("pong {}{oddity}", self.payload(&frame.payload))))
+            }
+            9 | 10 => None,
+            other => Some((Key::None, format!("frame opcode {other}{oddity}"))),
+        }
+    }
+
+    fn oddity(&self, frame: &Frame) -> String {
+        let bits = frame.length_bits.map(|bits| format!(", length in {bits} bits")).unwrap_or_default();
+        format!(" (rsv {}, {}{bits})", frame.rsv, if frame.masked { "masked" } else { "not masked" })
+    }
+
+    fn close(&self, payload: &[u8]) -> String {
+        match payload {
+            [high, low, reason @ ..] => {
+                let code = u16::from_be_bytes([*high, *low]);
+                let reason = if self.exact() {
+                    self.volatile.mark_line(&String::from_utf8_lossy(reason))
+                } else {
+                    String::new()
+                };
+                format!("close {code} {reason}").trim_end().to_owned()
+            }
+            _ => "close".to_owned(),
+        }
+    }
+
+    /// Files are looked at again and again: only what changed counts.
+    fn file(&mut self, path: &str, change: &str, content: Option<&Payload>) {
+        let path = self.volatile.mark_line(path);
+        let content = match content {
+            None => String::new(),
+            Some(content) => match serde_json::from_slice::<Value>(content.as_bytes()) {
+                Ok(json) if json.is_object() || json.is_array() => format!(" {}", self.json(&json, 2)),
+                _ => format!(" {}", self.payload(content)).trim_end().to_owned(),
+            },
+        };
+        let line = format!("file {path} {change}{content}");
+        if self.last_file.insert(path, line.clone()).as_ref() != Some(&line) {
+            self.around.push(line);
+        }
+    }
+
+    /// All of it, marked.
+    pub fn into_text(self) -> String {
+        let mut text = String::new();
+        if !self.around.is_empty() {
+            text += "around\n";
+            for line in &self.around {
+                text += &format!("  {line}\n");
+            }
+        }
+        let exact = self.strength == Strength::Exact;
+        for (name, connection) in self.connections {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text += &format!("connection {name}\n");
+            connection.write(exact, &mut text);
+        }
+        text
+    }
+}
+
+impl Connection {
+    fn ask(&mut self, key: Key, asked: String) {
+        if key == Key::Close && self.server_closed.is_some() {
+            return; // the echo of the server's
+        }
+        self.exchanges.push(Exchange { key, asked, answers: vec![] });
+    }
+
+    fn answer(&mut self, key: Key, text: String) {
+        let fits = |exchange: &&mut Exchange| key != Key::None && exchange.key == key;
+        let unanswered = self.exchanges.iter_mut().filter(fits).position(|exchange| exchange.answers.is_empty());
+        let exchange = match unanswered {
+            Some(n) => self.exchanges.iter_mut().filter(fits).nth(n),
+            None => self.exchanges.iter_mut().filter(fits).last(),
+        };
+        match (exchange, key) {
+            (Some(exchange), _) => exchange.answers.push(text),
+            (None, Key::Close) => self.server_closed = Some(text),
+            (None, _) => self.unasked.push((heading(&text), text)),
+        }
+    }
+
+    fn write(mut self, exact: bool, text: &mut String) {
+        for exchange in self.exchanges {
+            *text += &format!("  → {}\n", exchange.asked);
+            for answer in exchange.answers {
+                *text += &format!("    ← {answer}\n");
+            }
+        }
+        if !self.unasked.is_empty() {
+            *text += "  unasked\n";
+        }
+        // Those of one name keep their order, unless only shapes count.
+        self.unasked.sort_by(|a, b| a.0.cmp(&b.0));
+        if !exact {
+            self.unasked.sort();
+            self.unasked.dedup();
+        }
+        for (_, line) in self.unasked {
+            *text += &format!("    ← {line}\n");
+        }
+        if let Some(close) = self.server_closed {
+            *text += &format!("  ← {close}\n");
+        }
+        if self.closed {
+            *text += "  closed\n";
+        }
+    }
+}
+
+/// What something unasked is called: the keys down to the first object of several, or its beginning.
+fn heading(text: &str) -> String {
+    let plain = neutral(text);
+    let end = plain.match_indices(": ").map(|(at, _)| at).find(|at| !plain[at + 2..].trim_start().starts_with('{'));
+    let name = &plain[..end.unwrap_or(plain.len())];
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The `id` that tells to which request a message belongs: beside its other keys, or one level down.
+fn id(value: &Value) -> Option<&Value> {
+    let map = value.as_object()?;
+    map.get("id")
+        .or_else(|| map.values().find_map(|inner| inner.as_object()?.get("id")))
+        .filter(|id| id.is_string() || id.is_number())
+}
+
+fn ended(exited: &Exited) -> String {
+    let how = match (exited.code, exited.signal) {
+        (Some(code), _) => format!(" with code {code}"),
+        (None, Some(signal)) => format!(" by signal {signal}"),
+        (None, None) => String::new(),
+    };
+    format!("ended{how}{}", if exited.asked { "" } else { ", unasked" })
+}
+
+/// A product token (RFC 9110 section 10.1.5) without the version after its slash.
+fn without_versions(value: &str) -> String {
+    let product = |word: &str| match word.split_once('/') {
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            format!("{name}/{}", mark("version", ""))
+        }
+        _ => word.to_owned(),
+    };
+    value.split(' ').map(product).collect::<Vec<_>>().join(" ")
+}

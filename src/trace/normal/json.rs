@@ -1,0 +1,102 @@
+//! JSON as text that is compared: keys sorted, one line where it fits.
+
+use serde_json::Value;
+
+use super::Strength;
+use super::volatile::{Volatile, neutral};
+
+/// The widest line, in characters.
+const WIDTH: usize = 110;
+
+/// JSON as marked text; lines after the first are indented by `indent` spaces.
+pub fn render(value: &Value, volatile: &Volatile, strength: Strength, indent: usize) -> String {
+    let tree = match strength {
+        Strength::Exact => exact(value, "", volatile),
+        Strength::Shape => shape(value),
+    };
+    tree.lay_out(indent)
+}
+
+/// A text, ready to be shown, or a bracket with more of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tree {
+    Leaf(String),
+    List(Vec<Tree>),
+    Map(Vec<(String, Tree)>),
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn exact(value: &Value, key: &str, volatile: &Volatile) -> Tree {
+    match value {
+        Value::String(text) => {
+            Tree::Leaf(quoted(&volatile.mark_keyed(key, text).unwrap_or_else(|| volatile.mark(text))))
+        }
+        Value::Number(number) => Tree::Leaf(volatile.mark_number(key, number).unwrap_or_else(|| number.to_string())),
+        Value::Array(items) => Tree::List(items.iter().map(|item| exact(item, key, volatile)).collect()),
+        Value::Object(map) => {
+            let mut entries: Vec<(String, Tree)> =
+                map.iter().map(|(key, value)| (quoted(&volatile.mark(key)), exact(value, key, volatile))).collect();
+            entries.sort();
+            Tree::Map(entries)
+        }
+        Value::Bool(_) | Value::Null => Tree::Leaf(value.to_string()),
+    }
+}
+
+/// Keys and types; a list shows each shape that occurs in it once.
+fn shape(value: &Value) -> Tree {
+    match value {
+        Value::Null => Tree::Leaf("null".to_owned()),
+        Value::Bool(_) => Tree::Leaf("boolean".to_owned()),
+        Value::Number(_) => Tree::Leaf("number".to_owned()),
+        Value::String(_) => Tree::Leaf("string".to_owned()),
+        Value::Array(items) => {
+            let mut shapes: Vec<Tree> = items.iter().map(shape).collect();
+            shapes.sort();
+            shapes.dedup();
+            Tree::List(shapes)
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<(String, Tree)> = map.iter().map(|(key, value)| (quoted(key), shape(value))).collect();
+            entries.sort();
+            Tree::Map(entries)
+        }
+    }
+}
+
+impl Tree {
+    fn lay_out(&self, indent: usize) -> String {
+        let line = self.one_line();
+        if indent + neutral(&line).chars().count() <= WIDTH {
+            return line;
+        }
+        let pad = " ".repeat(indent + 2);
+        let end = " ".repeat(indent);
+        match self {
+            Self::Leaf(text) => text.clone(),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(|i| format!("{pad}{}", i.lay_out(indent + 2))).collect();
+                format!("[\n{}\n{end}]", items.join(",\n"))
+            }
+            Self::Map(entries) => {
+                let entries: Vec<String> =
+                    entries.iter().map(|(k, v)| format!("{pad}{k}: {}", v.lay_out(indent + 2))).collect();
+                format!("{{\n{}\n{end}}}", entries.join(",\n"))
+            }
+        }
+    }
+
+    fn one_line(&self) -> String {
+        match self {
+            Self::Leaf(text) => text.clone(),
+            Self::List(items) => format!("[{}]", items.iter().map(Self::one_line).collect::<Vec<_>>().join(", ")),
+            Self::Map(entries) => {
+                let entries: Vec<String> = entries.iter().map(|(k, v)| format!("{k}: {}", v.one_line())).collect();
+                format!("{{{}}}", entries.join(", "))
+            }
+        }
+    }
+}

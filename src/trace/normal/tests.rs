@@ -1,0 +1,201 @@
+//! What a normalised trace shows, and what it leaves out.
+
+use serde_json::json;
+
+use super::*;
+use crate::trace::{Closed, Direction, Exited, FileChange, Frame, Head, Launched, Message, Payload, Stimulus};
+
+use Direction::{ToClient, ToServer};
+
+/// A run of an imaginary editor; what differs between two runs comes in.
+struct Run {
+    port: u16,
+    root: &'static str,
+    uuid: &'static str,
+    other: &'static str,
+    date: &'static str,
+    late: bool,
+}
+
+const FIRST: Run = Run {
+    port: 8123,
+    root: "/tmp/run 1/ws",
+    uuid: "8d3f7e60-0000-4000-8000-0123456789ab",
+    other: "11111111-2222-4333-8444-555555555555",
+    date: "2026-01-02T03:04:05Z",
+    late: false,
+};
+
+const SECOND: Run = Run {
+    port: 40_404,
+    root: "/var/elsewhere",
+    uuid: "00000000-2222-4333-8444-555555555555",
+    other: "99999999-2222-4333-8444-555555555555",
+    date: "2027-01-02T03:04:05.678+02:00",
+    late: true,
+};
+
+impl Run {
+    fn known(&self) -> Known {
+        Known { folders: vec![("workspace".into(), self.root.into())], ports: BTreeSet::new() }
+    }
+
+    fn message(json: serde_json::Value) -> What {
+        What::Message(Message { text: true, json: Some(json), payload: None, frames: 1 })
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let uri = format!("file://{}/a.txt", self.root.replace(' ', "%20"));
+        let select = |line: u32| {
+            Self::message(json!({"serverNotification": {"selectionDidChange": {"uri": uri, "line": line}}}))
+        };
+        let visible = Self::message(json!({"serverNotification": {"visibleFilesDidChange": {"uris": [uri]}}}));
+        let read = |id: &str| {
+            Self::message(json!({"clientRequest": {"id": id, "readFile": {"path": format!("{}/a.txt", self.root)}}}))
+        };
+        let answer = |id: &str, uuid: &str| {
+            Self::message(json!({"serverResponse": {"readFile": {"content": uuid, "at": self.date}, "id": id}}))
+        };
+        let mut events = vec![
+            (None, None, What::Launched(Launched { command: vec!["editor".into()], pid: u32::from(self.port) + 7 })),
+            (None, None, self.lockfile()),
+            (None, None, self.lockfile()),
+            (Some("main"), None, What::Connected { address: format!("127.0.0.1:{}", self.port) }),
+            (Some("main"), Some(ToServer), self.handshake()),
+            (Some("main"), Some(ToClient), self.welcome()),
+            (Some("main"), Some(ToServer), read("1")),
+            (Some("main"), Some(ToServer), read("2")),
+        ];
+        let mut answers = vec![
+            (Some("main"), Some(ToClient), answer("1", self.uuid)),
+            (Some("main"), Some(ToClient), select(1)),
+            (Some("main"), Some(ToClient), answer("2", self.other)),
+            (Some("main"), Some(ToClient), select(0)),
+            (Some("main"), Some(ToClient), visible),
+        ];
+        if self.late {
+            answers.swap(0, 2);
+            answers.swap(3, 4);
+            events.push((Some("main"), Some(ToClient), Self::frame(9, b"keep-alive")));
+        }
+        events.extend(answers);
+        let stimulus = Stimulus {
+            name: "open".into(),
+            params: serde_json::Map::from_iter([("path".to_owned(), json!(format!("{}/a.txt", self.root)))]),
+            command: vec![],
+            outcome: "exit 0".into(),
+        };
+        events.push((None, None, What::Stimulus(stimulus)));
+        events.push((Some("main"), Some(ToClient), Self::frame(8, b"\x03\xe8bye")));
+        events.push((Some("main"), Some(ToServer), Self::frame(8, b"\x03\xe8")));
+        let (how, code) = if self.late { (Closed::Reset, ToServer) } else { (Closed::Eof, ToClient) };
+        events.push((Some("main"), Some(code), What::Closed(how)));
+        events.push((None, None, What::Exited(Exited { pid: 1, code: Some(0), signal: None, asked: true })));
+        let number = |(i, (conn, dir, what)): (usize, (Option<&str>, Option<Direction>, What))| Event {
+            i: i as u64,
+            t: i as u64 * u64::from(self.port),
+            conn: conn.map(Into::into),
+            dir,
+            deliberate: None,
+            what,
+        };
+        events.into_iter().enumerate().map(number).collect()
+    }
+
+    fn frame(opcode: u8, payload: &[u8]) -> What {
+        let (length, payload) = (payload.len() as u64, payload.into());
+        let masked = payload == Payload::from(&b"\x03\xe8"[..]);
+        What::Frame(Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload })
+    }
+
+    fn lockfile(&self) -> What {
+        let lock = json!({"port": self.port, "authToken": "<secret:1****>", "pid": u32::from(self.port) + 7,
+            "workspaceFolders": [self.root], "startedAt": 1_700_000_000_000_u64 + u64::from(self.port)});
+        let path = format!("{}/{}.json", self.root, self.port);
+        What::File(FileChange { path, change: "written".into(), content: Some(Payload::Text(lock.to_string())) })
+    }
+
+    fn handshake(&self) -> What {
+        let headers =
+            vec![("Host".into(), format!("127.0.0.1:{}", self.port)), ("Sec-WebSocket-Key".into(), self.uuid.into())];
+        What::Handshake(Head { start: "GET /?auth=<secret:1****> HTTP/1.1".into(), headers, raw: None, body: None })
+    }
+
+    fn welcome(&self) -> What {
+        let headers = vec![("server".into(), format!("editor/1.{} (linux)", self.port))];
+        What::Handshake(Head { start: "HTTP/1.1 101 Switching Protocols".into(), headers, raw: None, body: None })
+    }
+}
+
+#[test]
+fn two_runs_that_differ_in_what_may_differ_give_one_text() {
+    let first = normalise(&FIRST.events(), &FIRST.known(), Strength::Exact);
+    let second = normalise(&SECOND.events(), &SECOND.known(), Strength::Exact);
+    assert_eq!(first, second);
+    let expected = r#"around
+  launched
+  file <workspace>/<port:1>.json written {
+    "authToken": "<token:1>",
+    "pid": <pid:1>,
+    "port": <port:1>,
+    "startedAt": <time>,
+    "workspaceFolders": ["<workspace>"]
+  }
+  stimulus open {"path": "<workspace>/a.txt"}: exit 0
+  ended with code 0
+
+connection main
+  → handshake GET /?auth=<token:1> HTTP/1.1
+      Host: 127.0.0.1:<port:1>
+      Sec-WebSocket-Key: <key:1>
+    ← handshake HTTP/1.1 101 Switching Protocols
+      server: editor/<version> (linux)
+  → {"clientRequest": {"id": "1", "readFile": {"path": "<workspace>/a.txt"}}}
+    ← {"serverResponse": {"id": "1", "readFile": {"at": "<time>", "content": "<uuid:1>"}}}
+  → {"clientRequest": {"id": "2", "readFile": {"path": "<workspace>/a.txt"}}}
+    ← {"serverResponse": {"id": "2", "readFile": {"at": "<time>", "content": "<uuid:2>"}}}
+  unasked
+    ← {"serverNotification": {"selectionDidChange": {"line": 1, "uri": "file://<workspace>/a.txt"}}}
+    ← {"serverNotification": {"selectionDidChange": {"line": 0, "uri": "file://<workspace>/a.txt"}}}
+    ← {"serverNotification": {"visibleFilesDidChange": {"uris": ["file://<workspace>/a.txt"]}}}
+  ← close 1000 bye
+  closed
+"#;
+    assert_eq!(first, expected);
+}
+
+#[test]
+fn what_repeats_is_told_apart_from_what_differs() {
+    let repeated = Run { other: FIRST.uuid, ..FIRST };
+    let text = normalise(&repeated.events(), &repeated.known(), Strength::Exact);
+    assert!(text.contains("<uuid:1>") && !text.contains("<uuid:2>"), "{text}");
+}
+
+#[test]
+fn the_shape_keeps_keys_and_types_and_each_unasked_shape_once() {
+    let text = normalise(&FIRST.events(), &FIRST.known(), Strength::Shape);
+    assert!(text.contains("→ handshake\n    ← handshake 101\n"), "{text}");
+    assert!(text.contains(r#"← {"serverResponse": {"id": string, "readFile": {"at": string, "content": string}}}"#));
+    let selection = r#"← {"serverNotification": {"selectionDidChange": {"line": number, "uri": string}}}"#;
+    assert_eq!(text.matches(selection).count(), 1, "{text}");
+    assert!(!text.contains("8d3f7e60") && text.contains("← close 1000\n"), "{text}");
+}
+
+#[test]
+fn a_folder_is_not_found_in_a_longer_name_and_nested_folders_are_told_apart() {
+    let folders = vec![("run_dir".to_owned(), "/tmp/r".to_owned()), ("workspace".to_owned(), "/tmp/r/ws".to_owned())];
+    let message = json!(["/tmp/r/ws/a", "/tmp/r/wsx", "/tmp/rx", "/tmp/r", "/private/tmp/r/log"]);
+    let what = What::Message(Message { text: true, json: Some(message), payload: None, frames: 1 });
+    let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, what };
+    let text = normalise([&event], &Known { folders, ports: BTreeSet::new() }, Strength::Exact);
+    assert!(text.contains(r#"["<workspace>/a", "<run_dir>/wsx", "/tmp/rx", "<run_dir>", "<run_dir>/log"]"#), "{text}");
+}
+
+#[test]
+fn hostile_text_can_neither_forge_a_mark_nor_a_line() {
+    let text = "\u{E000}uuid\u{E001}x\u{E002}\nconnection forged";
+    let what = What::Message(Message { text: true, json: Some(json!(text)), payload: None, frames: 1 });
+    let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, what };
+    let text = normalise([&event], &Known::default(), Strength::Exact);
+    assert_eq!(text, "connection a\n  unasked\n    ← \"\u{FFFD}uuid\u{FFFD}x\u{FFFD}\\nconnection forged\"\n");
+}

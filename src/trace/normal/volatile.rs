@@ -1,0 +1,230 @@
+//! What differs from one run to the next, and the placeholders in its place.
+//!
+//! First each such thing is *marked*: kind and original between private characters. Marked texts can be sorted without
+//! regard to the originals ([`neutral`]). Last, in the order in which they are shown, [`number`] turns the marks into
+//! placeholders.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use regex::{Captures, Regex};
+
+use crate::trace::{Event, What};
+
+use super::Known;
+
+/// Around a mark: kind OPEN … BETWEEN original CLOSE.
+const OPEN: char = '\u{E000}';
+const BETWEEN: char = '\u{E001}';
+const CLOSE: char = '\u{E002}';
+
+/// Kinds whose placeholders carry no number: two moments are no more alike for being the same millisecond.
+const UNNUMBERED: &[&str] = &["time", "date", "version"];
+
+/// Finds what differs from one run to the next.
+pub struct Volatile {
+    pattern: Option<Regex>,
+    /// The placeholder of each folder's spelling.
+    folders: BTreeMap<String, String>,
+    ports: BTreeSet<u64>,
+    pids: BTreeSet<u64>,
+}
+
+impl Volatile {
+    /// From what is known, and what the trace tells of ports and processes.
+    pub fn new(known: &Known, events: &[Event]) -> Self {
+        let mut ports: BTreeSet<u64> = known.ports.iter().map(|port| u64::from(*port)).collect();
+        let mut pids = BTreeSet::new();
+        for event in events {
+            match &event.what {
+                What::Connected { address } => {
+                    ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u64>().ok()));
+                }
+                What::Launched(launched) => pids.extend([u64::from(launched.pid)]),
+                What::Message(message) => message.json.iter().for_each(|json| learn_ports(json, &mut ports)),
+                What::File(change) => {
+                    let text = change.content.as_ref().map_or(&[][..], |content| content.as_bytes());
+                    if let Ok(json) = serde_json::from_slice(text) {
+                        learn_ports(&json, &mut ports);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let folders: BTreeMap<String, String> = known
+            .folders
+            .iter()
+            .filter(|(_, path)| path.len() > 1)
+            .flat_map(|(name, path)| spellings(path).into_iter().map(|spelling| (spelling, name.clone())))
+            .collect();
+        let pattern = pattern(&folders, &ports);
+        Self { pattern, folders, ports, pids }
+    }
+
+    /// A text with its marks.
+    pub fn mark(&self, text: &str) -> String {
+        let text = text.replace([OPEN, BETWEEN, CLOSE], "\u{FFFD}");
+        let Some(pattern) = &self.pattern else { return text };
+        let replaced = pattern.replace_all(&text, |found: &Captures<'_>| {
+            let whole = found.get(0).map_or("", |m| m.as_str());
+            let goes_on = found.get(0).and_then(|m| text[m.end()..].chars().next()).is_some_and(is_word);
+            if let Some(folder) = found.name("folder") {
+                // `/tmp/a` is not the beginning of `/tmp/ab`, but the `/tmp` of both may be known.
+                return self.folder(folder.as_str(), goes_on).unwrap_or_else(|| whole.to_owned());
+            }
+            if let Some(secret) = found.name("secret") {
+                return mark("token", secret.as_str());
+            }
+            let kinds = ["uuid", "time", "date", "port"];
+            match kinds.into_iter().find(|kind| found.name(kind).is_some()) {
+                Some(kind) => mark(kind, &whole.to_lowercase()),
+                None => whole.to_owned(),
+            }
+        });
+        replaced.into_owned()
+    }
+
+    /// The placeholder of the longest folder that a text is or is inside of, with the rest of the text.
+    fn folder(&self, text: &str, goes_on: bool) -> Option<String> {
+        let ends = |rest: &str| rest.chars().next().map_or(!goes_on, |c| !is_word(c));
+        let found = self.folders.iter().filter_map(|(spelling, name)| Some((text.strip_prefix(spelling)?, name)));
+        let (rest, name) = found.filter(|(rest, _)| ends(rest)).min_by_key(|(rest, _)| rest.len())?;
+        Some(format!("<{name}>{rest}"))
+    }
+
+    /// A text with its marks on one line: control characters are escaped.
+    pub fn mark_line(&self, text: &str) -> String {
+        self.mark(text).chars().fold(String::new(), |mut line, c| {
+            if c.is_control() {
+                line.extend(c.escape_default())
+            } else {
+                line.push(c)
+            }
+            line
+        })
+    }
+
+    /// The mark of a number under a key, where it is one.
+    pub fn mark_number(&self, key: &str, number: &serde_json::Number) -> Option<String> {
+        let value = number.as_u64()?;
+        let key = key.to_ascii_lowercase();
+        if key == "pid" || key.ends_with("pid") && self.pids.contains(&value) {
+            Some(mark("pid", &value.to_string()))
+        } else if key == "port" || key.ends_with("port") && self.ports.contains(&value) {
+            Some(mark("port", &value.to_string()))
+        } else if (1_500_000_000_000..3_000_000_000_000).contains(&value) {
+            // Milliseconds since 1970, in this century.
+            Some(mark("time", ""))
+        } else {
+            None
+        }
+    }
+
+    /// The mark of a text under a key, where the key alone says what it is.
+    pub fn mark_keyed(&self, key: &str, text: &str) -> Option<String> {
+        let version = key.eq_ignore_ascii_case("version") || key.ends_with("Version");
+        let numbered = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
+        (version && numbered).then(|| mark("version", ""))
+    }
+}
+
+/// A mark.
+pub fn mark(kind: &str, original: &str) -> String {
+    let original = original.replace([OPEN, BETWEEN, CLOSE], "\u{FFFD}");
+    format!("{OPEN}{kind}{BETWEEN}{original}{CLOSE}")
+}
+
+/// A marked text with placeholders that tell nothing of identity: for sorting and measuring.
+pub fn neutral(marked: &str) -> String {
+    replace_marks(marked, |kind, _| placeholder(kind, 1))
+}
+
+/// A marked text with its placeholders numbered in order of appearance.
+pub fn number(marked: &str) -> String {
+    let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    replace_marks(marked, |kind, original| {
+        let originals = seen.entry(kind.to_owned()).or_default();
+        let at = originals.iter().position(|o| o == original).unwrap_or_else(|| {
+            originals.push(original.to_owned());
+            originals.len() - 1
+        });
+        placeholder(kind, at + 1)
+    })
+}
+
+fn placeholder(kind: &str, n: usize) -> String {
+    if UNNUMBERED.contains(&kind) { format!("<{kind}>") } else { format!("<{kind}:{n}>") }
+}
+
+fn replace_marks(marked: &str, mut replace: impl FnMut(&str, &str) -> String) -> String {
+    let mut out = String::with_capacity(marked.len());
+    let mut rest = marked;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        out += before;
+        let Some((inside, after)) = after.split_once(CLOSE) else {
+            rest = after;
+            continue;
+        };
+        let (kind, original) = inside.split_once(BETWEEN).unwrap_or((inside, ""));
+        out += &replace(kind, original);
+        rest = after;
+    }
+    out + rest
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '-'
+}
+
+/// How a folder is written: as a path, as in a `file` URI, and with the links of macOS resolved.
+fn spellings(path: &str) -> BTreeSet<String> {
+    let path = path.trim_end_matches('/');
+    let resolved = format!("/private{path}");
+    [path, &resolved].into_iter().flat_map(|p| [p.to_owned(), uri_path(p)]).collect()
+}
+
+/// A path with everything percent-encoded that a URI's path cannot hold.
+fn uri_path(path: &str) -> String {
+    path.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out += &format!("%{byte:02X}");
+        }
+        out
+    })
+}
+
+fn learn_ports(value: &serde_json::Value, ports: &mut BTreeSet<u64>) {
+    match value {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| learn_ports(item, ports)),
+        serde_json::Value::Object(map) => map.iter().for_each(|(key, value)| match value.as_u64() {
+            Some(port) if key == "port" && (1024..=65_535).contains(&port) => {
+                ports.insert(port);
+            }
+            _ => learn_ports(value, ports),
+        }),
+        _ => {}
+    }
+}
+
+fn pattern(folders: &BTreeMap<String, String>, ports: &BTreeSet<u64>) -> Option<Regex> {
+    let mut parts = vec![
+        r"(?P<secret><secret:[0-9]+)\**>".to_owned(),
+        r"(?P<uuid>(?i:\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b))".to_owned(),
+        r"(?P<time>\b[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?)"
+            .to_owned(),
+        r"(?P<date>\b[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT\b)".to_owned(),
+    ];
+    if !folders.is_empty() {
+        let mut spellings: Vec<&String> = folders.keys().collect();
+        // The longest first: a workspace inside the run directory is the workspace.
+        spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
+        let any = spellings.into_iter().map(|s| regex::escape(s)).collect::<Vec<_>>().join("|");
+        parts.push(format!("(?P<folder>{any})"));
+    }
+    if !ports.is_empty() {
+        let any = ports.iter().map(u64::to_string).collect::<Vec<_>>().join("|");
+        parts.push(format!(r"(?P<port>\b(?:{any})\b)"));
+    }
+    Regex::new(&parts.join("|")).ok()
+}
