@@ -9,6 +9,8 @@ mod detect;
 mod envelope;
 mod params;
 mod send;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use std::collections::HashMap;
@@ -169,8 +171,8 @@ impl AmpClient {
         opened.socket.sender.set_options(params.options());
         // Whatever came of it, it is there, so that it is ended properly.
         let connection = Connection::start(opened.socket, opened.accepted);
-        self.connections.insert(name.clone(), connection);
-        trouble.map_or(Ok(bind(&name)), Err)
+        self.connections.insert(name, connection);
+        trouble.map_or(Ok(Performed::default()), Err)
     }
 
     async fn open(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
@@ -182,8 +184,8 @@ impl AmpClient {
         let socket = socket.map_err(|e| unreachable(&address, e))?;
         let mut connection = Connection::start(socket, true);
         connection.deliberate = deliberate(act, params.deliberate.as_ref());
-        self.connections.insert(name.clone(), connection);
-        Ok(bind(&name))
+        self.connections.insert(name, connection);
+        Ok(Performed::default())
     }
 
     async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
@@ -292,11 +294,6 @@ impl AmpClient {
         recorder.record(Some(connection.sender.conn()), None, What::Mark(mark));
         Ok(())
     }
-}
-
-/// The name of a connection stands for itself.
-fn bind(name: &str) -> Performed {
-    Performed { bindings: vec![(name.to_owned(), json!(name))] }
 }
 
 /// The subject is up, so a port that refuses connections is its fault; a machine without sockets is not.
