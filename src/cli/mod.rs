@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr, both through [`Terminal`]; what a command ends with is an
 //! [`Exit`] or a [`CliError`] that carries one.
 
+mod check;
 mod deliver;
 mod doctor;
 mod error;
@@ -10,6 +11,7 @@ mod exit;
 mod requirements;
 mod schema;
 mod shared;
+mod snapshot;
 mod terminal;
 mod values;
 
@@ -65,6 +67,10 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Judge recorded traces by the rules alone.
+    Check(check::Args),
+    /// Look at snapshots that would change, and accept or reject them.
+    Snapshot(snapshot::Args),
     /// List the catalogue of requirements, or explain one.
     Requirements(requirements::Args),
     /// Print a JSON Schema (draft-07) of a file format.
@@ -101,6 +107,8 @@ impl Cli {
     /// Runs the command.
     pub fn run(self, terminal: &mut Terminal) -> Result<Exit, CliError> {
         match self.command {
+            Command::Check(args) => check::run(args, terminal),
+            Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),
             Command::Schema(args) => schema::run(args, terminal),
             Command::Doctor(args) => doctor::run(args, terminal),

@@ -15,11 +15,14 @@ pub struct Args {
 enum Format {
     /// The JSON report.
     Report,
+    /// A line of a trace.
+    Trace,
 }
 
 /// Runs it.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let schema = match args.format {
+        Format::Trace => crate::trace::schema(),
         Format::Report => crate::report::schema(),
     };
     terminal.result(&format!("{schema:#}\n"));

@@ -5,6 +5,7 @@
 
 mod baseline;
 mod played;
+mod recorded;
 mod repro;
 mod rules;
 mod scenario;
@@ -15,6 +16,7 @@ mod verdict;
 
 pub use baseline::{Baseline, Known};
 pub use played::{Fault, Found, Play, Played};
+pub use recorded::{Recorded, subjects};
 pub use repro::Repro;
 pub use rules::{KEPT_VIOLATIONS, RuleRun};
 pub use standing::Standing;

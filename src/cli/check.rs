@@ -1,0 +1,194 @@
+//! `wirecert check`: judges traces by the rules alone.
+
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use jiff::Zoned;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::judge::{
+    Baseline, Note, Played, Recorded, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject, subjects,
+};
+use crate::protocol::{Protocol, protocols};
+use crate::trace::{End, Header, ReadError, TraceReader};
+
+use super::{CliError, Exit, ReportTarget, Terminal, deliver};
+
+/// Arguments of `check`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Trace files; `-` is stdin.
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+
+    /// Judge by this edition, whatever the traces say.
+    #[arg(long, value_name = "EDITION")]
+    edition: Option<String>,
+
+    /// Treat a violated `should` like a `must`.
+    #[arg(long)]
+    strict: bool,
+
+    /// Write a report: json, junit or text; repeatable. The path `-` is stdout.
+    #[arg(long = "report", value_name = "KIND=PATH")]
+    reports: Vec<ReportTarget>,
+}
+
+/// One implementation, and every trace that shows it.
+struct Subject {
+    protocol: &'static Protocol,
+    edition: String,
+    end: End,
+    name: String,
+    played: Vec<Played>,
+    notes: Vec<Note>,
+}
+
+/// Runs it. A trace that cannot be read never keeps the others from being judged.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let mut found: Vec<Subject> = vec![];
+    let mut unreadable = vec![];
+    for path in &args.traces {
+        let started = Instant::now();
+        match check(path, args.edition.as_deref(), &mut found) {
+            Ok(events) => {
+                terminal.detail(&format!("{}: {events} events in {:?}", path.display(), started.elapsed()));
+            }
+            Err(diagnostic) => unreadable.push(diagnostic),
+        }
+    }
+    terminal.diagnostics(&unreadable);
+    if found.is_empty() && !unreadable.is_empty() {
+        return Ok(Exit::USAGE);
+    }
+    let reports = found.iter().map(|subject| judge(subject, &args)).collect();
+    let catalogue = deliver::catalogue();
+    let report = Report::of(Suite::of([], catalogue.iter().copied()), 0, vec![], reports);
+    let delivered = deliver::deliver(&report, &args.reports, terminal);
+    Ok(Exit::of(report.standing(), false, !delivered || !unreadable.is_empty()))
+}
+
+/// Judges one trace for each of its ends that is not our own peer; gives the number of events.
+fn check(path: &Path, edition: Option<&str>, found: &mut Vec<Subject>) -> Result<u64, Diagnostic> {
+    let mut reader = open(path).map_err(unreadable)?;
+    let header = reader.header().clone();
+    let (protocol, edition) = edition_of(&header, path, edition)?;
+    let mut recorded = Recorded::new(protocol, edition);
+    let mut events = 0;
+    for event in reader.by_ref() {
+        recorded.event(&event.map_err(unreadable)?);
+        events += 1;
+    }
+    recorded.end(reader.is_cut());
+    let file = path.display().to_string();
+    for end in subjects(&header) {
+        let subject = subject_of(found, protocol, edition, end, &header);
+        let id = header.scenario.clone().unwrap_or_else(|| file.clone());
+        if reader.is_cut() {
+            let text = format!("{file} was cut after {events} events: what was open then is not judged");
+            subject.notes.push(Note { requirement: None, text });
+        }
+        let play = recorded.play(&header, end, &file);
+        subject.played.push(Played {
+            title: format!("the trace {file}"),
+            file: file.clone(),
+            requirements: vec![],
+            plays: vec![play],
+            id,
+        });
+    }
+    Ok(events)
+}
+
+fn open(path: &Path) -> Result<TraceReader, ReadError> {
+    if path.as_os_str() == "-" {
+        TraceReader::new(Box::new(BufReader::new(io::stdin())), Path::new("<stdin>"))
+    } else {
+        TraceReader::open(path)
+    }
+}
+
+fn unreadable(error: ReadError) -> Diagnostic {
+    Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy)
+}
+
+/// The protocol of a trace, and the edition to judge it by.
+fn edition_of(
+    header: &Header,
+    path: &Path,
+    asked: Option<&str>,
+) -> Result<(&'static Protocol, &'static str), Diagnostic> {
+    let names = || protocols().iter().map(|p| p.name);
+    let Some(protocol) = protocols().iter().copied().find(|p| p.name == header.protocol) else {
+        let message = format!("{}: the protocol `{}` is not known here", path.display(), header.protocol);
+        let known = names().collect::<Vec<_>>().join(", ");
+        return Err(Diagnostic::error("trace/protocol", message).help(format!("known are {known}")));
+    };
+    let id = asked.unwrap_or(&header.edition);
+    let ids = || protocol.editions.iter().map(|e| e.id);
+    match ids().find(|known| *known == id) {
+        Some(id) => Ok((protocol, id)),
+        None => {
+            let message = format!("{}: {} has no edition `{id}`", path.display(), protocol.name);
+            let help = match nearest(id, ids()) {
+                Some(near) => format!("did you mean `--edition {near}`?"),
+                None => format!("judge by another one: --edition {}", ids().collect::<Vec<_>>().join("|")),
+            };
+            Err(Diagnostic::error("trace/edition", message).help(help))
+        }
+    }
+}
+
+/// The subject that a trace shows at one end: an earlier one of the same name, or a new one.
+fn subject_of<'a>(
+    found: &'a mut Vec<Subject>,
+    protocol: &'static Protocol,
+    edition: &str,
+    end: End,
+    header: &Header,
+) -> &'a mut Subject {
+    let default = match end {
+        End::Client => "client",
+        End::Server => "server",
+    };
+    let name = header.party(end).name.clone().unwrap_or_else(|| default.to_owned());
+    let same = |s: &Subject| s.protocol.name == protocol.name && s.edition == edition && s.end == end && s.name == name;
+    let at = match found.iter().position(same) {
+        Some(at) => at,
+        None => {
+            let (played, notes, edition) = (vec![], vec![], edition.to_owned());
+            found.push(Subject { protocol, edition, end, name, played, notes });
+            found.len() - 1
+        }
+    };
+    &mut found[at]
+}
+
+fn judge(subject: &Subject, args: &Args) -> SubjectReport {
+    let role = subject.protocol.roles.iter().find(|role| role.subject == subject.end);
+    let mut report = judge_subject(&SubjectRun {
+        name: subject.name.clone(),
+        role: role.map_or(subject.protocol.name, |role| role.name).to_owned(),
+        end: subject.end,
+        edition: subject.edition.clone(),
+        catalogue: (subject.protocol.requirements)(),
+        missing: &[],
+        baseline: &Baseline::default(),
+        today: Zoned::now().date(),
+        scope: Scope::Partial,
+        strict: args.strict,
+        repro: Repro::default(),
+        played: &subject.played,
+        snapshots: vec![],
+        notes: subject.notes.clone(),
+    });
+    for finding in &mut report.findings {
+        let trace = finding.trace.clone().unwrap_or_default();
+        let mut words = vec!["wirecert".to_owned(), "check".to_owned()];
+        words.extend(args.edition.iter().flat_map(|edition| ["--edition".to_owned(), edition.clone()]));
+        words.push(trace);
+        finding.repro = Repro { before: words, after: vec![] }.command(None);
+    }
+    report
+}

@@ -1,0 +1,106 @@
+//! Judging a recorded trace by the rules alone.
+
+use std::time::Duration;
+
+use crate::protocol::Protocol;
+use crate::trace::{End, Event, Header, Tail, Who};
+
+use super::{Fault, Found, Play, RuleRun, ScenarioStatus};
+
+/// How many events before a fault are told.
+const LAST_EVENTS: usize = 12;
+
+/// Judges one trace, event by event, by the rules of an edition. Holds a bounded amount however long it is.
+pub struct Recorded {
+    rules: RuleRun,
+    tail: Tail,
+    found: Vec<Found>,
+    events: u64,
+    last: u64,
+}
+
+impl Recorded {
+    /// Nothing judged yet.
+    pub fn new(protocol: &Protocol, edition: &str) -> Self {
+        let (rules, tail) = (RuleRun::new(protocol, edition), Tail::new(LAST_EVENTS));
+        Self { rules, tail, found: vec![], events: 0, last: 0 }
+    }
+
+    /// Judges the next event.
+    pub fn event(&mut self, event: &Event) {
+        self.tail.push(event);
+        self.events += 1;
+        self.last = event.t;
+        for violation in self.rules.event(event) {
+            self.found.push(Found { last_events: self.tail.lines(), ..Found::from(violation.clone()) });
+        }
+    }
+
+    /// Judges what is left open, unless the trace was cut: then nobody knows how it went on.
+    pub fn end(&mut self, cut: bool) {
+        if !cut {
+            for violation in self.rules.end() {
+                self.found.push(Found { last_events: self.tail.lines(), ..Found::from(violation.clone()) });
+            }
+        }
+    }
+
+    /// The trace as a play of the implementation at one end.
+    ///
+    /// What the other end did wrong is part of it only where that end was our own peer: then it is our fault. A
+    /// trace that gave no rule an occasion counts as skipped, so that it never passes for a success.
+    pub fn play(&self, header: &Header, subject: End, file: &str) -> Play {
+        let ours = |end: End| end != subject && header.party(end).is == Who::Peer;
+        let concerns = |found: &&Found| match found.fault {
+            Fault::End(end) => end == subject || ours(end),
+            Fault::Environment => true,
+        };
+        let judgements = self.rules.judgements();
+        let findings: Vec<Found> = self.found.iter().filter(concerns).cloned().collect();
+        let (status, reason) = match judgements.assessed.is_empty() {
+            true if self.events == 0 => (ScenarioStatus::Skipped, Some("there is no event in it".to_owned())),
+            true => (ScenarioStatus::Skipped, Some("nothing in it is covered by a rule".to_owned())),
+            false => (ScenarioStatus::Passed, None),
+        };
+        Play {
+            reason,
+            duration: Duration::from_micros(self.last),
+            assessed: judgements.assessed.clone(),
+            findings,
+            notes: judgements.notes.clone(),
+            trace: Some(file.to_owned()),
+            ..Play::new(status)
+        }
+    }
+}
+
+/// The ends of a trace that are to be judged: the subject; where none is named, every end that is not our own peer.
+pub fn subjects(header: &Header) -> Vec<End> {
+    let both = [End::Client, End::Server];
+    let named: Vec<End> = both.into_iter().filter(|end| header.party(*end).is == Who::Subject).collect();
+    if named.is_empty() { both.into_iter().filter(|end| header.party(*end).is != Who::Peer).collect() } else { named }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Party;
+
+    #[test]
+    fn the_subject_is_judged_and_where_none_is_named_whoever_is_not_ours() {
+        let header = Header::new("amp", "cli");
+        assert_eq!(subjects(&header.clone().with_subject(End::Server, "editor")), [End::Server]);
+        assert_eq!(subjects(&header), [End::Client, End::Server]);
+        let ours = Header { client: Party { is: Who::Peer, name: None }, ..header };
+        assert_eq!(subjects(&ours), [End::Server]);
+    }
+
+    #[test]
+    fn a_trace_without_an_occasion_never_passes() {
+        let (protocol, _) = crate::protocol::role("amp-server").unwrap();
+        let recorded = Recorded::new(protocol, "cli");
+        let play = recorded.play(&Header::new("amp", "cli"), End::Server, "t.jsonl");
+        assert_eq!(play.status, ScenarioStatus::Skipped);
+        assert_eq!(play.reason.as_deref(), Some("there is no event in it"));
+    }
+}
