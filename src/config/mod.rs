@@ -4,8 +4,10 @@
 //! values and never asks where they came from.
 
 mod spec;
+mod template;
 
 pub use spec::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, SeedFile, Stop, StopHow, SubjectSpec, Target,
     Timeouts,
 };
+pub use template::{PLACEHOLDERS, fill};

@@ -3,10 +3,24 @@
 //! A [`RunDir`] is the place where a subject lives; a [`Running`] is a subject that answers. Whatever
 //! a subject does, [`Running::stop`] and dropping it end its whole process tree within a bound.
 
+mod attach;
+mod command;
 mod error;
+mod lockfile;
+mod output;
+mod process;
+mod ready;
 mod run_dir;
 mod running;
+mod surroundings;
+mod table;
+mod tree;
 mod workspace;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use error::SubjectError;
 pub use run_dir::RunDir;

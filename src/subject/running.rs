@@ -1,16 +1,21 @@
 //! A subject that answers.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
-use crate::config::SubjectSpec;
+use crate::config::{Access, StopHow, SubjectSpec};
 use crate::protocol::Lock;
-use crate::trace::{Exited, Recorder};
+use crate::trace::{Exited, FileChange, Payload, Recorder, Stimulus, What};
 
-use super::{RunDir, SubjectError};
+use super::output::Tap;
+use super::process::{Process, one_line};
+use super::surroundings::Surroundings;
+use super::{RunDir, SubjectError, attach, command, lockfile, ready, tree};
 
 /// What to start a subject with.
 #[derive(Clone)]
@@ -28,7 +33,17 @@ pub struct Start<'a> {
 }
 
 /// A subject that is up: started by us, or attached to. Dropping it ends the process tree that we started.
-pub struct Running {}
+pub struct Running {
+    spec: SubjectSpec,
+    around: Surroundings,
+    /// None where it is not ours.
+    process: Option<Process>,
+    tap: Tap,
+    lock: Lock,
+    lockfile: Option<PathBuf>,
+    editions: Vec<&'static str>,
+    workspace: Option<PathBuf>,
+}
 
 /// How a subject was stopped.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +54,8 @@ pub struct Stopped {
     pub graceful: bool,
     /// How many processes of it outlived the main one and had to be killed.
     pub left: usize,
+    /// Whether every process of it is gone. Only a system that refuses to kill one leaves this false.
+    pub clean: bool,
 }
 
 /// The subject's lockfile as it is now.
@@ -59,8 +76,36 @@ impl Running {
     /// Where it cannot be started, ends, or does not become ready in time. Nothing of it is left running then, and
     /// the lockfiles that it did write are in the trace, so that rules can judge them.
     pub async fn launch(start: Start<'_>) -> Result<Self, SubjectError> {
-        let _ = start;
-        unimplemented!()
+        let Some(launch) = start.spec.launch() else {
+            return Err(SubjectError::Unable("this subject runs already, and is not started by us".to_owned()));
+        };
+        let around = Surroundings::of_launch(&start)?;
+        let tap = Tap::new(start.recorder.clone(), start.spec.limits.output);
+        let mut lookout = ready::lookout(start.spec, &around);
+        let command = around.command(&launch.command);
+        let process = Process::start(command, &around, tap.clone())?;
+        let found = match ready::wait(&mut lookout, &process, launch.ready.within).await {
+            Ok(found) => found,
+            Err(error) => {
+                for (path, content) in lookout.contents() {
+                    record_file(&tap, path, "read", content);
+                }
+                process.finish().await;
+                return Err(error);
+            }
+        };
+        start.recorder.add_secret(&found.lock.token);
+        record_file(&tap, &found.path, "read", Some(&found.content));
+        Ok(Self {
+            spec: start.spec.clone(),
+            around,
+            process: Some(process),
+            tap,
+            lock: found.lock,
+            lockfile: Some(found.path),
+            editions: found.editions,
+            workspace: Some(start.run_dir.workspace()),
+        })
     }
 
     /// Finds a subject that runs already.
@@ -68,63 +113,92 @@ impl Running {
     /// # Errors
     /// [`SubjectError::NotFound`] where it is not there, or does not accept a connection.
     pub async fn attach(spec: &SubjectSpec, recorder: Recorder) -> Result<Self, SubjectError> {
-        let _ = (spec, recorder);
-        unimplemented!()
+        let Access::Attach { target, workspace } = &spec.access else {
+            return Err(SubjectError::Unable("this subject is to be started, not attached to".to_owned()));
+        };
+        let found = attach::find(spec, target).await?;
+        recorder.add_secret(&found.lock.token);
+        let tap = Tap::new(recorder, spec.limits.output);
+        if let Some((path, content)) = &found.file {
+            record_file(&tap, path, "read", Some(content));
+        }
+        Ok(Self {
+            around: Surroundings::of_attached(spec, workspace.as_deref()),
+            spec: spec.clone(),
+            process: None,
+            tap,
+            lock: found.lock,
+            lockfile: found.file.map(|(path, _)| path),
+            editions: found.editions,
+            workspace: workspace.clone(),
+        })
     }
 
     /// Where a client finds it.
     pub fn lock(&self) -> &Lock {
-        unimplemented!()
+        &self.lock
     }
 
-    /// The editions whose clients would accept its lockfile, in the protocol's order. Never empty.
+    /// The editions whose clients would accept its lockfile, in the protocol's order; all that it may be judged by
+    /// where it was not found through one. Never empty.
     pub fn editions(&self) -> &[&'static str] {
-        unimplemented!()
+        &self.editions
     }
 
     /// The workspace that it works on, where we know one.
     pub fn workspace(&self) -> Option<&Path> {
-        unimplemented!()
+        self.workspace.as_deref()
     }
 
     /// Its process, where it is known.
     pub fn pid(&self) -> Option<u32> {
-        unimplemented!()
+        self.process.as_ref().map(Process::pid).or(self.lock.pid)
     }
 
     /// Whether we started it, so that it can be stopped, signalled and started again.
     pub fn is_ours(&self) -> bool {
-        unimplemented!()
+        self.process.is_some()
     }
 
     /// Whether it is still there: its process, or for one that is not ours, whoever accepts its port.
     pub async fn alive(&self) -> bool {
-        unimplemented!()
+        match &self.process {
+            Some(process) => process.exited().is_none() && tree::is_alive(process.pid()),
+            None => lockfile::accepts(self.lock.port).await,
+        }
     }
 
     /// How its main process ended, if it did.
     pub fn exited(&self) -> Option<Exited> {
-        unimplemented!()
+        self.process.as_ref().and_then(Process::exited)
     }
 
     /// Waits for its main process to end; none where it does not within this time, or is not ours.
     pub async fn wait(&self, within: Duration) -> Option<Exited> {
-        let _ = within;
-        unimplemented!()
+        let process = self.process.as_ref()?;
+        timeout(within, process.ended()).await.ok().flatten()
     }
 
     /// Says that its end is wanted from here on (it was asked to quit), so that it is no crash.
     pub fn will_exit(&self) {
-        unimplemented!()
+        if let Some(process) = &self.process {
+            process.will_exit();
+        }
     }
 
-    /// Sends a signal to its process group: `TERM`, `INT`, `HUP`, `KILL`, `STOP` or `CONT`.
+    /// Sends a signal to its process group: `TERM`, `INT`, `HUP`, `KILL`, `STOP` or `CONT`. After one that ends
+    /// processes its end counts as asked for.
     ///
     /// # Errors
     /// [`SubjectError::Unable`] where it is not ours, has ended, or the signal is unknown.
     pub fn signal(&self, name: &str) -> Result<(), SubjectError> {
-        let _ = name;
-        unimplemented!()
+        let unable = |why: String| SubjectError::Unable(format!("cannot send {name} to the subject: {why}"));
+        let process = self.process.as_ref().ok_or_else(|| unable("it was not started by us".to_owned()))?;
+        let signal = signal(name).ok_or_else(|| unable("there is no such signal".to_owned()))?;
+        if signal != Signal::STOP && signal != Signal::CONT {
+            process.will_exit();
+        }
+        process.signal(signal).map_err(|e| unable(e.to_string()))
     }
 
     /// Has something done to it from outside, and writes the `Stimulus` to the trace.
@@ -133,29 +207,122 @@ impl Running {
     /// [`SubjectError::Unable`] where it has no such stimulus, [`SubjectError::Stimulus`] where the command failed or
     /// took too long.
     pub async fn stimulate(&self, name: &str, params: &Map<String, Value>) -> Result<(), SubjectError> {
-        let _ = (name, params);
-        unimplemented!()
+        let Some(template) = self.spec.stimuli.get(name) else {
+            return Err(SubjectError::Unable(format!(
+                "the subject has no stimulus `{name}`; add it to `stimuli:` of its subject file"
+            )));
+        };
+        let command = self.around.stimulus(template, params);
+        self.run(name, params, command, self.spec.timeouts.stimulus).await
     }
 
     /// Lets what it writes, and its end, go to another trace from here on.
     pub fn record_to(&self, recorder: Recorder) {
-        let _ = recorder;
-        unimplemented!()
+        recorder.add_secret(&self.lock.token);
+        self.tap.record_to(recorder);
     }
 
     /// Its lockfile as it is now.
     pub fn lockfile(&self) -> LockfileState {
-        unimplemented!()
+        let Some(path) = &self.lockfile else { return LockfileState::default() };
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        match lockfile::read_bounded(path) {
+            Ok((content, _)) => LockfileState { exists: true, name, content: serde_json::from_slice(&content).ok() },
+            Err(_) if path.exists() => LockfileState { exists: true, name, content: None },
+            Err(_) => LockfileState { exists: false, name, content: None },
+        }
     }
 
-    /// Its last lines of output, the newest last: for people.
+    /// The path of its lockfile, where it was found through one.
+    pub fn lockfile_path(&self) -> Option<&Path> {
+        self.lockfile.as_deref()
+    }
+
+    /// Its last lines of output, the newest last, for people. Its secret is not in them.
     pub fn last_output(&self) -> Vec<String> {
-        unimplemented!()
+        let hide = |line: String| {
+            if self.lock.token.is_empty() { line } else { line.replace(&self.lock.token, "<token>") }
+        };
+        self.tap.recent().into_iter().map(hide).collect()
     }
 
     /// Asks it to stop, waits, and kills whatever is left of its process tree. Takes at most the configured time
-    /// plus a few seconds. Writes `Exited` and what became of the lockfile to the trace.
-    pub async fn stop(self) -> Stopped {
-        unimplemented!()
+    /// plus a few seconds. Writes `Exited` and what became of the lockfile to the trace. What is not ours is left alone.
+    pub async fn stop(mut self) -> Stopped {
+        let Some(process) = self.process.take() else {
+            return Stopped { exited: None, graceful: true, left: 0, clean: true };
+        };
+        process.will_exit();
+        let graceful = self.ask_to_stop(&process).await;
+        let exit = process.watch();
+        let (left, clean) = process.finish().await;
+        let exited = exit.borrow().clone();
+        if let Some(path) = &self.lockfile {
+            match lockfile::read_bounded(path) {
+                Ok((content, _)) => record_file(&self.tap, path, "read", Some(&content)),
+                Err(_) if path.exists() => record_file(&self.tap, path, "read", None),
+                Err(_) => record_file(&self.tap, path, "absent", None),
+            }
+        }
+        Stopped { exited, graceful, left, clean }
     }
+
+    /// Whether it ended within the time it has for that.
+    async fn ask_to_stop(&self, process: &Process) -> bool {
+        let Some(launch) = self.spec.launch() else { return false };
+        if process.exited().is_some() {
+            return true;
+        }
+        let asking = async {
+            match &launch.stop.how {
+                StopHow::Signal(name) => {
+                    if let Some(signal) = signal(name) {
+                        // One that is halted would never get to it.
+                        let _ = process.signal(signal).and_then(|()| process.signal(Signal::CONT));
+                    }
+                }
+                StopHow::Command(template) => {
+                    let command = self.around.command(template);
+                    // What is wrong with it is in the trace; killing follows.
+                    let _ = self.run("stop", &Map::new(), command, launch.stop.within).await;
+                }
+            }
+            process.ended().await
+        };
+        timeout(launch.stop.within, asking).await.is_ok()
+    }
+
+    async fn run(
+        &self,
+        name: &str,
+        params: &Map<String, Value>,
+        command: Vec<String>,
+        within: Duration,
+    ) -> Result<(), SubjectError> {
+        let outcome = command::run(&command, &self.around, within).await;
+        let line = one_line(&command);
+        let (name, params) = (name.to_owned(), params.clone());
+        self.tap.record(What::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));
+        match outcome.problem {
+            None => Ok(()),
+            Some(problem) => Err(SubjectError::Stimulus { name, command: line, problem, output: outcome.output }),
+        }
+    }
+}
+
+fn signal(name: &str) -> Option<Signal> {
+    Some(match name {
+        "TERM" => Signal::TERM,
+        "INT" => Signal::INT,
+        "HUP" => Signal::HUP,
+        "KILL" => Signal::KILL,
+        "STOP" => Signal::STOP,
+        "CONT" => Signal::CONT,
+        _ => return None,
+    })
+}
+
+fn record_file(tap: &Tap, path: &Path, change: &str, content: Option<&[u8]>) {
+    let content = content.map(Payload::from);
+    tap.record(What::File(FileChange { path: path.display().to_string(), change: change.to_owned(), content }));
 }

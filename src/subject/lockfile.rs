@@ -1,0 +1,239 @@
+//! Finding a server through its lockfiles: the right one among torn, stale, wrong and many.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::config::{EditionChoice, SubjectSpec};
+use crate::protocol::{Lock, Reach};
+
+/// The largest lockfile that is read, in bytes.
+const MAX_SIZE: u64 = 1024 * 1024;
+/// How many lockfiles of a folder are looked at.
+const MAX_FILES: usize = 4096;
+/// How long one attempt to connect may take.
+const CONNECT: Duration = Duration::from_millis(500);
+
+/// A lockfile that a client would use.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) path: PathBuf,
+    pub(super) content: Vec<u8>,
+    pub(super) lock: Lock,
+    /// The editions whose clients would use it.
+    pub(super) editions: Vec<&'static str>,
+    modified: SystemTime,
+}
+
+/// What was found of one lockfile.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    /// It is of use.
+    Usable(Box<Candidate>),
+    /// A client would ignore it, and why; its content, where it could be read.
+    Useless { why: String, content: Option<Vec<u8>> },
+}
+
+/// Tells one state of a file from another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    size: u64,
+    inode: u64,
+}
+
+/// The folders in which a subject's lockfile may be, and what was seen there.
+pub(super) struct Lookout {
+    folders: Vec<PathBuf>,
+    read: fn(&str, &[u8]) -> Result<Lock, String>,
+    editions: Vec<&'static str>,
+    /// What was there before, and is none of the subject's as long as it stays as it is.
+    before: HashMap<PathBuf, Stamp>,
+    seen: BTreeMap<PathBuf, (Stamp, Found)>,
+    /// How many files there were beyond the bound.
+    more: usize,
+}
+
+impl Lookout {
+    /// Looks into the role's folder below each of these data homes.
+    pub(super) fn new(spec: &SubjectSpec, data_homes: &[PathBuf]) -> Self {
+        let Reach::Lockfile { folder, read, .. } = spec.role.reach;
+        let editions = match spec.edition {
+            EditionChoice::Given(id) => vec![id],
+            EditionChoice::Auto => spec.protocol.editions.iter().map(|e| e.id).collect(),
+        };
+        let mut folders: Vec<PathBuf> = vec![];
+        for home in data_homes {
+            let folder = home.join(folder);
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Self { folders, read, editions, before: HashMap::new(), seen: BTreeMap::new(), more: 0 }
+    }
+
+    /// Takes what is there now as none of the subject's.
+    pub(super) fn ignore_present(&mut self) {
+        self.before = self.files().into_iter().collect();
+    }
+
+    /// The folders, for people.
+    pub(super) fn place(&self) -> String {
+        self.folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(" or ")
+    }
+
+    /// Looks again. Files that have not changed are not read again.
+    pub(super) fn look(&mut self) {
+        let files = self.files();
+        self.seen.retain(|path, _| files.iter().any(|(p, _)| p == path));
+        for (path, stamp) in files {
+            if self.before.get(&path) == Some(&stamp) || self.seen.get(&path).is_some_and(|(s, _)| *s == stamp) {
+                continue;
+            }
+            let found = self.examine(&path);
+            self.seen.insert(path, (stamp, found));
+        }
+    }
+
+    /// Those that a client would use, best first: those of `is_member`'s processes, those that name no process, those
+    /// of a live one, the others; the newest first among equals. Only the best class is given.
+    pub(super) fn candidates(&self, is_member: impl Fn(u32) -> bool, is_alive: impl Fn(u32) -> bool) -> Vec<Candidate> {
+        let rank = |candidate: &Candidate| match candidate.lock.pid {
+            Some(pid) if is_member(pid) => 3,
+            None => 2,
+            Some(pid) if is_alive(pid) => 1,
+            Some(_) => 0,
+        };
+        let mut ranked: Vec<(u8, Candidate)> = self.usable().map(|c| (rank(c), c.clone())).collect();
+        let best = ranked.iter().map(|(rank, _)| *rank).max().unwrap_or_default();
+        ranked.retain(|(rank, _)| *rank == best);
+        ranked.sort_by_key(|(_, candidate)| std::cmp::Reverse(candidate.modified));
+        ranked.into_iter().map(|(_, candidate)| candidate).collect()
+    }
+
+    /// Every one that a client would use.
+    pub(super) fn usable(&self) -> impl Iterator<Item = &Candidate> {
+        self.seen.values().filter_map(|(_, found)| if let Found::Usable(c) = found { Some(&**c) } else { None })
+    }
+
+    /// The content of every one that was seen, whether of use or not, up to a bound.
+    pub(super) fn contents(&self) -> impl Iterator<Item = (&Path, Option<&[u8]>)> {
+        self.seen.iter().take(16).map(|(path, (_, found))| match found {
+            Found::Usable(candidate) => (path.as_path(), Some(candidate.content.as_slice())),
+            Found::Useless { content, .. } => (path.as_path(), content.as_deref()),
+        })
+    }
+
+    /// What was seen, one fact each, for people: "lockfile 8123.json: `port` is a string".
+    pub(super) fn facts(&self) -> Vec<String> {
+        const SHOWN: usize = 5;
+        let mut facts: Vec<String> = vec![];
+        for (path, (_, found)) in self.seen.iter().take(SHOWN) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            facts.push(match found {
+                Found::Useless { why, .. } => format!("lockfile {name} is there but: {why}"),
+                Found::Usable(c) => format!("lockfile {name} is there but nothing accepts at port {}", c.lock.port),
+            });
+        }
+        let hidden = self.seen.len().saturating_sub(SHOWN) + self.more;
+        if hidden > 0 {
+            facts.push(format!("and {hidden} more lockfiles"));
+        }
+        if !self.before.is_empty() {
+            facts.push(format!("{} older lockfiles were passed over: they were there before", self.before.len()));
+        }
+        facts
+    }
+
+    /// Reads one.
+    pub(super) fn examine(&self, path: &Path) -> Found {
+        let (content, modified) = match read_bounded(path) {
+            Ok(read) => read,
+            Err(why) => return Found::Useless { why: why.to_string(), content: None },
+        };
+        let mut editions = vec![];
+        let mut lock = None;
+        let mut why = String::new();
+        for edition in &self.editions {
+            match (self.read)(edition, &content) {
+                Ok(read) => {
+                    editions.push(*edition);
+                    lock.get_or_insert(read);
+                }
+                Err(reason) if why.is_empty() => why = reason,
+                Err(_) => {}
+            }
+        }
+        match lock {
+            Some(lock) => {
+                Found::Usable(Box::new(Candidate { path: path.to_owned(), content, lock, editions, modified }))
+            }
+            None => Found::Useless { why, content: Some(content) },
+        }
+    }
+
+    fn files(&mut self) -> Vec<(PathBuf, Stamp)> {
+        let mut files = vec![];
+        self.more = 0;
+        for folder in &self.folders {
+            let Ok(entries) = fs::read_dir(folder) else { continue };
+            for entry in entries.flatten() {
+                let path = entry.path();
+                if path.extension().is_none_or(|e| e != "json") {
+                    continue;
+                }
+                if files.len() == MAX_FILES {
+                    self.more += 1;
+                    continue;
+                }
+                let meta = fs::metadata(&path).ok();
+                files.push((path, stamp(meta.as_ref())));
+            }
+        }
+        files.sort_by(|a, b| a.0.cmp(&b.0));
+        files
+    }
+}
+
+fn stamp(meta: Option<&Metadata>) -> Stamp {
+    Stamp {
+        modified: meta.and_then(|m| m.modified().ok()),
+        size: meta.map_or(0, Metadata::len),
+        inode: meta.map_or(0, MetadataExt::ino),
+    }
+}
+
+/// Reads a regular file of sane size, never waiting for a writer.
+pub(super) fn read_bounded(path: &Path) -> io::Result<(Vec<u8>, SystemTime)> {
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut content = vec![];
+    file.take(MAX_SIZE + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_SIZE {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok((content, meta.modified()?))
+}
+
+/// Whether somebody accepts connections at this port of the loopback interface.
+pub(super) async fn accepts(port: u16) -> bool {
+    let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
+    for address in addresses {
+        if matches!(timeout(CONNECT, TcpStream::connect(address)).await, Ok(Ok(_))) {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,222 @@
+//! What a process writes: read without end, kept within bounds.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::trace::{Mark, Output, Payload, Recorder, What};
+
+/// The longest piece of a line that becomes one event.
+const PIECE: usize = 4096;
+/// How many events one stream may write into one trace.
+const EVENTS: usize = 2000;
+/// How many bytes are held back for [`Tap::recent`].
+const RECENT: usize = 8192;
+/// How many lines that gives.
+const RECENT_LINES: usize = 12;
+
+/// Which stream of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// Where the events of a subject's process go. Clones share it; the trace behind it can be changed.
+#[derive(Clone)]
+pub(super) struct Tap(Arc<Mutex<State>>);
+
+struct State {
+    /// None where only the last lines are wanted.
+    recorder: Option<Recorder>,
+    limit: usize,
+    streams: [Kept; 2],
+    recent: VecDeque<u8>,
+}
+
+/// One stream in one trace: its beginning has become events, its end is held back.
+#[derive(Default)]
+struct Kept {
+    line: Vec<u8>,
+    written: usize,
+    events: usize,
+    tail: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Tap {
+    pub(super) fn new(recorder: Recorder, limit: u64) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let state = State { recorder: Some(recorder), limit, streams: Default::default(), recent: VecDeque::new() };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// A tap of a process whose output goes into no trace.
+    pub(super) fn unrecorded() -> Self {
+        let state = State { recorder: None, limit: 0, streams: Default::default(), recent: VecDeque::new() };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    pub(super) fn record(&self, what: What) {
+        self.state().record(what);
+    }
+
+    /// Lets all that comes from here on go to another trace.
+    pub(super) fn record_to(&self, recorder: Recorder) {
+        let mut state = self.state();
+        state.flush();
+        state.recorder = Some(recorder);
+    }
+
+    /// Writes what was held back.
+    pub(super) fn flush(&self) {
+        self.state().flush();
+    }
+
+    /// The last lines that the process wrote, on either stream.
+    pub(super) fn recent(&self) -> Vec<String> {
+        let bytes: Vec<u8> = self.state().recent.iter().copied().collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let skip = lines.len().saturating_sub(RECENT_LINES);
+        lines[skip..].iter().map(|line| line.chars().take(300).collect()).collect()
+    }
+
+    /// Takes all that comes from `source`, until its end.
+    pub(super) async fn drain(self, stream: Stream, mut source: impl AsyncRead + Unpin) {
+        let mut buffer = vec![0; 16 * 1024];
+        while let Ok(n) = source.read(&mut buffer).await {
+            if n == 0 {
+                break;
+            }
+            self.state().take(stream, &buffer[..n]);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self, stream: Stream, mut bytes: &[u8]) {
+        keep_end(&mut self.recent, bytes, RECENT);
+        while !bytes.is_empty() {
+            let kept = &mut self.streams[stream as usize];
+            if kept.written >= self.limit || kept.events >= EVENTS {
+                kept.left_out += keep_end(&mut kept.tail, bytes, self.limit / 4);
+                return;
+            }
+            let room = PIECE - kept.line.len();
+            let end = bytes.iter().take(room).position(|b| *b == b'\n').map_or(room.min(bytes.len()), |i| i + 1);
+            kept.line.extend_from_slice(&bytes[..end]);
+            bytes = &bytes[end..];
+            if kept.line.ends_with(b"\n") || kept.line.len() >= PIECE {
+                self.write_line(stream);
+            }
+        }
+    }
+
+    fn write_line(&mut self, stream: Stream) {
+        let kept = &mut self.streams[stream as usize];
+        let line = std::mem::take(&mut kept.line);
+        if !line.is_empty() {
+            kept.written += line.len();
+            kept.events += 1;
+            self.write(stream, &line);
+        }
+    }
+
+    fn flush(&mut self) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            self.write_line(stream);
+            let kept = std::mem::take(&mut self.streams[stream as usize]);
+            if kept.left_out > 0 {
+                let text = format!("{} bytes of {} left out", kept.left_out, name(stream));
+                self.record(What::Mark(Mark { mark: "output".to_owned(), text }));
+            }
+            let tail: Vec<u8> = kept.tail.into_iter().collect();
+            tail.chunks(PIECE).for_each(|piece| self.write(stream, piece));
+        }
+    }
+
+    fn write(&self, stream: Stream, bytes: &[u8]) {
+        self.record(What::Output(Output { stream: name(stream).to_owned(), bytes: Payload::from(bytes) }));
+    }
+
+    fn record(&self, what: What) {
+        if let Some(recorder) = &self.recorder {
+            recorder.record(None, None, what);
+        }
+    }
+}
+
+fn name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    }
+}
+
+/// Appends, drops from the front what is over the bound, and says how much that was.
+fn keep_end(ring: &mut VecDeque<u8>, bytes: &[u8], bound: usize) -> u64 {
+    let fresh = &bytes[bytes.len().saturating_sub(bound)..];
+    let over = (ring.len() + fresh.len()).saturating_sub(bound);
+    ring.drain(..over);
+    ring.extend(fresh);
+    (over + bytes.len() - fresh.len()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::testing::Trace;
+
+    #[tokio::test]
+    async fn lines_become_events_and_the_unfinished_one_comes_last() {
+        let trace = Trace::new();
+        let tap = Tap::new(trace.recorder(), 1000);
+        tap.clone().drain(Stream::Stdout, &b"one\ntwo\nunfinished"[..]).await;
+        tap.clone().drain(Stream::Stderr, &b"\xff\n"[..]).await;
+        tap.flush();
+        let output = trace.output();
+        let expected = [("stdout", "one\n"), ("stdout", "two\n"), ("stderr", "\u{fffd}\n"), ("stdout", "unfinished")];
+        assert_eq!(output, expected.map(|(s, t)| (s.to_owned(), t.to_owned())));
+        assert_eq!(tap.recent(), ["one", "two", "unfinished\u{fffd}"]);
+    }
+
+    #[tokio::test]
+    async fn of_a_flood_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
+        let trace = Trace::new();
+        let tap = Tap::new(trace.recorder(), 1000);
+        let flood: String = (0..100_000).map(|i| format!("line {i:05}\n")).collect();
+        tap.clone().drain(Stream::Stdout, flood.as_bytes()).await;
+        tap.flush();
+        let output: String = trace.output().into_iter().map(|(_, text)| text).collect();
+        assert!(output.len() <= 1000 + 11 + 250, "{}", output.len());
+        assert!(output.starts_with("line 00000\n") && output.ends_with("line 99999\n"));
+        let left_out = flood.len() - output.len();
+        assert_eq!(trace.marks(), [format!("{left_out} bytes of stdout left out")]);
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_cut_into_pieces() {
+        let trace = Trace::new();
+        let tap = Tap::new(trace.recorder(), 1 << 20);
+        tap.clone().drain(Stream::Stdout, &vec![b'x'; PIECE * 2 + 1][..]).await;
+        tap.flush();
+        assert_eq!(trace.output().iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), [PIECE, PIECE, 1]);
+    }
+
+    #[tokio::test]
+    async fn each_trace_gets_its_own_part() {
+        let (first, second) = (Trace::new(), Trace::new());
+        let tap = Tap::new(first.recorder(), 1000);
+        tap.clone().drain(Stream::Stdout, &b"a\nb"[..]).await;
+        tap.record_to(second.recorder());
+        tap.clone().drain(Stream::Stdout, &b"c\n"[..]).await;
+        let texts = |trace: &Trace| trace.output().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!((texts(&first), texts(&second)), (vec!["a\n".into(), "b".into()], vec!["c\n".into()]));
+    }
+}

@@ -1,0 +1,207 @@
+//! One process that we started, with all that it starts in turn.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Signal, kill_process_group};
+use tokio::process::Child;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::trace::{Exited, Launched, What};
+
+use super::SubjectError;
+use super::output::{Stream, Tap};
+use super::surroundings::Surroundings;
+use super::tree::{self, Awaited, Tree};
+
+/// How long killing a tree may take.
+pub(super) const KILL_BOUND: Duration = Duration::from_secs(5);
+/// How long output is awaited that a process wrote just before its end.
+pub(super) const LAST_OUTPUT: Duration = Duration::from_millis(200);
+
+/// A process of ours. Dropping it kills its tree.
+pub(super) struct Process {
+    pid: u32,
+    tree: Arc<Tree>,
+    tap: Tap,
+    exit: watch::Receiver<Option<Exited>>,
+    asked: Arc<AtomicBool>,
+    tasks: [JoinHandle<()>; 3],
+    ended: bool,
+}
+
+impl Process {
+    /// Starts a command and records that.
+    pub(super) fn start(command: Vec<String>, around: &Surroundings, tap: Tap) -> Result<Self, SubjectError> {
+        Tree::prepare();
+        let mut child = around
+            .prepare(&command)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| not_started(&command, e))?;
+        let pid = child.id().unwrap_or_default();
+        let awaited = Awaited::new(pid);
+        let tree = Arc::new(Tree::of_subject(pid, around.marker()));
+        tap.record(What::Launched(Launched { command, pid }));
+        let stdout = child.stdout.take().map(|pipe| tap.clone().drain(Stream::Stdout, pipe));
+        let stderr = child.stderr.take().map(|pipe| tap.clone().drain(Stream::Stderr, pipe));
+        let (out_done, err_done) = (watch::channel(false), watch::channel(false));
+        let readers = [
+            tokio::spawn(async move {
+                if let Some(drain) = stdout {
+                    drain.await;
+                }
+                let _ = out_done.0.send(true);
+            }),
+            tokio::spawn(async move {
+                if let Some(drain) = stderr {
+                    drain.await;
+                }
+                let _ = err_done.0.send(true);
+            }),
+        ];
+        let asked = Arc::new(AtomicBool::new(false));
+        let (tell, exit) = watch::channel(None);
+        let waiter = {
+            let (tap, asked, mut done) = (tap.clone(), asked.clone(), [out_done.1, err_done.1]);
+            tokio::spawn(async move {
+                let exited = wait_for(&mut child, pid, &asked).await;
+                drop(awaited);
+                // What it wrote last is to stand before its end, though a process that it left may keep the pipe open.
+                for done in &mut done {
+                    let _ = timeout(LAST_OUTPUT, done.wait_for(|done| *done)).await;
+                }
+                tap.flush();
+                tap.record(What::Exited(exited.clone()));
+                let _ = tell.send(Some(exited));
+            })
+        };
+        let [out, err] = readers;
+        Ok(Self { pid, tree, tap, exit, asked, tasks: [out, err, waiter], ended: false })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub(super) fn tree(&self) -> &Arc<Tree> {
+        &self.tree
+    }
+
+    pub(super) fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn exited(&self) -> Option<Exited> {
+        self.exit.borrow().clone()
+    }
+
+    /// Its end, to be looked at also after [`Process::finish`].
+    pub(super) fn watch(&self) -> watch::Receiver<Option<Exited>> {
+        self.exit.clone()
+    }
+
+    /// Waits for its end.
+    pub(super) async fn ended(&self) -> Option<Exited> {
+        let mut exit = self.exit.clone();
+        exit.wait_for(Option::is_some).await.ok().and_then(|exited| exited.clone())
+    }
+
+    /// Its end is wanted from here on.
+    pub(super) fn will_exit(&self) {
+        self.asked.store(true, Ordering::SeqCst);
+    }
+
+    /// Sends a signal to its group, where it has not ended.
+    pub(super) fn signal(&self, signal: Signal) -> io::Result<()> {
+        if self.exited().is_some() {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
+        let group = tree::id(self.pid).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(kill_process_group(group, signal)?)
+    }
+
+    /// Kills whatever is left of the tree, and waits until all of it is gone: how many there were apart from the
+    /// process itself, and whether all are gone.
+    pub(super) async fn finish(mut self) -> (usize, bool) {
+        let tree = self.tree.clone();
+        let killed = tokio::task::spawn_blocking(move || tree.kill(KILL_BOUND)).await;
+        // It is dead: only the system has yet to say so.
+        let told = timeout(KILL_BOUND, self.ended()).await.is_ok();
+        self.ended = true;
+        self.tap.flush();
+        let (left, gone) = killed.unwrap_or((0, false));
+        (left, gone && told)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.asked.store(true, Ordering::SeqCst);
+            self.tree.kill(KILL_BOUND);
+            self.tap.flush();
+        }
+        for task in &self.tasks[..2] {
+            task.abort();
+        }
+    }
+}
+
+async fn wait_for(child: &mut Child, pid: u32, asked: &AtomicBool) -> Exited {
+    let status = child.wait().await;
+    let (code, signal) = status.as_ref().map_or((None, None), |status| (status.code(), signal_of(status)));
+    Exited { pid, code, signal, asked: asked.load(Ordering::SeqCst) }
+}
+
+fn signal_of(status: &ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(status)
+}
+
+/// How a process ended, in words.
+pub(super) fn how(exited: &Exited) -> String {
+    match (exited.code, exited.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "in an unknown way".to_owned(),
+    }
+}
+
+/// A command as one line, for people; quoted so that a shell would understand it.
+pub(super) fn one_line(command: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    let quote = |word: &String| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    command.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+fn not_started(command: &[String], source: io::Error) -> SubjectError {
+    let help = vec![advice(command, &source)];
+    SubjectError::NotStarted { command: one_line(command), source, help }
+}
+
+/// What to do about a command that could not be run.
+pub(super) fn advice(command: &[String], error: &io::Error) -> String {
+    let program = command.first().map_or("", String::as_str);
+    match error.kind() {
+        io::ErrorKind::NotFound if program.contains('/') => {
+            format!("check that {program} is there, and that the interpreter in its first line is")
+        }
+        io::ErrorKind::NotFound => format!("install `{program}`, or give its path: it is in no folder of PATH"),
+        io::ErrorKind::PermissionDenied => format!("make it executable: chmod +x {program}"),
+        _ => "the command is run without a shell; for shell syntax use: sh -c '…'".to_owned(),
+    }
+}

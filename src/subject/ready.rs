@@ -1,0 +1,97 @@
+//! When a subject counts as started: its lockfile is there, means something to a client, and its port accepts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+
+use crate::config::SubjectSpec;
+use crate::protocol::Reach;
+
+use super::SubjectError;
+use super::lockfile::{Candidate, Lookout, accepts};
+use super::process::{Process, how};
+use super::surroundings::Surroundings;
+use super::tree;
+
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
+/// of this launch.
+pub(super) fn lookout(spec: &SubjectSpec, around: &Surroundings) -> Lookout {
+    let mut lookout = Lookout::new(spec, &data_homes(spec, &|name| around.variable(name)));
+    lookout.ignore_present();
+    lookout
+}
+
+/// The data homes that an environment names, the strongest first: what the protocol itself names, then what the
+/// XDG base directory specification does (on macOS: always the default).
+pub(super) fn data_homes(spec: &SubjectSpec, variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<PathBuf> {
+    let Reach::Lockfile { data_home, .. } = &spec.role.reach;
+    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let mut homes: Vec<PathBuf> = data_home.iter().filter_map(|name| path(name)).collect();
+    let default = path("HOME").map(|home| home.join(".local").join("share"));
+    let xdg = if cfg!(target_os = "macos") { None } else { path("XDG_DATA_HOME") };
+    homes.extend(xdg.or(default));
+    homes
+}
+
+/// Waits until the subject is ready.
+pub(super) async fn wait(
+    lookout: &mut Lookout,
+    process: &Process,
+    within: Duration,
+) -> Result<Candidate, SubjectError> {
+    let deadline = Instant::now() + within;
+    let mut ticks = interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        if timeout_at(deadline, ticks.tick()).await.is_err() {
+            return Err(too_late(lookout, process, within));
+        }
+        lookout.look();
+        if lookout.usable().next().is_some() {
+            for candidate in lookout.candidates(|pid| process.tree().contains(pid), tree::is_alive) {
+                if accepts(candidate.lock.port).await {
+                    return Ok(candidate);
+                }
+            }
+        }
+        if let Some(exited) = process.exited() {
+            // It may have written something between the last look and its end.
+            lookout.look();
+            return Err(ended(lookout, process, &how(&exited)));
+        }
+    }
+}
+
+fn ended(lookout: &Lookout, process: &Process, how: &str) -> SubjectError {
+    let mut seen = lookout.facts();
+    let others = process.tree().others();
+    if !others.is_empty() {
+        let pids = others.iter().take(5).map(u32::to_string).collect::<Vec<_>>().join(", ");
+        seen.push(format!(
+            "it left {} running in the background (process {pids}); start it so that it stays in the foreground",
+            if others.len() == 1 { "another process".to_owned() } else { format!("{} processes", others.len()) },
+        ));
+    }
+    SubjectError::Ended { how: how.to_owned(), seen, output: process.tap().recent() }
+}
+
+fn too_late(lookout: &Lookout, process: &Process, within: Duration) -> SubjectError {
+    let problem = if lookout.usable().next().is_some() {
+        "its lockfile is there, but its port accepts no connection".to_owned()
+    } else if lookout.facts().iter().any(|fact| fact.starts_with("lockfile")) {
+        "no lockfile of it can be used".to_owned()
+    } else {
+        format!("no lockfile came in {}", lookout.place())
+    };
+    SubjectError::NotReady {
+        within,
+        problem,
+        seen: lookout.facts(),
+        output: process.tap().recent(),
+        help: vec!["if it only needs longer, give it `ready: { within: 60s }` in its subject file".to_owned()],
+    }
+}

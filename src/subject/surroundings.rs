@@ -1,0 +1,156 @@
+//! What a subject's commands find around them: environment, working directory, the meaning of placeholders.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::config::{CommandLine, SubjectSpec, fill};
+use crate::protocol::Reach;
+
+use super::{RunDir, Start, SubjectError};
+
+/// The variable that marks every process of a subject.
+const MARKER: &str = "WIRECERT_RUN_DIR";
+
+/// Surroundings of one launch, or of one subject that was there before.
+#[derive(Clone, Debug)]
+pub(super) struct Surroundings {
+    /// Variables to set, or to remove.
+    variables: BTreeMap<String, Option<String>>,
+    placeholders: BTreeMap<&'static str, String>,
+    /// Where commands run.
+    pub(super) folder: PathBuf,
+}
+
+impl Surroundings {
+    /// Those of a subject that we start.
+    pub(super) fn of_launch(start: &Start<'_>) -> Result<Self, SubjectError> {
+        let Start { spec, run_dir, .. } = start;
+        let port = free_port()?;
+        let url = match spec.role.reach {
+            Reach::Lockfile { .. } => format!("ws://127.0.0.1:{port}"),
+        };
+        let placeholders = placeholders(spec, run_dir, port, &url);
+        let mut variables = variables(spec, run_dir, port, &url, start.scenario);
+        if let Some(launch) = spec.launch() {
+            for (name, value) in &launch.env {
+                let filled = value.as_ref().map(|v| fill(v, &|name| placeholders.get(name).cloned()));
+                variables.insert(name.clone(), filled);
+            }
+        }
+        for (name, value) in start.env {
+            variables.insert(name.clone(), (!value.is_empty()).then(|| value.clone()));
+        }
+        Ok(Self { variables, placeholders, folder: run_dir.workspace() })
+    }
+
+    /// Those of a subject that runs already: nothing is changed.
+    pub(super) fn of_attached(spec: &SubjectSpec, workspace: Option<&Path>) -> Self {
+        let folder = workspace.map_or_else(|| spec.config_dir.clone(), Path::to_owned);
+        let placeholders = BTreeMap::from([
+            ("edition", spec.edition.as_str().to_owned()),
+            ("config_dir", spec.config_dir.display().to_string()),
+            ("workspace", folder.display().to_string()),
+            ("wirecert", this_binary()),
+        ]);
+        Self { variables: BTreeMap::new(), placeholders, folder }
+    }
+
+    /// A command with its placeholders replaced.
+    pub(super) fn command(&self, template: &CommandLine) -> Vec<String> {
+        template.fill(&|name| self.placeholders.get(name).cloned())
+    }
+
+    /// A stimulus's command; its parameters come before our own names. Strings are put in as they are, other values as
+    /// JSON, a parameter that is not given as nothing.
+    pub(super) fn stimulus(&self, template: &CommandLine, params: &Map<String, Value>) -> Vec<String> {
+        template.fill(&|name| match params.get(name) {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(value) => Some(value.to_string()),
+            None => Some(self.placeholders.get(name).cloned().unwrap_or_default()),
+        })
+    }
+
+    /// The value that a variable has for the subject's processes.
+    pub(super) fn variable(&self, name: &str) -> Option<OsString> {
+        match self.variables.get(name) {
+            Some(value) => value.as_ref().map(OsString::from),
+            None => std::env::var_os(name),
+        }
+    }
+
+    /// `NAME=value` of the variable by which its processes are known.
+    pub(super) fn marker(&self) -> String {
+        format!("{MARKER}={}", self.variables.get(MARKER).cloned().flatten().unwrap_or_default())
+    }
+
+    /// A command ready to be started: environment, working directory, a process group of its own.
+    pub(super) fn prepare(&self, command: &[String]) -> tokio::process::Command {
+        let (program, arguments) = command.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
+        let mut prepared = tokio::process::Command::new(program);
+        prepared.args(arguments).current_dir(&self.folder).process_group(0);
+        for (name, value) in &self.variables {
+            match value {
+                Some(value) => prepared.env(name, value),
+                None => prepared.env_remove(name),
+            };
+        }
+        prepared
+    }
+}
+
+fn placeholders(spec: &SubjectSpec, run_dir: &RunDir, port: u16, url: &str) -> BTreeMap<&'static str, String> {
+    BTreeMap::from([
+        ("port", port.to_string()),
+        ("url", url.to_owned()),
+        ("workspace", run_dir.workspace().display().to_string()),
+        ("run_dir", run_dir.root().display().to_string()),
+        ("data_home", run_dir.data_home().display().to_string()),
+        ("edition", spec.edition.as_str().to_owned()),
+        ("config_dir", spec.config_dir.display().to_string()),
+        ("wirecert", this_binary()),
+    ])
+}
+
+fn variables(
+    spec: &SubjectSpec,
+    run_dir: &RunDir,
+    port: u16,
+    url: &str,
+    scenario: Option<&str>,
+) -> BTreeMap<String, Option<String>> {
+    let path = |path: PathBuf| path.display().to_string();
+    let data_home = path(run_dir.data_home());
+    let mut variables = BTreeMap::from([
+        ("HOME", path(run_dir.home())),
+        ("XDG_DATA_HOME", data_home.clone()),
+        ("XDG_CONFIG_HOME", path(run_dir.config_home())),
+        ("XDG_CACHE_HOME", path(run_dir.cache_home())),
+        ("XDG_STATE_HOME", path(run_dir.state_home())),
+        ("WIRECERT_WORKSPACE", path(run_dir.workspace())),
+        (MARKER, path(run_dir.root().to_owned())),
+        ("WIRECERT_PORT", port.to_string()),
+        ("WIRECERT_URL", url.to_owned()),
+        ("WIRECERT_EDITION", spec.edition.as_str().to_owned()),
+        ("WIRECERT_SCENARIO", scenario.unwrap_or_default().to_owned()),
+        ("PORT", port.to_string()),
+    ]);
+    let Reach::Lockfile { data_home: names, .. } = &spec.role.reach;
+    variables.extend(names.iter().map(|name| (*name, data_home.clone())));
+    variables.into_iter().map(|(name, value)| (name.to_owned(), Some(value))).collect()
+}
+
+/// A port that is free at the moment.
+fn free_port() -> Result<u16, SubjectError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|e| SubjectError::Unable(format!("could not find a free port on 127.0.0.1: {e}")))
+}
+
+fn this_binary() -> String {
+    std::env::current_exe().map_or_else(|_| "wirecert".to_owned(), |path| path.display().to_string())
+}

@@ -1,0 +1,108 @@
+//! The system's table of processes.
+
+/// What the system says about a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    pub(super) group: u32,
+    pub(super) session: u32,
+    /// When it began, in a unit of the system's; 0 where that is not told.
+    pub(super) began: u64,
+    /// Whether it has ended and only waits for its parent to take note.
+    pub(super) zombie: bool,
+}
+
+/// All processes that we may see.
+#[cfg(target_os = "linux")]
+pub(super) fn read() -> Vec<Entry> {
+    let Ok(folder) = std::fs::read_dir("/proc") else { return vec![] };
+    folder
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter_map(|pid| parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
+        .collect()
+}
+
+/// Whether the process began with this line (`NAME=value`) in its environment.
+#[cfg(target_os = "linux")]
+pub(super) fn has_environment(pid: u32, line: &str) -> bool {
+    use std::io::Read;
+
+    let mut environment = vec![];
+    let Ok(file) = std::fs::File::open(format!("/proc/{pid}/environ")) else { return false };
+    // A process can make this as long as it likes.
+    if file.take(4 * 1024 * 1024).read_to_end(&mut environment).is_err() {
+        return false;
+    }
+    environment.split(|b| *b == 0).any(|l| l == line.as_bytes())
+}
+
+/// One line of `/proc/<pid>/stat` (proc_pid_stat(5)). The name in parentheses may hold anything.
+#[cfg(target_os = "linux")]
+fn parse_stat(stat: &str) -> Option<Entry> {
+    let pid = stat.split(' ').next()?.parse().ok()?;
+    let rest: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
+    Some(Entry {
+        pid,
+        zombie: matches!(*rest.first()?, "Z" | "X"),
+        parent: rest.get(1)?.parse().ok()?,
+        group: rest.get(2)?.parse().ok()?,
+        session: rest.get(3)?.parse().ok()?,
+        began: rest.get(19)?.parse().ok()?,
+    })
+}
+
+/// All processes, as `ps` tells them.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn read() -> Vec<Entry> {
+    let output = std::process::Command::new("ps").args(["-axo", "pid=,ppid=,pgid=,sess=,stat="]).output();
+    let Ok(output) = output else { return vec![] };
+    String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_ps).collect()
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn has_environment(_: u32, _: &str) -> bool {
+    false
+}
+
+/// One line of `ps -o pid=,ppid=,pgid=,sess=,stat=`.
+#[cfg(any(test, not(target_os = "linux")))]
+fn parse_ps(line: &str) -> Option<Entry> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    Some(Entry {
+        pid: words.first()?.parse().ok()?,
+        parent: words.get(1)?.parse().ok()?,
+        group: words.get(2)?.parse().ok()?,
+        session: words.get(3)?.parse().unwrap_or(0),
+        began: 0,
+        zombie: words.get(4)?.starts_with('Z'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_may_call_itself_anything() {
+        let stat = "42 (a) b (c) Z 7 40 39 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 0";
+        let expected = Entry { pid: 42, parent: 7, group: 40, session: 39, began: 12345, zombie: true };
+        assert_eq!(parse_stat(stat), Some(expected));
+        assert_eq!(parse_stat("42 (x"), None);
+    }
+
+    #[test]
+    fn a_line_of_ps_is_understood() {
+        let expected = Entry { pid: 1, parent: 0, group: 1, session: 0, began: 0, zombie: false };
+        assert_eq!(parse_ps("    1     0     1      0 Ss"), Some(expected));
+    }
+
+    #[test]
+    fn we_are_in_the_table() {
+        let us = std::process::id();
+        assert!(read().iter().any(|e| e.pid == us && !e.zombie));
+    }
+}

@@ -1,0 +1,141 @@
+//! What the tests of this folder share: a protocol of their own, and a trace that can be looked at.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::config::{
+    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Timeouts,
+};
+use crate::protocol::{Edition, Lock, Observation, Observer, Protocol, Reach, Role};
+use crate::trace::{Clock, End, Event, Recorder, Sink, What};
+
+static PROTOCOL: Protocol = Protocol {
+    name: "test",
+    editions: &[Edition { id: "one", document: "", about: "" }, Edition { id: "two", document: "", about: "" }],
+    roles: &[ROLE],
+    secret_keys: &["secret"],
+    requirements: || &[],
+    rules: |_| vec![],
+    observer: |_| Box::new(Blind),
+    schema: |_, _| None,
+    schema_names: |_| vec![],
+};
+
+const ROLE: Role = Role {
+    name: "test-server",
+    subject: End::Server,
+    about: "a server for tests",
+    reach: Reach::Lockfile { folder: "test/ide", data_home: &["TEST_DATA_HOME"], read },
+    verbs: &[],
+    observations: &[],
+    stimuli: &[],
+    capabilities: &[],
+};
+
+/// Edition `two` wants a `pid`, edition `one` does not.
+fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {
+    let content: Value = serde_json::from_slice(content).map_err(|e| format!("it is no JSON: {e}"))?;
+    let port = match &content["port"] {
+        Value::String(_) => return Err("`port` is a string".to_owned()),
+        port => port.as_u64().and_then(|p| u16::try_from(p).ok()).ok_or("`port` is missing")?,
+    };
+    let pid = content["pid"].as_u64().and_then(|p| u32::try_from(p).ok());
+    if edition == "two" && pid.is_none() {
+        return Err("`pid` is missing".to_owned());
+    }
+    let token = content["secret"].as_str().unwrap_or_default().to_owned();
+    Ok(Lock { port, token, pid, folders: vec![], content })
+}
+
+struct Blind;
+
+impl Observer for Blind {
+    fn observe(&mut self, _: &Event) -> Vec<Observation> {
+        vec![]
+    }
+}
+
+/// A subject of the test protocol that is started by this command.
+pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
+    SubjectSpec {
+        name: "test".to_owned(),
+        protocol: &PROTOCOL,
+        role: &PROTOCOL.roles[0],
+        edition: EditionChoice::Auto,
+        access: Access::Launch(launch(command)),
+        isolation: Isolation::Run,
+        stimuli: BTreeMap::new(),
+        missing: vec![],
+        baseline: None,
+        timeouts: Timeouts { expect: Duration::from_secs(5), stimulus: Duration::from_secs(20) },
+        limits: Limits { output: 64 * 1024, file: 1024 * 1024 },
+        snapshots: None,
+        trace_dir: None,
+        config_dir: PathBuf::from("/"),
+    }
+}
+
+/// How that is started.
+pub(crate) fn launch(command: &[&str]) -> Launch {
+    Launch {
+        command: CommandLine(command.iter().map(|s| (*s).to_owned()).collect()),
+        env: BTreeMap::new(),
+        home: vec![],
+        files: vec![],
+        ready: Ready { within: Duration::from_secs(30) },
+        stop: Stop { how: StopHow::Signal("TERM"), within: Duration::from_secs(20) },
+        run_dir: None,
+        keep_run_dir: false,
+    }
+}
+
+/// A trace in memory.
+#[derive(Clone)]
+pub(crate) struct Trace(Arc<Mutex<Vec<Event>>>);
+
+impl Trace {
+    pub(crate) fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    pub(crate) fn recorder(&self) -> Recorder {
+        Recorder::new(Clock::start(), vec![Box::new(self.clone())])
+    }
+
+    pub(crate) fn events(&self) -> Vec<What> {
+        self.0.lock().unwrap().iter().map(|event| event.what.clone()).collect()
+    }
+
+    /// Stream and text of each piece of output.
+    pub(crate) fn output(&self) -> Vec<(String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let output = |what| if let What::Output(o) = what { Some((o.stream, text(o.bytes.as_bytes()))) } else { None };
+        self.events().into_iter().filter_map(output).collect()
+    }
+
+    pub(crate) fn marks(&self) -> Vec<String> {
+        self.events()
+            .into_iter()
+            .filter_map(|what| if let What::Mark(m) = what { Some(m.text) } else { None })
+            .collect()
+    }
+
+    /// The kinds of its events, those of files with what was seen: `launched output file:read exited`.
+    pub(crate) fn kinds(&self) -> String {
+        let kind = |what: &What| match what {
+            What::File(file) => format!("file:{}", file.change),
+            other => serde_json::to_value(other).unwrap().as_object().unwrap().keys().next().unwrap().clone(),
+        };
+        self.events().iter().map(kind).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Sink for Trace {
+    fn event(&mut self, event: &Event) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}

@@ -1,0 +1,201 @@
+//! The processes of a subject: all of them, also those that left its process group.
+//!
+//! A process belongs to a subject if it is the one we started, is in its process group, descends from one
+//! that belongs, was seen to belong before, or has the subject's run directory in its environment. On Linux
+//! we are the "child subreaper": whoever loses its parent becomes our child instead of the system's, so that
+//! even a daemon which cleared its environment can be told apart, as a child that nobody of us started.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use super::table::{self, Entry};
+
+/// How long to wait between two looks at processes that are being killed.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// How many subjects there are in this process. Strays are told apart only where there is one.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// Children that somebody else here waits for.
+static AWAITED: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
+
+/// Marks a child as waited for elsewhere, as long as it lives.
+pub(super) struct Awaited(u32);
+
+impl Awaited {
+    pub(super) fn new(pid: u32) -> Self {
+        awaited().get_or_insert_default().insert(pid);
+        Self(pid)
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        awaited().get_or_insert_default().remove(&self.0);
+    }
+}
+
+fn awaited() -> MutexGuard<'static, Option<HashSet<u32>>> {
+    AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The processes that came of one command.
+pub(super) struct Tree {
+    leader: u32,
+    /// When the leader began, in the system's own unit.
+    began: u64,
+    /// A line of the environment that only they have; none for a mere command of a subject, which has the
+    /// subject's.
+    marker: Option<String>,
+    /// Whoever was seen to belong, and when it began: process ids are used again.
+    seen: Mutex<HashMap<u32, u64>>,
+}
+
+impl Tree {
+    /// Asks the system to give us those that lose their parents. To be called before anything is started.
+    pub(super) fn prepare() {
+        #[cfg(target_os = "linux")]
+        {
+            // Where the system refuses, the other marks of belonging still hold.
+            let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        }
+    }
+
+    /// The tree of a subject: of the process `leader`, which leads a group of its own; `marker` is `NAME=value`.
+    pub(super) fn of_subject(leader: u32, marker: String) -> Self {
+        LIVE.fetch_add(1, Ordering::SeqCst);
+        Self::new(leader, Some(marker))
+    }
+
+    /// The tree of a command that is run beside a subject.
+    pub(super) fn of_command(leader: u32) -> Self {
+        Self::new(leader, None)
+    }
+
+    fn new(leader: u32, marker: Option<String>) -> Self {
+        let began = table::read().into_iter().find(|e| e.pid == leader).map_or(0, |e| e.began);
+        Self { leader, began, marker, seen: Mutex::new(HashMap::from([(leader, began)])) }
+    }
+
+    /// Whether this process belongs.
+    pub(super) fn contains(&self, pid: u32) -> bool {
+        pid == self.leader || self.members().iter().any(|e| e.pid == pid)
+    }
+
+    /// The ids of those who are alive, apart from the leader.
+    pub(super) fn others(&self) -> Vec<u32> {
+        self.members().iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
+    }
+
+    /// Kills all of them, and returns once they are gone or the time is up: how many there were apart from the
+    /// leader, and whether all are gone.
+    pub(super) fn kill(&self, bound: Duration) -> (usize, bool) {
+        let deadline = Instant::now() + bound;
+        let mut found: HashSet<u32> = HashSet::new();
+        // Whoever is halted cannot start another while we look for the rest.
+        loop {
+            let fresh: Vec<u32> = self.members().iter().map(|e| e.pid).filter(|pid| !found.contains(pid)).collect();
+            if fresh.is_empty() {
+                break;
+            }
+            for pid in fresh {
+                send(pid, Signal::STOP);
+                found.insert(pid);
+            }
+            if Instant::now() >= deadline {
+                break;
+            }
+        }
+        let gone = loop {
+            let members = self.members();
+            if members.is_empty() {
+                break true;
+            }
+            for member in &members {
+                found.insert(member.pid);
+                send(member.pid, Signal::KILL);
+            }
+            if Instant::now() >= deadline {
+                break false;
+            }
+            std::thread::sleep(LOOK);
+        };
+        self.reap();
+        found.remove(&self.leader);
+        (found.len(), gone)
+    }
+
+    /// Those who are alive.
+    fn members(&self) -> Vec<Entry> {
+        let table = table::read();
+        let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = self.marker.is_some() && LIVE.load(Ordering::SeqCst) == 1;
+        let our_session = table.iter().find(|e| e.pid == us).map_or(0, |e| e.session);
+        let awaited = awaited().clone().unwrap_or_default();
+        let marked = |pid| self.marker.as_ref().is_some_and(|line| table::has_environment(pid, line));
+        let is_ours = |e: &Entry| {
+            seen.get(&e.pid) == Some(&e.began)
+                || e.group == self.leader
+                || (e.began >= self.began && !e.zombie && marked(e.pid))
+                || (alone
+                    && e.parent == us
+                    && e.began >= self.began
+                    && e.session != our_session
+                    && !awaited.contains(&e.pid))
+        };
+        let mut ours: HashSet<u32> = table.iter().filter(|e| e.pid != us && is_ours(e)).map(|e| e.pid).collect();
+        loop {
+            let before = ours.len();
+            ours.extend(table.iter().filter(|e| ours.contains(&e.parent)).map(|e| e.pid).collect::<Vec<_>>());
+            if ours.len() == before {
+                break;
+            }
+        }
+        ours.remove(&us);
+        let members: Vec<Entry> = table.into_iter().filter(|e| ours.contains(&e.pid)).collect();
+        seen.extend(members.iter().map(|e| (e.pid, e.began)));
+        members.into_iter().filter(|e| !e.zombie).collect()
+    }
+
+    /// Takes note of the ends of those that became our children, by their ids: never of just any child.
+    fn reap(&self) {
+        let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for entry in table::read() {
+            let ours = entry.group == self.leader || seen.get(&entry.pid) == Some(&entry.began);
+            let awaited = awaited().as_ref().is_some_and(|set| set.contains(&entry.pid));
+            if entry.zombie && entry.parent == us && ours && !awaited && entry.pid != self.leader {
+                let _ = waitpid(id(entry.pid), WaitOptions::NOHANG);
+            }
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if self.marker.is_some() {
+            LIVE.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Whether a process of this id is there; one that only waits to be taken note of is not.
+pub(super) fn is_alive(pid: u32) -> bool {
+    table::read().iter().any(|e| e.pid == pid && !e.zombie)
+}
+
+pub(super) fn id(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+fn send(pid: u32, signal: Signal) {
+    if let Some(pid) = id(pid) {
+        // It may have ended meanwhile, which is what we want.
+        let _ = kill_process(pid, signal);
+    }
+}
