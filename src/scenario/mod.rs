@@ -4,12 +4,16 @@
 //! role's descriptor in [`crate::protocol`]. A file that checks out becomes one [`Plan`] for each
 //! edition and case it names.
 
+mod check;
 pub mod filter;
+pub mod language;
 mod literal;
+mod load;
 mod plan;
 
 pub use filter::{Filter, glob};
 pub use literal::{parse_duration, parse_hex};
+pub use load::{Loaded, load, load_str, load_texts};
 pub use plan::{
     Collect, Content, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until,
 };

@@ -1,0 +1,298 @@
+//! `expect` and `never`: what must come, and what must not.
+
+use serde_json::Map;
+
+use crate::diagnostic::Span;
+use crate::diagnostic::yaml::{Entry, Kind, Node};
+use crate::protocol::words::OBSERVATIONS;
+use crate::protocol::{ObservationKind, Shape};
+use crate::scenario::language::{self, CONNECTION, EXPECT, MAIN, NEVER, PART};
+use crate::scenario::{Expectation, Outcome, Part, StepKind, StreamEnd, Until};
+
+use super::scope::Known;
+use super::shapes::begin;
+use super::{Check, spot, unknown, wrong_type};
+
+/// A part that was read, with the variables it sets.
+pub(super) struct ReadPart {
+    pub(super) part: Part,
+    pub(super) captures: Vec<String>,
+}
+
+impl Check<'_> {
+    pub(super) fn expect(&mut self, entry: &Entry) -> Option<StepKind> {
+        self.expectations += 1;
+        let map = self.map(entry, "a map with an observation")?;
+        let outcomes = self.outcomes(map, entry.key_span);
+        let kinds: Vec<_> = outcomes.iter().flat_map(|(o, _)| &o.parts).map(|p| p.kind).collect();
+        let proves = self.proves(find(map, "proves"), &kinds);
+        let within = self.time(map, "within");
+        self.set_by_outcomes(&outcomes, entry.key_span);
+        let any_of = outcomes.into_iter().map(|(outcome, _)| outcome).collect();
+        Some(StepKind::Expect(Expectation { any_of, proves, within }))
+    }
+
+    /// What an expectation sets: what all of its outcomes set for sure, what some set perhaps.
+    fn set_by_outcomes(&mut self, outcomes: &[(Outcome, Vec<String>)], span: Span) {
+        for name in outcomes.iter().flat_map(|(_, names)| names).cloned().collect::<std::collections::BTreeSet<_>>() {
+            let everywhere = outcomes.iter().all(|(_, names)| names.contains(&name));
+            if everywhere || !self.scope.vars.contains_key(&name) {
+                self.define(&name, span, if everywhere { Known::Value } else { Known::Partly });
+            }
+        }
+    }
+
+    fn outcomes(&mut self, map: &[Entry], key: Span) -> Vec<(Outcome, Vec<String>)> {
+        let Some(entry) = self.the_observation(map, EXPECT, &["all_of", "any_of"], key) else { return vec![] };
+        if entry.key != "any_of" {
+            return self.outcome(entry, None).into_iter().collect();
+        }
+        let Some(items) = self.items(entry) else { return vec![] };
+        let mut out = vec![];
+        for item in items {
+            let Kind::Map(map) = &item.kind else {
+                self.wrong_type(item, begin(item), "a map with an observation or `all_of`");
+                continue;
+            };
+            let note = match find(map, "note").map(|e| (e, &e.value.kind)) {
+                Some((_, Kind::String(text))) => Some(text.clone()),
+                Some((e, _)) => {
+                    self.wrong_type(&e.value, e.key_span, "a string");
+                    None
+                }
+                None => None,
+            };
+            let words = [language::Keyword { name: "all_of", doc: "" }, language::Keyword { name: "note", doc: "" }];
+            if let Some(entry) = self.the_observation(map, &words, &["all_of"], begin(item)) {
+                out.extend(self.outcome(entry, note));
+            }
+        }
+        out
+    }
+
+    fn outcome(&mut self, entry: &Entry, note: Option<String>) -> Option<(Outcome, Vec<String>)> {
+        let mut read = vec![];
+        if entry.key == "all_of" {
+            for item in self.items(entry)? {
+                match &item.kind {
+                    Kind::Map(map) => {
+                        if let Some(entry) = self.the_observation(map, &[], &[], begin(item)) {
+                            read.extend(self.part(entry));
+                        }
+                    }
+                    _ => self.wrong_type(item, begin(item), "a map with an observation"),
+                }
+            }
+        } else {
+            read.extend(self.part(entry));
+        }
+        let captures = read.iter().flat_map(|r| r.captures.clone()).collect();
+        Some((Outcome { parts: read.into_iter().map(|r| r.part).collect(), note }, captures))
+    }
+
+    /// The one entry of a map that names an observation or one of `groups`; the other keys must be among `words`.
+    pub(super) fn the_observation<'n>(
+        &mut self,
+        map: &'n [Entry],
+        words: &[language::Keyword],
+        groups: &[&str],
+        key: Span,
+    ) -> Option<&'n Entry> {
+        let kinds: Vec<&str> = self.kinds().map(|k| k.name).collect();
+        let is_word = |e: &&Entry| words.iter().any(|w| w.name == e.key) && !groups.contains(&e.key.as_str());
+        let others: Vec<&Entry> = map.iter().filter(|e| !is_word(e)).collect();
+        let (known, strange): (Vec<&Entry>, Vec<&Entry>) =
+            others.iter().partition(|e| groups.contains(&e.key.as_str()) || kinds.contains(&e.key.as_str()));
+        let all: Vec<&str> = kinds
+            .iter()
+            .chain(groups)
+            .copied()
+            .chain(words.iter().map(|w| w.name).filter(|w| !groups.contains(w)))
+            .collect();
+        for entry in &strange {
+            let fault = unknown(self.source, "scenario/unknown-observation", "observation", entry, &all, "");
+            self.report(fault);
+        }
+        match known.as_slice() {
+            [entry] => Some(entry),
+            [] => {
+                if strange.is_empty() {
+                    let fault =
+                        super::fault(self.source, "scenario/missing-key", "no observation is named here", key, "");
+                    self.report(fault.help(format!("one of {}", all.join(", "))));
+                }
+                None
+            }
+            [first, second, ..] => {
+                let message = format!("`{}` is one observation too many here", second.key);
+                let fault = super::fault(self.source, "scenario/conflicting-keys", message, second.key_span, "");
+                let fault = fault.see(self.source.place(first.key_span), "the first one");
+                self.report(fault.help("use `all_of` for several at once"));
+                None
+            }
+        }
+    }
+
+    fn items<'n>(&mut self, entry: &'n Entry) -> Option<&'n [Node]> {
+        match &entry.value.kind {
+            Kind::List(items) if !items.is_empty() => Some(items),
+            Kind::List(_) => {
+                self.fault("scenario/empty", format!("`{}` is empty", entry.key), entry.key_span, "");
+                None
+            }
+            _ => {
+                self.wrong_type(&entry.value, entry.key_span, "a list");
+                None
+            }
+        }
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = &'static ObservationKind> + use<> {
+        self.role.observations.iter().chain(OBSERVATIONS)
+    }
+
+    /// Reads an observation with its selectors and fields.
+    pub(super) fn part(&mut self, entry: &Entry) -> Option<ReadPart> {
+        let kind = self.kinds().find(|k| k.name == entry.key)?;
+        if let Some(need) = language::needs_of_observation(kind.name) {
+            self.need(need);
+        }
+        let map = self.map(entry, "a map (`{}` where any will do)")?;
+        let mut known: Vec<&str> = kind.selectors.iter().chain(kind.fields).map(|f| f.name).collect();
+        known.extend(PART.iter().map(|w| w.name).filter(|w| *w != "on" || kind.on_connection));
+        self.known_keys(map, &known, &format!(" of `{}`", kind.name));
+        let mut part = Part {
+            kind,
+            conn: self.connection(map, kind, entry.key_span),
+            selectors: Map::new(),
+            fields: Map::new(),
+            exact: self.exact(map),
+            place: self.source.place(entry.key_span),
+        };
+        for selector in kind.selectors {
+            match find(map, selector.name) {
+                Some(entry) => {
+                    self.shape(&selector.shape, &entry.value, entry.key_span);
+                    part.selectors.insert(entry.key.clone(), entry.value.to_json());
+                }
+                None => self.left_out(selector, entry.key_span),
+            }
+        }
+        let mut captures = vec![];
+        for entry in map.iter().filter(|e| kind.fields.iter().any(|f| f.name == e.key)) {
+            let read = self.pattern(&entry.value, entry.key_span);
+            captures.extend(read.captures);
+            part.fields.insert(entry.key.clone(), read.json);
+        }
+        Some(ReadPart { part, captures })
+    }
+
+    fn connection(&mut self, map: &[Entry], kind: &ObservationKind, key: Span) -> Option<String> {
+        if !kind.on_connection {
+            return None;
+        }
+        match find(map, "on") {
+            Some(entry) => {
+                self.shape(&Shape::Bound(CONNECTION), &entry.value, entry.key_span);
+                entry.value.as_str().map(str::to_owned)
+            }
+            None => {
+                self.bound(CONNECTION, MAIN, key);
+                Some(MAIN.to_owned())
+            }
+        }
+    }
+
+    fn exact(&mut self, map: &[Entry]) -> bool {
+        match find(map, "exact").map(|e| (e, &e.value.kind)) {
+            Some((_, Kind::Bool(exact))) => *exact,
+            Some((e, _)) => {
+                self.wrong_type(&e.value, e.key_span, "true or false");
+                false
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn never(&mut self, entry: &Entry) -> Option<StepKind> {
+        self.expectations += 1;
+        let map = self.map(entry, "a map with an observation and `until`")?;
+        let observation = self.the_observation(map, NEVER, &[], entry.key_span);
+        let read = observation.and_then(|e| self.part(e));
+        let until = match find(map, "until") {
+            Some(e) => self.until(e),
+            None => {
+                self.until_missing(entry.key_span);
+                None
+            }
+        };
+        let proves =
+            self.proves(find(map, "proves"), &read.as_ref().map(|r| r.part.kind).into_iter().collect::<Vec<_>>());
+        let read = read?;
+        if let Some(name) = read.captures.first() {
+            let message = format!("`{name}` cannot be captured from what must not come");
+            self.fault("scenario/misplaced-capture", message, entry.key_span, "");
+        }
+        if !read.part.kind.on_connection && until == Some(Until::Barrier) {
+            self.bound(CONNECTION, MAIN, entry.key_span);
+        }
+        Some(StepKind::Never { part: read.part, until: until?, proves })
+    }
+
+    pub(super) fn until_missing(&mut self, span: Span) {
+        let fault = super::fault(self.source, "scenario/missing-key", "the key `until` is missing", span, "");
+        self.report(
+            fault.help("`until: barrier` where the protocol has one, else a quiet time such as `until: 200ms`"),
+        );
+    }
+
+    /// `barrier`, or a quiet time.
+    pub(super) fn until(&mut self, entry: &Entry) -> Option<Until> {
+        match &entry.value.kind {
+            Kind::String(word) if word == "barrier" => Some(Until::Barrier),
+            Kind::String(text) => self.duration(text, entry.value.span).map(Until::Quiet),
+            _ => {
+                let fault =
+                    wrong_type(self.source, &entry.value, entry.key_span, "`barrier` or a time such as `200ms`");
+                self.report(fault);
+                None
+            }
+        }
+    }
+
+    /// The end of a stream: an observation, a barrier or a quiet time.
+    pub(super) fn stream_end(&mut self, entry: &Entry) -> Option<(StreamEnd, Vec<String>)> {
+        match &entry.value.kind {
+            Kind::Map(map) => {
+                let observation = self.the_observation(map, &[], &[], entry.key_span)?;
+                let read = self.part(observation)?;
+                Some((StreamEnd::Part(Box::new(read.part)), read.captures))
+            }
+            _ => Some((StreamEnd::Until(self.until(entry)?), vec![])),
+        }
+    }
+
+    /// A time under a key that may be left out.
+    pub(super) fn time(&mut self, map: &[Entry], key: &str) -> Option<std::time::Duration> {
+        let entry = find(map, key)?;
+        match &entry.value.kind {
+            Kind::String(text) => match self.duration(text, entry.value.span)? {
+                time if time.is_zero() => {
+                    let span = spot(&entry.value, entry.key_span);
+                    self.fault("scenario/bad-duration", format!("`{key}` must be more than no time"), span, "");
+                    None
+                }
+                time => Some(time),
+            },
+            _ => {
+                self.wrong_type(&entry.value, entry.key_span, "a time such as `200ms`");
+                None
+            }
+        }
+    }
+}
+
+/// The entry of this key.
+pub(super) fn find<'n>(map: &'n [Entry], key: &str) -> Option<&'n Entry> {
+    map.iter().find(|e| e.key == key)
+}

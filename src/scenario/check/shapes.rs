@@ -1,0 +1,261 @@
+//! Holding values against the shapes of a descriptor.
+
+use crate::diagnostic::Span;
+use crate::diagnostic::yaml::{Entry, Kind, Node};
+use crate::protocol::{Field, Shape};
+use crate::scenario::language::{CONNECTION, MAIN};
+use crate::scenario::{parse_duration, parse_hex};
+
+use super::{Check, spot, unknown, unknown_word};
+
+/// The longest time that a scenario may name, in seconds.
+const LONGEST: u64 = 3600;
+
+impl Check<'_> {
+    /// Reports everything in which a value is not of its shape. `key` is where the value's key stands.
+    pub(super) fn shape(&mut self, shape: &Shape, node: &Node, key: Span) {
+        if let Kind::String(text) = &node.kind
+            && text.contains("${")
+            && is_scalar(shape)
+        {
+            return self.text(text, node.span, false);
+        }
+        match shape {
+            Shape::Any => self.any(node, key),
+            Shape::Pattern => {
+                let captures = self.pattern(node, key).captures;
+                for name in captures {
+                    self.define(&name, spot(node, key), super::scope::Known::Value);
+                }
+            }
+            Shape::Either(shapes) => self.either(shapes, node, key),
+            Shape::Object(fields) => self.object(fields, &[], node, key),
+            Shape::Choose(fields, exactly_one) => self.object(fields, exactly_one, node, key),
+            Shape::OneOf(fields) => self.one_of(fields, node, key),
+            Shape::Map(shape) => match &node.kind {
+                Kind::Map(entries) => entries.iter().for_each(|e| self.shape(shape, &e.value, e.key_span)),
+                _ => self.wrong_type(node, key, "a map"),
+            },
+            Shape::List(shape) => match &node.kind {
+                Kind::List(items) => items.iter().for_each(|item| self.shape(shape, item, begin(item))),
+                _ => self.wrong_type(node, key, "a list"),
+            },
+            scalar => self.scalar(scalar, node, key),
+        }
+    }
+
+    fn scalar(&mut self, shape: &Shape, node: &Node, key: Span) {
+        let span = spot(node, key);
+        match (shape, &node.kind) {
+            (Shape::String, Kind::String(_)) | (Shape::Bool, Kind::Bool(_)) => {}
+            (Shape::String, Kind::Number(_) | Kind::Bool(_)) => {
+                let fault = super::wrong_type(self.source, node, key, "a string");
+                let written = self.source.text().get(node.span.start..node.span.end).unwrap_or("…");
+                self.report(fault.help(format!("write '{written}' in quotes")));
+            }
+            (Shape::Integer { min, max }, Kind::Number(n)) => match n.as_i64() {
+                Some(i) if (*min..=*max).contains(&i) => {}
+                _ => {
+                    let message = format!("expected a whole number from {min} to {max}, got {n}");
+                    self.fault("scenario/out-of-range", message, span, "");
+                }
+            },
+            (Shape::Duration, Kind::String(text)) => {
+                let _ = self.duration(text, span);
+            }
+            (Shape::Path, Kind::String(text)) => self.path(text, span),
+            (Shape::Hex, Kind::String(text)) => {
+                if let Err(reason) = parse_hex(text) {
+                    self.fault("scenario/bad-hex", reason, span, "");
+                }
+            }
+            (Shape::Binds(namespace), Kind::String(name)) => self.bind(namespace, name, span),
+            (Shape::Bound(namespace), Kind::String(name)) => self.bound(namespace, name, span),
+            (Shape::Choice(words), Kind::String(word)) => {
+                if !words.contains(&word.as_str()) {
+                    let fault = unknown_word(self.source, "scenario/unknown-value", "value", (word, span), words, "");
+                    self.report(fault);
+                }
+            }
+            (shape, _) => self.wrong_type(node, key, describe(shape)),
+        }
+    }
+
+    /// A time, if it is one.
+    pub(super) fn duration(&mut self, text: &str, span: Span) -> Option<std::time::Duration> {
+        match parse_duration(text) {
+            Ok(time) if time.as_secs() <= LONGEST => return Some(time),
+            Ok(_) => self.fault("scenario/bad-duration", "an hour is the longest time there is", span, ""),
+            Err(reason) => self.fault("scenario/bad-duration", reason, span, ""),
+        }
+        None
+    }
+
+    /// A path that stays in the scenario's corner of the workspace.
+    pub(super) fn path(&mut self, text: &str, span: Span) {
+        let reason = if text.is_empty() {
+            "a path cannot be empty"
+        } else if text.starts_with('/') || text.contains('\\') || text.contains(':') {
+            "a path must be relative, with `/` between its parts"
+        } else if text.contains('\0') {
+            "a path cannot have a NUL in it"
+        } else if text.split('/').any(|part| part == "..") {
+            "a path cannot leave the workspace: `..` is not allowed"
+        } else if text.split('/').any(|part| part.is_empty() || part == ".") {
+            "a path cannot have empty parts or `.` in it"
+        } else {
+            return;
+        };
+        let fault = super::fault(self.source, "scenario/bad-path", reason, span, "");
+        self.report(fault.help("paths are relative to the scenario's own corner of the workspace: `dir/a.txt`"));
+    }
+
+    fn any(&mut self, node: &Node, key: Span) {
+        match &node.kind {
+            Kind::String(text) => self.text(text, spot(node, key), false),
+            Kind::List(items) => items.iter().for_each(|item| self.any(item, begin(item))),
+            Kind::Map(entries) => {
+                for entry in entries {
+                    self.plain_key(entry);
+                    self.any(&entry.value, entry.key_span);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keys are taken as they are: one that looks like it has a variable in it is a mistake.
+    pub(super) fn plain_key(&mut self, entry: &Entry) {
+        if entry.key.contains("${") {
+            self.fault("scenario/bad-variable", "variables are not replaced in keys", entry.key_span, "");
+        }
+    }
+
+    fn object(&mut self, fields: &[Field], exactly_one: &[&str], node: &Node, key: Span) {
+        let Kind::Map(entries) = &node.kind else {
+            return self.wrong_type(node, key, "a map (`{}` where there is nothing to say)");
+        };
+        let known: Vec<&str> = fields.iter().map(|f| f.name).collect();
+        self.known_keys(entries, &known, "");
+        for field in fields {
+            match entries.iter().find(|e| e.key == field.name) {
+                Some(entry) => self.shape(&field.shape, &entry.value, entry.key_span),
+                None => self.left_out(field, key),
+            }
+        }
+        let given: Vec<&Entry> = entries.iter().filter(|e| exactly_one.contains(&e.key.as_str())).collect();
+        match (exactly_one, given.as_slice()) {
+            ([], _) | (_, [_]) => {}
+            (words, []) => {
+                let message = format!("one of {} is needed", words.join(", "));
+                self.fault("scenario/missing-key", message, key, "");
+            }
+            (words, [first, second, ..]) => {
+                let message = format!("only one of {} can be given", words.join(", "));
+                let fault =
+                    super::fault(self.source, "scenario/conflicting-keys", message, second.key_span, "and here");
+                let first = self.source.place(first.key_span);
+                self.report(fault.see(first, "given here"));
+            }
+        }
+    }
+
+    /// What follows from a key that is not given: a fault, or the connection that goes without saying.
+    pub(super) fn left_out(&mut self, field: &Field, key: Span) {
+        match field.shape {
+            _ if field.required => {
+                let message = format!("the key `{}` is missing", field.name);
+                let fault = super::fault(self.source, "scenario/missing-key", message, key, "");
+                self.report(fault.help(format!("`{}`: {}", field.name, field.doc)));
+            }
+            Shape::Binds(CONNECTION) => self.bind(CONNECTION, MAIN, key),
+            Shape::Bound(CONNECTION) => self.bound(CONNECTION, MAIN, key),
+            _ => {}
+        }
+    }
+
+    fn one_of(&mut self, fields: &[Field], node: &Node, key: Span) {
+        let known: Vec<&str> = fields.iter().map(|f| f.name).collect();
+        match &node.kind {
+            Kind::Map(entries) if entries.len() == 1 => {
+                let entry = &entries[0];
+                match fields.iter().find(|f| f.name == entry.key) {
+                    Some(field) => self.shape(&field.shape, &entry.value, entry.key_span),
+                    None => {
+                        let fault = unknown(self.source, "scenario/unknown-key", "key", entry, &known, "");
+                        self.report(fault);
+                    }
+                }
+            }
+            Kind::Map(_) => {
+                let message = format!("expected exactly one of the keys {}", known.join(", "));
+                self.fault("scenario/wrong-type", message, key, "");
+            }
+            _ => self.wrong_type(node, key, &format!("a map with one of the keys {}", known.join(", "))),
+        }
+    }
+
+    fn either(&mut self, shapes: &[Shape], node: &Node, key: Span) {
+        match shapes.iter().find(|shape| accepts(shape, node)) {
+            Some(shape) => self.shape(shape, node, key),
+            None => {
+                let words: Vec<&str> = shapes.iter().map(describe).collect();
+                self.wrong_type(node, key, &words.join(" or "));
+            }
+        }
+    }
+}
+
+/// Where an item of a list begins.
+pub(super) fn begin(node: &Node) -> Span {
+    Span { start: node.span.start, end: node.span.end.max(node.span.start + 1) }
+}
+
+/// Whether this is a shape for which a string with a variable may stand.
+fn is_scalar(shape: &Shape) -> bool {
+    !matches!(
+        shape,
+        Shape::Any
+            | Shape::Pattern
+            | Shape::Binds(_)
+            | Shape::Bound(_)
+            | Shape::Object(_)
+            | Shape::Choose(..)
+            | Shape::OneOf(_)
+            | Shape::Map(_)
+            | Shape::List(_)
+            | Shape::Either(_)
+    )
+}
+
+/// Whether a value is of the kind of YAML that a shape takes.
+fn accepts(shape: &Shape, node: &Node) -> bool {
+    match shape {
+        Shape::Any | Shape::Pattern => true,
+        Shape::Bool => matches!(node.kind, Kind::Bool(_)),
+        Shape::Integer { .. } => matches!(node.kind, Kind::Number(_)),
+        Shape::Object(_) | Shape::Choose(..) | Shape::OneOf(_) | Shape::Map(_) => matches!(node.kind, Kind::Map(_)),
+        Shape::List(_) => matches!(node.kind, Kind::List(_)),
+        Shape::Either(shapes) => shapes.iter().any(|s| accepts(s, node)),
+        _ => matches!(node.kind, Kind::String(_)),
+    }
+}
+
+/// A shape in a few words.
+pub(in crate::scenario) fn describe(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Any => "anything",
+        Shape::Pattern => "a pattern",
+        Shape::String => "a string",
+        Shape::Bool => "true or false",
+        Shape::Integer { .. } => "a whole number",
+        Shape::Path => "a path as a string",
+        Shape::Hex => "hexadecimal digits as a string",
+        Shape::Duration => "a time such as `200ms`",
+        Shape::Binds(_) | Shape::Bound(_) => "a name",
+        Shape::Choice(_) => "a word",
+        Shape::Object(_) | Shape::Choose(..) | Shape::OneOf(_) | Shape::Map(_) => "a map",
+        Shape::List(_) => "a list",
+        Shape::Either(_) => "one of several kinds of value",
+    }
+}

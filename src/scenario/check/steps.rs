@@ -1,0 +1,200 @@
+//! Steps.
+
+use crate::diagnostic::Span;
+use crate::diagnostic::yaml::{Entry, Kind, Node};
+use crate::protocol::words::VERBS;
+use crate::protocol::{Shape, Verb};
+use crate::scenario::language::{self, CONNECTION, MAIN, MAX_TIMES, STEPS};
+use crate::scenario::{Step, StepKind};
+
+use super::expects::find;
+use super::scope::Known;
+use super::shapes::begin;
+use super::{Check, unknown};
+
+impl Check<'_> {
+    /// Reads a list of steps; what can be read of it.
+    pub(super) fn steps(&mut self, entry: &Entry) -> Vec<Step> {
+        match &entry.value.kind {
+            Kind::List(items) => items.iter().filter_map(|item| self.step(item)).collect(),
+            _ => {
+                self.wrong_type(&entry.value, entry.key_span, "a list of steps");
+                vec![]
+            }
+        }
+    }
+
+    fn step(&mut self, node: &Node) -> Option<Step> {
+        let Kind::Map(entries) = &node.kind else {
+            self.wrong_type(node, begin(node), "a step, which is a map of one key");
+            return None;
+        };
+        match entries.as_slice() {
+            [] => {
+                self.fault("scenario/empty", "a step must say what to do", begin(node), "");
+                None
+            }
+            [entry] => self.one_step(entry),
+            [first, second, ..] => {
+                let message = format!("a step has one key, but `{}` is a second one", second.key);
+                let fault = super::fault(self.source, "scenario/conflicting-keys", message, second.key_span, "");
+                let fault = fault.see(self.source.place(first.key_span), "the step");
+                self.report(fault.help(self.second_key_help(&first.key, &second.key)));
+                // Both are looked at, for what is wrong in them.
+                for entry in entries {
+                    if self.is_step(&entry.key) {
+                        self.one_step(entry);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    fn second_key_help(&self, first: &str, second: &str) -> String {
+        if self.is_step(second) {
+            format!("begin a step of its own: `- {second}:`")
+        } else {
+            format!("indent it further if it belongs to `{first}`")
+        }
+    }
+
+    fn verbs(&self) -> impl Iterator<Item = &'static Verb> + use<> {
+        self.role.verbs.iter().chain(VERBS)
+    }
+
+    fn is_step(&self, word: &str) -> bool {
+        STEPS.iter().any(|s| s.name == word) || self.verbs().any(|v| v.name == word)
+    }
+
+    fn one_step(&mut self, entry: &Entry) -> Option<Step> {
+        let kind = match entry.key.as_str() {
+            "expect" => self.expect(entry),
+            "never" => self.never(entry),
+            "collect" => self.collect(entry),
+            "barrier" => self.barrier(entry),
+            "stimulate" => self.stimulate(entry),
+            "set" => self.set(entry).map(StepKind::Set),
+            "repeat" => self.repeat(entry),
+            word => match self.verbs().find(|v| v.name == word) {
+                Some(verb) => self.act(verb, entry),
+                None => {
+                    let known: Vec<&str> = STEPS.iter().map(|s| s.name).chain(self.verbs().map(|v| v.name)).collect();
+                    let fault = unknown(self.source, "scenario/unknown-step", "step", entry, &known, "");
+                    self.report(fault);
+                    None
+                }
+            },
+        };
+        Some(Step { kind: kind?, place: self.source.place(entry.key_span) })
+    }
+
+    fn act(&mut self, verb: &'static Verb, entry: &Entry) -> Option<StepKind> {
+        if let Some(need) = language::needs_of_verb(verb.name) {
+            self.need(need);
+            if need == "process" && !self.own {
+                let message = format!("`{}` needs a process of its own", verb.name);
+                let fault = super::fault(self.source, "scenario/needs-isolation", message, entry.key_span, "");
+                self.report(fault.help("add `isolation: own` at the top of the file"));
+            }
+        }
+        let before = self.scope.names.clone();
+        self.shape(&verb.shape, &entry.value, entry.key_span);
+        self.connected_again(&before, entry.key_span);
+        Some(StepKind::Act { verb, params: entry.value.to_json() })
+    }
+
+    /// Connections keep their names in the trace, so each needs one of its own.
+    fn connected_again(&mut self, before: &std::collections::BTreeMap<(&'static str, String), Span>, key: Span) {
+        if self.repeats > 0 {
+            return;
+        }
+        let again = self.scope.names.iter().find_map(|((space, name), span)| {
+            let earlier = before.get(&(*space, name.clone()))?;
+            (*space == CONNECTION && earlier != span).then(|| (name.clone(), *earlier, *span))
+        });
+        if let Some((name, earlier, span)) = again {
+            let span = if span == Span::default() { key } else { span };
+            let message = format!("there is a connection `{name}` already");
+            let fault = super::fault(self.source, "scenario/bound-twice", message, span, "");
+            let fault = fault.see(self.source.place(earlier), "the first one");
+            self.report(fault.help("give this one a name of its own: `as: second`"));
+        }
+    }
+
+    fn barrier(&mut self, entry: &Entry) -> Option<StepKind> {
+        let map = self.map(entry, "a map (`{}` for the connection `main`)")?;
+        self.known_keys(map, &["on"], " of `barrier`");
+        let conn = match find(map, "on") {
+            Some(on) => {
+                self.shape(&Shape::Bound(CONNECTION), &on.value, on.key_span);
+                on.value.as_str()?.to_owned()
+            }
+            None => {
+                self.bound(CONNECTION, MAIN, entry.key_span);
+                MAIN.to_owned()
+            }
+        };
+        Some(StepKind::Barrier { conn: Some(conn) })
+    }
+
+    fn stimulate(&mut self, entry: &Entry) -> Option<StepKind> {
+        let map = self.map(entry, "a map with a stimulus")?;
+        let known: Vec<&str> = self.role.stimuli.iter().map(|s| s.name).collect();
+        let [one] = map else {
+            let message = "`stimulate` takes exactly one stimulus";
+            let fault = super::fault(self.source, "scenario/wrong-type", message, entry.key_span, "");
+            self.report(fault.note(format!("known: {}", known.join(", "))));
+            return None;
+        };
+        let Some(stimulus) = self.role.stimuli.iter().find(|s| s.name == one.key) else {
+            let fault = unknown(self.source, "scenario/unknown-stimulus", "stimulus", one, &known, "");
+            self.report(fault);
+            return None;
+        };
+        self.need(format!("stimulus:{}", stimulus.name));
+        self.shape(&stimulus.shape, &one.value, one.key_span);
+        let params = one.value.to_json().as_object().cloned()?;
+        Some(StepKind::Stimulate { stimulus: stimulus.name, params })
+    }
+
+    fn repeat(&mut self, entry: &Entry) -> Option<StepKind> {
+        let map = self.map(entry, "a map with `times` and `steps`")?;
+        self.known_keys(map, &["times", "steps"], " of `repeat`");
+        for key in ["times", "steps"].into_iter().filter(|key| find(map, key).is_none()) {
+            let message = format!("the key `{key}` is missing");
+            self.fault("scenario/missing-key", message, entry.key_span, "");
+        }
+        let times = find(map, "times").and_then(|e| self.times(e));
+        self.scope.vars.insert("n".to_owned(), Known::Value);
+        self.repeats += 1;
+        let steps = find(map, "steps").map(|e| {
+            if e.value.as_list().is_some_and(<[_]>::is_empty) {
+                self.fault("scenario/empty", "there is nothing to repeat", e.key_span, "");
+            }
+            self.steps(e)
+        });
+        self.repeats -= 1;
+        if self.repeats == 0 {
+            self.scope.vars.remove("n");
+        }
+        Some(StepKind::Repeat { times: times?, steps: steps? })
+    }
+
+    fn times(&mut self, entry: &Entry) -> Option<u64> {
+        match &entry.value.kind {
+            Kind::Number(n) => match n.as_u64().filter(|n| (1..=MAX_TIMES).contains(n)) {
+                Some(n) => Some(n),
+                None => {
+                    let message = format!("expected a whole number from 1 to {MAX_TIMES}, got {n}");
+                    self.fault("scenario/out-of-range", message, entry.value.span, "");
+                    None
+                }
+            },
+            _ => {
+                self.wrong_type(&entry.value, entry.key_span, "a whole number");
+                None
+            }
+        }
+    }
+}
