@@ -48,10 +48,7 @@ impl Session<'_> {
         if self.options.list {
             return self.list(filter.as_ref(), terminal);
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| CliError::unjudged(format!("the asynchronous runtime could not be started: {e}")))?;
+        let runtime = runtime()?;
         let cancel = Cancel::default();
         let subjects = std::mem::take(&mut self.subjects);
         let progress = super::progress::progress(self.options.progress, terminal);
@@ -266,8 +263,16 @@ fn unjudged(error: &crate::subject::SubjectError) -> CliError {
     CliError { diagnostics: vec![error.diagnostic()], exit: Exit::UNJUDGED }
 }
 
+/// What runs everything that waits for sockets, processes and time.
+pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| CliError::unjudged(format!("the asynchronous runtime could not be started: {e}")))
+}
+
 /// Cancels the run at Ctrl-C or SIGTERM.
-fn watch_for_interrupts(cancel: Cancel) -> tokio::task::JoinHandle<()> {
+pub fn watch_for_interrupts(cancel: Cancel) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
         loop {

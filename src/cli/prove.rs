@@ -1,0 +1,175 @@
+//! `wirecert prove`: the suite against every flaw of our own peers.
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use crate::play::{Cancel, Options, Run};
+use crate::protocol::protocols;
+use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, cases, prove};
+
+use super::values::positive_duration;
+use super::{CliError, Exit, Terminal};
+
+/// How long a flawed mock is waited for: it is on this machine, and what it withholds never comes.
+const PATIENCE: &str = "600ms";
+
+/// Play the suite against every flaw: who catches what.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The role whose mock is made wrong; every role, if not given.
+    role: Option<String>,
+
+    /// Only this edition.
+    #[arg(long)]
+    edition: Option<String>,
+
+    /// Only these flaws and freedoms, by name; repeatable.
+    #[arg(long = "only", value_name = "NAME")]
+    only: Vec<String>,
+
+    /// Play the whole suite against each flaw, not only what concerns the requirement that it breaks.
+    #[arg(long)]
+    full: bool,
+
+    /// How many mocks to play against at a time.
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// How long to wait for what a flawed mock may withhold.
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, default_value = PATIENCE)]
+    timeout: Duration,
+
+    /// Print the proof as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let (plans, _) = super::scenarios::embedded()?;
+    let roles: Vec<_> = protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))).collect();
+    if let Some(role) = &args.role
+        && !roles.iter().any(|(_, r)| r.name == role)
+    {
+        let names: Vec<_> = roles.iter().map(|(_, r)| r.name).collect();
+        return Err(CliError::usage(format!("there is no role `{role}`")).help(format!("roles: {}", names.join(", "))));
+    }
+    let jobs = args.jobs.or(available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let options = Options { patience: args.timeout, trace_dir: None, strict: false, snapshotter: None };
+    let play = Run { options, jobs: 1, repeat: 1, retries: 0, fail_fast: false };
+    let extent = if args.full { Extent::Full } else { Extent::Area };
+    let runtime = super::session::runtime()?;
+    let cancel = Cancel::default();
+    let mut proofs = vec![];
+    let shared = Mutex::new(terminal);
+    for (protocol, role) in roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name)) {
+        let cases: Vec<Case> = cases(protocol, role).into_iter().filter(|case| wanted(case, &args)).collect();
+        let total = cases.len();
+        let counter = std::sync::atomic::AtomicUsize::new(0);
+        let done = |result: &CaseResult| {
+            let n = counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+            if let Ok(mut terminal) = shared.lock() {
+                let line = format!("{n}/{total} {}", line(result));
+                if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
+            }
+        };
+        let proof = runtime.block_on(async {
+            let watching = super::session::watch_for_interrupts(cancel.clone());
+            let proof = prove(protocol, role, &cases, &plans, &play, extent, jobs, &cancel, &done).await;
+            watching.abort();
+            proof
+        });
+        proofs.push(proof.map_err(|e| CliError::unjudged(e.to_string()))?);
+    }
+    let terminal = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let results = proofs.into_iter().fold(Proof::default(), |mut all, proof| {
+        all.results.extend(proof.results);
+        all.unproved.extend(proof.unproved);
+        all
+    });
+    if args.json {
+        let json = serde_json::to_string_pretty(&results).map_err(|e| CliError::unjudged(e.to_string()))?;
+        terminal.result(&format!("{json}\n"));
+    } else {
+        terminal.result(&tell(&results));
+    }
+    if cancel.is_cancelled() {
+        return Err(CliError::interrupted());
+    }
+    if results.results.is_empty() {
+        return Err(CliError::usage("no flaw or freedom is left by what was asked for").help("drop `--only` or `--edition`"));
+    }
+    Ok(if results.holds() { Exit::OK } else { Exit::FAILED })
+}
+
+fn wanted(case: &Case, args: &Args) -> bool {
+    let name = match &case.kind {
+        CaseKind::Sound => "sound",
+        CaseKind::Freedom(name) | CaseKind::Flaw { name, .. } => name,
+    };
+    args.edition.as_deref().is_none_or(|e| e == case.edition) && (args.only.is_empty() || args.only.iter().any(|o| o == name))
+}
+
+/// A case in a line.
+fn line(result: &CaseResult) -> String {
+    let case = &result.case;
+    let (what, outcome) = match &case.kind {
+        CaseKind::Sound => ("the sound mock".to_owned(), "conforms".to_owned()),
+        CaseKind::Freedom(name) => (format!("freedom {name}"), "not accused".to_owned()),
+        CaseKind::Flaw { name, breaks, .. } => {
+            (format!("flaw {name}"), format!("caught by {breaks} in {} scenarios", result.caught_by.len()))
+        }
+    };
+    let verdict = if result.holds() { outcome } else { format!("WRONG: {}", wrong(result).join("; ")) };
+    format!("{} {}: {what}: {verdict}", case.role, case.edition)
+}
+
+/// Why a case does not hold.
+fn wrong(result: &CaseResult) -> Vec<String> {
+    let mut reasons = vec![];
+    if result.scenarios == 0 {
+        reasons.push("nothing was played".to_owned());
+    }
+    if let CaseKind::Flaw { breaks, .. } = &result.case.kind {
+        if result.caught_by.is_empty() {
+            reasons.push(format!("not caught: {breaks} was never seen violated"));
+        }
+    } else {
+        reasons.extend(result.errors.iter().map(|(id, why)| format!("{id} could not be judged: {why}")));
+    }
+    for (id, message) in &result.accused {
+        let id = if id.is_empty() { "an expectation without a requirement" } else { id };
+        reasons.push(format!("accused of {id} ({message})"));
+    }
+    reasons
+}
+
+/// The whole proof, for people.
+fn tell(proof: &Proof) -> String {
+    let mut text = String::new();
+    let mut push = |line: String| {
+        text.push_str(&line);
+        text.push('\n');
+    };
+    for result in proof.results.iter().filter(|r| !r.holds()) {
+        push(line(result));
+        if let Some((id, why)) = result.errors.first() {
+            push(format!("    {} scenarios could not be judged; the first: {id}: {why}", result.errors.len()));
+        }
+    }
+    for id in &proof.unproved {
+        push(format!("no flaw breaks {id}: nothing shows that it is checked"));
+    }
+    let count = |flaw: bool| {
+        let of_kind = |r: &&CaseResult| matches!(r.case.kind, CaseKind::Flaw { .. }) == flaw;
+        let all = proof.results.iter().filter(of_kind).count();
+        let good = proof.results.iter().filter(of_kind).filter(|r| r.holds()).count();
+        (good, all)
+    };
+    let (caught, flaws) = count(true);
+    let (sound, mocks) = count(false);
+    push(format!("{caught} of {flaws} flaws caught by the requirement they break; {sound} of {mocks} sound mocks never accused"));
+    text
+}
