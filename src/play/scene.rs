@@ -81,7 +81,11 @@ impl Scene<'_> {
     }
 
     /// Records that an expectation failed. Goes on where nothing binding was broken.
-    pub fn fail(&mut self, failure: Failure) -> Result<(), Halt> {
+    pub fn fail(&mut self, mut failure: Failure) -> Result<(), Halt> {
+        self.recorder.hide_text(&mut failure.message);
+        for value in [&mut failure.expected, &mut failure.actual].into_iter().flatten() {
+            self.recorder.hide_json(value);
+        }
         let subject = self.spec.role.subject;
         let last_events = self.tail.lines();
         let ids: Vec<Option<RequirementId>> = match failure.proves.as_slice() {

@@ -48,6 +48,16 @@ impl Recorder {
         self.state().redactor.add_secret(secret);
     }
 
+    /// Hides what is secret in JSON that goes beside the trace, such as a finding's.
+    pub fn hide_json(&self, value: &mut serde_json::Value) {
+        self.state().redactor.redact_json(value);
+    }
+
+    /// Hides what is secret in a text that goes beside the trace.
+    pub fn hide_text(&self, text: &mut String) {
+        self.state().redactor.redact_text(text);
+    }
+
     /// The clock that times the events.
     pub fn clock(&self) -> Clock {
         self.0.clock

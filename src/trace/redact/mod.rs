@@ -120,6 +120,16 @@ impl Redactor {
         }
     }
 
+    /// Hides what is secret in JSON that is no part of an event.
+    pub fn redact_json(&mut self, value: &mut Value) {
+        self.json(value);
+    }
+
+    /// Hides what is secret in a text that is no part of an event.
+    pub fn redact_text(&mut self, text: &mut String) {
+        self.text(text);
+    }
+
     fn learn_from_head(&mut self, head: &Head) {
         for (name, value) in &head.headers {
             if let Some(secret) = self.keys.in_header(name, value) {
