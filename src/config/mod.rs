@@ -3,6 +3,7 @@
 //! Flags beat the file, the file beats defaults. Everything after this module reads the resolved
 //! values and never asks where they came from.
 
+pub mod own;
 mod spec;
 mod template;
 

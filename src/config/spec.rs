@@ -217,3 +217,43 @@ pub struct Limits {
     /// The largest file that is looked at, in bytes.
     pub file: u64,
 }
+
+impl Launch {
+    /// This command with the defaults for all the rest.
+    pub fn of(command: CommandLine) -> Self {
+        Self {
+            command,
+            env: BTreeMap::new(),
+            home: vec![],
+            files: vec![],
+            ready: Ready::default(),
+            stop: Stop::default(),
+            run_dir: None,
+            keep_run_dir: false,
+        }
+    }
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self { within: Duration::from_secs(10) }
+    }
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self { how: StopHow::Signal("TERM"), within: Duration::from_secs(5) }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { expect: Duration::from_secs(5), stimulus: Duration::from_secs(10) }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { output: 64 * 1024, file: 16 * 1024 * 1024 }
+    }
+}
