@@ -6,8 +6,12 @@
 mod check;
 mod deliver;
 mod doctor;
+pub mod embedded;
 mod error;
 mod exit;
+mod export;
+mod init;
+mod progress;
 mod requirements;
 mod schema;
 mod shared;
@@ -18,6 +22,7 @@ mod values;
 pub use deliver::deliver;
 pub use error::CliError;
 pub use exit::Exit;
+pub use progress::progress;
 pub use shared::{ProgressKind, SharedOptions};
 pub use terminal::{Output, Terminal};
 pub use values::{ReportTarget, Shard};
@@ -75,6 +80,10 @@ enum Command {
     Requirements(requirements::Args),
     /// Print a JSON Schema (draft-07) of a file format.
     Schema(schema::Args),
+    /// Write the embedded scenarios to a folder.
+    Export(export::Args),
+    /// Write a commented wirecert.yaml to begin with.
+    Init(init::Args),
     /// Check that this machine has what certifying needs.
     Doctor(doctor::Args),
 }
@@ -111,6 +120,8 @@ impl Cli {
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),
             Command::Schema(args) => schema::run(args, terminal),
+            Command::Export(args) => export::run(args, terminal),
+            Command::Init(args) => init::run(args, terminal),
             Command::Doctor(args) => doctor::run(args, terminal),
         }
     }

@@ -1,17 +1,202 @@
 //! `wirecert requirements`: the catalogue, or one entry explained.
 
-use crate::protocol::protocols;
+use anstyle::{AnsiColor, Color, Style};
+use serde::Serialize;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::protocol::{Level, Protocol, Requirement, Role, protocols, role};
+use crate::scenario::Filter;
+use crate::scenario::filter::Candidate;
+use crate::trace::End;
 
 use super::{CliError, Exit, Terminal};
 
+const HEAD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
 /// Arguments of `requirements`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// An id (`amp/cli/ping/echo`, or without protocol and edition) to explain, or a filter such as
+    /// 'area(ping) & !level(may)'.
+    #[arg(value_name = "ID|FILTER")]
+    which: Option<String>,
 
-/// Runs it.
-pub fn run(_: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    for r in protocols().iter().flat_map(|p| (p.requirements)()) {
-        terminal.result(&format!("{:6} {}  {}\n", r.level.as_str(), r.id, r.statement));
+    /// Only those that bind this role.
+    #[arg(long)]
+    role: Option<String>,
+
+    /// Only those of this edition.
+    #[arg(long)]
+    edition: Option<String>,
+
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what is asked for. That nothing is meant is an error: it is never what somebody wanted to know.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let all = catalogue(&args)?;
+    let wanted = |requirement: &&Requirement, which: &str| requirement.id == which || requirement.short() == which;
+    let named: Vec<_> = all.iter().filter(|(_, r)| args.which.as_deref().is_some_and(|w| wanted(r, w))).collect();
+    let chosen: Vec<_> = match &args.which {
+        None => all.iter().collect(),
+        Some(_) if !named.is_empty() => named.clone(),
+        Some(expression) if expression.contains('(') => {
+            let filter = Filter::parse(expression)?;
+            all.iter().filter(|(_, r)| filter.matches(Candidate { id: r.id, requirements: &[*r] })).collect()
+        }
+        Some(id) => return Err(unknown(id, &all)),
+    };
+    if chosen.is_empty() {
+        return Err(CliError::usage("no requirement is meant").help("`wirecert requirements` lists all of them"));
     }
+    let text = if args.json {
+        let entries: Vec<Entry> = chosen.iter().map(|(_, r)| Entry::of(r)).collect();
+        serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
+    } else if named.is_empty() {
+        list(&chosen)
+    } else {
+        chosen.iter().map(|(protocol, r)| explain(protocol, r)).collect::<Vec<_>>().join("\n")
+    };
+    terminal.result(&text);
     Ok(Exit::OK)
+}
+
+type Known = (&'static Protocol, &'static Requirement);
+
+/// The part of the catalogue that `--role` and `--edition` leave.
+fn catalogue(args: &Args) -> Result<Vec<Known>, CliError> {
+    let bound = args.role.as_deref().map(known_role).transpose()?;
+    let editions: Vec<&str> = protocols().iter().flat_map(|p| p.editions.iter().map(|e| e.id)).collect();
+    if let Some(edition) = args.edition.as_deref().filter(|e| !editions.contains(e)) {
+        return Err(misspelt("edition", edition, &editions));
+    }
+    let fits = |(protocol, requirement): &Known| {
+        bound.as_ref().is_none_or(|(p, r)| p.name == protocol.name && r.subject == requirement.binds)
+            && args.edition.as_deref().is_none_or(|e| requirement.edition() == e)
+    };
+    let all = protocols().iter().flat_map(|p| (p.requirements)().iter().map(move |r| (*p, r)));
+    let mut all: Vec<Known> = all.filter(fits).collect();
+    all.sort_by_key(|(protocol, r)| protocol.editions.iter().position(|e| e.id == r.edition()));
+    Ok(all)
+}
+
+/// The role of this name.
+pub(super) fn known_role(name: &str) -> Result<(&'static Protocol, &'static Role), CliError> {
+    let names: Vec<&str> = protocols().iter().flat_map(|p| p.roles.iter().map(|r| r.name)).collect();
+    role(name).ok_or_else(|| misspelt("role", name, &names))
+}
+
+fn misspelt(what: &str, word: &str, known: &[&str]) -> CliError {
+    let error = CliError::usage(format!("there is no {what} `{word}`, only {}", known.join(", ")));
+    match nearest(word, known.iter().copied()) {
+        Some(name) => error.help(format!("did you mean `{name}`?")),
+        None => error,
+    }
+}
+
+fn unknown(id: &str, all: &[Known]) -> CliError {
+    let ids = all.iter().flat_map(|(_, r)| [r.id, r.short()]);
+    let diagnostic = Diagnostic::error("usage", format!("there is no requirement `{id}`"));
+    let diagnostic = match nearest(id, ids) {
+        Some(known) => diagnostic.help(format!("did you mean `{known}`?")),
+        None => diagnostic,
+    };
+    diagnostic.help("`wirecert requirements` lists them; 'area(NAME)' lists those of an area").into()
+}
+
+/// One line for each, those of an edition under a headline.
+fn list(chosen: &[&Known]) -> String {
+    let mut text = String::new();
+    let mut under = "";
+    let width = chosen.iter().map(|(_, r)| r.id.len()).max().unwrap_or_default();
+    for (protocol, requirement) in chosen {
+        let edition = requirement.id.split_at(protocol.name.len() + 1 + requirement.edition().len()).0;
+        if edition != under {
+            let about = protocol.editions.iter().find(|e| e.id == requirement.edition()).map_or("", |e| e.about);
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text += &format!("{gap}{HEAD}{edition}{HEAD:#}: {about}\n");
+            under = edition;
+        }
+        let color = color(requirement.level);
+        let (level, id) = (requirement.level.as_str(), requirement.id);
+        text += &format!("  {color}{level:6}{color:#} {id:width$}  {}\n", requirement.statement);
+    }
+    text
+}
+
+/// Everything that is known of one.
+fn explain(protocol: &Protocol, requirement: &Requirement) -> String {
+    let color = color(requirement.level);
+    let mut text = format!("{HEAD}{}{HEAD:#}\n  {}\n\n", requirement.id, requirement.statement);
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            text += &format!("  {DIM}{name:11}{DIM:#} {value}\n");
+        }
+    };
+    fact("level", format!("{color}{}{color:#}", requirement.level.as_str()));
+    fact("binds", binds(protocol, requirement.binds));
+    fact("why", requirement.why.to_owned());
+    fact("source", format!("{}, {}", requirement.source.document, requirement.source.section));
+    fact("since", format!("wirecert {}", requirement.since));
+    if let Some(name) = requirement.capability {
+        let about =
+            protocol.roles.iter().flat_map(|r| r.capabilities).find(|(n, _)| *n == name).map(|(_, about)| *about);
+        let about = about.map(|a| format!(": {a}")).unwrap_or_default();
+        fact("capability", format!("{name}{about} (excused where a subject declares it missing)"));
+    }
+    text
+}
+
+fn binds(protocol: &Protocol, end: End) -> String {
+    let who = match end {
+        End::Client => "the client",
+        End::Server => "the server",
+    };
+    match protocol.roles.iter().find(|r| r.subject == end) {
+        Some(role) => format!("{who} (role {}: {})", role.name, role.about),
+        None => who.to_owned(),
+    }
+}
+
+fn color(level: Level) -> Style {
+    let color = match level {
+        Level::Must => AnsiColor::Red,
+        Level::Should => AnsiColor::Yellow,
+        Level::May => AnsiColor::Blue,
+    };
+    Style::new().fg_color(Some(Color::Ansi(color)))
+}
+
+/// A requirement as JSON.
+#[derive(Serialize)]
+struct Entry {
+    id: &'static str,
+    level: Level,
+    binds: End,
+    statement: &'static str,
+    why: &'static str,
+    document: &'static str,
+    section: &'static str,
+    since: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capability: Option<&'static str>,
+}
+
+impl Entry {
+    fn of(requirement: &Requirement) -> Self {
+        Self {
+            id: requirement.id,
+            level: requirement.level,
+            binds: requirement.binds,
+            statement: requirement.statement,
+            why: requirement.why,
+            document: requirement.source.document,
+            section: requirement.source.section,
+            since: requirement.since,
+            capability: requirement.capability,
+        }
+    }
 }

@@ -36,7 +36,7 @@ pub struct SharedOptions {
     #[arg(long = "self", help_heading = "Subject", conflicts_with_all = ["subject", "url", "lockfile"])]
     pub own: bool,
 
-    /// Play only these scenarios, such as 'area(ping) & !level(should)'; docs/filter.md has the language.
+    /// Play only some: id(…), requirement(…), level(…), area(…) with `*` or `~regex`, joined by & | ! ( ).
     #[arg(long, value_name = "EXPR", help_heading = "Selection")]
     pub filter: Option<String>,
 

@@ -66,7 +66,7 @@ impl Terminal {
 
     /// Writes a text to stderr as it is, where stdout is taken.
     pub fn aside(&mut self, text: &str) {
-        self.to_stderr(text);
+        self.write_stderr(text);
     }
 
     /// Writes a line about what goes on to stderr, unless `-q`.
@@ -83,7 +83,7 @@ impl Terminal {
     pub fn diagnostics(&mut self, diagnostics: &[Diagnostic]) {
         let told = |d: &&Diagnostic| d.severity == Severity::Error || self.output.verbosity > -2;
         let text = render_all(&diagnostics.iter().filter(told).cloned().collect::<Vec<_>>(), Style::Coloured);
-        self.to_stderr(&text);
+        self.write_stderr(&text);
     }
 
     /// Draws why a command gave up; gives its exit code.
@@ -112,11 +112,11 @@ impl Terminal {
 
     fn say(&mut self, from: i8, line: &str) {
         if self.output.verbosity >= from {
-            self.to_stderr(&format!("{line}\n"));
+            self.write_stderr(&format!("{line}\n"));
         }
     }
 
-    fn to_stderr(&mut self, text: &str) {
+    fn write_stderr(&mut self, text: &str) {
         // There is nobody left to tell if this fails.
         let _ = self.stderr.write_all(text.as_bytes());
     }

@@ -16,8 +16,8 @@ pub struct WriteError {
 
 /// Writes a report. Folders that are not there are made. Readers see the old file or the new one, never half of
 /// one; what is no regular file (a pipe, a device) is written to as it is.
-pub fn write(path: &Path, text: &str) -> Result<(), WriteError> {
-    try_write(path, text.as_bytes()).map_err(|source| WriteError { path: path.to_owned(), source })
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), WriteError> {
+    try_write(path, content.as_ref()).map_err(|source| WriteError { path: path.to_owned(), source })
 }
 
 fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {

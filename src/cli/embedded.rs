@@ -1,0 +1,43 @@
+//! The suite that is embedded in the binary: the files below `scenarios/`.
+
+use include_dir::{Dir, include_dir};
+
+use crate::diagnostic::Source;
+
+static SCENARIOS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scenarios");
+
+/// Every embedded file with its path below `scenarios/`, sorted by path.
+pub fn files() -> Vec<(&'static str, &'static [u8])> {
+    let mut found = vec![];
+    collect(&SCENARIOS, &mut found);
+    found.sort_unstable();
+    found
+}
+
+/// Every embedded scenario as a text named `scenarios/<path>`, sorted by path.
+pub fn sources() -> Vec<Source> {
+    let scenario = |(path, bytes): (&str, &[u8])| {
+        let text = std::str::from_utf8(bytes).ok().filter(|_| path.ends_with(".yaml"))?;
+        Some(Source::new(format!("scenarios/{path}"), text))
+    };
+    files().into_iter().filter_map(scenario).collect()
+}
+
+fn collect(dir: &'static Dir<'static>, found: &mut Vec<(&'static str, &'static [u8])>) {
+    found.extend(dir.files().filter_map(|file| Some((file.path().to_str()?, file.contents()))));
+    dir.dirs().for_each(|dir| collect(dir, found));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_embedded_is_what_is_on_disk() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+        for (path, bytes) in files() {
+            assert_eq!(std::fs::read(root.join(path)).ok().as_deref(), Some(bytes), "{path}");
+        }
+        assert!(sources().iter().all(|s| s.name().starts_with("scenarios/") && !s.text().is_empty()));
+    }
+}

@@ -1,0 +1,194 @@
+//! The command line from outside: whole stdout, stderr and exit code of the real binary.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+
+/// The binary with an environment of its own.
+fn wirecert(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("wirecert").unwrap();
+    command.current_dir(dir).args(args);
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Everything that a command gave, as one text.
+fn outcome(dir: &Path, args: &[&str]) -> String {
+    let output = wirecert(dir, args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    format!(
+        "$ wirecert {}\nexit code: {}\n--- stdout\n{}--- stderr\n{}",
+        args.join(" "),
+        output.status.code().map_or("none".to_owned(), |c| c.to_string()),
+        text(&output.stdout),
+        text(&output.stderr)
+    )
+}
+
+fn outcomes(dir: &Path, commands: &[&[&str]]) -> String {
+    commands.iter().map(|args| outcome(dir, args)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn wrong_usage_says_what_was_expected_and_what_was_meant() {
+    let dir = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(outcomes(
+        dir.path(),
+        &[
+            &["requirement"],
+            &["--colour", "always", "doctor"],
+            &["doctor", "--color=sometimes"],
+            &["doctor", "-q", "-v"],
+            &["schema"],
+            &["requirements", "amp/cli/ping/ecco"],
+            &["requirements", "aera(ping)"],
+            &["requirements", "area(nowhere)"],
+            &["requirements", "--role", "amp-servre"],
+            &["requirements", "--edition", "clj"],
+            &["init", "amp"],
+        ]
+    ));
+}
+
+#[test]
+fn a_misspelt_format_is_recognised() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = wirecert(dir.path(), &["schema", "reprot"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("a similar value exists: 'report'"));
+}
+
+#[test]
+fn help_and_version_are_results() {
+    let dir = tempfile::tempdir().unwrap();
+    for args in [&["--help"][..], &["-h"], &["--version"], &["schema", "--help"]] {
+        let output = wirecert(dir.path(), args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{args:?}");
+    }
+    let bare = wirecert(dir.path(), &[]).output().unwrap();
+    assert_eq!(bare.status.code(), Some(2));
+    assert!(bare.stdout.is_empty() && !bare.stderr.is_empty());
+}
+
+#[test]
+fn a_requirement_is_explained_by_its_whole_or_its_short_name() {
+    let dir = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(outcomes(
+        dir.path(),
+        &[&["requirements", "amp/cli/ping/echo"], &["requirements", "ping/echo", "--json"],]
+    ));
+}
+
+#[test]
+fn the_catalogue_comes_whole_and_by_role_and_edition() {
+    let dir = tempfile::tempdir().unwrap();
+    let ids = |args: &[&str]| -> Vec<String> {
+        let output = wirecert(dir.path(), &[&["requirements", "--json"], args].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let entries: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+        entries.iter().map(|e| e["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = ids(&[]);
+    let (cli, guide) = (ids(&["--edition", "cli"]), ids(&["--edition", "guide"]));
+    assert_eq!(all.len(), cli.len() + guide.len());
+    assert!(cli.iter().all(|id| id.starts_with("amp/cli/")) && !cli.is_empty());
+    assert!(ids(&["--role", "amp-server"]).len() <= all.len());
+    let listed = String::from_utf8(wirecert(dir.path(), &["requirements"]).output().unwrap().stdout).unwrap();
+    assert!(all.iter().all(|id| listed.contains(&format!(" {id} "))));
+}
+
+#[test]
+fn colours_appear_only_where_they_are_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    let coloured = |args: &[&str]| wirecert(dir.path(), args).output().unwrap().stdout.contains(&0x1b);
+    assert!(!coloured(&["requirements"]));
+    assert!(coloured(&["requirements", "--color", "always"]));
+    assert!(coloured(&["--color=always", "requirements"]));
+    assert!(!coloured(&["requirements", "--color", "never"]));
+    let errors = |args: &[&str]| wirecert(dir.path(), args).output().unwrap().stderr.contains(&0x1b);
+    assert!(errors(&["--color", "always", "nonsense"]) && !errors(&["--color", "never", "nonsense"]));
+    assert!(!errors(&["nonsense"]));
+}
+
+#[test]
+fn the_schema_of_the_report_is_draft_7_and_names_the_contract() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = wirecert(dir.path(), &["schema", "report"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
+    let keys: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["version", "suite", "seed", "verdict", "notes", "subjects"]);
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child =
+        wirecert(dir.path(), &["requirements"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = wirecert(dir.path(), &["requirements"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr, "error[output]: cannot write the result to stdout: No space left on device (os error 28)\n");
+}
+
+#[test]
+fn init_writes_a_subject_once() {
+    let dir = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(outcomes(
+        dir.path(),
+        &[
+            &["init", "amp-server"],
+            &["init", "amp-server"],
+            &["init", "amp-server", "--out", "no/such/folder.yaml"],
+            &["-q", "init", "amp-server", "--out", "other.yaml"],
+        ]
+    ));
+    let written = std::fs::read_to_string(dir.path().join("wirecert.yaml")).unwrap();
+    assert_eq!(written, std::fs::read_to_string(dir.path().join("other.yaml")).unwrap());
+    insta::assert_snapshot!(written);
+}
+
+#[test]
+fn export_writes_the_suite_and_replaces_nothing_unless_told_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let code = |args: &[&str]| wirecert(dir.path(), args).output().unwrap().status.code();
+    assert_eq!(code(&["export", "out/suite"]), Some(0));
+    let readme = dir.path().join("out/suite/README.md");
+    let original = std::fs::read_to_string(&readme).unwrap();
+    assert_eq!(code(&["export", "out/suite"]), Some(0), "the same files are not in the way");
+    std::fs::write(&readme, "mine").unwrap();
+    insta::assert_snapshot!(outcome(dir.path(), &["export", "out/suite"]));
+    assert_eq!(std::fs::read_to_string(&readme).unwrap(), "mine");
+    assert_eq!(code(&["export", "out/suite", "--force"]), Some(0));
+    assert_eq!(std::fs::read_to_string(&readme).unwrap(), original);
+}
+
+#[test]
+fn doctor_tells_each_check_in_a_line_and_a_bad_one_by_its_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = wirecert(dir.path(), &["doctor"]).output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(stdout.lines().all(|line| line.starts_with("ok  ") || line.starts_with("warn")), "{stdout}");
+    let nowhere = wirecert(dir.path(), &["doctor"]).env("TMPDIR", dir.path().join("nowhere")).output().unwrap();
+    let stdout = String::from_utf8(nowhere.stdout).unwrap();
+    assert_eq!(nowhere.status.code(), Some(3));
+    assert!(stdout.contains("bad   temporary folder ") && stdout.contains("point TMPDIR"), "{stdout}");
+}
