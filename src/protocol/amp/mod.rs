@@ -3,10 +3,19 @@
 //! Two editions: `cli`, which Amp's own CLI and the editors' plugins exchange, and `guide`, the
 //! published quick reference. [`PROTOCOL`] is the descriptor of both.
 
+mod envelope;
+mod handshake;
 mod lockfile;
+mod observer;
+mod opcode;
 mod probe;
 mod requirements;
 mod role;
+mod rules;
+mod schemas;
+#[cfg(test)]
+mod testing;
+mod utf8;
 
 pub use probe::{PROBE, is_probe};
 
@@ -30,16 +39,13 @@ pub static PROTOCOL: Protocol = Protocol {
     roles: &[role::AMP_SERVER],
     secret_keys: &["authToken", "auth"],
     requirements: requirements::all,
-    rules: |_| vec![],
-    observer: |_| Box::new(Nothing),
-    schema: |_, _| None,
-    schema_names: |_| vec![],
+    rules: |edition| rules::of(known(edition)),
+    observer: |edition| Box::new(observer::AmpObserver::new(known(edition))),
+    schema: schemas::schema,
+    schema_names: schemas::names,
 };
 
-struct Nothing;
-
-impl super::Observer for Nothing {
-    fn observe(&mut self, _: &crate::trace::Event) -> Vec<super::Observation> {
-        vec![]
-    }
+/// The edition of this name; `cli` where there is none such.
+fn known(edition: &str) -> &'static str {
+    PROTOCOL.editions.iter().map(|e| e.id).find(|id| *id == edition).unwrap_or("cli")
 }

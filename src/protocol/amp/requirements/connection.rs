@@ -4,7 +4,7 @@ use super::{Table, cli, guide, rfc, table};
 
 pub const TABLES: &[Table] = &[TOKEN, HANDSHAKE];
 
-const TOKEN: Table = table! { "connection", None;
+const TOKEN: Table = table! { "connection", Server, None;
     "loopback": [cli Must cli("Connection"), guide Must guide("2. Connection and Authentication")]
         "The server accepts connections on a loopback address that clients try."
         "Clients connect to `localhost` or 127.0.0.1.";
@@ -40,7 +40,7 @@ const TOKEN: Table = table! { "connection", None;
         "";
 };
 
-const HANDSHAKE: Table = table! { "connection", None;
+const HANDSHAKE: Table = table! { "connection", Server, None;
     "accept-key": [both Must rfc("4.2.2, item 5.4")]
         "The answer's `Sec-WebSocket-Accept` is computed from the request's key."
         "Every client fails the connection otherwise.";

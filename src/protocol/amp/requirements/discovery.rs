@@ -4,7 +4,7 @@ use super::{Table, cli, guide, table};
 
 pub const TABLES: &[Table] = &[DISCOVERY, LIFECYCLE];
 
-const DISCOVERY: Table = table! { "discovery", None;
+const DISCOVERY: Table = table! { "discovery", Server, None;
     "lockfile-place": [cli Must cli("Discovery"), guide Must guide("1. Server Discovery")]
         "A running server has a lockfile in the folder `amp/ide` below the data home."
         "Clients look nowhere else, so they never find the server.";
@@ -58,7 +58,7 @@ const DISCOVERY: Table = table! { "discovery", None;
         "A secret that never changes leaks sooner or later.";
 };
 
-const LIFECYCLE: Table = table! { "lifecycle", None;
+const LIFECYCLE: Table = table! { "lifecycle", Server, None;
     "lockfile-removed": [cli Should cli("Discovery"), guide Should guide("1. Server Discovery")]
         "The lockfile is gone after an orderly exit."
         "A leftover makes clients try a port that is dead, or somebody else's by then.";

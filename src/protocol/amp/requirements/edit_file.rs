@@ -4,7 +4,7 @@ use super::{Table, cli, guide, table};
 
 pub const TABLES: &[Table] = &[EDIT_FILE, WHOLE, OFFSETS, UNSAVED];
 
-const EDIT_FILE: Table = table! { "edit-file", None;
+const EDIT_FILE: Table = table! { "edit-file", Server, None;
     "result": [cli Must cli("editFile"), guide Must guide("5. Supported Methods, editFile")]
         "The result of `editFile` holds a boolean `success`, and the other members of the edition with their types."
         "The CLI drops a response in which anything has the wrong type.";
@@ -47,7 +47,7 @@ const EDIT_FILE: Table = table! { "edit-file", None;
 };
 
 /// The edition that replaces the whole text.
-const WHOLE: Table = table! { "edit-file", None;
+const WHOLE: Table = table! { "edit-file", Server, None;
     "empty": [cli Must cli("editFile")]
         "`editFile` with an empty text empties the file, save that a final newline may be added."
         "";
@@ -60,7 +60,7 @@ const WHOLE: Table = table! { "edit-file", None;
 };
 
 /// The edition that replaces a range of bytes.
-const OFFSETS: Table = table! { "edit-file", None;
+const OFFSETS: Table = table! { "edit-file", Server, None;
     "range": [guide Must guide("5. Supported Methods, editFile")]
         "`editFile` puts the new text in the place of what lies between `start` and `end`, and changes nothing else."
         "";
@@ -84,7 +84,7 @@ const OFFSETS: Table = table! { "edit-file", None;
         "";
 };
 
-const UNSAVED: Table = table! { "edit-file", Some("unsaved");
+const UNSAVED: Table = table! { "edit-file", Server, Some("unsaved");
     "over-unsaved": [cli Must cli("editFile")]
         "After an `editFile` of a file with unsaved changes the editor and the disk hold the new text."
         "";

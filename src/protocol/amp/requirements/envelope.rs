@@ -5,9 +5,9 @@ use super::{Table, cli, guide, json, table};
 pub const TABLES: &[Table] = &[RESPONSES, REQUESTS];
 
 /// What the server sends.
-const RESPONSES: Table = table! { "envelope", None;
+const RESPONSES: Table = table! { "envelope", Server, None;
     "top-level": [cli Must cli("Messages"), guide Must guide("4. Message Structure")]
-        "Every message is an object with exactly one of `serverResponse` and `serverNotification`, which is an object."
+        "Every message is an object with an object `serverResponse` or `serverNotification`."
         "The CLI drops anything else.";
     "answered": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
         "Every request is answered."
@@ -51,7 +51,7 @@ const RESPONSES: Table = table! { "envelope", None;
 };
 
 /// What the server has to cope with.
-const REQUESTS: Table = table! { "envelope", None;
+const REQUESTS: Table = table! { "envelope", Server, None;
     "pipelined": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
         "Requests that are sent without waiting for answers are all answered."
         "The CLI does that.";

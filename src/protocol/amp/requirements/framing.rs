@@ -5,7 +5,7 @@ use super::{Table, cli, guide, rfc, table};
 pub const TABLES: &[Table] = &[SENT, CONTROL, RECEIVED, REFUSED];
 
 /// What the server sends.
-const SENT: Table = table! { "framing", None;
+const SENT: Table = table! { "framing", Server, None;
     "text-frames": [cli Must cli("Messages"), guide Must guide("3. Message Framing")]
         "Messages are sent as text, not as binary data."
         "";
@@ -36,7 +36,7 @@ const SENT: Table = table! { "framing", None;
 };
 
 /// Pings, pongs and closes that the server sends.
-const CONTROL: Table = table! { "framing", None;
+const CONTROL: Table = table! { "framing", Server, None;
     "control-length": [both Must rfc("5.5")]
         "Control frames carry at most 125 bytes."
         "";
@@ -53,7 +53,7 @@ const CONTROL: Table = table! { "framing", None;
         "A close frame is answered with a close frame."
         "";
     "close-last": [both Must rfc("5.5.1")]
-        "After its close frame the server sends no further frame."
+        "After its close frame the server sends no further data."
         "";
     "close-code": [both Must rfc("7.4")]
         "A close frame carries no code, or one that may be sent."
@@ -73,7 +73,7 @@ const CONTROL: Table = table! { "framing", None;
 };
 
 /// Input that is well-formed, and that the server has to cope with.
-const RECEIVED: Table = table! { "framing", None;
+const RECEIVED: Table = table! { "framing", Server, None;
     "length-16": [both Must rfc("5.2")]
         "A message whose length takes 16 bits is understood."
         "";
@@ -104,7 +104,7 @@ const RECEIVED: Table = table! { "framing", None;
 };
 
 /// Input that breaks the RFC.
-const REFUSED: Table = table! { "framing", None;
+const REFUSED: Table = table! { "framing", Server, None;
     "unmasked-refused": [both Should rfc("5.1")]
         "A frame without a mask makes the server end the connection."
         "";

@@ -4,7 +4,7 @@ use super::{Table, cli, guide, table, uri};
 
 pub const TABLES: &[Table] = &[PING, AUTHENTICATE, DIAGNOSTICS, OPEN_URI];
 
-const PING: Table = table! { "ping", None;
+const PING: Table = table! { "ping", Server, None;
     "result": [cli Must cli("ping")]
         "The result of `ping` holds a string `message`."
         "";
@@ -19,7 +19,7 @@ const PING: Table = table! { "ping", None;
         "The CLI takes the editor for dead otherwise.";
 };
 
-const AUTHENTICATE: Table = table! { "authenticate", Some("authenticate");
+const AUTHENTICATE: Table = table! { "authenticate", Server, Some("authenticate");
     "result": [cli Must cli("authenticate")]
         "The result of `authenticate` holds a boolean `authenticated`."
         "";
@@ -31,7 +31,7 @@ const AUTHENTICATE: Table = table! { "authenticate", Some("authenticate");
         "";
 };
 
-const DIAGNOSTICS: Table = table! { "diagnostics", Some("diagnostics");
+const DIAGNOSTICS: Table = table! { "diagnostics", Server, Some("diagnostics");
     "result": [cli Must cli("getDiagnostics"), guide Must guide("5. Supported Methods, getDiagnostics")]
         "The result of `getDiagnostics` has the shape that the edition gives it."
         "The CLI drops a response in which anything has the wrong type.";
@@ -73,7 +73,7 @@ const DIAGNOSTICS: Table = table! { "diagnostics", Some("diagnostics");
         "";
 };
 
-const OPEN_URI: Table = table! { "open-uri", Some("open_uri");
+const OPEN_URI: Table = table! { "open-uri", Server, Some("open_uri");
     "result": [cli Must cli("openURI"), guide Must guide("5. Supported Methods, openURI")]
         "The result of `openURI` holds a boolean `success`, and texts where it has a `message`."
         "";

@@ -4,6 +4,7 @@
 //! document states, what the RFC obliges a well-behaved end to, and what Amp's own CLI breaks without
 //! is a `must`; what one implementation does, or what only follows from a name, is a `should`.
 
+mod client;
 mod connection;
 mod discovery;
 mod edit_file;
@@ -16,7 +17,9 @@ mod robustness;
 
 use std::sync::LazyLock;
 
-use crate::protocol::{Requirement, RequirementId, Section};
+#[cfg(test)]
+use crate::protocol::RequirementId;
+use crate::protocol::{Requirement, Section};
 
 /// A table of requirements: each entry holds one statement, once for every edition that makes it.
 type Table = &'static [&'static [Requirement]];
@@ -24,7 +27,7 @@ type Table = &'static [&'static [Requirement]];
 /// The whole catalogue, both editions.
 pub fn all() -> &'static [Requirement] {
     static ALL: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
-        let tables: [&[Table]; 9] = [
+        let tables: [&[Table]; 10] = [
             discovery::TABLES,
             connection::TABLES,
             framing::TABLES,
@@ -34,6 +37,7 @@ pub fn all() -> &'static [Requirement] {
             edit_file::TABLES,
             notifications::TABLES,
             robustness::TABLES,
+            client::TABLES,
         ];
         tables
             .iter()
@@ -47,7 +51,7 @@ pub fn all() -> &'static [Requirement] {
 }
 
 /// The id of a statement in an edition, by area and slug; none where that edition does not make it.
-#[allow(dead_code)]
+#[cfg(test)]
 pub fn id(edition: &str, short: &str) -> Option<RequirementId> {
     all().iter().find(|r| r.edition() == edition && r.short() == short).map(|r| r.id)
 }
@@ -77,39 +81,39 @@ const fn uri(section: &'static str) -> Section {
     Section { document: "RFC 3986", section }
 }
 
-/// A table: an area, a capability, and entries `slug: [editions with level and source] statement why;`.
+/// A table: an area, the end it binds, a capability, and entries `slug: [editions with level and source] statement why;`.
 macro_rules! table {
-    ($area:literal, $capability:expr; $( $slug:literal: [ $($editions:tt)+ ] $statement:literal $why:literal; )+) => {
-        &[ $( table!(@entry $area, $slug, $capability, $statement, $why; $($editions)+) ),+ ]
+    ($area:literal, $binds:ident, $capability:expr; $( $slug:literal: [ $($editions:tt)+ ] $statement:literal $why:literal; )+) => {
+        &[ $( table!(@entry $area, $slug, $binds, $capability, $statement, $why; $($editions)+) ),+ ]
     };
-    (@entry $area:literal, $slug:literal, $capability:expr, $statement:literal, $why:literal;
+    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
      both $level:ident $source:expr) => {
         &[
-            table!(@one "cli", $area, $slug, $capability, $statement, $why, $level, $source),
-            table!(@one "guide", $area, $slug, $capability, $statement, $why, $level, $source),
+            table!(@one "cli", $area, $slug, $binds, $capability, $statement, $why, $level, $source),
+            table!(@one "guide", $area, $slug, $binds, $capability, $statement, $why, $level, $source),
         ]
     };
-    (@entry $area:literal, $slug:literal, $capability:expr, $statement:literal, $why:literal;
+    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
      cli $level:ident $source:expr, guide $level2:ident $source2:expr) => {
         &[
-            table!(@one "cli", $area, $slug, $capability, $statement, $why, $level, $source),
-            table!(@one "guide", $area, $slug, $capability, $statement, $why, $level2, $source2),
+            table!(@one "cli", $area, $slug, $binds, $capability, $statement, $why, $level, $source),
+            table!(@one "guide", $area, $slug, $binds, $capability, $statement, $why, $level2, $source2),
         ]
     };
-    (@entry $area:literal, $slug:literal, $capability:expr, $statement:literal, $why:literal;
+    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
      cli $level:ident $source:expr) => {
-        &[table!(@one "cli", $area, $slug, $capability, $statement, $why, $level, $source)]
+        &[table!(@one "cli", $area, $slug, $binds, $capability, $statement, $why, $level, $source)]
     };
-    (@entry $area:literal, $slug:literal, $capability:expr, $statement:literal, $why:literal;
+    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
      guide $level:ident $source:expr) => {
-        &[table!(@one "guide", $area, $slug, $capability, $statement, $why, $level, $source)]
+        &[table!(@one "guide", $area, $slug, $binds, $capability, $statement, $why, $level, $source)]
     };
-    (@one $edition:literal, $area:literal, $slug:literal, $capability:expr, $statement:literal, $why:literal,
+    (@one $edition:literal, $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal,
      $level:ident, $source:expr) => {
         $crate::protocol::Requirement {
             id: concat!("amp/", $edition, "/", $area, "/", $slug),
             level: $crate::protocol::Level::$level,
-            binds: $crate::trace::End::Server,
+            binds: $crate::trace::End::$binds,
             statement: $statement,
             why: $why,
             source: $source,

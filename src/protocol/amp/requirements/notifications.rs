@@ -4,7 +4,7 @@ use super::{Table, cli, guide, table};
 
 pub const TABLES: &[Table] = &[SELECTION, VISIBLE_FILES, MESSAGE, PROMPT, METADATA];
 
-const SELECTION: Table = table! { "selection", Some("selections");
+const SELECTION: Table = table! { "selection", Server, Some("selections");
     "data": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
         "The data of a selection notification has the members of the edition, with their types."
         "The CLI drops the whole message otherwise.";
@@ -43,7 +43,7 @@ const SELECTION: Table = table! { "selection", Some("selections");
         "";
 };
 
-const VISIBLE_FILES: Table = table! { "visible-files", Some("visible_files");
+const VISIBLE_FILES: Table = table! { "visible-files", Server, Some("visible_files");
     "data": [cli Must cli("visibleFilesDidChange"), guide Must guide("5. Supported Methods, visibleFilesChanged")]
         "The data of a visible files notification has the members of the edition, with their types."
         "The CLI drops the whole message otherwise.";
@@ -76,7 +76,7 @@ const VISIBLE_FILES: Table = table! { "visible-files", Some("visible_files");
         "";
 };
 
-const MESSAGE: Table = table! { "message", Some("messages");
+const MESSAGE: Table = table! { "message", Server, Some("messages");
     "data": [cli Must cli("userSentMessage")]
         "The data of `userSentMessage` holds a string `message`."
         "The CLI drops the whole message otherwise.";
@@ -91,7 +91,7 @@ const MESSAGE: Table = table! { "message", Some("messages");
         "";
 };
 
-const PROMPT: Table = table! { "prompt", Some("prompts");
+const PROMPT: Table = table! { "prompt", Server, Some("prompts");
     "data": [cli Must cli("appendToPrompt")]
         "The data of `appendToPrompt` holds a string `message`."
         "The CLI drops the whole message otherwise.";
@@ -106,7 +106,7 @@ const PROMPT: Table = table! { "prompt", Some("prompts");
         "";
 };
 
-const METADATA: Table = table! { "metadata", Some("metadata");
+const METADATA: Table = table! { "metadata", Server, Some("metadata");
     "data": [cli Must cli("pluginMetadata")]
         "The data of `pluginMetadata`, where it is sent, holds a string `version` and, if any, a string `pluginDirectory`."
         "The CLI drops the whole message otherwise.";

@@ -4,7 +4,7 @@ use super::{Table, cli, guide, table};
 
 pub const TABLES: &[Table] = &[READ_FILE, UNSAVED];
 
-const READ_FILE: Table = table! { "read-file", None;
+const READ_FILE: Table = table! { "read-file", Server, None;
     "result": [cli Must cli("readFile"), guide Must guide("5. Supported Methods, readFile")]
         "The result of `readFile` has the members of the edition, with their types."
         "The CLI drops a response in which anything has the wrong type.";
@@ -64,7 +64,7 @@ const READ_FILE: Table = table! { "read-file", None;
         "";
 };
 
-const UNSAVED: Table = table! { "read-file", Some("unsaved");
+const UNSAVED: Table = table! { "read-file", Server, Some("unsaved");
     "unsaved": [cli Must cli("readFile"), guide Should guide("5. Supported Methods, readFile")]
         "`readFile` answers with the unsaved text of an open file, not with what is on the disk."
         "The agent would work on a text that the user no longer sees.";

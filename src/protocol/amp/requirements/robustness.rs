@@ -5,7 +5,7 @@ use super::{Table, cli, guide, rfc, table};
 pub const TABLES: &[Table] = &[OTHERS, SAME];
 
 /// What other clients, and those to come, may rely on.
-const OTHERS: Table = table! { "robustness", None;
+const OTHERS: Table = table! { "robustness", Server, None;
     "alive": [cli Must cli("Robustness"), guide Must guide("Overview")]
         "Nothing that a client sends makes the editor exit."
         "";
@@ -57,7 +57,7 @@ const OTHERS: Table = table! { "robustness", None;
 };
 
 /// What the client that sent something bad may hope for.
-const SAME: Table = table! { "robustness", None;
+const SAME: Table = table! { "robustness", Server, None;
     "same-after-bad-json": [cli Should cli("Robustness"), guide Should guide("Overview")]
         "After a message that is no JSON, requests on the same connection are served."
         "";

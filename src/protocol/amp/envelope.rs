@@ -1,0 +1,113 @@
+//! The envelopes of both editions: what a message is, whatever it carries.
+
+use serde_json::{Map, Value};
+
+/// A client's request, as far as it is one.
+pub struct Request<'a> {
+    /// Its id; none where it has none.
+    pub id: Option<&'a Value>,
+    /// The method, if it names exactly one.
+    pub method: Option<&'a str>,
+    /// The method's parameters.
+    pub params: Option<&'a Value>,
+}
+
+/// A server's response, as far as it is one.
+pub struct Response<'a> {
+    /// Its id; none where it has none.
+    pub id: Option<&'a Value>,
+    /// The key that names the method (edition `cli` only).
+    pub method: Option<&'a str>,
+    /// What the method gave.
+    pub result: Option<&'a Value>,
+    /// The error.
+    pub error: Option<&'a Value>,
+}
+
+/// The request that a client's message is; none where it is no object with an object `clientRequest`.
+pub fn request<'a>(edition: &str, message: &'a Value) -> Option<Request<'a>> {
+    let envelope = message.get("clientRequest")?.as_object()?;
+    let methods = if edition == "guide" {
+        envelope.get("method").and_then(Value::as_object).map(|methods| methods.iter().collect()).unwrap_or_default()
+    } else {
+        envelope.iter().filter(|(key, _)| *key != "id").collect::<Vec<_>>()
+    };
+    let (method, params) = match methods[..] {
+        [(method, params)] => (Some(method.as_str()), Some(params)),
+        _ => (None, None),
+    };
+    Some(Request { id: envelope.get("id"), method, params })
+}
+
+/// The response that a server's message is; none where it is no object with an object `serverResponse`.
+///
+/// Edition `cli` names no key for the result: it is the one that is not `id` or `error`, a method that
+/// is known before any other.
+pub fn response<'a>(edition: &str, message: &'a Value) -> Option<Response<'a>> {
+    let envelope = message.get("serverResponse")?.as_object()?;
+    let (method, result) = if edition == "guide" {
+        (None, envelope.get("result"))
+    } else {
+        method_key(envelope).map_or((None, None), |(key, value)| (Some(key), Some(value)))
+    };
+    Some(Response { id: envelope.get("id"), method, result, error: envelope.get("error") })
+}
+
+fn method_key(envelope: &Map<String, Value>) -> Option<(&str, &Value)> {
+    let mut keys = envelope.iter().filter(|(key, _)| !matches!(key.as_str(), "id" | "error"));
+    let known = METHODS.iter().find_map(|method| envelope.get_key_value(*method));
+    known.or_else(|| keys.next()).map(|(key, value)| (key.as_str(), value))
+}
+
+/// The notifications in a server's message, name and data; none where it is no object with an object
+/// `serverNotification`.
+pub fn notifications<'a>(edition: &str, message: &'a Value) -> Option<Vec<(&'a str, &'a Value)>> {
+    let envelope = message.get("serverNotification")?.as_object()?;
+    let names = if edition == "guide" { envelope.get("method").and_then(Value::as_object) } else { Some(envelope) };
+    let names = names.into_iter().flatten().filter(|(key, _)| *key != "id");
+    Some(names.map(|(name, data)| (name.as_str(), data)).collect())
+}
+
+/// The methods of edition `cli`.
+const METHODS: &[&str] = &["ping", "authenticate", "readFile", "editFile", "getDiagnostics", "openURI"];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn both_editions_give_method_and_parameters() {
+        let message = json!({"clientRequest": {"id": "1", "readFile": {"path": "/a"}}});
+        let request = super::request("cli", &message).unwrap();
+        assert_eq!((request.method, request.params), (Some("readFile"), Some(&json!({"path": "/a"}))));
+        let message = json!({"clientRequest": {"id": "1", "method": {"readFile": {"path": "/a"}}}});
+        let request = super::request("guide", &message).unwrap();
+        assert_eq!((request.method, request.params), (Some("readFile"), Some(&json!({"path": "/a"}))));
+    }
+
+    #[test]
+    fn two_methods_are_none() {
+        let message = json!({"clientRequest": {"id": "1", "ping": {}, "readFile": {}}});
+        assert_eq!(request("cli", &message).unwrap().method, None);
+    }
+
+    #[test]
+    fn the_result_is_under_the_methods_key_or_under_result() {
+        let message = json!({"serverResponse": {"extra": 0, "id": "1", "ping": {"message": "m"}}});
+        let response = super::response("cli", &message).unwrap();
+        assert_eq!((response.method, response.result), (Some("ping"), Some(&json!({"message": "m"}))));
+        let message = json!({"serverResponse": {"id": "1", "result": {"content": ""}}});
+        assert_eq!(super::response("guide", &message).unwrap().result, Some(&json!({"content": ""})));
+    }
+
+    #[test]
+    fn notifications_have_names_and_data() {
+        let message = json!({"serverNotification": {"visibleFilesDidChange": {"uris": []}}});
+        assert_eq!(notifications("cli", &message).unwrap(), [("visibleFilesDidChange", &json!({"uris": []}))]);
+        let message = json!({"serverNotification": {"method": {"visibleFilesChanged": {"files": []}}}});
+        assert_eq!(notifications("guide", &message).unwrap(), [("visibleFilesChanged", &json!({"files": []}))]);
+        assert!(notifications("cli", &json!({"serverResponse": {}})).is_none());
+    }
+}

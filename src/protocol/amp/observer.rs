@@ -1,0 +1,203 @@
+//! What expectations of the role `amp-server` can speak about, made from events.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use crate::protocol::{Observation, Observer};
+use crate::trace::{Closed, Direction, Event, Frame, Head, Message, Payload, What};
+
+use super::probe::{PROBE, is_probe};
+use super::{envelope, handshake, opcode};
+
+/// Payloads beyond this size are not shown as hexadecimal digits.
+const HEX_LIMIT: usize = 4096;
+
+/// Makes observations of what the server does, in one edition.
+///
+/// Frames and messages that only answer a probe (an id or pong that begins with `wirecert-`) give none.
+pub struct AmpObserver {
+    edition: &'static str,
+    /// Handshake requests that have not been answered yet.
+    requests: HashMap<String, Head>,
+}
+
+impl AmpObserver {
+    /// For an edition.
+    pub fn new(edition: &'static str) -> Self {
+        Self { edition, requests: HashMap::new() }
+    }
+}
+
+impl Observer for AmpObserver {
+    fn observe(&mut self, event: &Event) -> Vec<Observation> {
+        let Some(conn) = event.conn.as_deref() else { return vec![] };
+        if event.dir == Some(Direction::ToServer) {
+            match &event.what {
+                What::Handshake(head) => drop(self.requests.insert(conn.to_owned(), head.clone())),
+                What::Closed(_) => drop(self.requests.remove(conn)),
+                _ => {}
+            }
+            return vec![];
+        }
+        if event.dir != Some(Direction::ToClient) {
+            return vec![];
+        }
+        let seen = match &event.what {
+            What::Handshake(head) => vec![handshake_seen(self.requests.remove(conn).as_ref(), head)],
+            What::Frame(frame) => Self::frame_seen(frame),
+            What::Message(message) => self.message_seen(message),
+            What::Closed(how) => vec![closed_seen(*how)],
+            _ => vec![],
+        };
+        seen.into_iter().map(|seen| seen.on(event, conn)).collect()
+    }
+}
+
+/// An observation without its place.
+struct Seen {
+    kind: &'static str,
+    selectors: Map<String, Value>,
+    value: Map<String, Value>,
+}
+
+impl Seen {
+    fn new(kind: &'static str) -> Self {
+        Self { kind, selectors: Map::new(), value: Map::new() }
+    }
+
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.value.insert(key.to_owned(), value.into());
+        self
+    }
+
+    fn with_some(self, key: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
+    fn selected(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.selectors.insert(key.to_owned(), value.into());
+        self
+    }
+
+    fn on(self, event: &Event, conn: &str) -> Observation {
+        let Self { kind, selectors, value } = self;
+        Observation { kind, conn: Some(conn.to_owned()), selectors, value, index: event.i }
+    }
+}
+
+impl AmpObserver {
+    fn frame_seen(frame: &Frame) -> Vec<Seen> {
+        if answers_probe(frame) {
+            return vec![];
+        }
+        let mut seen = vec![frame_as_it_is(frame)];
+        match frame.opcode {
+            opcode::PING => seen.push(Seen::new("ping").with_some("payload", frame.payload.as_text())),
+            opcode::PONG => seen.push(Seen::new("pong").with_some("payload", frame.payload.as_text())),
+            opcode::CLOSE => seen.push(close_seen(&frame.payload)),
+            _ => {}
+        }
+        seen
+    }
+
+    fn message_seen(&self, message: &Message) -> Vec<Seen> {
+        let Some(json) = &message.json else {
+            let text = message.payload.as_ref().and_then(Payload::as_text);
+            return vec![Seen::new("message").with_some("text", text)];
+        };
+        if is_probe(json) {
+            return vec![];
+        }
+        let mut seen = vec![Seen::new("message").with("json", json.clone())];
+        if let Some(response) = envelope::response(self.edition, json) {
+            let mut answer = Seen::new("response")
+                .with_some("result", response.result.cloned())
+                .with_some("error", response.error.cloned())
+                .with_some("method", response.method)
+                .with("json", json.clone());
+            if let Some(id) = response.id {
+                answer = answer.selected("to", id.clone()).selected("id", id.clone());
+            }
+            seen.push(answer);
+        }
+        for (name, data) in envelope::notifications(self.edition, json).unwrap_or_default() {
+            let notification = Seen::new("notification").selected("name", name);
+            seen.push(notification.with("data", data.clone()).with("json", json.clone()));
+        }
+        seen
+    }
+}
+
+/// Whether a frame only answers a probe.
+fn answers_probe(frame: &Frame) -> bool {
+    match frame.payload.as_text() {
+        Some(text) if frame.opcode == opcode::PONG => text.starts_with(PROBE),
+        Some(text) if frame.opcode == opcode::TEXT && text.contains(PROBE) => {
+            serde_json::from_str(text).is_ok_and(|json| is_probe(&json))
+        }
+        _ => false,
+    }
+}
+
+fn handshake_seen(request: Option<&Head>, response: &Head) -> Seen {
+    let mut headers = Map::new();
+    for (name, value) in &response.headers {
+        let name = name.to_ascii_lowercase();
+        let value = match headers.get(&name).and_then(Value::as_str) {
+            Some(before) => format!("{before}, {value}"),
+            None => value.clone(),
+        };
+        headers.insert(name, value.into());
+    }
+    Seen::new("handshake")
+        .with_some("status", response.status())
+        .with("accepted", request.is_some_and(|request| handshake::accepts(request, response)))
+        .with("headers", headers)
+        .with_some("body", response.body.as_ref().and_then(Payload::as_text))
+}
+
+fn frame_as_it_is(frame: &Frame) -> Seen {
+    let opcode = opcode::name(frame.opcode).map_or_else(|| frame.opcode.into(), Value::from);
+    let bytes = frame.payload.as_bytes();
+    let hex = (bytes.len() <= HEX_LIMIT).then(|| {
+        bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    });
+    Seen::new("frame")
+        .with("opcode", opcode)
+        .with("fin", frame.fin)
+        .with("rsv", frame.rsv)
+        .with("masked", frame.masked)
+        .with("length", frame.length)
+        .with_some("text", frame.payload.as_text())
+        .with_some("hex", hex)
+}
+
+fn close_seen(payload: &Payload) -> Seen {
+    let seen = Seen::new("close");
+    match payload.as_bytes() {
+        [high, low, reason @ ..] => seen
+            .with("code", u16::from_be_bytes([*high, *low]))
+            .with("reason", String::from_utf8_lossy(reason).into_owned()),
+        _ => seen,
+    }
+}
+
+fn closed_seen(how: Closed) -> Seen {
+    let how = match how {
+        Closed::Eof => "eof",
+        Closed::Reset => "reset",
+    };
+    Seen::new("closed").with("how", how)
+}
+
+#[cfg(test)]
+mod tests;

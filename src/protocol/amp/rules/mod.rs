@@ -1,0 +1,40 @@
+//! Rules: what any trace of AMP can be held against, however it came about.
+//!
+//! Each file is one rule. They keep what is open only: the handshake, the message in parts, the pings,
+//! closes and requests that wait for an answer. [`Book`](book::Book) knows the ids of an edition, so that a rule judges
+//! what the edition asks for and passes over the rest.
+
+mod answer;
+mod book;
+mod closings;
+mod connections;
+mod exits;
+mod frames;
+mod handshakes;
+mod lockfiles;
+mod messages;
+mod pings;
+mod requests;
+mod results;
+
+use crate::protocol::Rule;
+
+use book::Book;
+
+/// Microseconds after which what has not come will not come: long beyond any delay of an orderly end.
+const OVERDUE: u64 = 10_000_000;
+
+/// Fresh rules of an edition.
+pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
+    let book = Book::of(edition);
+    vec![
+        Box::new(lockfiles::Lockfiles::new(edition, book)),
+        Box::new(handshakes::Handshakes::new(book)),
+        Box::new(frames::Frames::new(book)),
+        Box::new(pings::Pings::new(book)),
+        Box::new(closings::Closings::new(book)),
+        Box::new(messages::Messages::new(edition, book)),
+        Box::new(requests::Requests::new(edition, book)),
+        Box::new(exits::Exits::new(book)),
+    ]
+}

@@ -1,0 +1,119 @@
+//! Pings: does a pong with the same payload answer them?
+
+use std::collections::VecDeque;
+
+use crate::protocol::amp::opcode;
+use crate::protocol::{Judgements, Rule};
+use crate::trace::{Direction, End, Event, What};
+
+use super::OVERDUE;
+use super::book::{Book, Fault};
+use super::connections::Connections;
+
+/// So many pings are remembered; of more, the latest.
+const REMEMBERED: usize = 1000;
+
+/// Holds the server's pongs against the client's pings (RFC 6455 sections 5.5.2 and 5.5.3).
+///
+/// A pong answers the ping with its payload and all before it. One with another payload may be a heartbeat,
+/// and tells only if no right one follows. A ping is missed once it has waited for [`OVERDUE`] on a
+/// connection that stood.
+pub struct Pings {
+    book: &'static Book,
+    connections: Connections<Connection>,
+    now: u64,
+}
+
+#[derive(Default)]
+struct Connection {
+    waiting: VecDeque<Ping>,
+    /// When either end began to close, or did something on purpose after which anything may come.
+    over: Option<u64>,
+}
+
+struct Ping {
+    payload: Vec<u8>,
+    index: u64,
+    t: u64,
+    /// The last pong since then that carries something else.
+    other: Option<(u64, String)>,
+}
+
+impl Pings {
+    pub fn new(book: &'static Book) -> Self {
+        Self { book, connections: Connections::new(), now: 0 }
+    }
+}
+
+impl Rule for Pings {
+    fn event(&mut self, event: &Event, out: &mut Judgements) {
+        let book = self.book;
+        self.now = event.t;
+        let Some(connection) = self.connections.of(event) else { return };
+        let closes = match &event.what {
+            What::Frame(frame) => frame.opcode == opcode::CLOSE,
+            What::Closed(_) => true,
+            _ => false,
+        };
+        if connection.over.is_none() && (closes || event.deliberate.is_some()) {
+            connection.over = Some(event.t);
+        }
+        if let What::Frame(frame) = &event.what {
+            let payload = frame.payload.as_bytes();
+            match (event.dir, frame.opcode) {
+                (Some(Direction::ToServer), opcode::PING) if connection.over.is_none() => {
+                    if connection.waiting.len() == REMEMBERED {
+                        connection.waiting.pop_front();
+                    }
+                    let payload = payload.to_vec();
+                    connection.waiting.push_back(Ping { payload, index: event.i, t: event.t, other: None });
+                }
+                (Some(Direction::ToClient), opcode::PONG) => connection.pong(payload, event.i, book, out),
+                _ => {}
+            }
+        }
+        if let Some(connection) = self.connections.ended(event) {
+            connection.missed(event.t, book, out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Judgements) {
+        for connection in self.connections.left() {
+            connection.missed(self.now, self.book, out);
+        }
+    }
+}
+
+impl Connection {
+    fn pong(&mut self, payload: &[u8], index: u64, book: &Book, out: &mut Judgements) {
+        match self.waiting.iter().rposition(|ping| ping.payload == payload) {
+            Some(at) => {
+                self.waiting.drain(..=at);
+                book.hold(out, End::Server, "framing/pong", index, None);
+                book.hold(out, End::Server, "framing/pong-payload", index, None);
+            }
+            None => {
+                let text = String::from_utf8_lossy(payload).into_owned();
+                self.waiting.iter_mut().for_each(|ping| ping.other = Some((index, text.clone())));
+            }
+        }
+    }
+
+    fn missed(&self, now: u64, book: &Book, out: &mut Judgements) {
+        let until = self.over.unwrap_or(now);
+        let Some(ping) = self.waiting.iter().find(|ping| until.saturating_sub(ping.t) >= OVERDUE) else { return };
+        match &ping.other {
+            Some((index, actual)) => {
+                let fault = Fault::new("a pong carries something else than the ping before it")
+                    .expected(String::from_utf8_lossy(&ping.payload).into_owned())
+                    .actual(actual.clone());
+                book.hold(out, End::Server, "framing/pong-payload", *index, Some(fault));
+            }
+            None => {
+                let waited = until.saturating_sub(ping.t) / 1_000_000;
+                let fault = Fault::new(format!("a ping was not answered for {waited} s"));
+                book.hold(out, End::Server, "framing/pong", ping.index, Some(fault));
+            }
+        }
+    }
+}

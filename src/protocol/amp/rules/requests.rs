@@ -1,0 +1,269 @@
+//! Requests: does each get one answer, and is the answer one to it?
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use super::OVERDUE;
+use super::answer::Answer;
+use super::book::{Book, Fault};
+use super::connections::Connections;
+use super::results::Shapes;
+use crate::protocol::amp::{envelope, is_probe, opcode};
+use crate::protocol::{Judgements, Rule};
+use crate::trace::{Direction, End, Event, What};
+
+/// Microseconds after which the CLI gives up on an answer (docs/amp.md, Messages).
+const TIMELY: u64 = 2_000_000;
+
+/// So many answered ids are remembered for each connection.
+const REMEMBERED: usize = 4096;
+
+/// Holds responses against requests.
+///
+/// Of a connection on which the client sent something wrong on purpose, or something that is no request, ids that
+/// nobody asked for are passed over: they may answer that. A request is missed once it has waited for
+/// [`OVERDUE`] on a connection that stood.
+pub struct Requests {
+    edition: &'static str,
+    book: &'static Book,
+    shapes: Shapes,
+    connections: Connections<Connection>,
+    now: u64,
+}
+
+#[derive(Default)]
+struct Connection {
+    /// Whether the client sent something that is no sound request.
+    soiled: bool,
+    /// Whether the client does, or did, something on purpose that may delay answers.
+    delayed: bool,
+    /// When one of the ends began to close.
+    closing: Option<u64>,
+    /// By id, as JSON text.
+    pending: HashMap<String, VecDeque<Pending>>,
+    answered: HashSet<String>,
+    answered_order: VecDeque<String>,
+}
+
+/// A request that waits for its answer.
+pub struct Pending {
+    /// Its id.
+    pub id: Value,
+    /// Its method; none where it names none or several.
+    pub method: Option<String>,
+    /// The text that a `ping` has to give back.
+    pub ping: Option<String>,
+    /// What is wrong with its parameters.
+    pub params: Params,
+    /// Whether it is wrong on purpose.
+    pub deliberate: bool,
+    index: u64,
+    t: u64,
+}
+
+/// The parameters of a request, by its method's schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Params {
+    /// They are as they should be, or nobody knows.
+    Sound,
+    /// One is missing.
+    Missing,
+    /// One has the wrong type.
+    Wrong,
+}
+
+impl Requests {
+    pub fn new(edition: &'static str, book: &'static Book) -> Self {
+        let shapes = Shapes::new(edition, book);
+        Self { edition, book, shapes, connections: Connections::new(), now: 0 }
+    }
+
+    fn asked(&mut self, event: &Event, json: &Value, out: &mut Judgements) {
+        // A probe may be in the envelope of another edition.
+        let (sound, deliberate) = (event.deliberate.is_none(), event.deliberate.is_some() || is_probe(json));
+        let request = envelope::request(self.edition, json);
+        let pending = request.and_then(|request| {
+            let (id, method) = (request.id?.clone(), request.method.map(str::to_owned));
+            let ping = request.params.and_then(|params| params.get("message")).and_then(Value::as_str);
+            let ping = ping.filter(|_| self.edition == "cli" && method.as_deref() == Some("ping")).map(str::to_owned);
+            let params = self.params(method.as_deref(), request.params);
+            Some(Pending { id, method, ping, params, deliberate, index: event.i, t: event.t })
+        });
+        let Some(connection) = self.connections.of(event) else { return };
+        let Some(pending) = pending else {
+            connection.soiled = true;
+            return;
+        };
+        connection.soiled |= !sound || !pending.id.is_string() || pending.method.is_none();
+        let key = pending.id.to_string();
+        connection.answered.remove(&key);
+        let waiting = connection.pending.entry(key).or_default();
+        self.book.hold_if(out, End::Client, "envelope/id-unique", event.i, !waiting.is_empty(), || {
+            format!("the id {} is used again before the request was answered", pending.id)
+        });
+        waiting.push_back(pending);
+    }
+
+    fn params(&mut self, method: Option<&str>, params: Option<&Value>) -> Params {
+        let (Some(method), Some(params)) = (method, params) else { return Params::Sound };
+        let name = format!("{method}.params");
+        let Some((pointer, _)) = self.shapes.faults(&name, params).into_iter().next() else { return Params::Sound };
+        // What is missing is told of the object around it.
+        if pointer.is_empty() && params.is_object() { Params::Missing } else { Params::Wrong }
+    }
+
+    fn answered(&mut self, event: &Event, json: &Value, out: &mut Judgements) {
+        let Some(response) = envelope::response(self.edition, json) else { return };
+        let Some(id) = response.id.cloned() else {
+            if let Some(connection) = self.connections.of(event).filter(|connection| !connection.soiled) {
+                let fault = Fault::new("a response has no id").at("/serverResponse");
+                self.book.hold(out, End::Server, "envelope/id", event.i, Some(fault));
+                connection.soiled = true;
+            }
+            return;
+        };
+        let key = id.to_string();
+        let here = event.conn.as_deref().unwrap_or_default();
+        let elsewhere = self.connections.iter().find(|(conn, state)| *conn != here && state.pending.contains_key(&key));
+        let elsewhere = elsewhere.map(|(conn, _)| conn.to_owned());
+        let Some(connection) = self.connections.of(event) else { return };
+        let Some((pending, exact)) = connection.take(&id) else {
+            return connection.stray(event.i, &id, elsewhere, self.book, out);
+        };
+        let hold = |out: &mut Judgements, short: &str| self.book.hold(out, End::Server, short, event.i, None);
+        for short in ["envelope/answered", "envelope/unasked", "envelope/answered-once"] {
+            hold(out, short);
+        }
+        if elsewhere.is_some() {
+            hold(out, "envelope/ids-per-connection");
+        }
+        if !connection.delayed && !pending.deliberate {
+            late(self.book, &pending, event.i, event.t, out);
+        }
+        let answer = Answer { book: self.book, edition: self.edition, index: event.i, request: &pending };
+        answer.id(&id, exact, out);
+        answer.judge(&response, &mut self.shapes, out);
+    }
+
+    /// What is left without an answer.
+    fn missed(&self, connection: &Connection, now: u64, out: &mut Judgements) {
+        if connection.delayed {
+            return;
+        }
+        let until = connection.closing.unwrap_or(now);
+        let mut left: Vec<_> =
+            connection.pending.values().flatten().filter(|p| !p.deliberate && p.id.is_string()).collect();
+        left.sort_by_key(|pending| pending.index);
+        for pending in left {
+            let waited = until.saturating_sub(pending.t);
+            if waited >= OVERDUE {
+                let method = pending.method.as_deref().unwrap_or("no method");
+                let fault = Fault::new(format!("a request for {method} was not answered for {} s", waited / 1_000_000));
+                self.book.hold(
+                    out,
+                    End::Server,
+                    "envelope/answered",
+                    pending.index,
+                    Some(fault.actual(pending.id.clone())),
+                );
+            }
+            if waited > TIMELY {
+                late(self.book, pending, pending.index, until, out);
+            }
+        }
+    }
+}
+
+impl Rule for Requests {
+    fn event(&mut self, event: &Event, out: &mut Judgements) {
+        self.now = event.t;
+        let Some(connection) = self.connections.of(event) else { return };
+        if event.deliberate.is_some() && event.dir == Some(Direction::ToServer) {
+            connection.soiled = true;
+            // A wrong message is answered or not; a wrong frame or a connection that is not read may delay the rest.
+            connection.delayed |= !matches!(event.what, What::Message(_) | What::Frame(_));
+        }
+        let closes = match &event.what {
+            What::Frame(frame) => frame.opcode == opcode::CLOSE,
+            What::Closed(_) => true,
+            _ => false,
+        };
+        if closes {
+            connection.closing.get_or_insert(event.t);
+        }
+        if let What::Message(message) = &event.what {
+            match (event.dir, &message.json) {
+                (Some(Direction::ToServer), Some(json)) => self.asked(event, json, out),
+                (Some(Direction::ToServer), None) => connection.soiled = true,
+                (Some(Direction::ToClient), Some(json)) => self.answered(event, json, out),
+                _ => {}
+            }
+        }
+        if let Some(connection) = self.connections.ended(event) {
+            self.missed(&connection, event.t, out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Judgements) {
+        for connection in self.connections.left() {
+            self.missed(&connection, self.now, out);
+        }
+    }
+}
+
+impl Connection {
+    /// The request that an id answers, and whether the id is the very same.
+    fn take(&mut self, id: &Value) -> Option<(Pending, bool)> {
+        let exact = id.to_string();
+        let loose = match id {
+            Value::String(text) => text.clone(),
+            other => Value::String(other.to_string()).to_string(),
+        };
+        let key = [exact, loose].into_iter().find(|key| self.pending.contains_key(key))?;
+        let waiting = self.pending.get_mut(&key)?;
+        let pending = waiting.pop_front()?;
+        if waiting.is_empty() {
+            self.pending.remove(&key);
+        }
+        if self.answered_order.len() == REMEMBERED
+            && let Some(oldest) = self.answered_order.pop_front()
+        {
+            self.answered.remove(&oldest);
+        }
+        self.answered_order.push_back(key.clone());
+        self.answered.insert(key);
+        let same = pending.id == *id;
+        Some((pending, same))
+    }
+
+    /// A response that answers no request that waits.
+    fn stray(&self, index: u64, id: &Value, elsewhere: Option<String>, book: &Book, out: &mut Judgements) {
+        if self.answered.contains(&id.to_string()) {
+            let fault = Fault::new(format!("the request {id} is answered again")).at("/serverResponse/id");
+            return book.hold(out, End::Server, "envelope/answered-once", index, Some(fault.actual(id.clone())));
+        }
+        if self.soiled {
+            return;
+        }
+        let whose = match elsewhere {
+            Some(conn) => format!("no request on this connection, but one on `{conn}`"),
+            None => "no request".to_owned(),
+        };
+        let fault = Fault::new(format!("a response with the id {id} answers {whose}")).at("/serverResponse/id");
+        book.hold(out, End::Server, "envelope/unasked", index, Some(fault.actual(id.clone())));
+    }
+}
+
+/// Judges how long an answer took.
+fn late(book: &Book, pending: &Pending, index: u64, t: u64, out: &mut Judgements) {
+    let took = t.saturating_sub(pending.t);
+    let fault = || {
+        let fault = Fault::new(format!("no answer to the request {} came within two seconds", pending.id));
+        fault.expected("at most 2 s").actual(json!(format!("{:.1} s", took as f64 / 1e6)))
+    };
+    book.hold(out, End::Server, "envelope/timely", index, (took > TIMELY).then(fault));
+    if pending.method.as_deref() == Some("ping") {
+        book.hold(out, End::Server, "ping/timely", index, (took > TIMELY).then(fault));
+    }
+}

@@ -1,0 +1,209 @@
+//! Traces for tests.
+
+use serde_json::{Value, json};
+
+use crate::protocol::{Judgements, Rule};
+use crate::trace::{Closed, Direction, End, Event, FileChange, Frame, Head, Message, Payload, What};
+
+use super::opcode;
+use super::rules;
+
+/// The key of RFC 6455 section 1.3, and what it has to be answered with.
+const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+
+/// A trace in the making, on one connection at a time.
+pub struct Play {
+    conn: String,
+    t: u64,
+    pub events: Vec<Event>,
+}
+
+/// A request head, with further header lines.
+pub fn request_head(more: &[(&str, &str)]) -> Head {
+    head(
+        "GET /?auth=secret-token HTTP/1.1",
+        &[
+            ("Upgrade", "websocket"),
+            ("Connection", "Upgrade"),
+            ("Sec-WebSocket-Key", KEY),
+            ("Sec-WebSocket-Version", "13"),
+        ],
+        more,
+    )
+}
+
+/// An accepting head, with further header lines.
+pub fn response_head(more: &[(&str, &str)]) -> Head {
+    head(
+        "HTTP/1.1 101 Switching Protocols",
+        &[("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", ACCEPT)],
+        more,
+    )
+}
+
+/// Header lines given twice replace the first; an empty value leaves the line out.
+pub fn head(start: &str, headers: &[(&str, &str)], more: &[(&str, &str)]) -> Head {
+    let kept = headers.iter().filter(|(name, _)| !more.iter().any(|(other, _)| other == name));
+    let lines = kept.chain(more).filter(|(_, value)| !value.is_empty());
+    let headers = lines.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Head { start: start.to_owned(), headers, raw: None, body: None }
+}
+
+pub fn frame(opcode: u8, payload: &[u8]) -> Frame {
+    let length = payload.len() as u64;
+    Frame { fin: true, rsv: 0, opcode, masked: false, length, length_bits: None, payload: Payload::from(payload) }
+}
+
+pub fn close_payload(code: u16, reason: &str) -> Vec<u8> {
+    [&code.to_be_bytes(), reason.as_bytes()].concat()
+}
+
+impl Play {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self { conn: "main".to_owned(), t: 0, events: vec![] }
+    }
+
+    /// With a connection that stands.
+    pub fn open() -> Self {
+        Self::new().connect("main")
+    }
+
+    pub fn connect(self, conn: &str) -> Self {
+        let play = self.on(conn);
+        let play = play.add(Some(Direction::ToServer), What::Connected { address: "127.0.0.1:1".to_owned() });
+        play.client(What::Handshake(request_head(&[]))).server(What::Handshake(response_head(&[])))
+    }
+
+    /// From now on, on this connection.
+    pub fn on(mut self, conn: &str) -> Self {
+        self.conn = conn.to_owned();
+        self
+    }
+
+    /// Lets time pass.
+    pub fn wait(mut self, seconds: u64) -> Self {
+        self.t += seconds * 1_000_000;
+        self
+    }
+
+    pub fn client(self, what: What) -> Self {
+        self.add(Some(Direction::ToServer), what)
+    }
+
+    pub fn server(self, what: What) -> Self {
+        self.add(Some(Direction::ToClient), what)
+    }
+
+    pub fn add(mut self, dir: Option<Direction>, what: What) -> Self {
+        let (i, conn) = (self.events.len() as u64, dir.map(|_| self.conn.clone()));
+        self.t += 100;
+        self.events.push(Event { i, t: self.t, conn, dir, deliberate: None, what });
+        self
+    }
+
+    /// The last event is wrong on purpose.
+    pub fn deliberate(mut self) -> Self {
+        if let Some(event) = self.events.last_mut() {
+            event.deliberate = Some("a test".to_owned());
+        }
+        self
+    }
+
+    pub fn client_frame(self, opcode: u8, payload: &[u8]) -> Self {
+        self.client(What::Frame(Frame { masked: true, ..frame(opcode, payload) }))
+    }
+
+    pub fn server_frame(self, opcode: u8, payload: &[u8]) -> Self {
+        self.server(What::Frame(frame(opcode, payload)))
+    }
+
+    pub fn asks(self, json: Value) -> Self {
+        self.client(message(json))
+    }
+
+    pub fn says(self, json: Value) -> Self {
+        self.server(message(json))
+    }
+
+    /// A text message with its frame.
+    pub fn says_text(self, text: &str) -> Self {
+        let json = serde_json::from_str(text).ok();
+        let payload = json.is_none().then(|| Payload::Text(text.to_owned()));
+        let play = self.server_frame(opcode::TEXT, text.as_bytes());
+        play.server(What::Message(Message { text: true, json, payload, frames: 1 }))
+    }
+
+    pub fn client_closes(self, code: u16) -> Self {
+        self.client_frame(opcode::CLOSE, &close_payload(code, ""))
+    }
+
+    pub fn server_closes(self, code: u16) -> Self {
+        self.server_frame(opcode::CLOSE, &close_payload(code, ""))
+    }
+
+    pub fn file(self, path: &str, content: &str) -> Self {
+        let content = Some(Payload::Text(content.to_owned()));
+        self.add(None, What::File(FileChange { path: path.to_owned(), change: "read".to_owned(), content }))
+    }
+
+    pub fn ends(self) -> Self {
+        self.server(What::Closed(Closed::Eof)).client(What::Closed(Closed::Eof))
+    }
+
+    /// What all rules of an edition have to say.
+    pub fn judge(&self, edition: &'static str) -> Judgements {
+        let mut out = Judgements::default();
+        let mut all: Vec<Box<dyn Rule>> = rules::of(edition);
+        for event in &self.events {
+            all.iter_mut().for_each(|rule| rule.event(event, &mut out));
+        }
+        all.iter_mut().for_each(|rule| rule.end(&mut out));
+        out
+    }
+
+    /// The areas and slugs that each end broke in an edition, each once, in order.
+    pub fn broken(&self, edition: &'static str) -> Vec<String> {
+        let mut broken: Vec<String> = vec![];
+        for violation in self.judge(edition).violations {
+            let short = violation.requirement.splitn(3, '/').nth(2).unwrap_or_default().to_owned();
+            let short = if violation.blame == End::Client && !short.contains("/client-") {
+                format!("client: {short}")
+            } else {
+                short
+            };
+            if !broken.contains(&short) {
+                broken.push(short);
+            }
+        }
+        broken
+    }
+
+    /// Whether an edition's requirement had its occasion.
+    pub fn assessed(&self, edition: &'static str, short: &str) -> bool {
+        self.judge(edition).assessed.iter().any(|id| *id == format!("amp/{edition}/{short}"))
+    }
+}
+
+pub fn message(json: Value) -> What {
+    What::Message(Message { text: true, json: Some(json), payload: None, frames: 1 })
+}
+
+/// A request in the envelope of an edition.
+pub fn request(edition: &str, id: impl Into<Value>, method: &str, params: Value) -> Value {
+    let id = id.into();
+    match edition {
+        "guide" => json!({"clientRequest": {"id": id, "method": {method: params}}}),
+        _ => json!({"clientRequest": {"id": id, method: params}}),
+    }
+}
+
+/// A response in the envelope of an edition.
+pub fn response(edition: &str, id: impl Into<Value>, method: &str, result: Value) -> Value {
+    let id = id.into();
+    match edition {
+        "guide" => json!({"serverResponse": {"id": id, "result": result}}),
+        _ => json!({"serverResponse": {"id": id, method: result}}),
+    }
+}
