@@ -17,7 +17,7 @@ const MAX_LINE: u64 = 256 << 20;
 
 /// What is wrong with a trace file, where, and what to do about it.
 #[derive(Debug, thiserror::Error)]
-#[error("{}:{line}:{column}: {message}", path.display())]
+#[error("{}: {message}", position(path, *line, *column))]
 pub struct ReadError {
     /// The file.
     pub path: PathBuf,
@@ -29,6 +29,15 @@ pub struct ReadError {
     pub message: String,
     /// What to do next.
     pub remedy: &'static str,
+}
+
+/// `file:line:column`, as far as it is known.
+fn position(path: &Path, line: u64, column: usize) -> String {
+    match (line, column) {
+        (0, _) => path.display().to_string(),
+        (line, 0) => format!("{}:{line}", path.display()),
+        (line, column) => format!("{}:{line}:{column}", path.display()),
+    }
 }
 
 /// Reads a trace event by event; holds one line at a time. After an error it gives no more events.
@@ -165,7 +174,8 @@ impl TraceReader {
     }
 
     fn error(&self, column: usize, message: String, remedy: &'static str) -> ReadError {
-        ReadError { path: self.path.clone(), line: self.lines.max(1), column, message, remedy }
+        let line = if column == 0 && self.lines <= 1 { 0 } else { self.lines.max(1) };
+        ReadError { path: self.path.clone(), line, column, message, remedy }
     }
 
     /// Reads one event; none at the end.

@@ -1,0 +1,91 @@
+//! `wirecert check`, from outside: what it prints, how it ends.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+const HEADER: &str = r#"{"version":1,"suite":"wirecert 0.1.0","protocol":"amp","edition":"cli","client":{"is":"peer","name":"wirecert"},"server":{"is":"subject","name":"editor"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;
+const EVENT: &str = r#"{"i":0,"t":5,"kind":"mark","mark":"step","text":"begin"}"#;
+const END: &str = r#"{"end":"complete","events":1}"#;
+
+/// Exit code, stdout, stderr of `wirecert check` with these arguments, in a folder with these files.
+fn check(files: &[(&str, &str)], args: &[&str]) -> (i32, String, String) {
+    let dir = TempDir::new().unwrap();
+    for (name, content) in files {
+        fs::write(dir.path().join(name), content).unwrap();
+    }
+    run(dir.path(), args)
+}
+
+fn run(dir: &Path, args: &[&str]) -> (i32, String, String) {
+    let output = Command::cargo_bin("wirecert").unwrap().arg("check").args(args).current_dir(dir).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn lines(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_trace_that_gives_no_rule_an_occasion_is_not_green() {
+    let (code, stdout, stderr) = check(&[("t.jsonl", &lines(&[HEADER, EVENT, END]))], &["t.jsonl"]);
+    assert_eq!(code, 4, "{stdout}{stderr}");
+    assert!(stdout.contains("nothing in it is covered by a rule"), "{stdout}");
+    assert_eq!(stderr, "");
+}
+
+#[test]
+fn a_cut_trace_says_so() {
+    let (code, stdout, _) = check(&[("t.jsonl", &lines(&[HEADER, EVENT]))], &["t.jsonl"]);
+    assert_eq!(code, 4);
+    assert!(stdout.contains("t.jsonl was cut after 1 events: what was open then is not judged"), "{stdout}");
+}
+
+#[test]
+fn a_trace_that_cannot_be_read_is_told_with_its_place_and_a_remedy_and_hides_no_other_one() {
+    let torn = lines(&[HEADER, r#"{"i":0,"t":"x"}"#]);
+    let whole = lines(&[HEADER, EVENT, END]);
+    let (code, stdout, stderr) = check(&[("torn", &torn), ("whole", &whole)], &["torn", "absent", "whole"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("torn:2:14: invalid type: string \"x\", expected u64"), "{stderr}");
+    assert!(stderr.contains("record it again"), "{stderr}");
+    assert!(stderr.contains("absent: cannot be opened: No such file or directory"), "{stderr}");
+    assert!(stdout.contains("whole"), "{stdout}");
+}
+
+#[test]
+fn an_unknown_protocol_or_edition_is_wrong_usage_with_a_suggestion() {
+    let trace = lines(&[HEADER, EVENT, END]);
+    let (code, stdout, stderr) = check(&[("t", &trace)], &["t", "--edition", "cil"]);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(
+        stderr.contains("amp has no edition `cil`") && stderr.contains("did you mean `--edition cli`?"),
+        "{stderr}"
+    );
+    let other = trace.replace("\"amp\"", "\"gopher\"");
+    let (code, _, stderr) = check(&[("t", &other)], &["t"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("the protocol `gopher` is not known here"), "{stderr}");
+}
+
+#[test]
+fn a_trace_comes_from_stdin_too() {
+    let output = Command::cargo_bin("wirecert").unwrap().args(["check", "-"]).write_stdin("junk\n").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("<stdin>:1:1: the first line is no header of a trace: expected value"), "{stderr}");
+}
+
+#[test]
+fn the_json_report_names_trace_and_verdict() {
+    let trace = lines(&[HEADER, EVENT, END]);
+    let (_, stdout, _) = check(&[("t.jsonl", &trace)], &["t.jsonl", "--report", "json=-"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["verdict"], "incomplete");
+    assert_eq!(report["subjects"][0]["name"], "editor");
+    assert_eq!(report["subjects"][0]["role"], "amp-server");
+    assert_eq!(report["subjects"][0]["scenarios"][0]["trace"], "t.jsonl");
+}
