@@ -3,6 +3,7 @@
 use include_dir::{Dir, include_dir};
 
 use crate::diagnostic::Source;
+use crate::scenario::{Loaded, Plan, load_texts};
 
 static SCENARIOS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scenarios");
 
@@ -23,6 +24,16 @@ pub fn sources() -> Vec<Source> {
     files().into_iter().filter_map(scenario).collect()
 }
 
+/// The plans of every embedded scenario. All of them are sound: a test holds it.
+pub fn plans() -> Vec<Plan> {
+    load().plans
+}
+
+fn load() -> Loaded {
+    let sources = sources();
+    load_texts(sources.iter().map(|source| (source.name(), source.text())))
+}
+
 fn collect(dir: &'static Dir<'static>, found: &mut Vec<(&'static str, &'static [u8])>) {
     found.extend(dir.files().filter_map(|file| Some((file.path().to_str()?, file.contents()))));
     dir.dirs().for_each(|dir| collect(dir, found));
@@ -31,6 +42,13 @@ fn collect(dir: &'static Dir<'static>, found: &mut Vec<(&'static str, &'static [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::{Style, render_all};
+
+    #[test]
+    fn every_embedded_scenario_is_sound() {
+        let faults = load().diagnostics;
+        assert!(faults.is_empty(), "{}", render_all(&faults, Style::Plain));
+    }
 
     #[test]
     fn what_is_embedded_is_what_is_on_disk() {

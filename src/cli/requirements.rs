@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::protocol::{Level, Protocol, Requirement, Role, protocols, role};
-use crate::scenario::Filter;
 use crate::scenario::filter::Candidate;
+use crate::scenario::{Filter, Plan};
 use crate::trace::End;
 
-use super::{CliError, Exit, Terminal};
+use super::{CliError, Exit, Terminal, embedded};
 
 const HEAD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -53,12 +53,14 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Err(CliError::usage("no requirement is meant").help("`wirecert requirements` lists all of them"));
     }
     let text = if args.json {
-        let entries: Vec<Entry> = chosen.iter().map(|(_, r)| Entry::of(r)).collect();
+        let plans = embedded::plans();
+        let entries: Vec<Entry> = chosen.iter().map(|(_, r)| Entry::of(r, &plans)).collect();
         serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
     } else if named.is_empty() {
         list(&chosen)
     } else {
-        chosen.iter().map(|(protocol, r)| explain(protocol, r)).collect::<Vec<_>>().join("\n")
+        let plans = embedded::plans();
+        chosen.iter().map(|(protocol, r)| explain(protocol, r, &plans)).collect::<Vec<_>>().join("\n")
     };
     terminal.result(&text);
     Ok(Exit::OK)
@@ -128,7 +130,7 @@ fn list(chosen: &[&Known]) -> String {
 }
 
 /// Everything that is known of one.
-fn explain(protocol: &Protocol, requirement: &Requirement) -> String {
+fn explain(protocol: &Protocol, requirement: &Requirement, plans: &[Plan]) -> String {
     let color = color(requirement.level);
     let mut text = format!("{HEAD}{}{HEAD:#}\n  {}\n\n", requirement.id, requirement.statement);
     let mut fact = |name: &str, value: String| {
@@ -147,7 +149,17 @@ fn explain(protocol: &Protocol, requirement: &Requirement) -> String {
         let about = about.map(|a| format!(": {a}")).unwrap_or_default();
         fact("capability", format!("{name}{about} (excused where a subject declares it missing)"));
     }
+    let scenarios = proving(requirement, plans);
+    match scenarios.is_empty() {
+        true => fact("scenarios", "none: rules judge it by whatever traffic there is".to_owned()),
+        false => fact("scenarios", scenarios.join(&format!("\n{:14}", ""))),
+    }
     text
+}
+
+/// The scenarios whose expectations prove a requirement.
+fn proving<'a>(requirement: &Requirement, plans: &'a [Plan]) -> Vec<&'a str> {
+    plans.iter().filter(|p| p.requirements.contains(&requirement.id)).map(|p| p.id.as_str()).collect()
 }
 
 fn binds(protocol: &Protocol, end: End) -> String {
@@ -183,11 +195,13 @@ struct Entry {
     since: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     capability: Option<&'static str>,
+    scenarios: Vec<String>,
 }
 
 impl Entry {
-    fn of(requirement: &Requirement) -> Self {
+    fn of(requirement: &Requirement, plans: &[Plan]) -> Self {
         Self {
+            scenarios: proving(requirement, plans).into_iter().map(str::to_owned).collect(),
             id: requirement.id,
             level: requirement.level,
             binds: requirement.binds,

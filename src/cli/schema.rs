@@ -1,30 +1,75 @@
-//! `wirecert schema`: JSON Schemas of the file formats.
+//! `wirecert schema`: JSON Schemas of the file formats, and of the protocols' messages.
 
-use clap::ValueEnum;
+use serde_json::Value;
+
+use crate::diagnostic::nearest;
+use crate::protocol::protocols;
 
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `schema`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which format.
-    format: Format,
+    /// A file format, or a part of a protocol such as `amp/cli/lockfile`; without it, all names are listed.
+    name: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// The JSON report.
-    Report,
-    /// A line of a trace.
-    Trace,
-}
+/// The file formats of our own: name, what it is, its schema.
+const FORMATS: &[(&str, &str, fn() -> Value)] =
+    &[("report", "the JSON report", crate::report::schema), ("trace", "a line of a trace", crate::trace::schema)];
 
-/// Runs it.
+/// Prints a schema (draft-07), or the names of all of them.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let schema = match args.format {
-        Format::Trace => crate::trace::schema(),
-        Format::Report => crate::report::schema(),
+    let Some(name) = args.name else {
+        terminal.result(&names().iter().map(|(name, about)| format!("{name:40} {about}\n")).collect::<String>());
+        return Ok(Exit::OK);
     };
+    let known = names();
+    let schema = find(&name).ok_or_else(|| {
+        let error = CliError::usage(format!("there is no schema `{name}`"));
+        let error = match nearest(&name, known.iter().map(|(n, _)| n.as_str())) {
+            Some(name) => error.help(format!("did you mean `{name}`?")),
+            None => error,
+        };
+        error.help("`wirecert schema` lists them")
+    })?;
     terminal.result(&format!("{schema:#}\n"));
     Ok(Exit::OK)
+}
+
+fn find(name: &str) -> Option<Value> {
+    if let Some((_, _, schema)) = FORMATS.iter().find(|(n, ..)| *n == name) {
+        return Some(schema());
+    }
+    let mut parts = name.splitn(3, '/');
+    let (protocol, edition, part) = (parts.next()?, parts.next()?, parts.next()?);
+    let protocol = protocols().iter().find(|p| p.name == protocol)?;
+    (protocol.schema)(edition, part).cloned()
+}
+
+/// Every name with what it stands for.
+fn names() -> Vec<(String, String)> {
+    let mut names: Vec<_> = FORMATS.iter().map(|(n, about, _)| ((*n).to_owned(), (*about).to_owned())).collect();
+    for protocol in protocols() {
+        for edition in protocol.editions {
+            let parts = (protocol.schema_names)(edition.id).into_iter();
+            let about = format!("a part of {}, edition {}", protocol.name, edition.id);
+            names.extend(parts.map(|part| (format!("{}/{}/{part}", protocol.name, edition.id), about.clone())));
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_that_is_listed_has_a_schema_of_draft_7() {
+        for (name, _) in names() {
+            let schema = find(&name).unwrap_or_default();
+            assert!(jsonschema::draft7::meta::is_valid(&schema), "{name}");
+            jsonschema::draft7::new(&schema).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
 }
