@@ -1,12 +1,17 @@
 //! Finding secrets by what they are called: the values of secret JSON keys, query parameters and headers.
 
+use std::sync::{Mutex, PoisonError};
+
 use regex::bytes::Regex;
 
 /// Headers that carry credentials in every protocol.
 const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"];
 
+/// Compiling costs more than a short trace: each set of names is compiled once. There are as many as protocols.
+static COMPILED: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
+
 /// What secrets are called.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Keys {
     names: Vec<String>,
     json: Option<Regex>,
@@ -30,6 +35,16 @@ pub struct Value {
 impl Keys {
     /// These JSON keys and query parameters, and the headers that carry credentials.
     pub fn new(names: &[&str]) -> Self {
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = compiled.iter().find(|keys| keys.names == names) {
+            return keys.clone();
+        }
+        let keys = Self::compile(names);
+        compiled.push(keys.clone());
+        keys
+    }
+
+    fn compile(names: &[&str]) -> Self {
         let any = names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
         let compile = |pattern: String| (!names.is_empty()).then(|| Regex::new(&pattern).ok()).flatten();
         Self {
@@ -64,6 +79,9 @@ impl Keys {
     /// Every secret value in a text: JSON, a URL, a head.
     pub fn find(&self, data: &[u8]) -> Vec<Value> {
         let mut values = Vec::new();
+        if !data.iter().any(|byte| matches!(byte, b':' | b'=')) {
+            return values;
+        }
         for found in self.json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let open = data.get(found.end()) != Some(&b'"');
             let meaning = if open { None } else { unescape(found.as_bytes()) };

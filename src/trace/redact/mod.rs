@@ -20,10 +20,13 @@ use super::{Direction, Event, Frame, Head, Message, Payload, What};
 const SHORTEST: usize = 4;
 /// The same for texts that nobody said were secret, only their name.
 const SHORTEST_NAMED: usize = 8;
-/// How many secrets are looked for everywhere. Later ones are hidden under their name only.
+/// How many secrets are looked for everywhere, and how many bytes they have together. What comes later is hidden
+/// under its name only.
 const MOST: usize = 256;
-/// The longest secret that is looked for everywhere, in bytes.
-const LONGEST: usize = 4096;
+/// See [`MOST`].
+const MOST_BYTES: usize = 256 << 10;
+/// Of a longer secret, so many bytes are looked for everywhere.
+const LONGEST: usize = 16 << 10;
 
 /// Replaces secrets by placeholders of the same length in events, before anybody else sees them.
 ///
@@ -71,10 +74,11 @@ impl Redactor {
     }
 
     fn learn(&mut self, secret: &str, shortest: usize) {
-        let sane = (shortest..=LONGEST).contains(&secret.len());
-        if sane && self.secrets.len() < MOST && !self.numbers.contains_key(secret) {
+        let sought = &secret[..secret.floor_char_boundary(LONGEST)];
+        let room = self.secrets.len() < MOST && self.secrets.bytes() + sought.len() <= MOST_BYTES;
+        if secret.len() >= shortest && room && !self.numbers.contains_key(secret) {
             self.numbers.insert(secret.to_owned(), self.secrets.len());
-            self.secrets.add(secret);
+            self.secrets.add(sought);
         }
     }
 

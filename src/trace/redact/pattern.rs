@@ -12,6 +12,7 @@ pub struct Secrets {
     secrets: Vec<Secret>,
     /// The bytes with which a secret, in some form, can begin.
     starts: [bool; 256],
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -63,7 +64,7 @@ pub struct Hit {
 
 impl Default for Secrets {
     fn default() -> Self {
-        Self { secrets: vec![], starts: [false; 256] }
+        Self { secrets: vec![], starts: [false; 256], bytes: 0 }
     }
 }
 
@@ -77,6 +78,12 @@ impl Secrets {
         }
         let before = secret.char_indices().map(|(at, _)| at).collect();
         self.secrets.push(Secret { chars, before });
+        self.bytes += secret.len();
+    }
+
+    /// How many bytes they have together.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// How many there are.

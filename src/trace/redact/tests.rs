@@ -28,8 +28,7 @@ fn recorded(secrets: &[&str], whats: Vec<What>) -> Vec<Event> {
     for what in whats {
         recorder.record(Some("main"), Some(Direction::ToServer), what);
     }
-    let events = all.0.lock().unwrap().clone();
-    events
+    std::mem::take(&mut *all.0.lock().unwrap())
 }
 
 /// Every string and every payload of an event, as bytes, one after the other.
@@ -162,6 +161,23 @@ fn a_value_under_a_secret_key_that_spans_frames_is_hidden_and_known_afterwards()
     assert_eq!(payloads[2], b"*****");
     assert!(payloads[3].ends_with(br#"","x":1}"#) && !contains(payloads[3], b"ij"), "{:?}", events[3]);
     assert_eq!(payloads[4], b"<secret:1**>");
+}
+
+#[test]
+fn of_a_secret_beyond_all_measure_the_first_part_is_hidden_everywhere() {
+    let secret: String = (0..10_000).map(|n| format!("{n:04}")).collect();
+    let events = recorded(&[&secret], vec![frame(1, true, secret.as_bytes())]);
+    assert!(!contains(&contents(&events[0]), b"00000001"));
+    assert!(!contains(&contents(&events[0]), secret.as_bytes()));
+}
+
+#[test]
+fn a_flood_of_secrets_is_still_hidden_under_their_names() {
+    let message = |n: usize| json!({"authToken": format!("secret-{n:08}")}).to_string();
+    let whats = (0..600).map(|n| What::Message(Message::joined(true, message(n).as_bytes(), 1))).collect();
+    for event in recorded(&[], whats) {
+        assert!(!contains(&contents(&event), b"secret-0"), "{event:?}");
+    }
 }
 
 #[test]
