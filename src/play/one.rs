@@ -13,7 +13,7 @@ use crate::matcher::Schemas;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
-use crate::trace::{Clock, Event, FileSink, Header, Mark, Recorder, Sink, Tail, What, Written};
+use crate::trace::{Clock, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
 
 use super::lag::LagMeter;
 use super::log::Log;
@@ -23,8 +23,9 @@ use super::steps;
 /// How many of the last events a finding shows.
 const TAIL: usize = 8;
 
-/// Takes the events of one play for a snapshot: the plan, and every event.
-pub type Snapshotter = dyn Fn(&Plan, Vec<Event>) + Send + Sync;
+/// Gets what a snapshot is made of, once for each play that passed: the plan, its normalised trace, and what is
+/// known to differ from one run to the next.
+pub type Snapshotter = dyn Fn(&Plan, &Normaliser, &Known) + Send + Sync;
 
 /// What all plays of a run have in common.
 #[derive(Clone)]
@@ -35,7 +36,7 @@ pub struct Options {
     pub trace_dir: Option<PathBuf>,
     /// Whether a violated `should` counts like a `must`.
     pub strict: bool,
-    /// Gets the events of each play that passed, where snapshots are wanted.
+    /// Gets each play that passed, where snapshots are wanted.
     pub snapshotter: Option<Arc<Snapshotter>>,
 }
 
@@ -92,7 +93,7 @@ struct Traced {
     tail: Tail,
     rules: Arc<Mutex<RuleRun>>,
     file: Option<Written>,
-    events: Option<Arc<Mutex<Vec<Event>>>>,
+    normaliser: Option<Normaliser>,
     protocol: &'static Protocol,
 }
 
@@ -116,16 +117,16 @@ impl Traced {
             sinks.push(Box::new(sink));
             file = Some(written);
         }
-        let events = options.snapshotter.as_ref().map(|_| Arc::new(Mutex::new(vec![])));
-        if let Some(events) = &events {
-            sinks.push(Box::new(Keep(events.clone())));
+        let normaliser = options.snapshotter.as_ref().map(|_| Normaliser::default());
+        if let Some(normaliser) = &normaliser {
+            sinks.push(Box::new(normaliser.clone()));
         }
         // The log comes last: whoever it wakes finds the other readers up to date.
         sinks.push(log.sink());
         let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
         let text = plan.id.clone();
         recorder.record(None, None, What::Mark(Mark { mark: "scenario".into(), text }));
-        Ok(Self { recorder, log, tail, rules, file, events, protocol })
+        Ok(Self { recorder, log, tail, rules, file, normaliser, protocol })
     }
 
     /// Ends the trace and draws together what expectations and rules had to say.
@@ -133,11 +134,11 @@ impl Traced {
         self.recorder.end();
         let judged = self.rules.lock().unwrap_or_else(PoisonError::into_inner).judgements().clone();
         let mut play = Play::new(ScenarioStatus::Passed);
-        play.assessed = outcome.assessed;
+        play.assessed = outcome.assessed.clone();
         play.assessed.extend(&judged.assessed);
-        play.notes = outcome.notes;
+        play.notes = outcome.notes.clone();
         play.notes.extend(judged.notes);
-        play.findings = outcome.findings;
+        play.findings = outcome.findings.clone();
         let mut ours = None;
         for violation in judged.violations {
             if violation.blame == spec.role.subject {
@@ -170,22 +171,12 @@ impl Traced {
             play.status = ScenarioStatus::Error;
             play.reason = Some(reason);
         }
-        if let (Some(snapshotter), Some(events)) = (&options.snapshotter, self.events)
+        if let (Some(snapshotter), Some(normaliser)) = (&options.snapshotter, &self.normaliser)
             && play.status == ScenarioStatus::Passed
         {
-            let events = std::mem::take(&mut *events.lock().unwrap_or_else(PoisonError::into_inner));
-            snapshotter(plan, events);
+            snapshotter(plan, normaliser, &outcome.known);
         }
         play
-    }
-}
-
-/// Keeps every event, for a snapshot.
-struct Keep(Arc<Mutex<Vec<Event>>>);
-
-impl Sink for Keep {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     }
 }
 
@@ -245,6 +236,7 @@ async fn perform(
         outcome: Outcome::default(),
     };
     scene.locate();
+    scene.outcome.known = known(&scene);
     seed(&mut scene)?;
     let bound = plan.timeout;
     let deadline = scene.lag.deadline(bound);
@@ -298,6 +290,21 @@ fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
         corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
     }
     Ok(())
+}
+
+/// What is known to differ from one run to the next.
+fn known(scene: &Scene<'_>) -> Known {
+    let mut known = Known::default();
+    let mut folder = |name: &str, path: Option<PathBuf>| {
+        known.folders.extend(path.map(|path| (name.to_owned(), path.to_string_lossy().into_owned())));
+    };
+    // The longest first: a corner lies in the workspace, and that in the run directory.
+    folder("workspace", scene.corner.as_ref().map(|c| c.path().to_owned()));
+    folder("root", scene.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned)));
+    folder("home", scene.run_dir.map(RunDir::home));
+    folder("run_dir", scene.run_dir.map(|r| r.root().to_owned()));
+    known.ports.extend(scene.subject.as_ref().map(|s| s.lock().port));
+    known
 }
 
 /// The finding that the subject died although nobody asked it to.

@@ -13,7 +13,7 @@ use crate::peer::{Peer, Setting};
 use crate::protocol::{Level, Protocol, RequirementId};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running};
-use crate::trace::{Mark, Recorder, Tail, What};
+use crate::trace::{Known, Mark, Recorder, Tail, What};
 
 use super::lag::LagMeter;
 use super::log::Log;
@@ -63,6 +63,8 @@ pub struct Outcome {
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Whether the scenario asked for the subject's end.
     pub end_wanted: bool,
+    /// What is known to differ from one run to the next, for snapshots.
+    pub known: Known,
 }
 
 /// Why a play stopped before its last step.
