@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr, both through [`Terminal`]; what a command ends with is an
 //! [`Exit`] or a [`CliError`] that carries one.
 
+mod certify;
 mod check;
 mod deliver;
 mod doctor;
@@ -13,9 +14,13 @@ mod export;
 mod init;
 mod progress;
 mod requirements;
+mod run;
 mod schema;
+mod session;
 mod shared;
 mod snapshot;
+mod snapshots;
+mod subjects;
 mod terminal;
 mod values;
 
@@ -72,6 +77,8 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Certify(certify::Args),
+    Run(run::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
     /// Look at snapshots that would change, and accept or reject them.
@@ -116,6 +123,8 @@ impl Cli {
     /// Runs the command.
     pub fn run(self, terminal: &mut Terminal) -> Result<Exit, CliError> {
         match self.command {
+            Command::Certify(args) => certify::run(args, terminal),
+            Command::Run(args) => run::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),

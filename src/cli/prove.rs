@@ -9,7 +9,7 @@ use crate::play::{Cancel, Options, Run};
 use crate::protocol::protocols;
 use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, cases, prove};
 
-use super::values::positive_duration;
+use super::values::bound;
 use super::{CliError, Exit, Terminal};
 
 /// How long a flawed mock is waited for: it is on this machine, and what it withholds never comes.
@@ -38,7 +38,7 @@ pub struct Args {
     jobs: Option<NonZeroUsize>,
 
     /// How long to wait for what a flawed mock may withhold.
-    #[arg(long, value_name = "TIME", value_parser = positive_duration, default_value = PATIENCE)]
+    #[arg(long, value_name = "TIME", value_parser = bound, default_value = PATIENCE)]
     timeout: Duration,
 
     /// Print the proof as JSON.
@@ -48,7 +48,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let (plans, _) = super::scenarios::embedded()?;
+    let plans = super::embedded::plans();
     let roles: Vec<_> = protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))).collect();
     if let Some(role) = &args.role
         && !roles.iter().any(|(_, r)| r.name == role)

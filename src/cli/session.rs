@@ -6,17 +6,17 @@ use std::thread::available_parallelism;
 use jiff::Zoned;
 
 use crate::config::{EditionChoice, SubjectSpec};
-use crate::judge::{
-    Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject,
-};
+use crate::judge::{Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject};
 use crate::peer;
 use crate::play::{Cancel, Options, Run, start, suite};
 use crate::protocol::Requirement;
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan, filter};
 use crate::subject::{RunDir, Running};
-use crate::trace::{Clock, Recorder};
+use crate::trace::{Clock, Recorder, Strength};
 
+use super::progress::progress;
+use super::snapshots::Comparison;
 use super::{CliError, Exit, SharedOptions, Terminal};
 
 /// The most subjects that are started side by side where nothing is said.
@@ -51,7 +51,7 @@ impl Session<'_> {
         let runtime = runtime()?;
         let cancel = Cancel::default();
         let subjects = std::mem::take(&mut self.subjects);
-        let progress = super::progress::progress(self.options.progress, terminal);
+        let progress = progress(self.options.progress, terminal);
         let outcome = runtime.block_on(async {
             let watching = watch_for_interrupts(cancel.clone());
             let mut reports = vec![];
@@ -123,7 +123,8 @@ impl Session<'_> {
         }
         let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
         progress.suite_started(&title, plans.len());
-        let snapshots = super::snapshots::Comparison::of(spec, whole);
+        let dir = self.options.snapshots.as_deref().or(spec.snapshots.as_deref());
+        let snapshots = Comparison::new(dir, Strength::Exact, whole);
         let run = Run {
             options: Options {
                 patience: self.patience(spec),
@@ -141,7 +142,9 @@ impl Session<'_> {
         let played = played.map_err(|error| match error {
             crate::play::SuiteError::Subject(error) => unjudged(&error),
         })?;
-        Ok(self.judge(spec, edition, &played, whole, notes, snapshots.finish(), cancel))
+        let (compared, troubles) = snapshots.finish(&plans);
+        notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
+        Ok(self.judge(spec, edition, &played, whole, notes, compared, cancel))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -197,7 +200,7 @@ impl Session<'_> {
             notes.push(Note { requirement: None, text: "interrupted: what is known so far".to_owned() });
         }
         let report = Report::of(suite, self.options.seed.unwrap_or(0), notes, subjects);
-        let usage = super::reports::write(&report, &self.options.reports, terminal);
+        let usage = !super::deliver::deliver(&report, &self.options.reports, terminal);
         let mut standing = report.standing();
         if error == Some(Exit::UNJUDGED) {
             standing.unjudged = true;
@@ -218,11 +221,7 @@ impl Session<'_> {
                 }
             }
         }
-        if any {
-            Ok(Exit::OK)
-        } else {
-            Err(CliError::usage("no scenario is left by what was asked for"))
-        }
+        if any { Ok(Exit::OK) } else { Err(CliError::usage("no scenario is left by what was asked for")) }
     }
 
     fn patience(&self, spec: &SubjectSpec) -> std::time::Duration {
@@ -255,7 +254,7 @@ async fn detect(
     let first = started.map_err(|error| unjudged(&error))?;
     let kind = peer::kind(spec.role.name)
         .ok_or_else(|| CliError::usage(format!("no peer stands opposite the role {}", spec.role.name)))?;
-    let (edition, how) = (kind.detect)(first.1.lock().clone(), patience, recorder).await;
+    let crate::peer::Detected { edition, how } = (kind.detect)(first.1.lock().clone(), patience, recorder).await;
     Ok((edition, how, first))
 }
 

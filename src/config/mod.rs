@@ -3,10 +3,11 @@
 //! Flags beat the file, the file beats defaults. Everything after this module reads the resolved
 //! values and never asks where they came from.
 
-pub mod own;
+mod own;
 mod spec;
 mod template;
 
+pub use own::own;
 pub use spec::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, SeedFile, Stop, StopHow, SubjectSpec, Target,
     Timeouts,

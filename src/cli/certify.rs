@@ -1,0 +1,57 @@
+//! `wirecert certify`: the whole suite against a subject, and a verdict.
+
+use crate::config::{SubjectSpec, own};
+use crate::protocol::protocols;
+
+use super::session::Session;
+use super::{CliError, Exit, SharedOptions, Terminal, embedded};
+
+/// Play the suite against a subject, and judge it.
+///
+/// Without a role and a command, the subject is the one that `wirecert.yaml` in this folder describes; where there is
+/// none, or with `--self`, our own mocks of all roles are certified.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The role of the subject, such as amp-server.
+    role: Option<String>,
+
+    #[command(flatten)]
+    options: SharedOptions,
+
+    /// The command that starts the subject, after `--`. {workspace}, {port}, {data_home} and {run_dir} in it are
+    /// replaced.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let given = super::subjects::given(args.role.as_deref(), &args.command, &args.options)?;
+    let subjects = match given {
+        Some(subjects) => subjects,
+        None => {
+            terminal
+                .progress("certifying wirecert's own mocks (no command was given, and there is no wirecert.yaml here)");
+            ours(args.role.as_deref(), args.options.edition.as_deref())?
+        }
+    };
+    let repro = super::subjects::repro("certify", args.role.as_deref(), &args.options, &args.command);
+    let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+    Session { subjects, plans: embedded::plans(), whole: true, files, options: &args.options, repro }.run(terminal)
+}
+
+/// Our own mocks as subjects: of all roles or one, in all editions or one.
+pub fn ours(role: Option<&str>, edition: Option<&str>) -> Result<Vec<SubjectSpec>, CliError> {
+    let mut subjects = vec![];
+    for protocol in protocols() {
+        for role in protocol.roles.iter().filter(|r| role.is_none_or(|name| name == r.name)) {
+            let editions = protocol.editions.iter().filter(|e| edition.is_none_or(|id| id == "auto" || id == e.id));
+            subjects.extend(editions.map(|edition| own(protocol, role, edition.id, &[])));
+        }
+    }
+    if subjects.is_empty() {
+        let known: Vec<&str> = protocols().iter().flat_map(|p| p.roles).map(|r| r.name).collect();
+        return Err(CliError::usage("there is no such role and edition").help(format!("roles: {}", known.join(", "))));
+    }
+    Ok(subjects)
+}

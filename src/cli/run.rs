@@ -1,0 +1,51 @@
+//! `wirecert run`: given scenario files against a subject.
+
+use std::path::PathBuf;
+
+use crate::scenario::load;
+
+use super::session::Session;
+use super::{CliError, Exit, SharedOptions, Terminal};
+
+/// Play given scenario files against a subject.
+///
+/// The role is that of the scenarios, unless `wirecert.yaml` or `--subject` says it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Scenario files, or folders of them.
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    options: SharedOptions,
+
+    /// The command that starts the subject, after `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let loaded = load(&args.paths);
+    if !loaded.diagnostics.is_empty() {
+        // One bad file hides nothing of the others, but a run that leaves it out would look greener than it is.
+        return Err(loaded.diagnostics.into());
+    }
+    let mut roles: Vec<&'static str> = loaded.plans.iter().map(|p| p.role).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    let role = match roles.as_slice() {
+        [role] => Some(*role),
+        _ => None,
+    };
+    let subjects = match super::subjects::given(role, &args.command, &args.options)? {
+        Some(subjects) => subjects,
+        None => super::certify::ours(role, args.options.edition.as_deref())?,
+    };
+    let files = loaded.plans.iter().map(|plan| plan.file.clone()).collect::<std::collections::BTreeSet<_>>();
+    let files = files.into_iter().map(|f| (f.clone(), std::fs::read(&f).unwrap_or_default())).collect();
+    let mut repro = super::subjects::repro("run", None, &args.options, &args.command);
+    let paths = args.paths.iter().map(|p| p.display().to_string());
+    repro.before.splice(2..2, paths);
+    Session { subjects, plans: loaded.plans, whole: false, files, options: &args.options, repro }.run(terminal)
+}
