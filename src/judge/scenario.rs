@@ -1,6 +1,7 @@
 //! The conclusions about one scenario: its status over all plays, and its findings without repetition.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use crate::diagnostic::{Diagnostic, Place, Style, render};
 use crate::protocol::{Level, RequirementId};
@@ -44,11 +45,11 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
         reason,
         expected,
         flaky: played.plays.windows(2).any(|two| two[0].status != two[1].status),
-        duration_ms: played.plays.iter().map(millis).sum(),
+        duration_ms: millis(played.plays.iter().map(|p| p.duration).sum()),
         attempts: played
             .plays
             .iter()
-            .map(|p| Attempt { status: p.status, reason: p.reason.clone(), duration_ms: millis(p) })
+            .map(|p| Attempt { status: p.status, reason: p.reason.clone(), duration_ms: millis(p.duration) })
             .collect(),
         requirements: played.requirements.iter().map(|&id| id.to_owned()).collect(),
         trace: telling(played).and_then(|p| p.trace.clone()),
@@ -178,6 +179,6 @@ fn excerpt(place: &Place) -> String {
     drawn.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default()
 }
 
-fn millis(play: &Play) -> f64 {
-    play.duration.as_micros() as f64 / 1000.0
+fn millis(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1000.0
 }

@@ -1,7 +1,7 @@
 //! What is said of a requirement, a scenario and a subject.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::protocol::Level;
@@ -89,10 +89,10 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// What should have been there.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub expected: Option<Value>,
     /// What was there.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub actual: Option<Value>,
     /// The trace file, where one was kept.
     pub trace: Option<String>,
@@ -111,6 +111,11 @@ pub struct Finding {
     /// The excerpt of the scenario, drawn as text, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
+}
+
+/// `null` is a value that was there, not the absence of one.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// One play of a scenario.

@@ -18,3 +18,20 @@ pub fn schema() -> Value {
     schema.insert("title".into(), "wirecert report, version 1".into());
     schema.to_value()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::terminal::tests::example;
+    use super::*;
+
+    #[test]
+    fn a_report_is_as_its_schema_says_and_is_read_back_as_written() {
+        let text = json(&example());
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let faults: Vec<String> =
+            jsonschema::draft7::new(&schema()).unwrap().iter_errors(&value).map(|e| e.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+        assert_eq!(json(&serde_json::from_str(&text).unwrap()), text);
+        insta::assert_snapshot!(text);
+    }
+}

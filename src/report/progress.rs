@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
@@ -94,7 +95,7 @@ impl Progress for Lines {
 pub(super) fn outcome(played: &Played, catalogue: &[&Requirement]) -> String {
     let (word, color) = label(played, catalogue);
     let style = Style::new().bold().fg_color(Some(color.into()));
-    let seconds: f64 = played.plays.iter().map(|p| p.duration.as_secs_f64()).sum();
+    let seconds = played.plays.iter().map(|p| p.duration).sum::<Duration>().as_secs_f64();
     let reason = match word {
         "PASS" => String::new(),
         _ => reason(played).map(|r| format!(": {}", clean(&r))).unwrap_or_default(),

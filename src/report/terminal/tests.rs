@@ -88,7 +88,11 @@ pub(crate) fn example() -> Report {
     };
     let machine = Finding { blame: Blame::Environment, requirement: String::new(), ..known.clone() };
     let machine = Finding { baseline: None, message: "the command for `edit` exited with 1".to_owned(), ..machine };
-    let peer = Finding { blame: Blame::Peer, ..finding(&ECHO, "amp-server/cli/ping/ours", "a request without an id") };
+    let peer = Finding {
+        blame: Blame::Peer,
+        actual: Some(json!(null)),
+        ..finding(&ECHO, "amp-server/cli/ping/ours", "a request without an id")
+    };
     let subject = SubjectReport {
         name: "my-editor".to_owned(),
         role: "amp-server".to_owned(),

@@ -1,0 +1,87 @@
+//! Reports from outside: where they go, and what happens where they cannot.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use tempfile::TempDir;
+
+const TRACE: &str = concat!(
+    r#"{"version":1,"suite":"wirecert 0.1.0","protocol":"amp","edition":"cli","client":{"is":"peer","name":"wirecert"},"#,
+    r#""server":{"is":"subject","name":"editor"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#,
+    "\n",
+    r#"{"i":0,"t":5,"kind":"mark","mark":"step","text":"begin"}"#,
+    "\n",
+    r#"{"end":"complete","events":1}"#,
+    "\n"
+);
+
+fn folder() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("t.jsonl"), TRACE).unwrap();
+    dir
+}
+
+fn check(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("wirecert").unwrap();
+    command.current_dir(dir).args(["check", "t.jsonl"]).args(args);
+    command
+}
+
+fn run(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = check(dir, args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn every_report_that_is_asked_for_is_written_and_folders_are_made() {
+    let dir = folder();
+    let reports = ["--report", "json=out/a/r.json", "--report", "junit=out/r.xml", "--report", "text=r.txt"];
+    let (code, stdout, stderr) = run(dir.path(), &reports);
+    assert_eq!((code, stderr.as_str()), (Some(4), ""));
+    let read = |path: &str| fs::read_to_string(dir.path().join(path)).unwrap();
+    assert!(stdout.starts_with("incomplete  editor (amp-server, edition cli)\n"), "{stdout}");
+    assert!(read("r.txt").starts_with("incomplete  editor"));
+    assert!(read("out/r.xml").starts_with("<?xml"));
+    let report: serde_json::Value = serde_json::from_str(&read("out/a/r.json")).unwrap();
+    assert_eq!((&report["version"], &report["verdict"]), (&1.into(), &"incomplete".into()));
+}
+
+#[test]
+fn a_report_on_stdout_has_it_alone_and_people_read_stderr() {
+    let dir = folder();
+    let (code, stdout, stderr) = run(dir.path(), &["--report", "json=-"]);
+    assert_eq!(code, Some(4));
+    assert!(serde_json::from_str::<serde_json::Value>(&stdout).is_ok(), "{stdout}");
+    assert!(stderr.starts_with("incomplete  editor"), "{stderr}");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_told_and_loses_nothing_else() {
+    let dir = folder();
+    let (code, stdout, stderr) = run(dir.path(), &["--report", "json=t.jsonl/r.json", "--report", "text=r.txt"]);
+    assert_eq!(code, Some(2));
+    assert!(stdout.starts_with("incomplete  editor"), "{stdout}");
+    assert!(stderr.starts_with("error[report]: cannot write the report t.jsonl/r.json: "), "{stderr}");
+    assert!(dir.path().join("r.txt").exists());
+    assert_eq!(fs::read_to_string(dir.path().join("t.jsonl")).unwrap(), TRACE);
+}
+
+#[test]
+fn a_kind_of_report_that_does_not_exist_is_wrong_usage() {
+    let dir = folder();
+    let (code, _, stderr) = run(dir.path(), &["--report", "jnuit=r.xml"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("there is no report `jnuit`, only json, junit, text; did you mean `junit`?"), "{stderr}");
+}
+
+#[test]
+fn the_exit_code_tells_the_outcome_although_nobody_reads_the_report() {
+    let dir = folder();
+    let mut child = check(dir.path(), &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(4), &b""[..]));
+}
