@@ -6,7 +6,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     candidates
         .into_iter()
         .map(|c| (strsim::damerau_levenshtein(&folded, &c.to_lowercase()), c))
-        .filter(|(distance, c)| *distance <= (c.chars().count().max(3)) / 3)
+        .filter(|(distance, c)| *distance <= (c.chars().count().max(3)) / 3 && *distance < c.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, c)| c)
 }
@@ -20,5 +20,7 @@ mod tests {
         assert_eq!(nearest("slep", ["sleep", "send", "expect"]), Some("sleep"));
         assert_eq!(nearest("Expect", ["sleep", "send", "expect"]), Some("expect"));
         assert_eq!(nearest("banana", ["sleep", "send", "expect"]), None);
+        assert_eq!(nearest("a", ["b"]), None);
+        assert_eq!(nearest("a", ["A"]), Some("A"));
     }
 }

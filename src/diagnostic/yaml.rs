@@ -183,7 +183,12 @@ fn limits() -> AliasLimits {
 fn syntax(source: &Source, error: &serde_saphyr::Error) -> Diagnostic {
     let text = error.without_snippet().to_string();
     // The library repeats the position that the excerpt shows.
-    let message = text.split(" at line ").next().unwrap_or(&text).trim().replace('\n', "; ");
+    let message = match error.without_snippet() {
+        serde_saphyr::Error::MultipleDocuments { .. } => "a second document begins; use a file for each".to_owned(),
+        serde_saphyr::Error::RecursiveReferencesRequireWeakTypes { .. } => "this alias contains itself".to_owned(),
+        serde_saphyr::Error::AliasReplayLimitExceeded { .. } => "aliases repeat more than is allowed".to_owned(),
+        _ => text.split(" at line ").next().unwrap_or(&text).trim().replace('\n', "; "),
+    };
     let diagnostic = Diagnostic::error("yaml/syntax", format!("this is not valid YAML here: {message}"));
     match error.location() {
         Some(location) => diagnostic.at(source.place(span(location, source)), ""),

@@ -37,6 +37,8 @@ mod regex;
 mod schema;
 mod show;
 pub mod template;
+#[cfg(test)]
+mod tests;
 mod timestamp;
 mod uri;
 mod uuid;

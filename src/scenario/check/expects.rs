@@ -2,8 +2,8 @@
 
 use serde_json::Map;
 
-use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
+use crate::diagnostic::{Span, nearest};
 use crate::protocol::words::OBSERVATIONS;
 use crate::protocol::{ObservationKind, Shape};
 use crate::scenario::language::{self, CONNECTION, EXPECT, MAIN, NEVER, PART};
@@ -111,7 +111,12 @@ impl Check<'_> {
             .collect();
         for entry in &strange {
             let fault = unknown(self.source, "scenario/unknown-observation", "observation", entry, &all, "");
-            self.report(fault);
+            let inside = PART.iter().any(|w| w.name == entry.key);
+            self.report(if inside {
+                fault.help(format!("`{}` stands inside the observation, beside its fields", entry.key))
+            } else {
+                fault
+            });
         }
         match known.as_slice() {
             [entry] => Some(entry),
@@ -250,6 +255,12 @@ impl Check<'_> {
     pub(super) fn until(&mut self, entry: &Entry) -> Option<Until> {
         match &entry.value.kind {
             Kind::String(word) if word == "barrier" => Some(Until::Barrier),
+            Kind::String(word) if nearest(word, ["barrier"]).is_some() => {
+                let word = (word.as_str(), entry.value.span);
+                let fault = super::unknown_word(self.source, "scenario/unknown-value", "end", word, &["barrier"], "");
+                self.report(fault);
+                None
+            }
             Kind::String(text) => self.duration(text, entry.value.span).map(Until::Quiet),
             _ => {
                 let fault =

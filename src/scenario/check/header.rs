@@ -101,14 +101,17 @@ impl Header<'_> {
         let role = self.role(entries, first);
         let cases = self.cases(entries);
         if find(entries, "steps").is_none() {
-            self.missing("steps", first);
+            self.missing(entries, "steps", first);
         }
         let (protocol, role) = role?;
         let editions = self.editions(entries, protocol, first)?;
         Some(File { entries, protocol, role, editions, cases: cases?, title: title.unwrap_or_default() })
     }
 
-    fn missing(&mut self, key: &str, span: Span) {
+    fn missing(&mut self, entries: &[Entry], key: &str, span: Span) {
+        if super::is_misspelt(entries, key, &language::names(TOP)) {
+            return;
+        }
         let doc = TOP.iter().find(|w| w.name == key).map_or("", |w| w.doc);
         let missing = fault(self.source, "scenario/missing-key", format!("the key `{key}` is missing"), span, "");
         self.faults.push(missing.help(format!("`{key}`: {doc}")));
@@ -116,7 +119,7 @@ impl Header<'_> {
 
     fn version(&mut self, entries: &[Entry], first: Span) {
         match find(entries, "wirecert") {
-            None => self.missing("wirecert", first),
+            None => self.missing(entries, "wirecert", first),
             Some(e) => match &e.value.kind {
                 Kind::Number(n) if n.as_u64() == Some(VERSION) => {}
                 Kind::Number(n) => {
@@ -132,7 +135,7 @@ impl Header<'_> {
         match find(entries, key) {
             None => {
                 if required {
-                    self.missing(key, first);
+                    self.missing(entries, key, first);
                 }
                 None
             }
@@ -152,7 +155,7 @@ impl Header<'_> {
 
     fn role(&mut self, entries: &[Entry], first: Span) -> Option<(&'static Protocol, &'static Role)> {
         let Some(e) = find(entries, "role") else {
-            self.missing("role", first);
+            self.missing(entries, "role", first);
             return None;
         };
         let Kind::String(name) = &e.value.kind else {
@@ -170,7 +173,7 @@ impl Header<'_> {
 
     fn editions(&mut self, entries: &[Entry], protocol: &Protocol, first: Span) -> Option<Vec<&'static str>> {
         let Some(e) = find(entries, "edition") else {
-            self.missing("edition", first);
+            self.missing(entries, "edition", first);
             return None;
         };
         let names: Vec<&Node> = match &e.value.kind {

@@ -126,6 +126,11 @@ fn unknown_word(
     }
 }
 
+/// Whether a key that is missing is there, but misspelt: then that is told already.
+fn is_misspelt(map: &[Entry], key: &str, known: &[&str]) -> bool {
+    map.iter().filter(|e| !known.contains(&e.key.as_str())).any(|e| nearest(&e.key, known.iter().copied()) == Some(key))
+}
+
 fn wrong_type(source: &Source, node: &Node, key: Span, what: &str) -> Diagnostic {
     fault(source, "scenario/wrong-type", format!("expected {what}, got {}", node.kind_name()), spot(node, key), "")
 }

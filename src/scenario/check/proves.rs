@@ -84,20 +84,16 @@ impl Check<'_> {
                 let area = name.split_once('/').map_or(name, |(area, _)| area);
                 let same: Vec<&str> = mine.iter().filter(|r| r.area() == area).map(|r| r.short()).collect();
                 let shorts: Vec<&str> = mine.iter().map(|r| r.short()).collect();
-                let of = format!(" in the edition `{}`", self.edition);
-                let mut fault = unknown_word(
-                    self.source,
-                    "scenario/unknown-requirement",
-                    "requirement",
-                    (name, span),
-                    &shorts,
-                    &of,
-                );
-                fault.notes = if same.is_empty() {
-                    vec!["`wirecert requirements` lists them all".to_owned()]
-                } else {
-                    vec![format!("of this area there are: {}", same.join(", "))]
-                };
+                let word = (name, span);
+                let code = "scenario/unknown-requirement";
+                let mut fault = unknown_word(self.source, code, "requirement", word, &shorts, "");
+                fault.notes = vec![match same.as_slice() {
+                    [] => "`wirecert requirements` lists them all".to_owned(),
+                    same if same.len() > 10 => {
+                        format!("`{area}` has {} requirements: see `wirecert requirements`", same.len())
+                    }
+                    same => format!("`{area}` has: {}", same.join(", ")),
+                }];
                 self.report(fault);
             }
         }

@@ -140,6 +140,7 @@ impl Check<'_> {
         for field in fields {
             match entries.iter().find(|e| e.key == field.name) {
                 Some(entry) => self.shape(&field.shape, &entry.value, entry.key_span),
+                None if super::is_misspelt(entries, field.name, &known) => {}
                 None => self.left_out(field, key),
             }
         }
