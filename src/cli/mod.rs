@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr, both through [`Terminal`]; what a command ends with is an
 //! [`Exit`] or a [`CliError`] that carries one.
 
+mod baseline;
 mod certify;
 mod check;
 mod deliver;

@@ -100,6 +100,7 @@ impl Session<'_> {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<SubjectReport, CliError> {
+        let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
         let mut notes = vec![];
         let (edition, first) = match spec.edition {
             EditionChoice::Given(edition) => (edition, None),
@@ -144,7 +145,7 @@ impl Session<'_> {
         })?;
         let (compared, troubles) = snapshots.finish(&plans);
         notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
-        Ok(self.judge(spec, edition, &played, whole, notes, compared, cancel))
+        Ok(self.judge(spec, edition, &played, whole, notes, compared, &baseline, cancel))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -156,6 +157,7 @@ impl Session<'_> {
         whole: bool,
         notes: Vec<Note>,
         snapshots: Vec<crate::judge::SnapshotResult>,
+        baseline: &Baseline,
         cancel: &Cancel,
     ) -> SubjectReport {
         let cut = cancel.is_cancelled() || played.iter().any(|p| p.plays.is_empty());
@@ -165,7 +167,6 @@ impl Session<'_> {
             (false, false) => Scope::Partial,
         };
         let missing: Vec<String> = spec.missing.iter().map(|m| (*m).to_owned()).collect();
-        let baseline = Baseline::default();
         judge_subject(&SubjectRun {
             name: spec.name.clone(),
             role: spec.role.name.to_owned(),
@@ -173,7 +174,7 @@ impl Session<'_> {
             edition: edition.to_owned(),
             catalogue: (spec.protocol.requirements)(),
             missing: &missing,
-            baseline: &baseline,
+            baseline,
             today: Zoned::now().date(),
             scope,
             strict: self.options.strict,
