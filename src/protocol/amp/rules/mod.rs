@@ -38,3 +38,6 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
         Box::new(exits::Exits::new(book)),
     ]
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+use crate::protocol::amp::opcode;
+use crate::protocol::amp::testing::Play;
+use crate::trace::{Closed, What};
+
+fn later(play: Play, seconds: u64) -> Play {
+    play.wait(seconds).client_frame(opcode::PONG, b"")
+}
+
+#[test]
+fn a_close_frame_is_answered_before_the_connection_ends() {
+    assert_eq!(Play::open().client_closes(1000).ends().broken("cli"), ["framing/close-answered"]);
+    assert_eq!(later(Play::open().client_closes(1000), 10).broken("cli"), ["framing/close-answered"]);
+}
+
+#[test]
+fn an_end_that_may_have_swallowed_the_answer_is_no_fault() {
+    let reset = Play::open().client_closes(1000).server(What::Closed(Closed::Reset));
+    assert!(reset.broken("cli").is_empty());
+    let gone = Play::open().client_closes(1000).client(What::Closed(Closed::Eof)).server(What::Closed(Closed::Eof));
+    assert!(gone.broken("cli").is_empty());
+    assert!(later(Play::open().client_closes(1000), 9).broken("cli").is_empty());
+}
+
+#[test]
+fn the_answer_carries_the_code() {
+    assert_eq!(Play::open().client_closes(1000).server_closes(1011).ends().broken("cli"), ["framing/close-echoed"]);
+    assert!(Play::open().client_closes(1000).server_closes(1001).ends().broken("cli").is_empty());
+    let without = Play::open().client_frame(opcode::CLOSE, b"").server_closes(1000).ends();
+    assert!(without.broken("cli").is_empty());
+}
+
+#[test]
+fn a_server_that_closes_first_owes_no_echo() {
+    let play = Play::open().server_closes(1001).client_closes(1001).ends();
+    assert!(play.broken("cli").is_empty());
+    assert!(play.assessed("cli", "framing/tcp-closed"));
+}
+
+#[test]
+fn the_tcp_connection_is_closed_after_both_close_frames() {
+    let closed = Play::open().client_closes(1000).server_closes(1000);
+    assert_eq!(later(closed, 10).broken("cli"), ["framing/tcp-closed"]);
+    let closed = Play::open().client_closes(1000).server_closes(1000).wait(10).client(What::Closed(Closed::Eof));
+    assert_eq!(closed.broken("cli"), ["framing/tcp-closed"]);
+    let closed = Play::open().client_closes(1000).server_closes(1000).client(What::Closed(Closed::Eof));
+    assert!(later(closed, 60).broken("cli").is_empty(), "the client was faster");
+}
+
+#[test]
+fn after_an_abuse_any_end_will_do() {
+    let abused = || Play::open().client_frame(opcode::PING, b"").deliberate();
+    assert!(abused().client_closes(1000).ends().broken("cli").is_empty());
+    assert!(abused().client_closes(1000).server_closes(1002).ends().broken("cli").is_empty());
+    assert!(later(abused().client_closes(1000), 60).broken("cli").is_empty());
+}

@@ -1,0 +1,113 @@
+use crate::protocol::amp::opcode;
+use crate::protocol::amp::testing::{Play, close_payload, frame, request_head, response_head};
+use crate::trace::{Frame, Payload, What};
+
+fn server(frames: impl IntoIterator<Item = Frame>) -> Play {
+    frames.into_iter().fold(Play::open(), |play, frame| play.server(What::Frame(frame)))
+}
+
+fn client(frames: impl IntoIterator<Item = Frame>) -> Play {
+    let masked = frames.into_iter().map(|frame| Frame { masked: true, ..frame });
+    masked.fold(Play::open(), |play, frame| play.client(What::Frame(frame)))
+}
+
+fn text(payload: &str) -> Frame {
+    frame(opcode::TEXT, payload.as_bytes())
+}
+
+fn part(opcode: u8, fin: bool, payload: &[u8]) -> Frame {
+    Frame { fin, ..frame(opcode, payload) }
+}
+
+#[test]
+fn each_bit_of_a_frame_is_judged() {
+    let cases = [
+        (Frame { rsv: 4, ..text("{}") }, "reserved-bits"),
+        (frame(3, b""), "opcode"),
+        (frame(11, b""), "opcode"),
+        (Frame { length_bits: Some(16), ..text("{}") }, "shortest-length"),
+        (frame(opcode::PING, &[b'a'; 126]), "control-length"),
+        (part(opcode::PING, false, b""), "control-whole"),
+        (frame(opcode::BINARY, b"{}"), "text-frames"),
+        (frame(opcode::CLOSE, b"\x03"), "close-payload"),
+        (frame(opcode::CLOSE, &close_payload(1005, "")), "close-code"),
+        (frame(opcode::CLOSE, &close_payload(999, "")), "close-code"),
+        (frame(opcode::CLOSE, b"\x03\xe8\xff"), "close-reason"),
+        (frame(opcode::TEXT, b"\xff"), "utf8"),
+        (frame(opcode::CONTINUATION, b""), "fragments"),
+    ];
+    for (wrong, slug) in cases {
+        assert_eq!(server([wrong.clone()]).broken("cli"), [format!("framing/{slug}")], "{wrong:?}");
+        assert_eq!(client([wrong.clone()]).broken("guide"), [format!("framing/client-{slug}")], "{wrong:?}");
+    }
+}
+
+#[test]
+fn sound_frames_break_nothing() {
+    let sound = [
+        text("{}"),
+        text(""),
+        frame(opcode::PING, &[b'a'; 125]),
+        frame(opcode::PONG, b""),
+        frame(opcode::CLOSE, &close_payload(1001, "bye")),
+    ];
+    assert!(server(sound).broken("cli").is_empty());
+    for code in [1000, 1003, 1007, 1011, 1012, 3000, 4999] {
+        assert!(server([frame(opcode::CLOSE, &close_payload(code, ""))]).broken("cli").is_empty(), "{code}");
+    }
+    assert!(server([frame(opcode::CLOSE, b"")]).broken("cli").is_empty());
+}
+
+#[test]
+fn the_client_masks_and_the_server_does_not() {
+    let masked = Frame { masked: true, ..text("{}") };
+    assert_eq!(server([masked]).broken("cli"), ["framing/unmasked"]);
+    assert_eq!(Play::open().client(What::Frame(text("{}"))).broken("cli"), ["framing/client-masked"]);
+}
+
+#[test]
+fn a_message_in_parts_is_against_the_guide_only_a_should_for_the_cli() {
+    let parts =
+        || [part(opcode::TEXT, false, b"{"), part(opcode::PING, true, b""), part(opcode::CONTINUATION, true, b"}")];
+    assert_eq!(server(parts()).broken("guide"), ["framing/one-frame"]);
+    assert_eq!(server(parts()).broken("cli"), ["framing/one-frame"]);
+}
+
+#[test]
+fn a_message_within_another_is_no_continuation() {
+    let play = server([part(opcode::TEXT, false, b"{"), text("{}")]);
+    assert_eq!(play.broken("cli"), ["framing/one-frame", "framing/fragments"]);
+}
+
+#[test]
+fn utf8_is_judged_over_all_parts() {
+    let euro = "€".as_bytes();
+    let sound = client([part(opcode::TEXT, false, &euro[..1]), part(opcode::CONTINUATION, true, &euro[1..])]);
+    assert!(sound.broken("cli").is_empty());
+    assert!(sound.assessed("cli", "framing/client-utf8"));
+    let cut = client([part(opcode::TEXT, false, &euro[..1]), part(opcode::CONTINUATION, true, b"")]);
+    assert_eq!(cut.broken("cli"), ["framing/client-utf8"]);
+}
+
+#[test]
+fn a_payload_that_was_not_kept_whole_is_not_judged() {
+    let cut = Frame { length: 1000, payload: Payload::from(b"\xe2\x82".as_slice()), ..text("") };
+    assert!(server([cut]).broken("cli").is_empty());
+}
+
+#[test]
+fn nothing_but_control_frames_follows_a_close() {
+    let close = frame(opcode::CLOSE, b"");
+    assert_eq!(server([close.clone(), text("{}")]).broken("cli"), ["framing/close-last"]);
+    assert!(server([close, frame(opcode::PONG, b"")]).broken("cli").is_empty());
+}
+
+#[test]
+fn an_extension_that_was_agreed_on_may_use_the_reserved_bits() {
+    let extension = [("Sec-WebSocket-Extensions", "permessage-deflate")];
+    let play = Play::new()
+        .client(What::Handshake(request_head(&extension)))
+        .server(What::Handshake(response_head(&extension)))
+        .server(What::Frame(Frame { rsv: 4, ..frame(opcode::TEXT, b"\xff\x00") }));
+    assert!(play.broken("cli").is_empty());
+}

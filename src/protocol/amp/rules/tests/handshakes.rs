@@ -1,0 +1,95 @@
+use crate::protocol::amp::testing::{Play, head, request_head, response_head};
+use crate::trace::{Head, What};
+
+/// The requirements broken by an answer to a request.
+fn broken(request: Head, response: Head) -> Vec<String> {
+    exchange(request, response).broken("cli")
+}
+
+fn exchange(request: Head, response: Head) -> Play {
+    Play::new().client(What::Handshake(request)).server(What::Handshake(response))
+}
+
+fn refusal(more: &[(&str, &str)]) -> Head {
+    head("HTTP/1.1 400 Bad Request", &[], more)
+}
+
+#[test]
+fn a_valid_acceptance_breaks_nothing() {
+    assert!(broken(request_head(&[]), response_head(&[])).is_empty());
+    assert!(exchange(request_head(&[]), response_head(&[])).assessed("guide", "connection/accept-key"));
+}
+
+#[test]
+fn each_header_of_an_acceptance_has_to_be_right() {
+    let cases = [
+        ("Sec-WebSocket-Accept", "wrong", "connection/accept-key"),
+        ("Sec-WebSocket-Accept", "", "connection/accept-key"),
+        ("Upgrade", "h2c", "connection/upgrade-header"),
+        ("Upgrade", "", "connection/upgrade-header"),
+        ("Connection", "close", "connection/connection-header"),
+        ("Sec-WebSocket-Protocol", "chat", "connection/subprotocol-not-offered"),
+        ("Sec-WebSocket-Extensions", "permessage-deflate", "connection/extension-not-offered"),
+    ];
+    for (name, value, expected) in cases {
+        assert_eq!(broken(request_head(&[]), response_head(&[(name, value)])), [expected], "{name}: {value}");
+    }
+}
+
+#[test]
+fn header_values_may_be_lists_in_any_case() {
+    let request = request_head(&[("Connection", "keep-alive, upgrade"), ("Upgrade", "WebSocket")]);
+    assert!(
+        broken(request, response_head(&[("Connection", "keep-alive, UPGRADE"), ("Upgrade", "WEBSOCKET")])).is_empty()
+    );
+}
+
+#[test]
+fn what_was_offered_may_be_chosen() {
+    let offers = [
+        ("Sec-WebSocket-Protocol", "chat, amp"),
+        ("Sec-WebSocket-Extensions", "permessage-deflate; client_max_window_bits"),
+    ];
+    let chosen = [
+        ("Sec-WebSocket-Protocol", "amp"),
+        ("Sec-WebSocket-Extensions", "permessage-deflate; server_no_context_takeover"),
+    ];
+    assert!(broken(request_head(&offers), response_head(&chosen)).is_empty());
+}
+
+#[test]
+fn requests_that_break_the_rfc_are_to_be_refused() {
+    let mut post = request_head(&[]);
+    post.start = post.start.replace("GET", "POST");
+    let mut old = request_head(&[]);
+    old.start = old.start.replace("1.1", "1.0");
+    let cases = [
+        (post, "connection/method"),
+        (old, "connection/http-version"),
+        (request_head(&[("Upgrade", "")]), "connection/not-websocket"),
+        (request_head(&[("Sec-WebSocket-Key", "c2hvcnQ=")]), "connection/key-missing"),
+        (request_head(&[("Sec-WebSocket-Version", "8")]), "connection/version-refused"),
+    ];
+    for (request, short) in cases {
+        let accept = super::super::super::handshake::accept_key(&request).unwrap_or_default();
+        let accepted = response_head(&[("Sec-WebSocket-Accept", &accept)]);
+        assert_eq!(broken(request.clone(), accepted), [short]);
+        let refused = refusal(&[("Sec-WebSocket-Version", "13")]);
+        assert!(broken(request.clone(), refused.clone()).is_empty(), "{short}");
+        assert!(exchange(request, refused).assessed("cli", short), "{short}");
+    }
+}
+
+#[test]
+fn the_refusal_of_a_version_tells_the_right_one() {
+    let request = request_head(&[("Sec-WebSocket-Version", "8")]);
+    assert_eq!(broken(request, refusal(&[])), ["connection/version-told"]);
+}
+
+#[test]
+fn a_refusal_is_one_by_its_status() {
+    assert!(exchange(request_head(&[]), refusal(&[])).assessed("cli", "connection/refusal"));
+    assert!(broken(request_head(&[]), refusal(&[])).is_empty());
+    let not_found = head("HTTP/1.1 200 OK", &[], &[]);
+    assert_eq!(broken(request_head(&[("Upgrade", "")]), not_found), ["connection/not-websocket"]);
+}

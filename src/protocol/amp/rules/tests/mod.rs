@@ -1,0 +1,80 @@
+//! Every rule: a trace that breaks it, and sound ones that it must not accuse.
+
+mod closings;
+mod frames;
+mod handshakes;
+mod lockfiles;
+mod messages;
+mod pings;
+mod requests;
+
+use serde_json::json;
+
+use super::super::opcode;
+use super::super::testing::{Play, request, response};
+use crate::trace::{Direction, Exited, What};
+
+/// What one method gives, in the shape of an edition.
+fn read(edition: &'static str, id: &str) -> Play {
+    Play::open().asks(request(edition, id, "readFile", json!({"path": "/a"}))).says(response(
+        edition,
+        id,
+        "readFile",
+        json!({"success": true, "content": "c"}),
+    ))
+}
+
+#[test]
+fn an_ordinary_session_breaks_nothing_in_either_edition() {
+    for edition in ["cli", "guide"] {
+        let play = read(edition, "1")
+            .client_frame(opcode::PING, b"p")
+            .server_frame(opcode::PONG, b"p")
+            .client_closes(1000)
+            .server_closes(1000)
+            .ends();
+        assert_eq!(play.broken(edition), [""; 0], "{edition}");
+        for short in ["framing/pong", "framing/close-answered", "framing/tcp-closed", "envelope/answered"] {
+            assert!(play.assessed(edition, short), "{edition}: {short}");
+        }
+    }
+}
+
+fn exits(code: Option<i32>, signal: Option<i32>, asked: bool) -> What {
+    What::Exited(Exited { pid: 1, code, signal, asked })
+}
+
+#[test]
+fn a_crash_after_a_client_came_is_held_against_the_editor() {
+    assert_eq!(Play::open().add(None, exits(None, Some(11), false)).broken("cli"), ["robustness/alive"]);
+    assert_eq!(Play::open().add(None, exits(Some(101), None, false)).broken("guide"), ["robustness/alive"]);
+    assert_eq!(Play::open().add(None, exits(Some(134), None, false)).broken("cli"), ["robustness/alive"]);
+}
+
+#[test]
+fn an_exit_that_somebody_wanted_is_no_crash() {
+    for exit in [exits(Some(0), None, false), exits(None, Some(15), false), exits(Some(130), None, false)] {
+        assert_eq!(Play::open().add(None, exit).broken("cli"), [""; 0]);
+    }
+    assert_eq!(Play::open().add(None, exits(Some(1), None, true)).broken("cli"), [""; 0]);
+    assert_eq!(Play::new().add(None, exits(Some(1), None, false)).broken("cli"), [""; 0], "no client was there");
+    let quit = crate::trace::Stimulus {
+        name: "quit".to_owned(),
+        params: serde_json::Map::new(),
+        command: vec![],
+        outcome: "0".to_owned(),
+    };
+    let play = Play::open().add(None, What::Stimulus(quit)).add(None, exits(Some(1), None, false));
+    assert_eq!(play.broken("cli"), [""; 0]);
+}
+
+#[test]
+fn what_a_connection_left_behind_is_forgotten_when_its_name_comes_again() {
+    let ping = json!({"message": "m"});
+    let play = Play::open().asks(request("cli", "1", "ping", ping.clone())).connect("main");
+    let play = play.asks(request("cli", "1", "ping", ping.clone())).says(response("cli", "1", "ping", ping));
+    assert_eq!(
+        play.wait(60).add(Some(Direction::ToClient), What::Bytes { bytes: b"".as_slice().into() }).broken("cli"),
+        [""; 0]
+    );
+}

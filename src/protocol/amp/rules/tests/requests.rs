@@ -1,0 +1,197 @@
+use serde_json::{Value, json};
+
+use crate::protocol::amp::opcode;
+use crate::protocol::amp::testing::{Play, request, response};
+
+fn asked(edition: &str) -> Play {
+    Play::open().asks(request(edition, "1", "readFile", json!({"path": "/a"})))
+}
+
+fn content(edition: &str, id: impl Into<Value>) -> Value {
+    response(edition, id, "readFile", json!({"success": true, "content": "c"}))
+}
+
+/// The requirements broken by one response to a request of edition `cli`.
+fn answer(method: &str, params: Value, result: Value) -> Vec<String> {
+    Play::open().asks(request("cli", "1", method, params)).says(response("cli", "1", method, result)).broken("cli")
+}
+
+fn later(play: Play, seconds: u64) -> Play {
+    play.wait(seconds).client_frame(opcode::PONG, b"")
+}
+
+#[test]
+fn a_request_is_answered_once() {
+    for edition in ["cli", "guide"] {
+        assert!(asked(edition).says(content(edition, "1")).broken(edition).is_empty());
+        let twice = asked(edition).says(content(edition, "1")).says(content(edition, "1"));
+        assert_eq!(twice.broken(edition), ["envelope/answered-once"]);
+    }
+}
+
+#[test]
+fn an_id_may_be_used_again_after_its_answer() {
+    let again = asked("cli").says(content("cli", "1")).asks(request("cli", "1", "readFile", json!({"path": "/a"})));
+    assert!(again.says(content("cli", "1")).broken("cli").is_empty());
+    let early = asked("cli").asks(request("cli", "1", "readFile", json!({"path": "/a"})));
+    assert_eq!(early.says(content("cli", "1")).says(content("cli", "1")).broken("cli"), ["envelope/client-id-unique"]);
+}
+
+#[test]
+fn answers_may_come_in_any_order() {
+    let both = asked("cli").asks(request("cli", "2", "readFile", json!({"path": "/b"})));
+    assert!(both.says(content("cli", "2")).says(content("cli", "1")).broken("cli").is_empty());
+}
+
+#[test]
+fn a_request_that_waits_forever_is_missed() {
+    assert_eq!(later(asked("cli"), 10).broken("cli"), ["envelope/answered", "envelope/timely"]);
+    assert_eq!(later(asked("guide"), 10).broken("guide"), ["envelope/answered"]);
+    assert!(later(asked("guide"), 9).broken("guide").is_empty());
+    assert_eq!(later(asked("cli"), 3).broken("cli"), ["envelope/timely"]);
+    assert!(later(asked("cli").ends(), 60).broken("cli").is_empty(), "the connection ended before");
+    let closing = asked("cli").client_closes(1000).server_closes(1000).ends();
+    assert!(later(closing, 60).broken("cli").is_empty());
+}
+
+#[test]
+fn a_late_answer_is_lost_to_the_cli() {
+    assert_eq!(asked("cli").wait(3).says(content("cli", "1")).broken("cli"), ["envelope/timely"]);
+    assert!(asked("guide").wait(3).says(content("guide", "1")).broken("guide").is_empty());
+    let ping = Play::open().asks(request("cli", "1", "ping", json!({"message": ""}))).wait(3);
+    let late = ping.says(response("cli", "1", "ping", json!({"message": ""})));
+    assert_eq!(late.broken("cli"), ["envelope/timely", "ping/timely"]);
+}
+
+#[test]
+fn the_id_comes_back_as_it_was() {
+    assert_eq!(asked("cli").says(content("cli", 1)).broken("cli"), ["envelope/id-string", "envelope/id"]);
+    assert_eq!(asked("guide").says(content("guide", 1)).broken("guide"), ["envelope/id"]);
+    let without = json!({"serverResponse": {"readFile": {"success": true, "content": ""}}});
+    assert_eq!(asked("cli").says(without).broken("cli"), ["envelope/id"]);
+}
+
+#[test]
+fn nobody_is_answered_who_did_not_ask() {
+    assert_eq!(asked("cli").says(content("cli", "2")).broken("cli"), ["envelope/unasked"]);
+    let other = asked("cli").connect("second").says(content("cli", "1"));
+    let violation = other.judge("cli").violations.remove(0);
+    assert_eq!(violation.requirement, "amp/cli/envelope/unasked");
+    assert!(violation.message.contains("one on `main`"), "{}", violation.message);
+}
+
+#[test]
+fn connections_count_for_themselves() {
+    let both = asked("cli").connect("second").asks(request("cli", "1", "readFile", json!({"path": "/b"})));
+    let both = both.says(content("cli", "1")).on("main").says(content("cli", "1"));
+    assert!(both.broken("cli").is_empty());
+    assert!(both.assessed("cli", "envelope/ids-per-connection"));
+}
+
+#[test]
+fn after_something_that_was_no_request_strange_ids_may_come() {
+    for bad in [json!({"clientRequest": {}}), json!(5), json!({"clientRequest": {"id": 5, "ping": {}}})] {
+        let error = json!({"serverResponse": {"id": null, "error": {"code": -32600, "message": "no"}}});
+        let play = Play::open().asks(bad).deliberate().says(error);
+        let server: Vec<_> = play.broken("cli").into_iter().filter(|short| !short.contains("client")).collect();
+        assert!(server.is_empty(), "{server:?}");
+    }
+}
+
+#[test]
+fn a_response_has_its_methods_key_with_an_object() {
+    for wrong in
+        [json!({"id": "1"}), json!({"id": "1", "result": {"content": ""}}), json!({"id": "1", "readFile": null})]
+    {
+        assert_eq!(asked("cli").says(json!({ "serverResponse": wrong })).broken("cli"), ["envelope/method-key"]);
+    }
+    let more = json!({"serverResponse": {"took": 5, "id": "1", "readFile": {"success": true, "content": ""}}});
+    assert!(asked("cli").says(more).broken("cli").is_empty());
+    assert_eq!(
+        asked("guide").says(json!({"serverResponse": {"id": "1", "content": ""}})).broken("guide"),
+        ["envelope/result-key"]
+    );
+}
+
+#[test]
+fn an_error_is_an_answer_in_its_own_shape() {
+    let error = |error: Value| json!({"serverResponse": {"id": "1", "error": error}});
+    let whole = json!({"code": -32000, "message": "no", "data": {}});
+    assert!(asked("cli").says(error(whole)).broken("cli").is_empty());
+    for wrong in [json!("no"), json!({"message": "no"}), json!({"code": "1", "message": "no"}), json!(null)] {
+        assert_eq!(asked("cli").says(error(wrong.clone())).broken("cli"), ["envelope/error-shape"], "{wrong}");
+        if !wrong.is_null() {
+            assert!(asked("guide").says(error(wrong.clone())).broken("guide").is_empty(), "{wrong}");
+        }
+    }
+    let both = json!({"serverResponse": {"id": "1", "error": {"code": 1, "message": ""}, "readFile": {}}});
+    assert_eq!(asked("cli").says(both).broken("cli"), ["envelope/result-or-error"]);
+}
+
+#[test]
+fn each_result_of_the_cli_has_its_shape() {
+    let path = || json!({"path": "/a"});
+    let range = json!({"startLine": 0, "startCharacter": 0, "endLine": 0, "endCharacter": 1});
+    let entries = |uri: &str, severity: &str, range: &Value| {
+        json!({"entries": [{"uri": uri, "diagnostics": [{"range": range, "severity": severity, "description": "",
+            "lineContent": "", "startOffset": 0, "endOffset": 1}]}]})
+    };
+    let mut negative = range.clone();
+    negative["startLine"] = json!(-1);
+    let cases = [
+        ("ping", json!({"message": "m"}), json!({"message": "m"}), vec![]),
+        ("ping", json!({"message": "m"}), json!({"message": "n"}), vec!["ping/echo"]),
+        ("ping", json!({"message": "m"}), json!({}), vec!["ping/result", "ping/echo"]),
+        ("authenticate", json!({"authToken": "t"}), json!({"authenticated": true}), vec![]),
+        ("authenticate", json!({"authToken": "t"}), json!({"authenticated": "yes"}), vec!["authenticate/result"]),
+        ("readFile", path(), json!({"success": true}), vec!["read-file/result"]),
+        ("readFile", path(), json!({"success": false, "message": "no"}), vec![]),
+        ("readFile", path(), json!({"success": false}), vec!["read-file/failure-message"]),
+        ("editFile", json!({"path": "/a", "fullContent": ""}), json!({"success": true, "appliedChanges": []}), vec![]),
+        ("editFile", json!({"path": "/a", "fullContent": ""}), json!({"success": 1}), vec!["edit-file/result"]),
+        ("openURI", json!({"uri": "file:///a"}), json!({"success": false}), vec![]),
+        ("openURI", json!({"uri": "file:///a"}), json!({}), vec!["open-uri/result"]),
+        ("getDiagnostics", path(), json!({"entries": []}), vec![]),
+        ("getDiagnostics", path(), entries("file:///a", "hint", &range), vec![]),
+        ("getDiagnostics", path(), entries("/a", "error", &range), vec!["diagnostics/uri"]),
+        ("getDiagnostics", path(), entries("file:///a", "fatal", &range), vec!["diagnostics/severity"]),
+        ("getDiagnostics", path(), entries("file:///a", "error", &json!({})), vec!["diagnostics/result"]),
+        ("getDiagnostics", path(), entries("file:///a", "error", &negative), vec!["diagnostics/range"]),
+    ];
+    for (method, params, result, expected) in cases {
+        assert_eq!(answer(method, params, result.clone()), expected, "{method} {result}");
+    }
+}
+
+#[test]
+fn results_of_the_guide_leave_failures_open() {
+    for result in [json!(null), json!({"error": "no"}), json!({"content": "", "more": 1}), json!({})] {
+        assert!(
+            asked("guide").says(response("guide", "1", "readFile", result.clone())).broken("guide").is_empty(),
+            "{result}"
+        );
+    }
+    let wrong = response("guide", "1", "readFile", json!({"content": null}));
+    assert_eq!(asked("guide").says(wrong).broken("guide"), ["read-file/result"]);
+}
+
+#[test]
+fn what_cannot_succeed_has_to_fail() {
+    let missing = |result| answer("readFile", json!({}), result);
+    assert_eq!(missing(json!({"success": true, "content": ""})), ["envelope/missing-param"]);
+    assert!(missing(json!({"success": false, "message": "no path"})).is_empty());
+    let wrong = answer("readFile", json!({"path": 5}), json!({"success": true, "content": ""}));
+    assert_eq!(wrong, ["envelope/wrong-param"]);
+    assert_eq!(answer("fly", json!({}), json!({})), ["envelope/unknown-method"]);
+    let none = Play::open().asks(json!({"clientRequest": {"id": "1"}}));
+    let none = none.says(json!({"serverResponse": {"id": "1", "ping": {}}})).broken("cli");
+    assert_eq!(none, ["envelope/client-request", "envelope/no-method"]);
+}
+
+#[test]
+fn what_was_wrong_on_purpose_may_be_answered_in_any_way() {
+    let play = Play::open().asks(request("cli", "1", "readFile", json!({}))).deliberate();
+    assert!(play.says(response("cli", "1", "readFile", json!({"content": 5}))).broken("cli").is_empty());
+    let never = Play::open().asks(request("cli", "1", "fly", json!({}))).deliberate();
+    assert!(later(never, 60).broken("cli").is_empty());
+}
