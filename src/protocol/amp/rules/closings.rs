@@ -61,12 +61,12 @@ impl Rule for Closings {
             (What::Frame(frame), Some(Direction::ToServer)) if frame.opcode == opcode::CLOSE => {
                 connection.by_client.get_or_insert(CloseFrame::new(event, frame));
             }
-            (What::Frame(frame), Some(Direction::ToClient)) if frame.opcode == opcode::CLOSE => {
-                if connection.by_server.is_none() {
-                    let close = CloseFrame::new(event, frame);
-                    connection.by_server = Some(close);
-                    connection.answer(close, book, out);
-                }
+            (What::Frame(frame), Some(Direction::ToClient))
+                if frame.opcode == opcode::CLOSE && connection.by_server.is_none() =>
+            {
+                let close = CloseFrame::new(event, frame);
+                connection.by_server = Some(close);
+                connection.answer(close, book, out);
             }
             (What::Closed(_), Some(Direction::ToServer)) => {
                 connection.overdue(event.t, book, out);

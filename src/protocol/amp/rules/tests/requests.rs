@@ -149,6 +149,13 @@ fn each_result_of_the_cli_has_its_shape() {
         ("readFile", path(), json!({"success": false}), vec!["read-file/failure-message"]),
         ("editFile", json!({"path": "/a", "fullContent": ""}), json!({"success": true, "appliedChanges": []}), vec![]),
         ("editFile", json!({"path": "/a", "fullContent": ""}), json!({"success": 1}), vec!["edit-file/result"]),
+        (
+            "editFile",
+            json!({"path": "/a", "fullContent": ""}),
+            json!({"success": false}),
+            vec!["edit-file/failure-message"],
+        ),
+        ("editFile", json!({"path": "/a", "fullContent": ""}), json!({"success": false, "message": "no"}), vec![]),
         ("openURI", json!({"uri": "file:///a"}), json!({"success": false}), vec![]),
         ("openURI", json!({"uri": "file:///a"}), json!({}), vec!["open-uri/result"]),
         ("getDiagnostics", path(), json!({"entries": []}), vec![]),
