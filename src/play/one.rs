@@ -206,7 +206,7 @@ async fn perform(
             let env = BTreeMap::new();
             let start =
                 Start { spec: venue.spec, run_dir, scenario: Some(&plan.id), env: &env, recorder: recorder.clone() };
-            *venue.subject = Some(Running::launch(start).await.map_err(|e| e.to_string())?);
+            *venue.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }
     let corner = corner(plan, venue)?;

@@ -231,7 +231,7 @@ impl Scene<'_> {
 }
 
 fn environment(step: &Step, error: SubjectError) -> Halt {
-    Halt::Error(format!("{}: {error}", step.place))
+    Halt::Error(format!("{}: {}", step.place, error.brief()))
 }
 
 fn string<'v>(params: &'v Value, key: &str) -> &'v str {

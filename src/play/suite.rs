@@ -328,7 +328,7 @@ async fn ensure(shared: &Shared<'_>, stand: &mut Stand) -> Result<(), String> {
         }
         Err(error) => {
             stand.failed_launches += 1;
-            let reason = error.to_string();
+            let reason = error.brief();
             lock(&shared.launch_error).get_or_insert(error);
             Err(reason)
         }

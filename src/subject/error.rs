@@ -97,6 +97,20 @@ impl SubjectError {
         Self::File { action, path: path.into(), source }
     }
 
+    /// The error in one line, with the last line that the process or command wrote.
+    pub fn brief(&self) -> String {
+        let output = match self {
+            Self::Ended { output, .. } | Self::NotReady { output, .. } | Self::Stimulus { output, .. } => {
+                output.as_slice()
+            }
+            _ => &[],
+        };
+        match output.iter().rev().find(|line| !line.trim().is_empty()) {
+            Some(line) => format!("{self}; it wrote last: {}", line.trim()),
+            None => self.to_string(),
+        }
+    }
+
     /// The error with all that is known about it and what to do, for people.
     pub fn diagnostic(&self) -> Diagnostic {
         let mut diagnostic = Diagnostic::error(self.code(), self.to_string());
