@@ -138,6 +138,8 @@ impl Scene<'_> {
         if let Some(corner) = corner {
             vars.insert("workspace".into(), text(corner));
             vars.insert("workspace_uri".into(), file_uri(corner).into());
+            let below = root.and_then(|root| corner.strip_prefix(root).ok());
+            vars.extend(below.map(|below| ("corner".to_owned(), text(below))));
         }
         if let Some(root) = root {
             vars.insert("root".into(), text(root));
@@ -149,6 +151,7 @@ impl Scene<'_> {
             let lock = subject.lock();
             vars.insert("port".into(), lock.port.into());
             vars.insert("token".into(), lock.token.clone().into());
+            vars.insert("token_encoded".into(), percent_encoded(lock.token.as_bytes(), b"-._~").into());
             vars.insert("url".into(), format!("ws://127.0.0.1:{}", lock.port).into());
             vars.extend(subject.pid().map(|pid| ("pid".to_owned(), pid.into())));
         }
@@ -183,15 +186,20 @@ fn text(path: &Path) -> Value {
 
 /// The `file` URI of an absolute path (RFC 8089), everything but unreserved characters and `/` encoded.
 pub fn file_uri(path: &Path) -> String {
-    use std::fmt::Write as _;
     use std::os::unix::ffi::OsStrExt as _;
-    let mut uri = String::from("file://");
-    for byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) {
-            uri.push(char::from(*byte));
+    format!("file://{}", percent_encoded(path.as_os_str().as_bytes(), b"-._~/"))
+}
+
+/// The bytes with everything percent-encoded but ASCII letters, digits and `plain` ones.
+fn percent_encoded(bytes: &[u8], plain: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut encoded = String::new();
+    for byte in bytes {
+        if byte.is_ascii_alphanumeric() || plain.contains(byte) {
+            encoded.push(char::from(*byte));
         } else {
-            let _ = write!(uri, "%{byte:02X}");
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
-    uri
+    encoded
 }

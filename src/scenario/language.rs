@@ -82,6 +82,7 @@ pub const PART: &[Keyword] = &[
 pub const VARIABLES: &[Keyword] = &[
     word("workspace", "The absolute path of this scenario's own corner of the workspace."),
     word("workspace_uri", "The same as a `file://` URI."),
+    word("corner", "The path of that corner below the workspace itself."),
     word("root", "The absolute path of the workspace itself."),
     word("run_dir", "The directory of the subject's run."),
     word("edition", "The edition played."),
@@ -89,6 +90,7 @@ pub const VARIABLES: &[Keyword] = &[
     word("port", "The port on which the server listens."),
     word("url", "Where the server is to be reached."),
     word("token", "The subject's secret, where the protocol has one."),
+    word("token_encoded", "The same, percent-encoded as a URL component."),
 ];
 
 /// The word under which a connection goes that is not named.
@@ -125,5 +127,5 @@ pub fn needs_of_observation(kind: &str) -> Option<&'static str> {
 
 /// What a variable cannot do without, by its name.
 pub fn needs_of_variable(name: &str) -> Option<&'static str> {
-    matches!(name, "workspace" | "workspace_uri" | "root").then_some("workspace")
+    matches!(name, "workspace" | "workspace_uri" | "corner" | "root").then_some("workspace")
 }

@@ -1,0 +1,102 @@
+-- Runs inside the Neovim that is certified: starts the plugin, and offers the stimuli as one function.
+--
+-- Each stimulus of amp.nvim.yaml is `nvim --server SOCKET --remote-expr "v:lua.stimulus('NAME', {…})"`. The
+-- parameters arrive as a JSON object, which is a Vim expression as it stands: JSON's string escapes are a subset of
+-- those in Vim's double-quoted strings. So no path and no text needs any quoting.
+
+-- Only the plugin is on trial: no dialogs about swap files, no waiting for a key.
+vim.o.swapfile = false
+vim.o.shortmess = vim.o.shortmess .. "AIF"
+vim.o.more = false
+
+local namespace = vim.api.nvim_create_namespace("wirecert")
+
+-- The buffer of exactly this path. `bufnr()` would take the path for a pattern.
+local function buffer(path)
+  local buf = vim.fn.bufadd(path)
+  vim.fn.bufload(buf)
+  return buf
+end
+
+-- The lines of a text, as a buffer holds them: a final newline ends the last line and begins no other.
+local function lines(text)
+  local list = vim.split(text, "\n", { plain = true })
+  if #list > 1 and list[#list] == "" then
+    table.remove(list)
+  end
+  return list
+end
+
+local function leave_visual_mode()
+  vim.cmd.normal({ args = { "\27" }, bang = true })
+end
+
+-- Shows a file in the current window. Without `magic` the path is taken literally.
+local function show(path)
+  leave_visual_mode()
+  if vim.api.nvim_buf_get_name(0) ~= path then
+    vim.cmd({ cmd = "edit", args = { path }, magic = { file = false, bar = false } })
+  end
+end
+
+local stimuli = {}
+
+function stimuli.open(p)
+  show(p.path)
+end
+
+function stimuli.close(p)
+  leave_visual_mode()
+  vim.api.nvim_buf_delete(buffer(p.path), { force = true })
+end
+
+-- Positions count from 0 and the end is exclusive; Visual mode includes the character under the cursor.
+function stimuli.select(p)
+  show(p.path)
+  vim.api.nvim_win_set_cursor(0, { p.start_line + 1, p.start_col })
+  if p.start_line ~= p.end_line or p.start_col ~= p.end_col then
+    vim.cmd.normal({ args = { "v" }, bang = true })
+    vim.api.nvim_win_set_cursor(0, { p.end_line + 1, math.max(p.end_col - 1, 0) })
+  end
+end
+
+function stimuli.edit(p)
+  vim.api.nvim_buf_set_lines(buffer(p.path), 0, -1, false, lines(p.text))
+end
+
+function stimuli.diagnostics(p)
+  local severities = { error = "ERROR", warning = "WARN", info = "INFO", hint = "HINT" }
+  local items = vim.tbl_map(function(item)
+    return {
+      lnum = item.start_line,
+      col = item.start_col,
+      end_lnum = item.end_line,
+      end_col = item.end_col,
+      severity = vim.diagnostic.severity[severities[item.severity]],
+      message = item.message,
+    }
+  end, p.items)
+  vim.diagnostic.set(namespace, buffer(p.path), items)
+end
+
+function stimuli.message(p)
+  assert(require("amp.message").send_message(p.message), "the message was not sent")
+end
+
+function stimuli.prompt(p)
+  assert(require("amp.message").send_to_prompt(p.message), "the text was not sent")
+end
+
+-- Afterwards, so that whoever asked is answered first.
+function stimuli.quit()
+  vim.schedule(function()
+    vim.cmd.qall({ bang = true })
+  end)
+end
+
+function _G.stimulus(name, params)
+  stimuli[name](params)
+  return "done"
+end
+
+require("amp").setup({})
