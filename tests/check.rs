@@ -37,6 +37,69 @@ fn a_trace_that_gives_no_rule_an_occasion_is_not_green() {
     assert_eq!(stderr, "");
 }
 
+/// A connection, a request with the id "1", and a response with this id.
+fn answered(id: &str) -> String {
+    let wire = |i: u32, dir: &str, json: &str| {
+        let (masked, length, text) = (dir == "c2s", json.len(), serde_json::Value::from(json));
+        let frame = format!(
+            r#"{{"i":{i},"t":{i},"conn":"main","dir":"{dir}","kind":"frame","fin":true,"opcode":1,"masked":{masked},"length":{length},"payload":{{"text":{text}}}}}"#
+        );
+        let next = i + 1;
+        let message = format!(
+            r#"{{"i":{next},"t":{next},"conn":"main","dir":"{dir}","kind":"message","text":true,"json":{json},"frames":1}}"#
+        );
+        [frame, message]
+    };
+    let [request, asked] = wire(3, "c2s", r#"{"clientRequest":{"id":"1","ping":{"message":"hi"}}}"#);
+    let answer = format!(r#"{{"serverResponse":{{"id":{id},"ping":{{"message":"hi"}}}}}}"#);
+    let [response, answered] = wire(5, "s2c", &answer);
+    lines(&[
+        HEADER,
+        r#"{"i":0,"t":0,"conn":"main","kind":"connected","address":"127.0.0.1:8123"}"#,
+        r#"{"i":1,"t":1,"conn":"main","dir":"c2s","kind":"handshake","start":"GET /?auth=<secret:1***> HTTP/1.1","headers":[["Host","localhost:8123"],["Upgrade","websocket"],["Connection","Upgrade"],["Sec-WebSocket-Key","dGhlIHNhbXBsZSBub25jZQ=="],["Sec-WebSocket-Version","13"]]}"#,
+        r#"{"i":2,"t":2,"conn":"main","dir":"s2c","kind":"handshake","start":"HTTP/1.1 101 Switching Protocols","headers":[["Upgrade","websocket"],["Connection","Upgrade"],["Sec-WebSocket-Accept","s3pPLMBiTxaQ9kYGzzhZRbK+xOo="]]}"#,
+        &request,
+        &asked,
+        &response,
+        &answered,
+        r#"{"end":"complete","events":7}"#,
+    ])
+}
+
+#[test]
+fn a_sound_conversation_violates_nothing_and_the_verdict_is_partial() {
+    let (code, stdout, stderr) = check(&[("t.jsonl", &answered("\"1\""))], &["t.jsonl"]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    assert!(stdout.starts_with("partial  editor (amp-server, edition cli)\n"), "{stdout}");
+}
+
+#[test]
+fn a_violation_is_told_with_its_event_and_the_events_before_it() {
+    let (code, stdout, _) = check(&[("t.jsonl", &answered("1"))], &["t.jsonl", "--report", "json=-"]);
+    assert_eq!(code, 1);
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let findings = report["subjects"][0]["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|f| f["requirement"] == "amp/cli/envelope/id-string").unwrap();
+    assert_eq!(finding["blame"], "subject");
+    assert_eq!(finding["index"], 6);
+    assert_eq!((&finding["expected"], &finding["actual"]), (&"1".into(), &1.into()));
+    assert_eq!(finding["repro"], "wirecert check t.jsonl");
+    let last = finding["last_events"].as_array().unwrap().last().unwrap();
+    assert_eq!(last, r#"#6 0.000006s main ← message {"serverResponse":{"id":1,"ping":{"message":"hi"}}}"#);
+}
+
+#[test]
+fn what_was_open_where_a_trace_was_cut_is_held_against_nobody() {
+    let whole = answered("\"1\"");
+    let request: String = whole.lines().take(6).map(|line| format!("{line}\n")).collect();
+    let late = r#"{"i":5,"t":60000000,"kind":"mark","mark":"step","text":"a minute later"}"#;
+    let (code, stdout, _) = check(&[("t", &format!("{request}{late}\n"))], &["t"]);
+    assert_eq!(code, 0, "{stdout}");
+    let end = r#"{"end":"complete","events":6}"#;
+    let (code, stdout, _) = check(&[("t", &format!("{request}{late}\n{end}\n"))], &["t"]);
+    assert_eq!(code, 1, "{stdout}");
+}
+
 #[test]
 fn a_cut_trace_says_so() {
     let (code, stdout, _) = check(&[("t.jsonl", &lines(&[HEADER, EVENT]))], &["t.jsonl"]);

@@ -175,6 +175,20 @@ mod tests {
     }
 
     #[test]
+    fn insta_reads_an_accepted_snapshot_and_finds_the_same_text_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = "connection main\n  → {\"a\": \"---\"}\n---\n  closed\n";
+        let snapshot = Snapshot { id: "echo", title: "A \"quoted\": title # with \\ and ü\t…", ..snapshot(text) };
+        compare(dir.path(), &snapshot, false).unwrap();
+        super::super::pending(dir.path(), None).unwrap().remove(0).accept().unwrap();
+        let mut settings = insta::Settings::new();
+        settings.set_snapshot_path(dir.path());
+        settings.set_prepend_module_to_snapshot(false);
+        settings.bind(|| insta::assert_snapshot!("echo", text));
+        assert_eq!(tree(dir.path()), ["echo.snap"], "insta had nothing to say");
+    }
+
+    #[test]
     fn in_ci_nothing_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let compared = compare(dir.path(), &snapshot("a\n"), true).unwrap();
