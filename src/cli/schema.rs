@@ -15,8 +15,11 @@ pub struct Args {
 }
 
 /// The file formats of our own: name, what it is, its schema.
-const FORMATS: &[(&str, &str, fn() -> Value)] =
-    &[("report", "the JSON report", crate::report::schema), ("trace", "a line of a trace", crate::trace::schema)];
+const FORMATS: &[(&str, &str, fn() -> Value)] = &[
+    ("report", "the JSON report", crate::report::schema),
+    ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
+    ("trace", "a line of a trace", crate::trace::schema),
+];
 
 /// Prints a schema (draft-07), or the names of all of them.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {

@@ -3,11 +3,26 @@
 //! Flags beat the file, the file beats defaults. Everything after this module reads the resolved
 //! values and never asks where they came from.
 
+mod commands;
+mod flags;
+mod keys;
 mod own;
+mod reader;
+mod resolve;
+mod schema;
+mod seeds;
 mod spec;
+mod subject;
 mod template;
+mod units;
 
+#[cfg(test)]
+mod tests;
+
+pub use flags::{Environment, Flags};
 pub use own::own;
+pub use resolve::{FILE, SubjectFile, resolve};
+pub use schema::schema;
 pub use spec::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, SeedFile, Stop, StopHow, SubjectSpec, Target,
     Timeouts,

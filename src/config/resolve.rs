@@ -1,0 +1,154 @@
+//! From file and flags to subjects.
+
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::yaml::{self, Kind, Node};
+use crate::diagnostic::{Diagnostic, Source, nearest};
+use crate::protocol::protocols;
+
+use super::SubjectSpec;
+use super::flags::{Environment, Flags};
+use super::keys::Key;
+use super::reader::Reader;
+use super::subject::{self, Context};
+
+/// The file that describes the subjects of a project.
+pub const FILE: &str = "wirecert.yaml";
+
+/// Where subjects are described.
+#[derive(Clone, Debug)]
+pub enum SubjectFile {
+    /// In this file, which the user named.
+    Given(PathBuf),
+    /// In the [`FILE`] of the working directory, if it is there and has what was asked for.
+    Found,
+    /// Nowhere but in the flags.
+    None,
+}
+
+/// The subjects that file and flags describe: flags beat the file, the file beats defaults. None where neither
+/// describes any, so that it is our own mocks' turn.
+///
+/// # Errors
+/// Everything that is wrong with the file and the flags, all at once.
+pub fn resolve(file: &SubjectFile, flags: &Flags, around: &Environment) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
+    let path = match file {
+        SubjectFile::Given(path) => Some(path.clone()),
+        SubjectFile::Found => Some(PathBuf::from(FILE)).filter(|path| around.folder.join(path).exists()),
+        SubjectFile::None => None,
+    };
+    let given = matches!(file, SubjectFile::Given(_));
+    let role = flags.role.as_deref().map(known_role).transpose().map_err(|fault| vec![fault])?;
+    if let Some(path) = path {
+        let source = yaml::read(&around.folder.join(&path)).map_err(|fault| vec![fault])?;
+        // Errors show the path as the user gave it.
+        let source = Source::new(path.display().to_string(), source.text());
+        let folder = around.folder.join(&path).parent().map_or_else(|| around.folder.clone(), Path::to_owned);
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let found = read(&source, flags, around, &folder)?;
+        if !found.is_empty() || (given && role.is_none()) {
+            return one_for_access(found, flags);
+        }
+        if given {
+            let role = role.unwrap_or_default();
+            return Err(vec![Diagnostic::error("subject/role", format!("{} has no {role}", path.display()))]);
+        }
+    }
+    from_flags(role, flags, around)
+}
+
+fn from_flags(role: Option<&str>, flags: &Flags, around: &Environment) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
+    match (role, flags.have_access()) {
+        (_, false) => Ok(vec![]),
+        (None, true) => {
+            let roles = roles().collect::<Vec<_>>().join(", ");
+            Err(vec![
+                Diagnostic::error("subject/role", "it is not said which role the subject plays")
+                    .help(format!("put it first, as in `wirecert certify ROLE -- COMMAND`; there are: {roles}")),
+            ])
+        }
+        (Some(_), true) => {
+            let empty = Source::new("the command line", "{}");
+            read(&empty, flags, around, &around.folder)
+        }
+    }
+}
+
+/// A command, URL or lockfile on the command line is about one subject.
+fn one_for_access(found: Vec<SubjectSpec>, flags: &Flags) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
+    if found.len() > 1 && flags.have_access() {
+        let names = found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(vec![
+            Diagnostic::error("subject/several", "a command, URL or lockfile is given, but several subjects described")
+                .note(format!("they are: {names}"))
+                .help("choose by role, or describe the one in a file of its own and give that with `--subject FILE`"),
+        ]);
+    }
+    Ok(found)
+}
+
+/// The subjects of a text, those of the role asked for only.
+fn read(
+    source: &Source,
+    flags: &Flags,
+    around: &Environment,
+    folder: &Path,
+) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
+    let tree = yaml::parse(source)?;
+    let mut reader = Reader::new(source.clone());
+    let context = Context { flags, around, folder };
+    let mut found = vec![];
+    for node in nodes(&mut reader, &tree) {
+        found.extend(subject::read(&mut reader, node, &context));
+    }
+    let mut names = std::collections::HashSet::new();
+    for spec in &found {
+        if !names.insert(&spec.name) {
+            let fault = Diagnostic::error("subject/name", format!("two subjects are called `{}`", spec.name));
+            reader.faults.push(fault.at(source.place(tree.span), "in this file").help("give each a `name` of its own"));
+        }
+    }
+    if reader.faults.is_empty() {
+        return Ok(found);
+    }
+    let position = |fault: &Diagnostic| fault.labels.first().map_or(usize::MAX, |label| label.place.span.start);
+    reader.faults.sort_by_key(position);
+    Err(reader.faults)
+}
+
+/// The subjects of a file: itself, or those below `subjects`.
+fn nodes<'n>(reader: &mut Reader, tree: &'n Node) -> Vec<&'n Node> {
+    const SEVERAL: &[Key] = &[("subjects", "Several subjects.")];
+    if tree.kind == Kind::Null {
+        reader.fault(
+            "subject/type",
+            tree.span,
+            "there is nothing in this file",
+            "expected a subject: `role`, `launch`…",
+        );
+        return vec![];
+    }
+    let Some(several) = tree.get("subjects") else { return vec![tree] };
+    reader.map(tree, "a file with `subjects`", SEVERAL);
+    match several.value.as_list() {
+        Some(list) if !list.is_empty() => list.iter().collect(),
+        _ => {
+            let message = format!("`subjects` is {}", several.value.kind_name());
+            reader.fault("subject/type", several.value.span, message, "expected a list of at least one subject");
+            vec![]
+        }
+    }
+}
+
+/// The names of all roles.
+pub(super) fn roles() -> impl Iterator<Item = &'static str> + Clone {
+    protocols().iter().flat_map(|protocol| protocol.roles.iter().map(|role| role.name))
+}
+
+fn known_role(name: &str) -> Result<&'static str, Diagnostic> {
+    roles().find(|role| *role == name).ok_or_else(|| {
+        let mut fault = Diagnostic::error("subject/unknown", format!("there is no role `{name}`"));
+        fault.help.extend(nearest(name, roles()).map(|role| format!("did you mean `{role}`?")));
+        fault.note(format!("there are: {}", roles().collect::<Vec<_>>().join(", ")))
+    })
+}

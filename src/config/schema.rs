@@ -1,0 +1,135 @@
+//! The JSON Schema (draft-07) of subject files, for completion and checking in editors.
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::{Role, Shape, protocols};
+
+use super::keys::{CONTENT, Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
+use super::template::PLACEHOLDERS;
+
+/// The schema. It knows the roles, editions, stimuli and capabilities that there are.
+pub fn schema() -> Value {
+    let subject = subject();
+    let properties = properties(SUBJECT, &subject);
+    let mut one = object(properties.clone());
+    one["title"] = "a subject".into();
+    one["required"] = json!(["role"]);
+    one["oneOf"] = json!([
+        {"title": "started by wirecert", "required": ["launch"]},
+        {"title": "running already, at a URL", "required": ["url"]},
+        {"title": "running already, with this lockfile", "required": ["lockfile"]}
+    ]);
+    one["allOf"] = by_role();
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "wirecert.yaml",
+        "description": "The subject that wirecert is to certify, or several of them.",
+        "definitions": {"subject": one},
+        "if": {"required": ["subjects"]},
+        "then": {
+            "type": "object",
+            "properties": {"subjects": {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/subject"}}},
+            "additionalProperties": false
+        },
+        "else": {"$ref": "#/definitions/subject"}
+    })
+}
+
+/// What each key of a subject may be.
+fn subject() -> impl Fn(&str) -> Value {
+    let roles: Vec<&str> = super::resolve::roles().collect();
+    let mut editions: Vec<&str> = protocols().iter().flat_map(|p| p.editions.iter().map(|e| e.id)).collect();
+    editions.push("auto");
+    move |key| match key {
+        "role" => json!({"enum": roles}),
+        "edition" => json!({"enum": editions}),
+        "launch" => command(&[]),
+        "ready" => object(properties(READY, &|key| if key == "lockfile" { json!({"const": true}) } else { time() })),
+        "isolation" => json!({"enum": ["run", "scenario"]}),
+        "stop" => object(properties(STOP, &|key| match key {
+            "signal" => json!({"enum": SIGNALS}),
+            "command" => command(&[]),
+            _ => time(),
+        })),
+        "env" => json!({"type": "object", "additionalProperties": {"type": ["string", "null"]}}),
+        "home" | "files" => {
+            let mut means = object(properties(CONTENT, &|_| text()));
+            means["minProperties"] = 1.into();
+            means["maxProperties"] = 1.into();
+            json!({"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, means]}})
+        }
+        "stimuli" => json!({"type": "object", "additionalProperties": command(&[])}),
+        "missing" => json!({"type": "array", "items": {"type": "string"}}),
+        "timeouts" => object(properties(TIMEOUTS, &|_| time())),
+        "limits" => object(properties(LIMITS, &|_| json!({"type": ["integer", "string"], "minimum": 0}))),
+        _ => text(),
+    }
+}
+
+/// What follows from a subject's role: its editions, stimuli and capabilities.
+fn by_role() -> Value {
+    let mut rules = vec![];
+    for protocol in protocols() {
+        let mut editions: Vec<&str> = protocol.editions.iter().map(|e| e.id).collect();
+        editions.push("auto");
+        for role in protocol.roles {
+            let stimuli: Map<String, Value> =
+                role.stimuli.iter().map(|verb| (verb.name.to_owned(), stimulus(verb.doc, &verb.shape))).collect();
+            rules.push(json!({
+                "if": {"properties": {"role": {"const": role.name}}},
+                "then": {"properties": {
+                    "edition": {"enum": editions},
+                    "stimuli": object(stimuli),
+                    "missing": {"items": {"oneOf": capabilities(role)}}
+                }}
+            }));
+        }
+    }
+    rules.into()
+}
+
+fn capabilities(role: &Role) -> Vec<Value> {
+    let one = |(name, about): &(&str, &str)| json!({"const": name, "description": format!("It {about}.")});
+    role.capabilities.iter().map(one).collect()
+}
+
+fn stimulus(doc: &str, shape: &Shape) -> Value {
+    let params: Vec<Key> = match shape {
+        Shape::Object(fields) => fields.iter().map(|field| (field.name, field.doc)).collect(),
+        _ => vec![],
+    };
+    let mut schema = command(&params);
+    let list: String = params.iter().map(|(name, doc)| format!("\n`{{{name}}}`: {doc}")).collect();
+    schema["description"] = format!("{doc}{list}").into();
+    schema
+}
+
+fn command(params: &[Key]) -> Value {
+    let names = params.iter().chain(PLACEHOLDERS).map(|(name, _)| format!("{{{name}}}")).collect::<Vec<_>>();
+    json!({
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "string", "description": format!("May hold {}.", names.join(" "))}
+    })
+}
+
+fn properties(keys: &[Key], of: &dyn Fn(&str) -> Value) -> Map<String, Value> {
+    let described = |(name, doc): &Key| {
+        let mut schema = of(name);
+        schema["description"] = (*doc).into();
+        ((*name).to_owned(), schema)
+    };
+    keys.iter().map(described).collect()
+}
+
+fn object(properties: Map<String, Value>) -> Value {
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn time() -> Value {
+    json!({"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$"})
+}
+
+fn text() -> Value {
+    json!({"type": "string", "minLength": 1})
+}
