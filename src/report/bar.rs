@@ -38,7 +38,11 @@ impl Bar {
     fn show(&self, change: impl FnOnce(&mut VecDeque<String>)) {
         let mut playing = self.playing.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut playing);
-        self.bar.set_message(playing.front().cloned().unwrap_or_default());
+        if let Some(id) = playing.front() {
+            // Role and edition are known; area and name are what changes.
+            let name = id.splitn(3, '/').last().unwrap_or(id);
+            self.bar.set_message(name.to_owned());
+        }
     }
 }
 
@@ -46,7 +50,7 @@ impl Progress for Bar {
     fn suite_started(&self, subject: &str, scenarios: usize) {
         self.bar.reset();
         self.bar.set_length(scenarios as u64);
-        if let Ok(style) = ProgressStyle::with_template("{prefix} [{elapsed}] {bar:24} {pos}/{len} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix} [{elapsed}] {bar:16} {pos}/{len} {wide_msg}") {
             self.bar.set_style(style.progress_chars("=> "));
         }
         self.bar.set_prefix(clean(subject));
