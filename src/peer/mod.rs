@@ -5,8 +5,10 @@
 
 pub mod amp;
 mod kind;
+mod mock;
 
 pub use kind::{Detected, PeerKind, kind};
+pub use mock::{Ended, Mock, MockError, MockKind, MockOptions, flaws, freedoms, mock};
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,3 +1,4 @@
 //! AMP: the client and the editor.
 
 pub mod client;
+pub mod editor;

@@ -1,0 +1,198 @@
+//! Files as the editor meets them: read from anywhere, written inside the workspace only.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+
+/// No file larger than this is read, in bytes.
+pub const MAX_FILE: u64 = 32 << 20;
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    /// The system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What came back.
+        source: std::io::Error,
+    },
+    /// It is a folder, a pipe, a device.
+    #[error("{} is not a regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// It is larger than [`MAX_FILE`].
+    #[error("{} is too large to be opened here", .0.display())]
+    TooLarge(PathBuf),
+    /// It holds no UTF-8 text.
+    #[error("{} is not UTF-8 text", .0.display())]
+    NotText(PathBuf),
+    /// It is not in the workspace.
+    #[error("{} is outside the workspace; only files inside it can be changed", .0.display())]
+    Outside(PathBuf),
+}
+
+impl DiskError {
+    fn system(doing: &'static str, path: &Path, source: std::io::Error) -> Self {
+        Self::System { doing, path: path.to_owned(), source }
+    }
+
+    /// Whether there simply is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::System { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+    }
+}
+
+/// The bytes of a regular file.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, DiskError> {
+    let failed = |e| DiskError::system("read", path, e);
+    // Looked at before it is opened: opening a pipe would wait for its writer.
+    let size = match fs::metadata(path).map_err(failed)? {
+        meta if meta.is_file() => meta.len(),
+        _ => return Err(DiskError::NotAFile(path.to_owned())),
+    };
+    if size > MAX_FILE {
+        return Err(DiskError::TooLarge(path.to_owned()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    File::open(path).map_err(failed)?.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE { Err(DiskError::TooLarge(path.to_owned())) } else { Ok(bytes) }
+}
+
+/// The text of a regular file.
+pub fn read(path: &Path) -> Result<String, DiskError> {
+    String::from_utf8(read_bytes(path)?).map_err(|_| DiskError::NotText(path.to_owned()))
+}
+
+/// Replaces a file inside `root` at once, following links that stay inside. Its folder has to be there.
+pub fn write(root: &Path, path: &Path, content: &str) -> Result<(), DiskError> {
+    let target = place(path);
+    if !target.starts_with(root) || target == root {
+        return Err(DiskError::Outside(path.to_owned()));
+    }
+    let failed = |e| DiskError::system("write", path, e);
+    let permissions = match fs::metadata(&target) {
+        Ok(meta) if meta.is_file() && meta.permissions().readonly() => {
+            return Err(failed(std::io::ErrorKind::PermissionDenied.into()));
+        }
+        Ok(meta) if meta.is_file() => Some(meta.permissions()),
+        Ok(_) => return Err(DiskError::NotAFile(path.to_owned())),
+        Err(_) => None,
+    };
+    let folder = target.parent().unwrap_or(root);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".wirecert-");
+    #[cfg(unix)]
+    let builder = {
+        use std::os::unix::fs::PermissionsExt as _;
+        // What the user's umask leaves of this, as for any file that an editor makes.
+        builder.permissions(fs::Permissions::from_mode(0o666))
+    };
+    let mut file = builder.tempfile_in(folder).map_err(failed)?;
+    file.write_all(content.as_bytes()).map_err(failed)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions).map_err(failed)?;
+    }
+    file.persist(&target).map(|_| ()).map_err(|e| failed(e.error))
+}
+
+/// Where a path really leads: links followed as far as it exists, `.` and `..` taken out of the rest.
+pub fn place(path: &Path) -> PathBuf {
+    follow(path, MAX_LINKS)
+}
+
+/// How many links in a row that lead nowhere are followed.
+const MAX_LINKS: usize = 8;
+
+fn follow(path: &Path, links: usize) -> PathBuf {
+    let tidy = tidy(path);
+    let mut missing = vec![];
+    let mut base = tidy.as_path();
+    loop {
+        if let Ok(real) = fs::canonicalize(base) {
+            return missing.iter().rev().fold(real, |path, part| path.join(part));
+        }
+        // A link that leads nowhere would be followed when it is written to.
+        if let Some(link) = fs::read_link(base).ok().filter(|_| links > 0) {
+            let target = follow(&base.parent().unwrap_or(Path::new("/")).join(link), links - 1);
+            return missing.iter().rev().fold(target, |path, part| path.join(part));
+        }
+        match (base.parent(), base.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.to_owned());
+                base = parent;
+            }
+            _ => return tidy,
+        }
+    }
+}
+
+/// A path without `.` and `..`, links not looked at.
+pub fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                tidy.pop();
+            }
+            part => tidy.push(part),
+        }
+    }
+    tidy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        (dir, root)
+    }
+
+    #[test]
+    fn a_file_is_replaced_with_its_permissions_kept() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_dir, root) = folder();
+        let path = root.join("a.sh");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+        write(&root, &path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750);
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 1, "nothing else is left behind");
+    }
+
+    #[test]
+    fn nothing_is_written_outside_the_workspace_by_dots_or_links() {
+        let (_dir, outer) = folder();
+        let root = outer.join("w");
+        fs::create_dir(&root).unwrap();
+        std::os::unix::fs::symlink(outer.join("secret"), root.join("dangling")).unwrap();
+        std::os::unix::fs::symlink(&outer, root.join("up")).unwrap();
+        std::os::unix::fs::symlink("sub/../../secret", root.join("winding")).unwrap();
+        for path in ["../x", "up/x", "dangling", "winding", "sub/../../x"] {
+            let tried = write(&root, &root.join(path), "x");
+            assert!(matches!(tried, Err(DiskError::Outside(_))), "{path}: {tried:?}");
+        }
+        assert!(matches!(write(&root, &root, "x"), Err(DiskError::Outside(_))));
+        assert_eq!(fs::read_dir(&outer).unwrap().count(), 1);
+        write(&root, &root.join("inside"), "x").unwrap();
+        assert!(write(&root, &root.join("new/sub/x"), "x").unwrap_err().is_missing());
+        assert!(!root.join("new").exists());
+    }
+
+    #[test]
+    fn only_regular_text_files_are_read() {
+        let (_dir, root) = folder();
+        assert!(matches!(read(&root), Err(DiskError::NotAFile(_))));
+        assert!(matches!(read(Path::new("/dev/zero")), Err(DiskError::NotAFile(_))));
+        assert!(read(&root.join("none")).unwrap_err().is_missing());
+        fs::write(root.join("bin"), [0xff, 0xfe]).unwrap();
+        assert!(matches!(read(&root.join("bin")), Err(DiskError::NotText(_))));
+    }
+}

@@ -1,0 +1,222 @@
+//! `readFile` and `editFile`.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::disk::{self, DiskError};
+use super::edition::{Edition, Method};
+use super::methods::{Params, count, string};
+use super::model::Editor;
+use super::outgoing::Outcome;
+use super::quirks::Switch;
+use super::uri;
+
+/// How much a flaw that loses long texts leaves of them, in bytes.
+pub const PIECE: usize = 64 << 10;
+
+impl Editor {
+    pub(super) fn read_file(&self, params: &Params) -> Result<Outcome, Outcome> {
+        let path = self.path_of(params, Method::ReadFile)?;
+        let key = self.find(&path, Method::ReadFile);
+        let buffer = self.buffers.get(&key).filter(|_| !self.quirks.has(Switch::DiskOnly));
+        let dirty = buffer.is_some_and(|b| b.dirty);
+        if self.quirks.has(Switch::ReadTouches) {
+            let mut beside = key.clone().into_os_string();
+            beside.push("~");
+            let _ = disk::write(&self.root, Path::new(&beside), "");
+        }
+        let read = match buffer {
+            Some(_) if self.quirks.has(Switch::OpenFails) => {
+                return Ok(Outcome::Failed("the file is in use".to_owned()));
+            }
+            Some(buffer) => Ok(Cow::Borrowed(buffer.text.as_str())),
+            None if self.quirks.has(Switch::OpenOnly) => return Ok(Outcome::Failed("the file is not open".to_owned())),
+            None => disk::read(&key).map(Cow::Owned),
+        };
+        let content = match read {
+            Ok(content) => content,
+            Err(DiskError::NotText(_)) if self.quirks.has(Switch::BadBytesUnanswered) => return Ok(Outcome::Silence),
+            Err(DiskError::NotText(_)) if self.quirks.has(Switch::LossyBytes) => {
+                String::from_utf8_lossy(&disk::read_bytes(&key).unwrap_or_default()).into_owned().into()
+            }
+            Err(e) if e.is_missing() && self.quirks.has(Switch::MissingIsEmpty) => "".into(),
+            Err(DiskError::NotAFile(_)) if self.quirks.has(Switch::DirectoryIsListed) => "".into(),
+            Err(e) => return Ok(Outcome::Failed(e.to_string())),
+        };
+        if content.is_empty() && self.quirks.has(Switch::RefusesEmptyFile) {
+            return Ok(Outcome::Failed("the file has no content".to_owned()));
+        }
+        let mut content: &str = &content;
+        if self.quirks.has(Switch::DropsFinalNewline) {
+            content = content.strip_suffix('\n').map_or(content, |c| c.strip_suffix('\r').unwrap_or(c));
+        }
+        if let Some(most) = self.quirks.choose(|s| if let Switch::CutsAt(n) = s { Some(n) } else { None })
+            && content.len() > most
+        {
+            let _ = self.quirks.has(Switch::CutsAt(most));
+            content = &content[..content.floor_char_boundary(most)];
+        }
+        Ok(Outcome::Done(match self.edition {
+            Edition::Cli => json!({"success": true, "content": content, "isDirty": dirty}),
+            Edition::Guide => json!({"content": content}),
+        }))
+    }
+
+    pub(super) fn edit_file(&mut self, params: &Params) -> Result<Outcome, Outcome> {
+        let path = self.path_of(params, Method::EditFile)?;
+        let key = self.find(&path, Method::EditFile);
+        let new = match self.edition {
+            Edition::Cli => Ok(string(params, "fullContent")?.to_owned()),
+            Edition::Guide => {
+                let (start, end) = (count(params, "start")?, count(params, "end")?);
+                self.spliced(&key, start, end, string(params, "newText")?)
+            }
+        };
+        Ok(match new.and_then(|new| self.put(&path, key, new)) {
+            Ok(()) if self.edition == Edition::Cli => Outcome::Done(json!({"success": true, "appliedChanges": true})),
+            Ok(()) => Outcome::Done(json!({"success": true})),
+            Err(message) => Outcome::Failed(message),
+        })
+    }
+
+    /// The text of a file with a range of bytes replaced.
+    fn spliced(&self, key: &Path, start: usize, end: usize, new: &str) -> Result<String, String> {
+        let old = match self.buffers.get(key) {
+            Some(buffer) => buffer.text.clone(),
+            None => match disk::read(key) {
+                Err(e) if e.is_missing() && self.quirks.has(Switch::MissingIsMade) => String::new(),
+                read => read.map_err(|e| e.to_string())?,
+            },
+        };
+        let (mut start, mut end) = (start, end);
+        if start > end && self.quirks.has(Switch::SwapsOffsets) {
+            (start, end) = (end, start);
+        }
+        if end < old.len() && start < end && self.quirks.has(Switch::EndInclusive) {
+            end = old.ceil_char_boundary(end + 1);
+        }
+        if self.quirks.has(Switch::OffsetsInCharacters) {
+            let byte = |n| old.char_indices().nth(n).map_or(old.len(), |(i, _)| i);
+            (start, end) = (byte(start), byte(end));
+        }
+        if self.quirks.has(Switch::ClampsOffsets) {
+            (start, end) = (start.min(old.len()), end.min(old.len()));
+        }
+        if start > end {
+            return Err("`end` is before `start`".to_owned());
+        }
+        if end > old.len() {
+            return Err(format!("the file has {} bytes, so there is no byte {end}", old.len()));
+        }
+        if new.is_empty() && start < end && self.quirks.has(Switch::DeletesNothing) {
+            return Ok(old);
+        }
+        match (old.get(..start), old.get(end..)) {
+            (Some(before), Some(after)) => Ok([before, new, after].concat()),
+            _ if self.quirks.has(Switch::CutsCharacters) => {
+                let old = old.as_bytes();
+                Ok(String::from_utf8_lossy(&[&old[..start], new.as_bytes(), &old[end..]].concat()).into_owned())
+            }
+            _ => Err("`start` or `end` is inside a character".to_owned()),
+        }
+    }
+
+    /// Makes editor and disk hold a new text, unless a flaw has it otherwise.
+    fn put(&mut self, path: &Path, key: PathBuf, new: String) -> Result<(), String> {
+        let mut new = new;
+        if self.quirks.has(Switch::EditsNothing)
+            || (key.is_dir() && self.quirks.has(Switch::EditsFoldersGladly))
+            || (self.edited.contains(&key) && self.quirks.has(Switch::FirstEditOnly))
+        {
+            return Ok(());
+        }
+        let missing = !key.exists();
+        let dirty = self.buffers.get(&key).is_some_and(|b| b.dirty);
+        for (wrong, switch, why) in [
+            (true, Switch::RefusesEdits, "editing is not possible"),
+            (missing, Switch::RefusesNewFiles, "there is no such file"),
+            (new.is_empty(), Switch::RefusesEmptyText, "there is no content"),
+            (dirty, Switch::RefusesOverUnsaved, "the file has unsaved changes"),
+        ] {
+            if wrong && self.quirks.has(switch) {
+                return Err(why.to_owned());
+            }
+        }
+        if self.quirks.has(Switch::LosesUnicodeOnWrite) {
+            new = new.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+        }
+        if self.quirks.has(Switch::CrlfToLf) {
+            new = new.replace("\r\n", "\n");
+        }
+        if new.len() > PIECE && self.quirks.has(Switch::CutsWrites) {
+            new.truncate(new.floor_char_boundary(PIECE));
+        }
+        if !new.is_empty() && !new.ends_with('\n') && self.quirks.has(Switch::AddsFinalNewline) {
+            new.push('\n');
+        }
+        if missing
+            && self.quirks.has(Switch::MakesFolders)
+            && let Some(folder) = key.parent().filter(|f| f.starts_with(&self.root))
+        {
+            let _ = std::fs::create_dir_all(folder);
+        }
+        if self.quirks.has(Switch::BufferOnly) {
+            self.load(path).map_err(|e| e.to_string())?;
+        } else {
+            disk::write(&self.root, &key, &new).map_err(|e| e.to_string())?;
+        }
+        let others = self.quirks.has(Switch::EditsEveryMatch);
+        if others {
+            let name = key.to_string_lossy().into_owned();
+            for (other, buffer) in &mut self.buffers {
+                if *other != key && other.to_string_lossy().contains(&name) {
+                    buffer.text.clone_from(&new);
+                    let _ = disk::write(&self.root, other, &new);
+                }
+            }
+        }
+        if let Some(buffer) = self.buffers.get_mut(&key)
+            && !self.quirks.has(Switch::DiskButNotBuffer)
+        {
+            buffer.text = new;
+            buffer.dirty = self.quirks.has(Switch::BufferOnly);
+        }
+        if !self.edited.contains(&key) && self.quirks.has(Switch::FirstEditOnly) {
+            self.edited.push(key);
+        }
+        Ok(())
+    }
+
+    /// The path of a request. The guide's example has a relative one; the CLI sends absolute ones only.
+    fn path_of(&self, params: &Params, method: Method) -> Result<PathBuf, Outcome> {
+        let path = string(params, "path")?;
+        let decodes = self.quirks.has(Switch::DecodesNames(method));
+        let path = if decodes { misread(path) } else { path.to_owned() };
+        let relative = !Path::new(&path).is_absolute();
+        if path.is_empty() || relative && self.edition == Edition::Cli && !self.quirks.has(Switch::CliRelativePaths) {
+            return Err(Outcome::Failed(format!("`{path}` is no absolute path")));
+        }
+        Ok(self.root.join(path))
+    }
+
+    /// The real path to use for a path that was asked for.
+    fn find(&self, path: &Path, method: Method) -> PathBuf {
+        let key = self.key(path);
+        if !self.buffers.contains_key(&key) && self.quirks.has(Switch::PartialName(method)) {
+            let name = path.to_string_lossy();
+            let similar = self.buffers.iter().find(|(_, b)| b.shown.to_string_lossy().contains(&*name));
+            if let Some((similar, _)) = similar {
+                return similar.clone();
+            }
+        }
+        key
+    }
+}
+
+/// A path taken for a part of a URI, as a careless editor does.
+fn misread(path: &str) -> String {
+    let path = path.split('#').next().unwrap_or_default().replace(['[', ']', '*'], "");
+    uri::decode(&path).unwrap_or(path)
+}

@@ -1,0 +1,113 @@
+//! How messages are wrapped, and which requests are understood.
+
+use serde_json::{Map, Value, json};
+
+use super::super::quirks::{Effect, Of, Switch};
+use super::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
+
+pub const FLAWS: &[Entry] = &[
+    flaw!("wrapper-renamed" BOTH "envelope/top-level" ["envelope/answered"] "Responses are wrapped in `response`."
+        Effect::Whole(Of::Response, |m| *m = json!({"response": remove(m, "serverResponse")}))),
+    flaw!("wrapper-missing" BOTH "envelope/top-level" ["envelope/answered"] "Responses come without a wrapper."
+        Effect::Whole(Of::Response, |m| *m = remove(m, "serverResponse"))),
+    flaw!("failures-unanswered" BOTH "envelope/answered"
+        ["envelope/unknown-method", "envelope/missing-param", "envelope/wrong-param", "envelope/no-method",
+         "envelope/error-codes", "read-file/missing-file", "read-file/directory", "read-file/failure-message",
+         "read-file/not-utf8", "edit-file/missing-directory", "edit-file/directory", "edit-file/failure-message",
+         "edit-file/missing-file", "edit-file/out-of-range", "edit-file/reversed", "edit-file/inside-character",
+         "open-uri/missing-file", "open-uri/unsupported-scheme", "open-uri/invalid", "envelope/timely",
+         "envelope/pipelined"]
+        "What cannot be done is not answered." Effect::Switch(Switch::FailuresUnanswered)),
+    flaw!("answers-twice" BOTH "envelope/answered-once" "Every answer is sent twice." Effect::Switch(Switch::AnswersTwice)),
+    flaw!("answers-everybody" BOTH "envelope/unasked" ["envelope/answered-once", "envelope/ids-per-connection"]
+        "Answers go to every client." Effect::Switch(Switch::AnswersEverybody)),
+    flaw!("id-cleaned" BOTH "envelope/id" ["envelope/unasked", "envelope/answered"]
+    "Of an id only letters, digits and dashes come back." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
+        if let Value::String(text) = id {
+            text.retain(|c| c.is_ascii_alphanumeric() || c == '-');
+        }
+    }))),
+    flaw!("id-as-number" CLI "envelope/id-string" ["envelope/id", "envelope/answered", "envelope/unasked"]
+    "An id of digits comes back as a number." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
+        if let Some(number) = id.as_str().and_then(|text| text.parse::<i64>().ok()) {
+            *id = number.into();
+        }
+    }))),
+    flaw!("id-missing" BOTH "envelope/id" ["envelope/id-string", "envelope/answered", "envelope/unasked"]
+        "Responses have no id." Effect::Whole(Of::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
+    flaw!("ids-shared" BOTH "envelope/ids-per-connection"
+        ["envelope/unasked", "envelope/answered", "envelope/answered-once", "connection/several", "robustness/many-clients"]
+        "An id is taken for unique: the answer goes to the client that used it first."
+        Effect::Switch(Switch::IdsAcrossConnections)),
+    flaw!("result-key" CLI "envelope/method-key" "The result is under `result`, as in the quick reference."
+        Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |_| "result".to_owned()))),
+    flaw!("result-empty" CLI "envelope/method-key"
+        ["edit-file/result", "edit-file/succeeds", "open-uri/result", "open-uri/opens"]
+        "A result that says no more than `success` is null."
+        Effect::Body(Of::Success(None), |b| if b.get("success").is_some() && b.get("content").is_none() { *b = Value::Null })),
+    flaw!("method-as-key" GUIDE "envelope/result-key" "The result is under the name `data`."
+        Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |_| "data".to_owned()))),
+    flaw!("result-and-error" BOTH "envelope/result-or-error" ["envelope/error-shape"]
+    "Every result comes with an error that is null." Effect::Whole(Of::Success(None), |m| {
+        set(&mut m["serverResponse"], "error", json!({"code": 0, "message": "ok"}));
+    })),
+    flaw!("error-code-as-text" CLI "envelope/error-shape" ["envelope/error-codes"] "The code of an error is a string."
+        Effect::Body(Of::Error, |b| set(b, "code", "ERROR"))),
+    flaw!("error-as-text" CLI "envelope/error-shape" ["envelope/error-codes"] "An error is a string."
+        Effect::Body(Of::Error, |b| *b = remove(b, "message"))),
+    flaw!("notification-flat" BOTH "envelope/notification-shape"
+        ["selection/data", "visible-files/data", "message/data", "prompt/data", "metadata/data", "selection/notified",
+         "visible-files/opened"]
+        "A notification holds its data beside its name." Effect::Whole(Of::Notification(None), flatten)),
+    flaw!("notification-with-id" BOTH "envelope/notification-without-id" ["envelope/notification-shape"]
+        "A notification has an id." Effect::Whole(Of::Notification(None), |m| set(&mut m["serverNotification"], "id", "n"))),
+    flaw!("slow-answers" CLI "envelope/timely" ["ping/timely"] "Every answer takes more than two seconds."
+        Effect::Switch(Switch::SlowAnswers)),
+    flaw!("last-of-pipelined" BOTH "envelope/pipelined"
+        ["envelope/answered", "framing/joined-segments", "robustness/request-flood", "envelope/timely",
+         "envelope/ids-per-connection"]
+        "Of requests that come at once only the last is answered." Effect::Switch(Switch::LastOfPipelined)),
+    flaw!("ascii-requests" BOTH "envelope/unicode"
+        ["read-file/special-names", "edit-file/special-names", "edit-file/unicode", "ping/any-text", "envelope/id",
+         "envelope/unasked", "envelope/answered", "edit-file/bytes", "framing/fragmented-character"]
+        "Characters beyond ASCII in requests are lost." Effect::Switch(Switch::AsciiRequests)),
+    flaw!("escapes-kept" BOTH "envelope/escapes" ["envelope/id", "envelope/unasked", "envelope/answered"]
+        "Escaped characters in requests are taken as they stand." Effect::Switch(Switch::EscapesKept)),
+    flaw!("compact-requests-only" BOTH "envelope/whitespace"
+        ["envelope/answered", "envelope/missing-param", "envelope/no-method"]
+        "Requests are understood only without white space, the id first." Effect::Switch(Switch::OnlyCompactRequests)),
+    flaw!("extra-keys-refused" BOTH "envelope/extra-keys" "A parameter that is not known makes a request fail."
+        Effect::Switch(Switch::RefusesExtraKeys)),
+    flaw!("unknown-method-succeeds" BOTH "envelope/unknown-method" ["envelope/error-codes", "envelope/error-shape"]
+        "A method that does not exist succeeds." Effect::Switch(Switch::UnknownSucceeds)),
+    flaw!("unknown-method-unanswered" BOTH "envelope/unknown-method" ["envelope/answered", "envelope/error-codes"]
+        "A method that does not exist is not answered." Effect::Switch(Switch::UnknownUnanswered)),
+    flaw!("missing-param-succeeds" BOTH "envelope/missing-param" ["envelope/error-codes"]
+        "A request without a parameter succeeds." Effect::Switch(Switch::MissingParamSucceeds)),
+    flaw!("wrong-param-succeeds" BOTH "envelope/wrong-param" ["envelope/error-codes"]
+        "A request with a parameter of the wrong type succeeds." Effect::Switch(Switch::WrongParamSucceeds)),
+    flaw!("no-method-unanswered" BOTH "envelope/no-method" ["envelope/answered"]
+        "A request without a method is not answered." Effect::Switch(Switch::NoMethodUnanswered)),
+    flaw!("error-code-one" CLI "envelope/error-codes" "The code of every error is 1."
+        Effect::Body(Of::Error, |b| set(b, "code", 1))),
+];
+
+/// Gives the outcome of a response another key.
+fn rename(response: &mut Value, name: fn(&str) -> String) {
+    let Value::Object(map) = response else { return };
+    let renamed: Map<String, Value> = std::mem::take(map)
+        .into_iter()
+        .map(|(key, value)| if key == "id" || key == "error" { (key, value) } else { (name(&key), value) })
+        .collect();
+    *map = renamed;
+}
+
+/// `{name: data}` becomes `{"name": name, "data": data}`, at the place that the edition has for it.
+fn flatten(message: &mut Value) {
+    let inside = &mut message["serverNotification"];
+    let place = if inside.get("method").is_some() { &mut inside["method"] } else { inside };
+    let Value::Object(named) = place.take() else { return };
+    if let Some((name, data)) = named.into_iter().next() {
+        *place = json!({"name": name, "data": data});
+    }
+}

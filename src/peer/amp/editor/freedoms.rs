@@ -1,0 +1,189 @@
+//! Ways in which a mock editor can differ from the next and be right all the same.
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::peer::Freedom;
+use crate::wire::http_head::has_token;
+
+use super::edition::{Edition, Method, Topic};
+use super::quirks::{Columns, Effect, Of, Quirk, Switch};
+
+struct Entry {
+    freedom: Freedom,
+    effect: Effect,
+}
+
+macro_rules! freedom {
+    ($name:literal $editions:ident $about:literal $effect:expr) => {
+        Entry { freedom: Freedom { name: $name, about: $about, editions: $editions }, effect: $effect }
+    };
+}
+
+const BOTH: &[&str] = &["cli", "guide"];
+const CLI: &[&str] = &["cli"];
+const GUIDE: &[&str] = &["guide"];
+
+const FREEDOMS: &[Entry] = &[
+    freedom!("out-of-order" BOTH "Requests that come at once are answered in reverse order."
+        Effect::Switch(Switch::OutOfOrder)),
+    freedom!("unhurried" BOTH "Answers take their time, well below the client's bound." Effect::Switch(Switch::Unhurried)),
+    freedom!("pretty-json" BOTH "Messages have white space between their tokens." Effect::Text(Of::Any, pretty)),
+    freedom!("keys-reversed" BOTH "The keys of objects come in another order." Effect::Whole(Of::Any, reverse_keys)),
+    freedom!("escaped-json" BOTH "Characters beyond ASCII, and slashes, are escaped." Effect::Text(Of::Any, escape)),
+    freedom!("extra-keys" BOTH "Results, errors and notifications have a key that nobody knows."
+        Effect::Body(Of::Any, extra)),
+    freedom!("error-data" BOTH "Errors have `data`." Effect::Body(Of::Error, |b| b["data"] = json!({"hint": "?"}))),
+    freedom!("error-texts" BOTH "Errors and failures have other texts, and errors other codes."
+        Effect::Body(Of::Any, other_texts)),
+    freedom!("drops-final-newline" BOTH "`readFile` drops the final newline." Effect::Switch(Switch::DropsFinalNewline)),
+    freedom!("adds-final-newline" BOTH "`editFile` adds a final newline that is missing."
+        Effect::Switch(Switch::AddsFinalNewline)),
+    freedom!("columns-in-bytes" BOTH "Columns count bytes." Effect::Switch(Switch::ColumnsIn(Columns::Bytes))),
+    freedom!("columns-in-utf16" BOTH "Columns count code units of UTF-16."
+        Effect::Switch(Switch::ColumnsIn(Columns::Utf16))),
+    freedom!("offsets-in-line" CLI "The offsets of diagnostics are counted in their line."
+        Effect::Switch(Switch::OffsetsInLine)),
+    freedom!("diagnostics-by-prefix" CLI "Files belong to a path if theirs begins with it as text."
+        Effect::Switch(Switch::DiagnosticsByString)),
+    freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
+        Effect::Body(Of::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
+    freedom!("no-state-at-first" BOTH "A client that has just connected is told only who the editor is."
+        Effect::Switch(Switch::NoStateAtFirst)),
+    freedom!("no-metadata" CLI "`pluginMetadata` is not sent." Effect::Switch(Switch::NoMetadata)),
+    freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." Effect::Switch(Switch::MetadataLate)),
+    freedom!("metadata-with-directory" CLI "`pluginMetadata` names a directory."
+        Effect::Body(Of::Notification(Some(Topic::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
+    freedom!("eager-encoding" CLI "URIs are percent-encoded where they need not be." Effect::Switch(Switch::EagerEncoding)),
+    freedom!("uri-with-host" CLI "URIs name `localhost`." Effect::Whole(Of::Notification(None), |m| {
+        uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
+    })),
+    freedom!("caret-with-line" CLI "The content of a caret is the text of its line." Effect::Switch(Switch::CaretWithLine)),
+    freedom!("repeats-notifications" BOTH "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
+    freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
+    freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
+        Effect::Switch(Switch::FailuresForErrors)),
+    freedom!("quiet-on-bad-input" BOTH "A message without an id that can be read is not answered."
+        Effect::Switch(Switch::QuietOnBadInput)),
+    freedom!("bare-results" CLI "Results have no members but those that are required."
+    Effect::Body(Of::Success(None), |b| {
+        if let Value::Object(map) = b {
+            map.retain(|key, _| !["isDirty", "appliedChanges"].contains(&key.as_str()));
+        }
+    })),
+    freedom!("full-results" CLI "Results have every member that the edition has."
+        Effect::Body(Of::Success(Some(Method::ReadFile)), |b| b["encoding"] = "utf-8".into())),
+    freedom!("relative-paths" CLI "Relative paths are taken as below the folder that is open."
+        Effect::Switch(Switch::CliRelativePaths)),
+    freedom!("lossy-text" BOTH "What is no UTF-8 in a file is replaced." Effect::Switch(Switch::LossyBytes)),
+    freedom!("refuses-with-400" BOTH "A wrong token is refused with the status 400." Effect::Switch(Switch::Refuse400)),
+    freedom!("refuses-with-403" BOTH "A wrong token is refused with the status 403." Effect::Switch(Switch::Refuse403)),
+    freedom!("refuses-by-close" BOTH "A wrong token is refused by a close frame after the handshake."
+        Effect::Switch(Switch::RefuseAfterAccept)),
+    freedom!("plain-token" BOTH "The token needs no percent-encoding." Effect::Switch(Switch::PlainToken)),
+    freedom!("lockfile-extra-keys" BOTH "The lockfile has more keys than the edition has."
+    Effect::Lockfile(|l| {
+        l["version"] = json!(1);
+        l["transport"] = "ws".into();
+    })),
+    freedom!("lockfile-two-folders" CLI "The lockfile lists a second folder."
+    Effect::Lockfile(|l| if let Some(folders) = l["workspaceFolders"].as_array_mut() {
+        folders.push("/opt/elsewhere".into());
+    })),
+    freedom!("heads-in-other-case" BOTH "The names and words of the handshake's head are written in another case."
+    Effect::Head(|head| for (name, value) in &mut head.headers {
+        let word = name != "Sec-WebSocket-Accept";
+        *name = name.to_lowercase();
+        if word {
+            *value = value.to_uppercase();
+        }
+    })),
+    freedom!("heads-with-more" BOTH "The handshake's answer has more headers, and lists `Upgrade` among others."
+    Effect::Head(|head| {
+        head.headers.push(("Server".to_owned(), "editor".to_owned()));
+        if has_token(head, "connection", "upgrade") {
+            head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("connection"));
+            head.headers.push(("Connection".to_owned(), "keep-alive, Upgrade".to_owned()));
+        }
+    })),
+    freedom!("heartbeat" BOTH "The editor sends pings of its own." Effect::Switch(Switch::Heartbeat)),
+];
+
+/// Every freedom.
+pub fn all() -> &'static [Freedom] {
+    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
+    &ALL
+}
+
+/// The freedom of this name, if the edition has it.
+pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
+    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id()))?;
+    Some(Quirk { name: entry.freedom.name, flaw: false, effect: entry.effect })
+}
+
+fn pretty(text: &mut Vec<u8>) {
+    if let Ok(value) = serde_json::from_slice::<Value>(text) {
+        *text = format!("\t{value:#}\r\n ").into_bytes();
+    }
+}
+
+fn escape(text: &mut Vec<u8>) {
+    let escaped: String = String::from_utf8_lossy(text)
+        .chars()
+        .map(|c| match c {
+            '/' => "\\/".to_owned(),
+            c if c.is_ascii() => c.to_string(),
+            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
+        })
+        .collect();
+    *text = escaped.into_bytes();
+}
+
+fn reverse_keys(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(reverse_keys);
+            *map = std::mem::take(map).into_iter().rev().collect();
+        }
+        Value::Array(items) => items.iter_mut().for_each(reverse_keys),
+        _ => {}
+    }
+}
+
+fn extra(body: &mut Value) {
+    if let Value::Object(map) = body {
+        map.insert("x-extra".to_owned(), json!({"id": "1", "null": null, "deep": [[{}]]}));
+    }
+}
+
+fn other_texts(body: &mut Value) {
+    if body.get("code").is_some() {
+        *body = json!({"code": -1, "message": ""});
+    } else if body["success"] == json!(false) {
+        body["message"] = "ça ne marche pas".into();
+    }
+}
+
+fn as_in_lsp(items: &mut Value) {
+    for item in items.as_array_mut().into_iter().flatten() {
+        let place = |p: &Value| json!({"line": p["line"], "character": p["col"]});
+        *item = json!({
+            "uri": super::uri::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
+            "range": {"start": place(&item["start"]), "end": place(&item["end"])},
+            "message": item["message"], "severity": 1, "source": "mock",
+        });
+    }
+}
+
+fn uris(value: &mut Value, change: fn(&str) -> String) {
+    match value {
+        Value::String(text) if text.starts_with("file:///") => *text = change(text),
+        Value::Object(map) => map
+            .iter_mut()
+            .filter(|(key, _)| !["content", "message"].contains(&key.as_str()))
+            .for_each(|(_, value)| uris(value, change)),
+        Value::Array(items) => items.iter_mut().for_each(|item| uris(item, change)),
+        _ => {}
+    }
+}

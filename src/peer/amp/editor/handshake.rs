@@ -1,0 +1,179 @@
+//! Who is let in: the server's answer to a handshake.
+
+use crate::trace::Head;
+use crate::wire::http_head::has_token;
+use crate::wire::websocket::{Manner, Reply, Request};
+
+use super::quirks::{Effect, Fault, Quirks, Switch};
+use super::uri;
+
+/// What becomes of a handshake request.
+#[derive(Debug)]
+pub enum Decision {
+    /// It is answered with 101, and served.
+    Serve(Reply),
+    /// It is answered with 101, and closed at once.
+    Close(Reply),
+    /// It is answered, and that was all.
+    Refuse(Reply),
+    /// It gets no answer. The flaw is why.
+    HangUp(Option<&'static str>),
+}
+
+/// Decides on a request. `clients` says how many are served already.
+pub fn decide(mut request: Request, token: &str, quirks: &Quirks, clients: usize) -> (Request, Decision) {
+    quirks.forget();
+    let accepting = Reply::accepting(&request);
+    let original = request.head.clone();
+    see_through(&mut request.head, quirks);
+    let fault = request.fault();
+    request.head = original;
+    let decision = match fault {
+        Some(what) => refuse_fault(&request.head, what, quirks),
+        None if !admits(&request, quirks, clients) => {
+            Decision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
+        }
+        None if knows_token(&request, token, quirks) => Decision::Serve(dressed(accepting, quirks)),
+        None => refuse_token(accepting, quirks),
+    };
+    let why = quirks.touched();
+    let decision = match decision {
+        Decision::Serve(reply) => Decision::Serve(marked(reply, why)),
+        Decision::Close(reply) => Decision::Close(marked(reply, why)),
+        Decision::Refuse(reply) => Decision::Refuse(marked(reply, why)),
+        Decision::HangUp(_) => Decision::HangUp(why),
+    };
+    (request, decision)
+}
+
+/// What the server makes of the head: a lax one overlooks faults, a strict one overlooks headers.
+fn see_through(head: &mut Head, quirks: &Quirks) {
+    let mut words: Vec<String> = head.start.split(' ').map(str::to_owned).collect();
+    if let [method, _, version] = words.as_mut_slice() {
+        if *method != "GET" && quirks.has(Switch::Overlooks(Fault::Method)) {
+            "GET".clone_into(method);
+        }
+        if version.as_str() < "HTTP/1.1" && quirks.has(Switch::Overlooks(Fault::HttpVersion)) {
+            "HTTP/1.1".clone_into(version);
+        }
+        head.start = words.join(" ");
+    }
+    let mut pretend = |name: &str, value: &str, wrong: bool, fault| {
+        if wrong && quirks.has(Switch::Overlooks(fault)) {
+            head.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+            head.headers.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    pretend("Sec-WebSocket-Version", "13", true, Fault::Version);
+    pretend("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==", true, Fault::Key);
+    const NAMES: [&str; 5] = ["Host", "Upgrade", "Connection", "Sec-WebSocket-Key", "Sec-WebSocket-Version"];
+    head.headers.retain(|(name, value)| {
+        let odd_case = NAMES.iter().any(|n| n.eq_ignore_ascii_case(name) && n != name)
+            || name == "Upgrade" && value.eq_ignore_ascii_case("websocket") && value != "websocket";
+        let listed = name.eq_ignore_ascii_case("connection") && !value.eq_ignore_ascii_case("upgrade");
+        !(odd_case && quirks.has(Switch::HeadersByCase) || listed && quirks.has(Switch::ConnectionExact))
+    });
+}
+
+fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
+    let text = format!("{what}\n");
+    if quirks.has(Switch::HangsUpOnBadHandshake) {
+        return Decision::HangUp(None);
+    }
+    if !has_token(head, "upgrade", "websocket") {
+        if quirks.has(Switch::AnswersHttpWithPage) {
+            return Decision::Refuse(Reply::refusing("200 OK", "an editor\n"));
+        }
+        let mut reply = Reply::refusing("426 Upgrade Required", &text);
+        reply.head.headers.push(("Upgrade".to_owned(), "websocket".to_owned()));
+        return Decision::Refuse(reply);
+    }
+    if !head.start.starts_with("GET ") {
+        let mut reply = Reply::refusing("405 Method Not Allowed", &text);
+        reply.head.headers.push(("Allow".to_owned(), "GET".to_owned()));
+        return Decision::Refuse(reply);
+    }
+    if head.header("sec-websocket-version").any(|version| version != "13") {
+        let mut reply = Reply::refusing("426 Upgrade Required", &text);
+        reply.head.headers.push(("Upgrade".to_owned(), "websocket".to_owned()));
+        if !quirks.has(Switch::VersionNotTold) {
+            reply.head.headers.push(("Sec-WebSocket-Version".to_owned(), "13".to_owned()));
+        }
+        return Decision::Refuse(reply);
+    }
+    Decision::Refuse(Reply::refusing("400 Bad Request", &text))
+}
+
+fn admits(request: &Request, quirks: &Quirks, clients: usize) -> bool {
+    let offers = |name| request.head.header(name).next().is_some();
+    !(clients >= 1 && quirks.has(Switch::OneClient)
+        || clients >= 8 && quirks.has(Switch::EightClients)
+        || offers("sec-websocket-protocol") && quirks.has(Switch::RefusesSubprotocols)
+        || offers("sec-websocket-extensions") && quirks.has(Switch::RefusesExtensions))
+}
+
+/// Whether the request shows the secret, in the query parameter `auth`, percent-encoded as much as its sender likes.
+fn knows_token(request: &Request, token: &str, quirks: &Quirks) -> bool {
+    let shown = if quirks.has(Switch::WholeQueryIsToken) {
+        request.target().split_once("?auth=").map(|(_, all)| all)
+    } else {
+        request.query("auth")
+    };
+    let decoded = shown.and_then(uri::decode);
+    if decoded.as_deref() == Some(token) {
+        let encoded = decoded.as_deref() != shown;
+        let own = encoded && shown.is_some_and(|s| !s.eq_ignore_ascii_case(&component(token)));
+        return !(quirks.has(Switch::RefusesRightToken)
+            || encoded && quirks.has(Switch::TokenNotDecoded)
+            || own && quirks.has(Switch::TokenOwnEncodingOnly));
+    }
+    match decoded.as_deref() {
+        None => quirks.has(Switch::AcceptsMissingToken),
+        Some("") => quirks.has(Switch::AcceptsEmptyToken),
+        Some(_) if quirks.has(Switch::AcceptsWrongToken) => true,
+        Some(prefix) => token.starts_with(prefix) && quirks.has(Switch::AcceptsTokenPrefix),
+    }
+}
+
+/// A token as JavaScript's `encodeURIComponent` writes it.
+fn component(token: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&b);
+    token.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
+    if quirks.has(Switch::RefusesSilently) {
+        return Decision::HangUp(None);
+    }
+    if quirks.has(Switch::RefuseAfterAccept) {
+        return Decision::Close(accepting);
+    }
+    let status = if quirks.has(Switch::Refuse400) {
+        "400 Bad Request"
+    } else if quirks.has(Switch::Refuse403) {
+        "403 Forbidden"
+    } else {
+        "401 Unauthorized"
+    };
+    Decision::Refuse(Reply::refusing(status, "Authentication failed\n"))
+}
+
+/// The acceptance with what quirks do to its head.
+fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
+    for quirk in quirks.iter() {
+        if let Effect::Head(change) = quirk.effect {
+            change(&mut reply.head);
+            if quirk.flaw {
+                reply.manner = Manner::deliberate(Some(quirk.name));
+            }
+        }
+    }
+    reply
+}
+
+fn marked(mut reply: Reply, why: Option<&'static str>) -> Reply {
+    if reply.manner.deliberate.is_none() {
+        reply.manner = Manner::deliberate(why);
+    }
+    reply
+}

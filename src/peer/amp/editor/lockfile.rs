@@ -1,0 +1,164 @@
+//! The lockfile: by it clients find the editor.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::edition::Edition;
+use super::quirks::{Effect, Quirks, Switch};
+
+/// The folder for lockfiles below the data home.
+const FOLDER: &str = "amp/ide";
+
+/// The folder below which all data of the kind lies: `AMP_DATA_HOME`, else (on Linux) `XDG_DATA_HOME`, else
+/// `~/.local/share`. None where there is no home either. Empty and relative values do not count (XDG Base Directory
+/// Specification).
+pub fn data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name: &str| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let amp = || path("AMP_DATA_HOME").filter(|_| !quirks.has(Switch::IgnoresAmpDataHome));
+    let has_xdg = cfg!(not(any(target_os = "macos", windows)));
+    let xdg = || path("XDG_DATA_HOME").filter(|_| has_xdg && !quirks.has(Switch::IgnoresXdg));
+    let below = if quirks.has(Switch::IgnoresHome) { ".config" } else { ".local/share" };
+    amp().or_else(xdg).or_else(|| path("HOME").map(|home| home.join(below)))
+}
+
+/// What a lockfile says.
+pub struct Content<'a> {
+    /// Where the server listens.
+    pub port: u16,
+    /// Its secret.
+    pub token: &'a str,
+    /// What it calls itself.
+    pub name: &'a str,
+    /// The folder that is open.
+    pub folder: &'a Path,
+}
+
+/// A lockfile of ours.
+#[derive(Debug)]
+pub struct Lockfile {
+    path: PathBuf,
+    leave: bool,
+}
+
+impl Lockfile {
+    /// Writes the lockfile below a data home, at once and readable by its owner only; none where a flaw has no lockfile.
+    pub fn write(
+        data_home: &Path,
+        edition: Edition,
+        quirks: &Quirks,
+        content: &Content<'_>,
+    ) -> io::Result<Option<Self>> {
+        let folder = data_home.join(if quirks.has(Switch::LockfileElsewhere) { "amp" } else { FOLDER });
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder)?;
+        if quirks.has(Switch::RemovesOtherLockfiles) {
+            for other in lockfiles(&folder)? {
+                let _ = std::fs::remove_file(other);
+            }
+        }
+        if quirks.has(Switch::BlockedByLockfiles) && !lockfiles(&folder)?.is_empty() {
+            return Ok(None);
+        }
+        let running = data_home.join("amp/.running");
+        if quirks.has(Switch::BlockedByOwnTrace) {
+            if running.exists() {
+                return Ok(None);
+            }
+            std::fs::write(&running, "")?;
+        }
+        let mut text = json(edition, quirks, content).to_string();
+        if quirks.has(Switch::LockfileTorn) {
+            text.truncate(text.len() / 2);
+        }
+        let name = if quirks.has(Switch::LockfileName) { "editor".to_owned() } else { content.port.to_string() };
+        let path = folder.join(format!("{name}.json"));
+        // Not called .json until it is whole: clients read every file that is.
+        let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(&folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&path).map_err(|e| e.error)?;
+        Ok(Some(Self { path, leave: quirks.has(Switch::LockfileLeft) }))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it, unless a flaw leaves it behind. May be called again.
+    pub fn remove(&self) {
+        if !self.leave {
+            // Gone already is as good.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn json(edition: Edition, quirks: &Quirks, content: &Content<'_>) -> Value {
+    let mut keys = match edition {
+        Edition::Guide => json!({"port": content.port, "authToken": content.token}),
+        Edition::Cli => json!({
+            "workspaceFolders": [content.folder.to_string_lossy()],
+            "port": content.port,
+            "ideName": content.name,
+            "authToken": content.token,
+            "pid": std::process::id(),
+        }),
+    };
+    for quirk in quirks.iter() {
+        if let Effect::Lockfile(change) = quirk.effect {
+            change(&mut keys);
+        }
+    }
+    keys
+}
+
+fn lockfiles(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let paths = std::fs::read_dir(folder)?.filter_map(|entry| entry.ok().map(|e| e.path()));
+    Ok(paths.filter(|p| p.extension().is_some_and(|e| e == "json")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_variable_that_names_an_absolute_folder_wins() {
+        let home = |set: &[(&str, &str)]| {
+            let set: Vec<(String, OsString)> = set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            let env = move |name: &str| set.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone());
+            data_home(&Quirks::default(), env)
+        };
+        let all = [("AMP_DATA_HOME", "/amp"), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/me")];
+        assert_eq!(home(&all), Some("/amp".into()));
+        assert_eq!(home(&all[2..]), Some("/home/me/.local/share".into()));
+        assert_eq!(home(&[("AMP_DATA_HOME", ""), ("HOME", "/h")]), Some("/h/.local/share".into()));
+        #[cfg(target_os = "linux")]
+        assert_eq!(home(&all[1..]), Some("/xdg".into()));
+        assert_eq!(home(&[]), None);
+    }
+
+    #[test]
+    fn a_lockfile_is_private_whole_and_gone_when_removed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let content = Content { port: 4711, token: "a-secret-token", name: "ed", folder: Path::new("/w") };
+        let written = Lockfile::write(dir.path(), Edition::Cli, &Quirks::default(), &content).unwrap().unwrap();
+        assert_eq!(written.path(), dir.path().join("amp/ide/4711.json"));
+        assert_eq!(std::fs::metadata(written.path()).unwrap().permissions().mode() & 0o777, 0o600);
+        let read: Value = serde_json::from_slice(&std::fs::read(written.path()).unwrap()).unwrap();
+        let expected = json!({
+            "workspaceFolders": ["/w"], "port": 4711, "ideName": "ed", "authToken": "a-secret-token",
+            "pid": std::process::id(),
+        });
+        assert_eq!(read, expected);
+        written.remove();
+        written.remove();
+        assert_eq!(std::fs::read_dir(dir.path().join("amp/ide")).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,32 @@
+//! The mock editor: plays `amp-server` for somebody else's client or tests.
+//!
+//! [`model::Editor`] is the editor itself, without any connection: files, buffers, selections, and what it answers to a
+//! message. The rest puts it on a socket, with a lockfile, and makes it different where flaws and freedoms say so.
+
+pub mod edition;
+pub mod model;
+pub mod quirks;
+pub mod text;
+pub mod uri;
+
+mod diagnostics;
+mod disk;
+mod files;
+mod flaws;
+mod frames;
+mod freedoms;
+mod handshake;
+mod lockfile;
+mod methods;
+mod mock;
+mod notify;
+mod outgoing;
+mod request;
+mod segments;
+mod server;
+mod service;
+mod session;
+mod shared;
+mod steer;
+
+pub use mock::MOCK;

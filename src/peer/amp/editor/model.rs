@@ -1,0 +1,228 @@
+//! The editor itself: buffers, what is visible, the selection, diagnostics.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::disk::{self, DiskError};
+use super::edition::{Edition, Topic};
+use super::quirks::{Quirks, Switch};
+use super::text::{self, Pos};
+
+/// A mock editor with one folder open. Knows nothing of connections.
+#[derive(Debug)]
+pub struct Editor {
+    /// The edition spoken.
+    pub edition: Edition,
+    /// The folder that is open, with all links followed.
+    pub root: PathBuf,
+    /// The secret of its lockfile.
+    pub token: String,
+    /// What is different about it.
+    pub quirks: Quirks,
+    /// By real path.
+    pub(super) buffers: BTreeMap<PathBuf, Buffer>,
+    /// Real paths, in the order in which they became visible.
+    pub(super) visible: Vec<PathBuf>,
+    pub(super) selection: Option<Selection>,
+    /// By real path.
+    pub(super) diagnostics: BTreeMap<PathBuf, Vec<Diagnostic>>,
+    /// Files that were edited by clients, for a flaw that minds.
+    pub(super) edited: Vec<PathBuf>,
+}
+
+/// A file that is open.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// Its path as it was opened.
+    pub shown: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// Whether the text has changes that are not saved.
+    pub dirty: bool,
+}
+
+/// What is selected; a caret where start and end are the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// The real path of its file.
+    pub path: PathBuf,
+    /// Where it begins.
+    pub start: Pos,
+    /// Where it ends, exclusive.
+    pub end: Pos,
+}
+
+/// A diagnostic of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where it begins.
+    pub start: Pos,
+    /// Where it ends, exclusive.
+    pub end: Pos,
+    /// `error`, `warning`, `info` or `hint`.
+    pub severity: String,
+    /// Its text.
+    pub message: String,
+}
+
+/// Something that clients are to be notified of, in the order in which it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The selection is another one.
+    Selection,
+    /// Other files are visible.
+    VisibleFiles,
+    /// The user sends a message.
+    Message(String),
+    /// The user adds to the prompt.
+    Prompt(String),
+    /// Who we are.
+    Metadata,
+}
+
+impl Notice {
+    /// What it is about.
+    pub fn topic(&self) -> Topic {
+        match self {
+            Self::Selection => Topic::Selection,
+            Self::VisibleFiles => Topic::VisibleFiles,
+            Self::Message(_) => Topic::Message,
+            Self::Prompt(_) => Topic::Prompt,
+            Self::Metadata => Topic::Metadata,
+        }
+    }
+}
+
+impl Editor {
+    /// An editor with nothing open but a folder, which has to exist.
+    pub fn new(edition: Edition, root: &Path, token: impl Into<String>, quirks: Quirks) -> std::io::Result<Self> {
+        Ok(Self {
+            edition,
+            root: root.canonicalize()?,
+            token: token.into(),
+            quirks,
+            buffers: BTreeMap::new(),
+            visible: vec![],
+            selection: None,
+            diagnostics: BTreeMap::new(),
+            edited: vec![],
+        })
+    }
+
+    /// Makes a file visible, as a user does who opens it. The caret is at its beginning if it was not open.
+    pub fn open(&mut self, path: &Path) -> Result<Vec<Notice>, DiskError> {
+        let (key, fresh) = self.load(path)?;
+        let newly_visible = !self.visible.contains(&key);
+        if newly_visible {
+            self.visible.push(key.clone());
+        }
+        let moved = fresh || self.selection.as_ref().is_none_or(|s| s.path != key);
+        if moved {
+            self.selection = Some(Selection { path: key, start: Pos::default(), end: Pos::default() });
+        }
+        let notices = [(newly_visible, Notice::VisibleFiles), (moved, Notice::Selection)];
+        Ok(notices.into_iter().filter(|(happened, _)| *happened).map(|(_, notice)| notice).collect())
+    }
+
+    /// Reads a file into a buffer unless it is open already. Gives its real path, and whether it was read.
+    pub(super) fn load(&mut self, path: &Path) -> Result<(PathBuf, bool), DiskError> {
+        let shown = disk::tidy(&self.absolute(path));
+        let key = disk::place(&shown);
+        if self.buffers.contains_key(&key) {
+            return Ok((key, false));
+        }
+        let text = disk::read(&key)?;
+        self.buffers.insert(key.clone(), Buffer { shown, text, dirty: false });
+        Ok((key, true))
+    }
+
+    /// Closes a file; its unsaved changes are lost. Nothing happens if it is not open.
+    pub fn close(&mut self, path: &Path) -> Vec<Notice> {
+        let key = self.key(path);
+        self.buffers.remove(&key);
+        if self.selection.as_ref().is_some_and(|s| s.path == key) {
+            self.selection = None;
+        }
+        let before = self.visible.len();
+        self.visible.retain(|p| *p != key);
+        if self.visible.len() == before || self.quirks.has(Switch::OnlyOpenings) {
+            vec![]
+        } else {
+            vec![Notice::VisibleFiles]
+        }
+    }
+
+    /// Selects text, opening the file if need be. Places outside the text become the nearest ones inside.
+    pub fn select(&mut self, path: &Path, start: Pos, end: Pos) -> Result<Vec<Notice>, DiskError> {
+        let mut notices = self.open(path)?;
+        let key = self.key(path);
+        let content = self.buffers.get(&key).map(|b| b.text.as_str()).unwrap_or_default();
+        let (start, end) = (text::clamp(content, start), text::clamp(content, end));
+        self.selection = Some(Selection { path: key, start: start.min(end), end: start.max(end) });
+        notices.retain(|n| *n != Notice::Selection);
+        notices.push(Notice::Selection);
+        Ok(notices)
+    }
+
+    /// Changes the text of a file without saving it, opening it if need be.
+    pub fn edit(&mut self, path: &Path, new: &str) -> Result<Vec<Notice>, DiskError> {
+        let notices = self.open(path)?;
+        let key = self.key(path);
+        if let Some(buffer) = self.buffers.get_mut(&key) {
+            new.clone_into(&mut buffer.text);
+            buffer.dirty = true;
+        }
+        Ok(notices)
+    }
+
+    /// Replaces the diagnostics of a file.
+    pub fn set_diagnostics(&mut self, path: &Path, items: Vec<Diagnostic>) {
+        let key = self.key(path);
+        if items.is_empty() {
+            self.diagnostics.remove(&key);
+        } else {
+            self.diagnostics.insert(key, items);
+        }
+    }
+
+    /// What a client that has just connected is told.
+    pub fn greeting(&self) -> Vec<Notice> {
+        let mut notices = vec![Notice::Metadata, Notice::VisibleFiles];
+        notices.extend(self.selection.as_ref().map(|_| Notice::Selection));
+        if self.quirks.has(Switch::NothingAtFirst) || self.quirks.has(Switch::NoStateAtFirst) {
+            notices.truncate(1);
+        }
+        let unwanted = |notice: &Notice| match notice {
+            Notice::Metadata => self.quirks.has(Switch::NoMetadata),
+            Notice::VisibleFiles => self.quirks.has(Switch::NoFilesAtFirst),
+            _ => false,
+        };
+        notices.retain(|n| !unwanted(n));
+        if self.quirks.has(Switch::MetadataLate) {
+            notices.reverse();
+        }
+        notices
+    }
+
+    /// The path by which a file is known here: absolute, links followed.
+    pub(super) fn key(&self, path: &Path) -> PathBuf {
+        disk::place(&self.absolute(path))
+    }
+
+    /// The path to tell clients.
+    pub(super) fn shown<'a>(&'a self, key: &'a Path) -> &'a Path {
+        self.buffers.get(key).map_or(key, |b| &b.shown)
+    }
+
+    /// The text of a file as the user sees it; empty where it cannot be read.
+    pub(super) fn text(&self, key: &Path) -> std::borrow::Cow<'_, str> {
+        match self.buffers.get(key) {
+            Some(buffer) => buffer.text.as_str().into(),
+            None => disk::read(key).unwrap_or_default().into(),
+        }
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        self.root.join(path)
+    }
+}

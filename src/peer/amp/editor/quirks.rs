@@ -1,0 +1,376 @@
+//! What can be different about an editor: the hooks that flaws and freedoms hang on.
+//!
+//! A [`Quirk`] has a name and one [`Effect`]. Most effects are data: a function that rewrites a body, a message, a
+//! lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, asked for at the one place where the
+//! behaviour is decided.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+use crate::trace::Head;
+use crate::wire::websocket::FrameSpec;
+
+use super::edition::{Method, Topic};
+
+/// The unit in which columns are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Columns {
+    /// Unicode characters.
+    #[default]
+    Characters,
+    /// Bytes of UTF-8.
+    Bytes,
+    /// Code units of UTF-16.
+    Utf16,
+}
+
+/// A flaw or freedom that is switched on.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirk {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Whether what it does is wrong, and therefore marked as deliberate in the trace.
+    pub flaw: bool,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// What a quirk does.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// Asked for where the behaviour is decided.
+    Switch(Switch),
+    /// Rewrites a result, an error or a notification's data.
+    Body(Of, fn(&mut Value)),
+    /// Rewrites a whole message.
+    Whole(Of, fn(&mut Value)),
+    /// Rewrites the text of a message.
+    Text(Of, fn(&mut Vec<u8>)),
+    /// Rewrites the content of the lockfile.
+    Lockfile(fn(&mut Value)),
+    /// Rewrites the head of the answer to a handshake that is accepted.
+    Head(fn(&mut Head)),
+    /// Rewrites a frame to what is sent instead.
+    Frame(Kind, fn(FrameSpec) -> Vec<FrameSpec>),
+}
+
+/// Which messages an effect concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// All.
+    Any,
+    /// Responses of every kind.
+    Response,
+    /// Results that say nothing of a failure, of every method or of one.
+    Success(Option<Method>),
+    /// Results with `success: false`, of one method.
+    Failure(Method),
+    /// Errors.
+    Error,
+    /// Notifications of every topic or of one.
+    Notification(Option<Topic>),
+}
+
+/// Which frames an effect concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Those that carry a message.
+    Message,
+    /// Pongs.
+    Pong,
+    /// Close frames.
+    Close,
+}
+
+/// What makes a fragile server stop serving everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    BadJson,
+    BadEnvelope,
+    BadParams,
+    Binary,
+    DeepJson,
+    HugeMessage,
+    BadFrame,
+    HugeLength,
+    HalfFrame,
+    Reset,
+    BadHandshake,
+    HugeHead,
+    Flood,
+    SilentClient,
+}
+
+/// Faults of a handshake request that a lax server overlooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Method,
+    HttpVersion,
+    Key,
+    Version,
+    NotWebSocket,
+}
+
+/// Faults of frames that a lax server overlooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameFault {
+    Unmasked,
+    ReservedBits,
+    Opcode,
+    Utf8,
+    Control,
+    Fragments,
+    Close,
+}
+
+/// Behaviour that is decided by asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    // Lockfile and life.
+    LockfileElsewhere,
+    LockfileName,
+    LockfileTorn,
+    LockfileLeft,
+    LockfileForNobody,
+    IgnoresHome,
+    IgnoresXdg,
+    IgnoresAmpDataHome,
+    ShortToken,
+    SameToken,
+    PlainToken,
+    BlockedByOwnTrace,
+    BlockedByLockfiles,
+    RemovesOtherLockfiles,
+    NoGoingAway,
+    ListensElsewhere,
+    // Handshake.
+    RefusesRightToken,
+    TokenNotDecoded,
+    TokenOwnEncodingOnly,
+    AcceptsWrongToken,
+    AcceptsTokenPrefix,
+    AcceptsMissingToken,
+    AcceptsEmptyToken,
+    RefusesSilently,
+    WholeQueryIsToken,
+    StopsAccepting,
+    OneClient,
+    EightClients,
+    RefusesSubprotocols,
+    RefusesExtensions,
+    NamesSubprotocol,
+    HeadersByCase,
+    ConnectionExact,
+    OneSegmentHead,
+    Overlooks(Fault),
+    AnswersHttpWithPage,
+    HangsUpOnBadHandshake,
+    VersionNotTold,
+    HandshakeBlocksOthers,
+    // Refusals that are as good as the default one.
+    Refuse400,
+    Refuse403,
+    RefuseAfterAccept,
+    // Frames.
+    NoPong,
+    CloseNotAnswered,
+    KeepsTcpOpen,
+    DeafBeyond(u64),
+    LosesSplitFrames,
+    LosesJoinedFrames,
+    ClosesOnPong,
+    RefusesFragments,
+    ChecksFragmentsAlone,
+    ForgetsAtControl,
+    Tolerates(FrameFault),
+    WrongFailureCode,
+    AnswersCloseWith1000,
+    // Requests.
+    AnswersTwice,
+    AnswersEverybody,
+    IdsAcrossConnections,
+    LastOfPipelined,
+    FailuresUnanswered,
+    UnknownUnanswered,
+    UnknownSucceeds,
+    MissingParamSucceeds,
+    WrongParamSucceeds,
+    NoMethodUnanswered,
+    RefusesExtraKeys,
+    OnlyCompactRequests,
+    AsciiRequests,
+    EscapesKept,
+    SlowAnswers,
+    SlowPings,
+    HundredRequests,
+    ClosesOnBadJson,
+    ClosesOnBadEnvelope,
+    ClosesOnBadParams,
+    Dies,
+    HangsAfter(Trigger),
+    // Methods.
+    PingOneLine,
+    AuthenticateRefuses,
+    AuthenticateAccepts,
+    DiskOnly,
+    OpenOnly,
+    OpenFails,
+    PartialName(Method),
+    DecodesNames(Method),
+    LossyBytes,
+    MissingIsEmpty,
+    DirectoryIsListed,
+    BadBytesUnanswered,
+    ReadTouches,
+    CutsAt(usize),
+    RefusesEmptyFile,
+    BufferOnly,
+    DiskButNotBuffer,
+    RefusesOverUnsaved,
+    FirstEditOnly,
+    EditFailsSilently,
+    RefusesEdits,
+    EditsNothing,
+    EditsEveryMatch,
+    RefusesEmptyText,
+    RefusesNewFiles,
+    MakesFolders,
+    EditsFoldersGladly,
+    OffsetsInCharacters,
+    EndInclusive,
+    DeletesNothing,
+    ClampsOffsets,
+    CutsCharacters,
+    MissingIsMade,
+    SwapsOffsets,
+    LosesUnicodeOnWrite,
+    CrlfToLf,
+    CutsWrites,
+    NoDiagnostics,
+    FirstDiagnosticOnly,
+    ErrorWhenNoDiagnostics,
+    DiagnosticsOfFilesOnly,
+    DiagnosticsOfEverything,
+    DiagnosticsOfCurrentOnly,
+    OpensRawUri,
+    RefusesUris,
+    OpensHidden,
+    OpensMissing,
+    OpensAnyScheme,
+    OpensAnything,
+    // Notifications.
+    Silent(Topic),
+    FirstClientOnly(Topic),
+    NothingAtFirst,
+    NoFilesAtFirst,
+    EveryOther(Topic),
+    UnencodedUris,
+    PathsForUris,
+    EncodedPaths,
+    OneBasedLines,
+    FirstLineOnly,
+    CaretAsCharacter,
+    AnchorFirst,
+    NoContent,
+    DiskContent,
+    OnlyOpenings,
+    NeverEmpty,
+    ListsTwice,
+    FirstLineOfTexts,
+    // Freedoms.
+    OutOfOrder,
+    Unhurried,
+    EagerEncoding,
+    ColumnsIn(Columns),
+    CaretWithLine,
+    DropsFinalNewline,
+    AddsFinalNewline,
+    ErrorsForFailures,
+    FailuresForErrors,
+    RepeatsNotifications,
+    NoStateAtFirst,
+    NoMetadata,
+    MetadataLate,
+    CliRelativePaths,
+    OffsetsInLine,
+    DiagnosticsByString,
+    Fragmentless,
+    Heartbeat,
+    QuietOnBadInput,
+}
+
+/// The quirks that are switched on.
+#[derive(Debug, Default)]
+pub struct Quirks {
+    on: Vec<Quirk>,
+    /// One more than the index of the flaw that was last asked for; 0 where there is none.
+    touched: AtomicUsize,
+}
+
+impl Clone for Quirks {
+    fn clone(&self) -> Self {
+        Self::new(self.on.iter().copied())
+    }
+}
+
+impl Quirks {
+    /// With these switched on.
+    pub fn new(quirks: impl IntoIterator<Item = Quirk>) -> Self {
+        Self { on: quirks.into_iter().collect(), touched: AtomicUsize::new(0) }
+    }
+
+    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::touched`] tells so until [`Quirks::forget`].
+    pub fn has(&self, switch: Switch) -> bool {
+        let is = |q: &Quirk| matches!(q.effect, Effect::Switch(s) if s == switch);
+        let Some(index) = self.on.iter().position(is) else { return false };
+        if self.on[index].flaw {
+            self.touched.store(index + 1, Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// The name of the flaw that switches a behaviour on, if one does: the reason to give in the trace.
+    pub fn why(&self, switch: Switch) -> Option<&'static str> {
+        let is = |q: &&Quirk| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch);
+        self.on.iter().find(is).map(|q| q.name)
+    }
+
+    /// The flaw that has been asked for and was on since the last [`Quirks::forget`].
+    pub fn touched(&self) -> Option<&'static str> {
+        let index = self.touched.load(Ordering::Relaxed).checked_sub(1)?;
+        self.on.get(index).map(|q| q.name)
+    }
+
+    /// Begins anew with what [`Quirks::touched`] tells.
+    pub fn forget(&self) {
+        self.touched.store(0, Ordering::Relaxed);
+    }
+
+    /// The first switch for which `choose` gives something.
+    pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
+        self.on.iter().find_map(|q| match q.effect {
+            Effect::Switch(switch) => choose(switch),
+            _ => None,
+        })
+    }
+
+    /// The unit in which columns are counted.
+    pub fn columns(&self) -> Columns {
+        let unit = |switch| if let Switch::ColumnsIn(unit) = switch { Some(unit) } else { None };
+        self.choose(unit).unwrap_or_default()
+    }
+
+    /// Those that are on.
+    pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
+        self.on.iter()
+    }
+
+    /// Switches one on or off.
+    pub fn set(&mut self, quirk: Quirk, on: bool) {
+        self.on.retain(|q| q.name != quirk.name);
+        if on {
+            self.on.push(quirk);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Requests as they come: what they ask for, or what is wrong with them.
+
+use serde_json::{Map, Value};
+
+use super::edition::{Edition, Method};
+use super::quirks::{Quirks, Switch, Trigger};
+
+/// A message that came.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// A proper one.
+    Call {
+        /// Its id as sent.
+        id: Value,
+        /// What is asked for.
+        method: Method,
+        /// With which parameters.
+        params: Map<String, Value>,
+    },
+    /// One that cannot be served.
+    Bad {
+        /// Its id as sent; null where it has none.
+        id: Value,
+        /// The key that would be the method's; empty where there is none.
+        name: String,
+        /// A code of JSON-RPC.
+        code: i64,
+        /// What is wrong.
+        message: String,
+        /// What kind of thing is wrong.
+        kind: Trigger,
+    },
+}
+
+/// JSON that does not parse.
+pub const PARSE_ERROR: i64 = -32700;
+/// JSON that is no request.
+pub const INVALID_REQUEST: i64 = -32600;
+/// A method that does not exist.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// Parameters that are missing or of the wrong type.
+pub const INVALID_PARAMS: i64 = -32602;
+
+/// Reads a message.
+pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
+    let bad = |id: &Value, name: &str, code, message: String, kind| {
+        let (id, name) = (id.clone(), name.to_owned());
+        Request::Bad { id, name, code, message, kind }
+    };
+    let text = mangle(quirks, bytes);
+    let message: Value = match serde_json::from_slice(&text) {
+        Ok(message) => message,
+        Err(e) => {
+            let deep = e.to_string().contains("recursion limit");
+            let kind = if deep { Trigger::DeepJson } else { Trigger::BadJson };
+            return bad(&Value::Null, "", PARSE_ERROR, format!("the message is no JSON: {e}"), kind);
+        }
+    };
+    let invalid = |id: &Value, what: &str| bad(id, "", INVALID_REQUEST, what.to_owned(), Trigger::BadEnvelope);
+    let Some(request) = message.get("clientRequest") else {
+        return invalid(&Value::Null, "the message is no object with the key `clientRequest`");
+    };
+    let Value::Object(request) = request else {
+        return invalid(&Value::Null, "`clientRequest` must be an object");
+    };
+    let id = request.get("id").cloned().unwrap_or(Value::Null);
+    if !(id.is_string() || edition == Edition::Guide && id.is_number()) {
+        return invalid(&if id.is_number() { id } else { Value::Null }, "the request needs an `id` that is a string");
+    }
+    let mut named = match (edition, request.get("method")) {
+        (Edition::Cli, _) => request.iter().filter(|(key, _)| *key != "id").collect::<Vec<_>>(),
+        (Edition::Guide, Some(Value::Object(method))) => method.iter().collect(),
+        (Edition::Guide, _) => return invalid(&id, "the request needs an object `method`"),
+    };
+    let (Some((name, params)), true) = (named.pop(), named.is_empty()) else {
+        return invalid(&id, "the request must name exactly one method");
+    };
+    let Some(method) = Method::parse(edition, name) else {
+        let message = format!("there is no method `{}`", shortened(name));
+        return bad(&id, name, METHOD_NOT_FOUND, message, Trigger::BadEnvelope);
+    };
+    match params {
+        Value::Object(params) => Request::Call { id, method, params: params.clone() },
+        _ => {
+            let message = format!("the parameters of `{name}` must be an object");
+            bad(&id, name, INVALID_PARAMS, message, Trigger::BadParams)
+        }
+    }
+}
+
+/// What a flawed reader makes of the text before it understands it.
+fn mangle<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+    if quirks.has(Switch::OnlyCompactRequests) && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
+        return b"!".as_slice().into();
+    }
+    if quirks.has(Switch::EscapesKept) {
+        return String::from_utf8_lossy(bytes).replace("\\u", "\\\\u").into_bytes().into();
+    }
+    if quirks.has(Switch::AsciiRequests) {
+        let text = String::from_utf8_lossy(bytes);
+        return text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect::<String>().into_bytes().into();
+    }
+    bytes.into()
+}
+
+/// Texts from outside are repeated up to a bound.
+fn shortened(text: &str) -> &str {
+    text.char_indices().nth(80).map_or(text, |(end, _)| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(edition: Edition, text: &str) -> (i64, Value) {
+        match read(edition, &Quirks::default(), text.as_bytes()) {
+            Request::Bad { code, id, .. } => (code, id),
+            Request::Call { .. } => panic!("{text} was taken for a request"),
+        }
+    }
+
+    #[test]
+    fn each_edition_has_its_own_envelope() {
+        let cli = r#"{"clientRequest":{"id":"1","readFile":{"path":"/a"}}}"#;
+        let guide = r#"{"clientRequest":{"id":"1","method":{"readFile":{"path":"/a"}}}}"#;
+        for (edition, own, other) in [(Edition::Cli, cli, guide), (Edition::Guide, guide, cli)] {
+            let Request::Call { id, method, params } = read(edition, &Quirks::default(), own.as_bytes()) else {
+                panic!("{own} was refused");
+            };
+            assert_eq!((id, method, &params["path"]), ("1".into(), Method::ReadFile, &"/a".into()));
+            assert_eq!(code(edition, other).1, "1");
+        }
+    }
+
+    #[test]
+    fn each_fault_has_its_code_and_keeps_the_id_where_there_is_one() {
+        let deep = "[".repeat(100_000);
+        for (text, expected, id) in [
+            ("", PARSE_ERROR, Value::Null),
+            ("nonsense", PARSE_ERROR, Value::Null),
+            (&deep, PARSE_ERROR, Value::Null),
+            ("[]", INVALID_REQUEST, Value::Null),
+            (r#"{"clientRequest":[]}"#, INVALID_REQUEST, Value::Null),
+            (r#"{"clientRequest":{"ping":{"message":"x"}}}"#, INVALID_REQUEST, Value::Null),
+            (r#"{"clientRequest":{"id":7,"ping":{"message":"x"}}}"#, INVALID_REQUEST, 7.into()),
+            (r#"{"clientRequest":{"id":"7"}}"#, INVALID_REQUEST, "7".into()),
+            (r#"{"clientRequest":{"id":"7","ping":{},"openURI":{}}}"#, INVALID_REQUEST, "7".into()),
+            (r#"{"clientRequest":{"id":"7","fly":{}}}"#, METHOD_NOT_FOUND, "7".into()),
+            (r#"{"clientRequest":{"id":"7","ping":[]}}"#, INVALID_PARAMS, "7".into()),
+        ] {
+            assert_eq!(code(Edition::Cli, text), (expected, id), "{text:.60}");
+        }
+        assert_eq!(code(Edition::Guide, r#"{"clientRequest":{"id":"7","method":{"ping":{}}}}"#).0, METHOD_NOT_FOUND);
+        assert_eq!(code(Edition::Guide, r#"{"clientRequest":{"id":"7","method":"ping"}}"#).0, INVALID_REQUEST);
+    }
+}

@@ -1,0 +1,166 @@
+//! The mock editor on its socket: listening, letting clients in, ending in an orderly way.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::trace::End;
+use crate::wire::websocket::{self, AcceptError};
+use crate::wire::{Limits, Tap};
+
+use super::edition::Edition;
+use super::handshake::{self, Decision};
+use super::quirks::{Quirks, Switch, Trigger};
+use super::segments;
+use super::session::{self, Session};
+use super::shared::{Phase, Shared, reached};
+
+/// No message longer than this is taken, in bytes.
+pub const MAX_MESSAGE: usize = 32 << 20;
+/// How many connections there may be at a time, handshakes included.
+const MAX_CONNECTIONS: usize = 512;
+/// How many connections a fragile server stands.
+const FEW_CONNECTIONS: u64 = 30;
+/// How long the end may take.
+const GRACE: Duration = Duration::from_millis(1500);
+
+const LIMITS: Limits = Limits {
+    frame: MAX_MESSAGE,
+    message: MAX_MESSAGE,
+    backlog: 8 << 20,
+    head: 16 << 10,
+    body: 1 << 10,
+    handshake: Duration::from_secs(5),
+    write: Duration::from_secs(10),
+};
+
+/// Listens on a loopback address. The guide has clients scan ports from 8000 on, so that edition prefers those.
+pub async fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io::Result<TcpListener> {
+    let host = if quirks.has(Switch::ListensElsewhere) { Ipv4Addr::new(127, 0, 0, 2) } else { Ipv4Addr::LOCALHOST };
+    if port.is_none() && edition == Edition::Guide {
+        // Beginning anywhere, so that one that has just gone is not taken for the next one.
+        let begin = u16::try_from(std::process::id() % 101).unwrap_or_default();
+        for n in 0..=100 {
+            if let Ok(listener) = TcpListener::bind((host, 8000 + (begin + n) % 101)).await {
+                return Ok(listener);
+            }
+        }
+    }
+    TcpListener::bind((host, port.unwrap_or(0))).await
+}
+
+/// Lets clients in until the server is to end, and then ends their connections.
+pub async fn run(listener: TcpListener, shared: Shared) {
+    let mut sessions = JoinSet::new();
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let count = Arc::new(AtomicU64::new(0));
+    let mut phase = shared.phase();
+    let mut listener = Some(listener);
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = reached(&mut phase, Phase::Closing) => break,
+            Some(_) = sessions.join_next(), if !sessions.is_empty() => {
+                // The flaw: who has served once is done.
+                if shared.quirks().has(Switch::StopsAccepting) {
+                    listener = None;
+                }
+                continue;
+            }
+            accepted = accept(listener.as_ref()) => accepted,
+        };
+        // Out of file descriptors, for instance. That passes when clients go.
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
+        let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+        if number > FEW_CONNECTIONS {
+            shared.trigger(Trigger::Flood);
+        }
+        let shared = shared.clone();
+        let blocks = shared.quirks().has(Switch::HandshakeBlocksOthers);
+        let client = client(stream, number, shared);
+        if blocks {
+            // The flaw: a handshake at a time.
+            if let Some(session) = client.await {
+                sessions.spawn(async move {
+                    session.run().await;
+                    drop(slot);
+                });
+            }
+        } else {
+            sessions.spawn(async move {
+                if let Some(session) = client.await {
+                    session.run().await;
+                }
+                drop(slot);
+            });
+        }
+    }
+    drop(listener);
+    let _ = timeout(GRACE, async { while sessions.join_next().await.is_some() {} }).await;
+}
+
+/// The next connection; none ever where nobody listens any more.
+async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Makes the handshake with a client. Gives its session if it is let in.
+async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
+    let quirks = shared.quirks();
+    let stream = segments::before(stream, &quirks, &shared).await?;
+    let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
+    let limits = match quirks.has(Switch::HandshakeBlocksOthers) {
+        true => Limits { handshake: Duration::from_secs(3600), ..LIMITS },
+        false => LIMITS,
+    };
+    let mut phase = shared.phase();
+    let accepted = tokio::select! {
+        accepted = websocket::accept(stream, tap, &limits) => accepted,
+        () = reached(&mut phase, Phase::Closing) => return None,
+    };
+    let request = match accepted {
+        Ok(request) => request,
+        Err(AcceptError::NoRequest(why)) => {
+            shared.trigger(if why.contains("too long") { Trigger::HugeHead } else { Trigger::BadHandshake });
+            return None;
+        }
+        Err(_) => return None,
+    };
+    if *phase.borrow() != Phase::Serving {
+        reached(&mut phase, Phase::Closing).await;
+        return None;
+    }
+    if request.fault().is_some() {
+        shared.trigger(Trigger::BadHandshake);
+    }
+    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.clients());
+    match decision {
+        Decision::Serve(reply) => Some(Session::new(shared, request.reply(&reply).await.ok()?)),
+        Decision::Close(reply) => {
+            session::reject(request.reply(&reply).await.ok()?).await;
+            None
+        }
+        Decision::Refuse(reply) => {
+            session::refuse(request.reply(&reply).await.ok()?).await;
+            None
+        }
+        Decision::HangUp(why) => {
+            request.hang_up(why).await;
+            None
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! One client's connection, from the handshake to its end.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::trace::Closed;
+use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, Sender, Socket, opcode};
+
+use super::frames::{self, Assembler, Input};
+use super::outgoing::Outgoing;
+use super::quirks::{Kind, Switch, Trigger};
+use super::server::MAX_MESSAGE;
+use super::service::Handled;
+use super::shared::{Order, Phase, Shared, reached};
+
+/// How long the other side may take to end a connection that we have ended.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long the freedom to answer in another order holds an answer back, hoping for the next request.
+const HOLD: Duration = Duration::from_millis(15);
+/// How often the freedom to send pings does.
+const BEAT: Duration = Duration::from_millis(400);
+/// How many requests a flaw serves on one connection.
+const FEW: u64 = 100;
+
+/// A client that was let in.
+pub struct Session {
+    shared: Shared,
+    number: u64,
+    sender: Sender,
+    incoming: Receiver,
+    orders: mpsc::Receiver<Order>,
+    phase: watch::Receiver<Phase>,
+    assembler: Assembler,
+    /// Answers that are held back, and until when.
+    held: VecDeque<(Instant, Outgoing)>,
+    requests: u64,
+}
+
+/// Why a session ends.
+enum End {
+    /// The other side ended the connection, or it broke.
+    Gone,
+    /// A close frame came; it is to be answered with this code.
+    Answer(Option<u16>),
+    /// It is to be closed with this code and reason.
+    Close(u16, &'static str),
+    /// Without a close frame.
+    Hang(Option<&'static str>),
+}
+
+impl From<SendError> for End {
+    fn from(_: SendError) -> Self {
+        Self::Gone
+    }
+}
+
+/// Ends a connection that was accepted only to be told that its token is wrong.
+pub async fn reject(socket: Socket) {
+    let Socket { sender, incoming } = socket;
+    drop(incoming);
+    let _ = sender.send(&FrameSpec::close(Some(1000), "Authentication failed"), None).await;
+    leave(sender).await;
+}
+
+/// Ends a connection after an answer that was no 101.
+pub async fn refuse(socket: Socket) {
+    drop(socket.incoming);
+    leave(socket.sender).await;
+}
+
+/// Ends our side, and lets the other side read what we said before it is all over: closing a connection with
+/// unread input would cut it (RFC 6455 section 7.1.1).
+async fn leave(sender: Sender) {
+    sender.shutdown().await;
+    let _ = timeout(LINGER, sender.ended()).await;
+}
+
+impl Session {
+    /// Lets a client in.
+    pub fn new(shared: Shared, socket: Socket) -> Self {
+        let Socket { sender, incoming } = socket;
+        // Judged here, so that what breaks the RFC is not answered as if it were sound.
+        sender.set_options(Options { pong: false, close: false, read: true });
+        let (number, orders) = shared.join();
+        let phase = shared.phase();
+        let (assembler, held) = (Assembler::new(MAX_MESSAGE), VecDeque::new());
+        Self { shared, number, sender, incoming, orders, phase, assembler, held, requests: 0 }
+    }
+
+    /// Serves it to its end.
+    pub async fn run(mut self) {
+        let end = self.serve().await;
+        self.shared.leave(self.number);
+        self.end(end).await;
+    }
+
+    async fn serve(&mut self) -> End {
+        let beats = self.shared.quirks().has(Switch::Heartbeat);
+        let mut beat = Instant::now();
+        loop {
+            let due = self.held.front().map(|(due, _)| *due);
+            tokio::select! {
+                biased;
+                () = reached(&mut self.phase, Phase::Hung) => {
+                    // A server that hangs does nothing until it is ended.
+                    reached(&mut self.phase, Phase::Closing).await;
+                    return match self.shared.quirks().why(Switch::NoGoingAway) {
+                        Some(why) => End::Hang(Some(why)),
+                        None => End::Close(1001, "the editor quits"),
+                    };
+                }
+                order = self.orders.recv() => {
+                    let Some(Order { message, done }) = order else { return End::Gone };
+                    if let Err(e) = self.send(&message).await {
+                        return e.into();
+                    }
+                    if let Some(done) = done {
+                        // Whoever gave the order may have stopped waiting.
+                        let _ = done.send(());
+                    }
+                }
+                () = sleep_until(due.unwrap_or(beat)), if due.is_some() => {
+                    if let Err(e) = self.release().await {
+                        return e.into();
+                    }
+                }
+                () = sleep_until(beat), if beats => {
+                    beat += BEAT;
+                    if let Err(e) = self.sender.send(&FrameSpec::ping("beat"), None).await {
+                        return e.into();
+                    }
+                }
+                incoming = self.incoming.recv() => match incoming {
+                    Some(Incoming::Frame(frame)) => {
+                        let input = self.assembler.frame(&frame, &self.shared.quirks());
+                        if let Err(end) = self.input(input).await {
+                            return end;
+                        }
+                    }
+                    Some(Incoming::Message(_) | Incoming::Bytes(_)) => {}
+                    Some(Incoming::Closed(Closed::Reset)) => {
+                        self.shared.trigger(Trigger::Reset);
+                        return End::Gone;
+                    }
+                    Some(Incoming::Closed(Closed::Eof)) | None => return End::Gone,
+                },
+            }
+        }
+    }
+
+    async fn input(&mut self, input: Input) -> Result<(), End> {
+        let quirks = self.shared.quirks();
+        match input {
+            Input::Nothing => {}
+            Input::Text(bytes) => self.message(&bytes).await?,
+            Input::Binary => {
+                self.shared.trigger(Trigger::Binary);
+                return Err(End::Close(1003, "messages have to come as text"));
+            }
+            Input::Ping(payload) => {
+                if !quirks.has(Switch::NoPong) {
+                    self.frames(Kind::Pong, FrameSpec::pong(payload), None).await?;
+                }
+            }
+            Input::Pong if quirks.has(Switch::ClosesOnPong) => return Err(End::Close(1002, "nobody asked for a pong")),
+            Input::Pong => {}
+            Input::Close(code) => return Err(End::Answer(code)),
+            Input::Broken(code, why) => {
+                self.shared.trigger(if code == 1009 { Trigger::HugeMessage } else { Trigger::BadFrame });
+                let code = if quirks.has(Switch::WrongFailureCode) { 1000 } else { code };
+                return Err(End::Close(code, why));
+            }
+        }
+        Ok(())
+    }
+
+    async fn message(&mut self, bytes: &[u8]) -> Result<(), End> {
+        let quirks = self.shared.quirks();
+        self.requests += 1;
+        if self.requests > FEW && quirks.has(Switch::HundredRequests) {
+            return Ok(());
+        }
+        if bytes.len() > HUGE {
+            self.shared.trigger(Trigger::HugeMessage);
+        }
+        let Handled { answers, fault, delay, .. } = self.shared.serve(self.number, bytes);
+        if quirks.has(Switch::LastOfPipelined) {
+            self.held.clear();
+        }
+        let reordering = quirks.has(Switch::OutOfOrder) || quirks.has(Switch::LastOfPipelined);
+        if reordering || delay.is_some() {
+            for answer in answers {
+                self.hold(answer, delay.unwrap_or(HOLD), reordering);
+            }
+        } else {
+            for answer in answers {
+                self.send(&answer).await?;
+            }
+        }
+        let Some(fault) = fault else { return Ok(()) };
+        self.shared.trigger(fault);
+        let ends = match fault {
+            Trigger::BadJson | Trigger::DeepJson => quirks.has(Switch::ClosesOnBadJson),
+            Trigger::BadEnvelope => quirks.has(Switch::ClosesOnBadEnvelope),
+            Trigger::BadParams => quirks.has(Switch::ClosesOnBadParams),
+            _ => false,
+        };
+        if ends { Err(End::Close(1003, "that was no request")) } else { Ok(()) }
+    }
+
+    /// Holds an answer back: in order, or before those that are held already.
+    fn hold(&mut self, answer: Outgoing, time: Duration, reordering: bool) {
+        let due = Instant::now() + time;
+        match self.held.front() {
+            Some((first, _)) if reordering => {
+                let due = *first;
+                self.held.push_front((due, answer));
+            }
+            _ => self.held.push_back((due, answer)),
+        }
+    }
+
+    /// Sends what is due of what was held back.
+    async fn release(&mut self) -> Result<(), SendError> {
+        let now = Instant::now();
+        while let Some((_, answer)) = self.held.pop_front_if(|(due, _)| *due <= now) {
+            self.send(&answer).await?;
+        }
+        Ok(())
+    }
+
+    async fn send(&self, message: &Outgoing) -> Result<(), SendError> {
+        self.frames(Kind::Message, FrameSpec::new(opcode::TEXT, message.bytes.clone()), message.deliberate).await
+    }
+
+    async fn frames(&self, kind: Kind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
+        for (frame, flaw) in frames::outgoing(kind, frame, &self.shared.quirks()) {
+            self.sender.send(&frame, flaw.or(why)).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(self, end: End) {
+        let quirks = self.shared.quirks();
+        let (keeps, mute) = (quirks.why(Switch::KeepsTcpOpen), quirks.why(Switch::CloseNotAnswered));
+        let frame = match end {
+            End::Gone => None,
+            End::Hang(why) => {
+                if let Some(why) = why {
+                    self.sender.shutdown_deliberately(why).await;
+                }
+                None
+            }
+            End::Answer(_) if mute.is_some() => None,
+            End::Answer(code) => {
+                let code = code.map(|c| if quirks.has(Switch::AnswersCloseWith1000) { 1000 } else { c });
+                Some(FrameSpec::close(code, ""))
+            }
+            End::Close(code, reason) => Some(FrameSpec::close(Some(code), reason)),
+        };
+        let closing = frame.is_some();
+        if let Some(frame) = frame {
+            let _ = self.frames(Kind::Close, frame, None).await;
+        }
+        drop(self.incoming);
+        if keeps.is_some() && closing && !matches!(end, End::Gone) {
+            self.sender.ended().await;
+        }
+        leave(self.sender).await;
+    }
+}
+
+/// Beyond this many bytes a message is huge to a fragile server.
+const HUGE: usize = 1 << 20;

@@ -1,0 +1,227 @@
+//! The commands by which a running mock editor is steered: every stimulus of the role, and a few for its tests.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::edition::Edition;
+use super::model::{Diagnostic, Editor, Notice};
+use super::text::Pos;
+
+/// A command, read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Makes a file visible.
+    Open(PathBuf),
+    /// Closes a file.
+    Close(PathBuf),
+    /// Selects text.
+    Select(PathBuf, Pos, Pos),
+    /// Changes a file's text without saving it.
+    Edit(PathBuf, String),
+    /// Sets a file's diagnostics.
+    Diagnostics(PathBuf, Vec<Diagnostic>),
+    /// Sends clients a user's message.
+    Message(String),
+    /// Adds to the clients' prompt.
+    Prompt(String),
+    /// Ends the editor.
+    Quit,
+    /// Tells what is open.
+    State,
+    /// Tells how many clients there are.
+    Clients,
+    /// Switches a flaw or freedom on or off.
+    Switch(String, bool),
+}
+
+/// The names of the commands.
+pub const NAMES: [&str; 11] =
+    ["open", "close", "select", "edit", "diagnostics", "message", "prompt", "quit", "state", "clients", "switch"];
+
+/// Reads a command: an object of one key, the command's name, whose value is an object with its parameters.
+pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
+    let (name, params) = match command.iter().next() {
+        Some(only) if command.len() == 1 => only,
+        _ => return Err("a command is an object of one key, such as {\"open\":{\"path\":\"/w/a.txt\"}}".to_owned()),
+    };
+    let Value::Object(params) = params else {
+        return Err(format!("the parameters of `{name:.80}` must be an object; it may be empty"));
+    };
+    let mut take = Taker { command: name, params, taken: vec![] };
+    let read = match name.as_str() {
+        "open" => Command::Open(take.path()?),
+        "close" => Command::Close(take.path()?),
+        "select" => {
+            Command::Select(take.path()?, take.pos("start_line", "start_col")?, take.pos("end_line", "end_col")?)
+        }
+        "edit" => Command::Edit(take.path()?, take.string("text")?),
+        "diagnostics" => Command::Diagnostics(take.path()?, take.items()?),
+        "message" => Command::Message(take.string("message")?),
+        "prompt" => Command::Prompt(take.string("message")?),
+        "quit" => Command::Quit,
+        "state" => Command::State,
+        "clients" => Command::Clients,
+        "switch" => Command::Switch(take.string("name")?, take.bool("on")?),
+        _ => return Err(format!("there is no command `{name:.80}`; there are {}", NAMES.join(", "))),
+    };
+    take.all()?;
+    Ok(read)
+}
+
+impl Editor {
+    /// Does what a command that concerns the editor alone says. Gives what clients are to be notified of.
+    pub(super) fn obey(&mut self, command: &Command) -> Result<Vec<Notice>, String> {
+        let cli_only = |editor: &Self, notice| match editor.edition {
+            Edition::Cli => Ok(vec![notice]),
+            Edition::Guide => Err("the edition `guide` has no such notification".to_owned()),
+        };
+        let done = match command {
+            Command::Open(path) => self.open(path),
+            Command::Select(path, start, end) => self.select(path, *start, *end),
+            Command::Edit(path, text) => self.edit(path, text),
+            Command::Close(path) => return Ok(self.close(path)),
+            Command::Diagnostics(path, items) => {
+                self.set_diagnostics(path, items.clone());
+                return Ok(vec![]);
+            }
+            Command::Message(text) => return cli_only(self, Notice::Message(text.clone())),
+            Command::Prompt(text) => return cli_only(self, Notice::Prompt(text.clone())),
+            Command::Quit | Command::State | Command::Clients | Command::Switch(..) => return Ok(vec![]),
+        };
+        done.map_err(|e| e.to_string())
+    }
+
+    /// Everything that is open, as JSON.
+    pub(super) fn state(&self) -> Value {
+        let shown = |key: &PathBuf| self.shown(key).to_string_lossy().into_owned();
+        let pos = |p: Pos| json!({"line": p.line, "col": p.col});
+        let buffers =
+            self.buffers.values().map(|b| json!({"path": b.shown.to_string_lossy(), "dirty": b.dirty, "text": b.text}));
+        let diagnostics = self.diagnostics.iter().map(|(key, items)| {
+            let items = items.iter().map(
+                |d| json!({"start": pos(d.start), "end": pos(d.end), "severity": d.severity, "message": d.message}),
+            );
+            json!({"path": shown(key), "items": items.collect::<Vec<_>>()})
+        });
+        let selection = self.selection.as_ref();
+        json!({
+            "edition": self.edition.id(),
+            "workspace": self.root.to_string_lossy(),
+            "buffers": buffers.collect::<Vec<_>>(),
+            "visible": self.visible.iter().map(shown).collect::<Vec<_>>(),
+            "selection": selection.map(|s| json!({"path": shown(&s.path), "start": pos(s.start), "end": pos(s.end)})),
+            "diagnostics": diagnostics.collect::<Vec<_>>(),
+            "switched_on": self.quirks.iter().map(|q| q.name).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Takes parameters, and in the end says which nobody wanted.
+struct Taker<'a> {
+    command: &'a str,
+    params: &'a Map<String, Value>,
+    taken: Vec<&'static str>,
+}
+
+impl<'a> Taker<'a> {
+    fn get(&mut self, key: &'static str) -> Result<&'a Value, String> {
+        self.taken.push(key);
+        self.params.get(key).ok_or_else(|| format!("`{}` needs the parameter `{key}`", self.command))
+    }
+
+    fn wrong(&self, key: &str, wanted: &str) -> String {
+        format!("the parameter `{key}` of `{}` must be {wanted}", self.command)
+    }
+
+    fn string(&mut self, key: &'static str) -> Result<String, String> {
+        self.get(key)?.as_str().map(str::to_owned).ok_or_else(|| self.wrong(key, "a string"))
+    }
+
+    fn path(&mut self) -> Result<PathBuf, String> {
+        let path = self.string("path")?;
+        if path.is_empty() { Err(self.wrong("path", "a path")) } else { Ok(Path::new(&path).to_owned()) }
+    }
+
+    fn bool(&mut self, key: &'static str) -> Result<bool, String> {
+        self.get(key)?.as_bool().ok_or_else(|| self.wrong(key, "true or false"))
+    }
+
+    fn number(&mut self, key: &'static str) -> Result<usize, String> {
+        let number = self.get(key)?.as_u64().and_then(|n| usize::try_from(n).ok());
+        number.ok_or_else(|| self.wrong(key, "a whole number from 0 on"))
+    }
+
+    fn pos(&mut self, line: &'static str, col: &'static str) -> Result<Pos, String> {
+        Ok(Pos { line: self.number(line)?, col: self.number(col)? })
+    }
+
+    fn items(&mut self) -> Result<Vec<Diagnostic>, String> {
+        let Value::Array(items) = self.get("items")? else { return Err(self.wrong("items", "a list of objects")) };
+        let read = |item: &Value| {
+            let Value::Object(params) = item else { return Err("each diagnostic must be an object".to_owned()) };
+            let mut take = Taker { command: "diagnostics", params, taken: vec![] };
+            let start = take.pos("start_line", "start_col")?;
+            let end = take.pos("end_line", "end_col")?;
+            let severity = take.string("severity")?;
+            if !["error", "warning", "info", "hint"].contains(&severity.as_str()) {
+                return Err(take.wrong("severity", "error, warning, info or hint"));
+            }
+            let message = take.string("message")?;
+            take.all()?;
+            Ok(Diagnostic { start, end: end.max(start), severity, message })
+        };
+        items.iter().map(read).collect()
+    }
+
+    fn all(&self) -> Result<(), String> {
+        match self.params.keys().find(|key| !self.taken.contains(&key.as_str())) {
+            Some(key) => Err(format!("`{}` has no parameter `{key:.80}`", self.command)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Command, String> {
+        let Value::Object(command) = serde_json::from_str(text).unwrap() else { panic!("no object: {text}") };
+        read(&command)
+    }
+
+    #[test]
+    fn every_stimulus_of_the_role_is_a_command() {
+        let (_, role) = crate::protocol::role("amp-server").unwrap();
+        for stimulus in role.stimuli {
+            assert!(NAMES.contains(&stimulus.name), "{}", stimulus.name);
+        }
+    }
+
+    #[test]
+    fn a_command_says_what_to_do_with_what() {
+        let select = r#"{"select":{"path":"a","start_line":1,"start_col":2,"end_line":3,"end_col":4}}"#;
+        let expected = Command::Select("a".into(), Pos { line: 1, col: 2 }, Pos { line: 3, col: 4 });
+        assert_eq!(parse(select), Ok(expected));
+        assert_eq!(parse(r#"{"quit":{}}"#), Ok(Command::Quit));
+    }
+
+    #[test]
+    fn a_command_that_is_wrong_is_told_what_is_wrong() {
+        for (text, expected) in [
+            (r#"{}"#, "a command is an object of one key"),
+            (r#"{"open":{},"close":{}}"#, "a command is an object of one key"),
+            (r#"{"fly":{}}"#, "there is no command `fly`; there are open, "),
+            (r#"{"open":[]}"#, "the parameters of `open` must be an object"),
+            (r#"{"open":{}}"#, "`open` needs the parameter `path`"),
+            (r#"{"open":{"path":1}}"#, "the parameter `path` of `open` must be a string"),
+            (r#"{"open":{"path":"a","x":1}}"#, "`open` has no parameter `x`"),
+            (r#"{"diagnostics":{"path":"a","items":[1]}}"#, "each diagnostic must be an object"),
+            (r#"{"switch":{"name":"x","on":1}}"#, "the parameter `on` of `switch` must be true or false"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+    }
+}

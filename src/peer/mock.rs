@@ -1,0 +1,101 @@
+//! Mocks that serve by themselves, for somebody else's client or tests.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::trace::Recorder;
+
+use super::{BoxFuture, Flaw, Freedom, amp};
+
+/// The mock of a role, and what can be different about it.
+pub struct MockKind {
+    /// The role that it plays.
+    pub role: &'static str,
+    /// Ways in which it can be wrong.
+    pub flaws: fn() -> &'static [Flaw],
+    /// Ways in which it can be different and right.
+    pub freedoms: fn() -> &'static [Freedom],
+    /// Starts it. It serves when the future is done.
+    pub start: fn(MockOptions) -> BoxFuture<'static, Result<Box<dyn Mock>, MockError>>,
+}
+
+/// How a mock is started.
+#[derive(Clone)]
+pub struct MockOptions {
+    /// The edition that it speaks.
+    pub edition: String,
+    /// The folder that it serves; it has to exist.
+    pub workspace: PathBuf,
+    /// Where it listens; any free port where not said.
+    pub port: Option<u16>,
+    /// The data home, instead of the one that the environment names.
+    pub data_home: Option<PathBuf>,
+    /// The secret to ask of clients; made up where not said.
+    pub token: Option<String>,
+    /// What it calls itself.
+    pub name: Option<String>,
+    /// Names of flaws that are on from the beginning.
+    pub flaws: Vec<String>,
+    /// Names of freedoms that are on from the beginning.
+    pub freedoms: Vec<String>,
+    /// Where its connections are recorded.
+    pub recorder: Recorder,
+}
+
+/// Why a mock did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum MockError {
+    /// An option does not fit: an edition, a flaw, a folder.
+    #[error("{0}")]
+    Option(String),
+    /// The machine is in the way.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// What was tried, on what.
+        doing: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// A mock that serves.
+pub trait Mock: Send + Sync {
+    /// Where it is, for whoever waits for it: one JSON object.
+    fn ready(&self) -> Value;
+
+    /// Does what one line of a control channel says, `{"open":{"path":…}}`. Returns after everything that this brought
+    /// about has been sent to the clients, or has been given up on. The error says what is wrong with the command.
+    fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>>;
+
+    /// Returns once it serves no more by itself: it was told to quit, or a flaw made it die.
+    fn ended(&self) -> BoxFuture<'_, Ended>;
+
+    /// Ends it in an orderly way: clients are told, files of its own removed. Bounded in time; may be called again.
+    fn stop(&self) -> BoxFuture<'_, ()>;
+}
+
+/// How a mock came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to quit.
+    Quit,
+    /// A flaw made it die without further ado.
+    Died,
+}
+
+/// The mock of a role; none where there is none.
+pub fn mock(role: &str) -> Option<&'static MockKind> {
+    static MOCKS: [&MockKind; 1] = [&amp::editor::MOCK];
+    MOCKS.into_iter().find(|m| m.role == role)
+}
+
+/// The flaws that the mock of a role can be given.
+pub fn flaws(role: &str) -> &'static [Flaw] {
+    mock(role).map_or(&[], |m| (m.flaws)())
+}
+
+/// The freedoms that the mock of a role can take.
+pub fn freedoms(role: &str) -> &'static [Freedom] {
+    mock(role).map_or(&[], |m| (m.freedoms)())
+}
