@@ -1,10 +1,9 @@
 //! Which subjects a command is about.
 
-use crate::config::{Access, CommandLine, EditionChoice, Isolation, Launch, SubjectSpec};
+use crate::config::{Environment, Flags, SubjectFile, SubjectSpec, resolve};
 use crate::judge::Repro;
-use crate::protocol::{protocols, role};
 
-use super::{CliError, SharedOptions};
+use super::{CliError, Exit, SharedOptions};
 
 /// The subjects that the command line or `wirecert.yaml` describe; none where neither does.
 ///
@@ -15,37 +14,30 @@ pub fn given(
     command: &[String],
     options: &SharedOptions,
 ) -> Result<Option<Vec<SubjectSpec>>, CliError> {
-    if command.is_empty() {
-        return Ok(None);
-    }
-    let name = role_name.ok_or_else(|| CliError::usage("a command needs the role of what it starts"))?;
-    let (protocol, role) = role(name).ok_or_else(|| {
-        let known: Vec<&str> = protocols().iter().flat_map(|p| p.roles).map(|r| r.name).collect();
-        CliError::usage(format!("there is no role `{name}`")).help(format!("roles: {}", known.join(", ")))
-    })?;
-    let edition = match options.edition.as_deref() {
-        None | Some("auto") => EditionChoice::Auto,
-        Some(id) => match protocol.editions.iter().find(|e| e.id == id) {
-            Some(edition) => EditionChoice::Given(edition.id),
-            None => return Err(CliError::usage(format!("there is no edition `{id}` of {}", protocol.name))),
-        },
+    let file = match &options.subject {
+        Some(path) => SubjectFile::Given(path.clone()),
+        None if options.own => SubjectFile::None,
+        None => SubjectFile::Found,
     };
-    Ok(Some(vec![SubjectSpec {
-        name: command[0].clone(),
-        protocol,
-        role,
-        edition,
-        access: Access::Launch(Launch::of(CommandLine(command.to_vec()))),
-        isolation: Isolation::Run,
-        stimuli: std::collections::BTreeMap::new(),
-        missing: vec![],
-        baseline: None,
-        timeouts: crate::config::Timeouts::default(),
-        limits: crate::config::Limits::default(),
-        snapshots: None,
-        trace_dir: None,
-        config_dir: std::env::current_dir().unwrap_or_default(),
-    }]))
+    let flags = Flags {
+        role: role_name.map(str::to_owned),
+        edition: options.edition.clone(),
+        command: command.to_vec(),
+        url: options.url.clone(),
+        lockfile: options.lockfile.clone(),
+        workspace: options.workspace.clone(),
+        baseline: options.baseline.clone(),
+        snapshots: options.snapshots.clone(),
+        trace_dir: options.trace_dir.clone(),
+        run_dir: options.run_dir.clone(),
+        keep_run_dir: false,
+        timeout: options.timeout,
+    };
+    let around =
+        Environment::here().map_err(|e| CliError::usage(format!("the working directory cannot be used: {e}")))?;
+    let subjects =
+        resolve(&file, &flags, &around).map_err(|diagnostics| CliError { diagnostics, exit: Exit::USAGE })?;
+    Ok(Some(subjects).filter(|subjects| !subjects.is_empty()))
 }
 
 /// The words around a filter that repeat one scenario of this command.
