@@ -88,28 +88,34 @@ fn stimulus(verb: &Verb) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{Source, yaml};
+    use crate::config::{Environment, Flags, SubjectFile, SubjectSpec, resolve};
+    use crate::diagnostic::{Style, render_all};
     use crate::protocol::protocols;
 
+    fn read(text: &str) -> SubjectSpec {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wirecert.yaml");
+        std::fs::write(&path, text).unwrap();
+        std::fs::write(folder.path().join("wirecert-baseline.yaml"), "").unwrap();
+        let subjects = resolve(&SubjectFile::Given(path), &Flags::default(), &Environment::here().unwrap());
+        subjects.unwrap_or_else(|faults| panic!("{}\n{text}", render_all(&faults, Style::Plain))).remove(0)
+    }
+
     #[test]
-    fn the_file_of_every_role_is_yaml_and_stays_so_when_its_comments_are_taken_up() {
+    fn the_file_of_every_role_describes_a_subject_also_when_its_comments_are_taken_up() {
         for (protocol, role) in protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))) {
             let text = template(protocol, role);
-            let taken_up = text
-                .replace("# stimuli:", "stimuli:")
-                .replace("# missing:", "missing:")
-                .replace("# baseline:", "baseline:")
-                .lines()
-                .map(|line| if line.starts_with("#   ") && line.contains("-ctl") { &line[1..] } else { line })
-                .collect::<Vec<_>>()
-                .join("\n");
-            for text in [&text, &taken_up] {
-                let tree = yaml::parse(&Source::new("wirecert.yaml", text.as_str())).unwrap();
-                assert_eq!(tree.get("role").and_then(|e| e.value.as_str()), Some(role.name));
-            }
-            let tree = yaml::parse(&Source::new("wirecert.yaml", taken_up.as_str())).unwrap();
-            let stimuli = tree.get("stimuli").and_then(|e| e.value.as_map()).map_or(0, <[_]>::len);
-            assert_eq!(stimuli, role.stimuli.len());
+            assert_eq!(read(&text).role.name, role.name);
+            let mut taken_up = text.replace("# baseline:", "baseline:").replace("# missing:", "missing:");
+            taken_up = taken_up.replace("# stimuli:", "stimuli:");
+            let uncommented = |line: &str| match line.contains("-ctl") {
+                true => line.trim_start_matches('#').to_owned(),
+                false => line.to_owned(),
+            };
+            let spec = read(&taken_up.lines().map(uncommented).collect::<Vec<_>>().join("\n"));
+            assert_eq!(spec.stimuli.len(), role.stimuli.len());
+            assert_eq!(spec.missing, role.capabilities.iter().take(1).map(|(name, _)| *name).collect::<Vec<_>>());
+            assert!(spec.baseline.is_some());
         }
     }
 }

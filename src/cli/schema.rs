@@ -18,6 +18,7 @@ pub struct Args {
 const FORMATS: &[(&str, &str, fn() -> Value)] = &[
     ("report", "the JSON report", crate::report::schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
+    ("subject", "wirecert.yaml", crate::config::schema),
     ("trace", "a line of a trace", crate::trace::schema),
 ];
 
