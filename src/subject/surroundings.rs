@@ -65,11 +65,12 @@ impl Surroundings {
     }
 
     /// A stimulus's command; its parameters come before our own names. Strings are put in as they are, other values as
-    /// JSON, a parameter that is not given as nothing.
+    /// JSON, a parameter that is not given as nothing; `{params}` is all of them as one JSON object.
     pub(super) fn stimulus(&self, template: &CommandLine, params: &Map<String, Value>) -> Vec<String> {
         template.fill(&|name| match params.get(name) {
             Some(Value::String(text)) => Some(text.clone()),
             Some(value) => Some(value.to_string()),
+            None if name == "params" => serde_json::to_string(params).ok(),
             None => Some(self.placeholders.get(name).cloned().unwrap_or_default()),
         })
     }
