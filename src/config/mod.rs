@@ -27,4 +27,4 @@ pub use spec::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, SeedFile, Stop, StopHow, SubjectSpec, Target,
     Timeouts,
 };
-pub use template::{PLACEHOLDERS, fill};
+pub use template::{ALL_PARAMS, PLACEHOLDERS, fill};

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::protocol::{Role, Shape, protocols};
 
 use super::keys::{CONTENT, Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
-use super::template::PLACEHOLDERS;
+use super::template::{ALL_PARAMS, PLACEHOLDERS};
 
 /// The schema. It knows the roles, editions, stimuli and capabilities that there are.
 pub fn schema() -> Value {
@@ -94,10 +94,11 @@ fn capabilities(role: &Role) -> Vec<Value> {
 }
 
 fn stimulus(doc: &str, shape: &Shape) -> Value {
-    let params: Vec<Key> = match shape {
+    let mut params: Vec<Key> = match shape {
         Shape::Object(fields) => fields.iter().map(|field| (field.name, field.doc)).collect(),
         _ => vec![],
     };
+    params.push(ALL_PARAMS);
     let mut schema = command(&params);
     let list: String = params.iter().map(|(name, doc)| format!("\n`{{{name}}}`: {doc}")).collect();
     schema["description"] = format!("{doc}{list}").into();

@@ -12,6 +12,7 @@ use super::flags::{Environment, Flags};
 use super::keys::{LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
 use super::reader::Reader;
 use super::resolve::roles;
+use super::template::ALL_PARAMS;
 use super::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Target, Timeouts,
     commands, seeds,
@@ -270,10 +271,11 @@ fn stimuli(reader: &mut Reader, node: &Node, role: &Role, folder: &Path) -> BTre
             reader.unknown(stimulus.key_span, "stimulus", &stimulus.key, role.stimuli.iter().map(|verb| verb.name));
             continue;
         };
-        let params: Vec<&str> = match verb.shape {
+        let mut params: Vec<&str> = match verb.shape {
             Shape::Object(fields) => fields.iter().map(|field| field.name).collect(),
             _ => vec![],
         };
+        params.push(ALL_PARAMS.0);
         if let Some(command) = commands::command(reader, stimulus, &params, folder) {
             stimuli.insert(verb.name, command);
         }

@@ -19,6 +19,9 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
     ("wirecert", "the running wirecert itself"),
 ];
 
+/// What the command of a stimulus may name beside its parameters and [`PLACEHOLDERS`].
+pub const ALL_PARAMS: (&str, &str) = ("params", "All of the parameters as one JSON object.");
+
 /// A piece of a text with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {

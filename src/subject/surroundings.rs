@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::config::{CommandLine, SubjectSpec, fill};
+use crate::config::{ALL_PARAMS, CommandLine, SubjectSpec, fill};
 use crate::protocol::Reach;
 
 use super::{RunDir, Start, SubjectError};
@@ -70,7 +70,7 @@ impl Surroundings {
         template.fill(&|name| match params.get(name) {
             Some(Value::String(text)) => Some(text.clone()),
             Some(value) => Some(value.to_string()),
-            None if name == "params" => serde_json::to_string(params).ok(),
+            None if name == ALL_PARAMS.0 => serde_json::to_string(params).ok(),
             None => Some(self.placeholders.get(name).cloned().unwrap_or_default()),
         })
     }
