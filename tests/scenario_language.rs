@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use wirecert::diagnostic::{Style, render_all};
-use wirecert::scenario::{load, load_str, load_texts};
+use serde_json::Value;
+use wirecert::diagnostic::{Style, render_all, yaml};
+use wirecert::scenario::{language, load, load_str, load_texts};
+use wirecert::{matcher, protocol};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(Path::new("tests").join(folder))
@@ -152,5 +154,143 @@ proptest! {
         prop_assert_eq!(told(&one), told(&two));
         prop_assert_eq!(one.plans.len(), two.plans.len());
         prop_assert!(one.plans.is_empty() != one.diagnostics.is_empty());
+    }
+}
+
+fn yaml_files(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            yaml_files(&path, out);
+        } else if path.extension().is_some_and(|e| e == "yaml") {
+            out.push(path);
+        }
+    }
+}
+
+fn json_of(path: &Path) -> Option<serde_json::Value> {
+    let source = yaml::read(path).ok()?;
+    yaml::parse(&source).ok().map(|node| node.to_json())
+}
+
+#[test]
+fn the_editor_schema_takes_every_good_file_and_no_misspelt_one() {
+    let schema = wirecert::scenario::schema(None);
+    assert!(jsonschema::draft7::meta::is_valid(&schema));
+    let validator = jsonschema::draft7::new(&schema).unwrap();
+    let mut good = vec![];
+    yaml_files(Path::new("tests/scenario_language"), &mut good);
+    yaml_files(Path::new("scenarios"), &mut good);
+    yaml_files(Path::new("examples"), &mut good);
+    for file in good {
+        let text = std::fs::read_to_string(&file).unwrap();
+        if !text.contains("wirecert: 1") {
+            continue;
+        }
+        let errors: Vec<String> = validator
+            .iter_errors(&json_of(&file).unwrap())
+            .map(|e| format!("{}: {} at {}", file.display(), e, e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+    }
+    // What a schema cannot know: names, variables, and what goes with what.
+    let beyond = ["names", "variables", "no_expectation", "cases"];
+    for file in files("scenario_errors") {
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let Some(value) = json_of(&file).filter(|_| !beyond.contains(&stem.as_str())) else { continue };
+        assert!(!validator.is_valid(&value), "{} is taken", file.display());
+    }
+}
+
+#[test]
+fn every_branch_of_the_editor_schema_has_a_title_and_allows_nothing_else() {
+    fn walk(at: &str, value: &Value, bad: &mut Vec<String>) {
+        if let Some(properties) =
+            value.get("properties").and_then(Value::as_object).filter(|_| value.get("type").is_some())
+        {
+            if value["additionalProperties"] != false {
+                bad.push(format!("{at} allows other keys"));
+            }
+            for (name, property) in properties {
+                let described = property["title"].is_string() && property["description"].is_string();
+                if !described && !name.starts_with('$') && !at.contains("properties/$") {
+                    bad.push(format!("{at}/properties/{name} has no title or description"));
+                }
+            }
+        }
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, v)| walk(&format!("{at}/{key}"), v, bad)),
+            Value::Array(items) => items.iter().enumerate().for_each(|(i, v)| walk(&format!("{at}/{i}"), v, bad)),
+            _ => {}
+        }
+    }
+    let mut bad = vec![];
+    walk("", &wirecert::scenario::schema(None), &mut bad);
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn the_documentation_names_every_word_of_the_language() {
+    let docs = std::fs::read_to_string("docs/scenarios.md").unwrap();
+    let mut missing = vec![];
+    let mut need = |what: &str, word: &str| {
+        if !docs.contains(&format!("`{word}`")) {
+            missing.push(format!("{what} `{word}`"));
+        }
+    };
+    language::TOP.iter().for_each(|w| need("key", w.name));
+    language::STEPS.iter().for_each(|w| need("step", w.name));
+    language::VARIABLES.iter().for_each(|w| need("variable", &format!("${{{}}}", w.name)));
+    for words in [language::EXPECT, language::NEVER, language::COLLECT, language::PART] {
+        words.iter().for_each(|w| need("key", w.name));
+    }
+    matcher::words().iter().for_each(|w| need("matcher", w.name));
+    let roles: Vec<_> = protocol::protocols().iter().flat_map(|p| p.roles).collect();
+    for role in &roles {
+        need("role", role.name);
+        role.verbs.iter().chain(protocol::words::VERBS).for_each(|v| need("verb", v.name));
+        role.stimuli.iter().for_each(|s| need("stimulus", s.name));
+        role.observations.iter().chain(protocol::words::OBSERVATIONS).for_each(|o| {
+            need("observation", o.name);
+            o.selectors.iter().chain(o.fields).for_each(|f| need("field", f.name));
+        });
+        role.capabilities.iter().for_each(|(name, _)| need("capability", &format!("capability:{name}")));
+    }
+    assert!(missing.is_empty(), "docs/scenarios.md lacks:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn no_role_has_a_word_that_the_language_has() {
+    for role in protocol::protocols().iter().flat_map(|p| p.roles) {
+        let mut verbs: Vec<&str> = role.verbs.iter().chain(protocol::words::VERBS).map(|v| v.name).collect();
+        verbs.extend(language::STEPS.iter().map(|w| w.name));
+        let distinct: std::collections::BTreeSet<_> = verbs.iter().collect();
+        assert_eq!(distinct.len(), verbs.len(), "{}", role.name);
+        let words = [language::EXPECT, language::NEVER, language::COLLECT].concat();
+        for kind in role.observations {
+            assert!(words.iter().all(|w| w.name != kind.name), "{}", kind.name);
+            for field in kind.selectors.iter().chain(kind.fields) {
+                assert!(language::PART.iter().all(|w| w.name != field.name), "{} {}", kind.name, field.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_whole_scenario_in_the_documentation_is_sound() {
+    let docs = std::fs::read_to_string("docs/scenarios.md").unwrap();
+    let validator = jsonschema::draft7::new(&wirecert::scenario::schema(None)).unwrap();
+    let blocks: Vec<&str> = docs
+        .split("```yaml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .filter(|block| block.starts_with("wirecert: 1"))
+        .collect();
+    assert!(blocks.len() >= 3);
+    for block in blocks {
+        let loaded = load_str("docs/scenarios.md", block);
+        assert_eq!(render_all(&loaded.diagnostics, Style::Plain), "");
+        let node = yaml::parse(&wirecert::diagnostic::Source::new("docs", block)).unwrap();
+        assert!(validator.is_valid(&node.to_json()), "{block}");
     }
 }

@@ -14,8 +14,11 @@ pub struct Args {
     name: Option<String>,
 }
 
+type Format = (&'static str, &'static str, fn() -> Value);
+
 /// The file formats of our own: name, what it is, its schema.
-const FORMATS: &[(&str, &str, fn() -> Value)] = &[
+const FORMATS: &[Format] = &[
+    ("scenario", "a scenario file", || crate::scenario::schema(None)),
     ("report", "the JSON report", crate::report::schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
     ("subject", "wirecert.yaml", crate::config::schema),

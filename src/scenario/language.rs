@@ -84,12 +84,14 @@ pub const VARIABLES: &[Keyword] = &[
     word("workspace_uri", "The same as a `file://` URI."),
     word("corner", "The path of that corner below the workspace itself."),
     word("root", "The absolute path of the workspace itself."),
+    word("corner", "The path of the scenario's corner below the workspace."),
     word("run_dir", "The directory of the subject's run."),
     word("edition", "The edition played."),
     word("role", "The role of the subject."),
     word("port", "The port on which the server listens."),
     word("url", "Where the server is to be reached."),
     word("token", "The subject's secret, where the protocol has one."),
+    word("token_encoded", "The same, percent-encoded as a URL component."),
     word("token_encoded", "The same, percent-encoded as a URL component."),
 ];
 

@@ -10,6 +10,7 @@ pub mod language;
 mod literal;
 mod load;
 mod plan;
+mod schema;
 
 pub use filter::{Filter, glob};
 pub use literal::{parse_duration, parse_hex};
@@ -17,3 +18,4 @@ pub use load::{Loaded, load, load_str, load_texts};
 pub use plan::{
     Collect, Content, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until,
 };
+pub use schema::schema;
