@@ -178,6 +178,17 @@ mod tests {
     }
 
     #[test]
+    fn every_section_of_our_own_document_is_there() {
+        let headings: HashSet<_> =
+            include_str!("../../../../docs/amp.md").lines().filter_map(|line| line.strip_prefix("#")).collect();
+        let headings: HashSet<_> =
+            headings.iter().map(|h| h.trim_start_matches('#').trim().trim_matches('`')).collect();
+        for requirement in all().iter().filter(|r| r.source.document == cli("").document) {
+            assert!(headings.contains(requirement.source.section), "{}", requirement.source.section);
+        }
+    }
+
+    #[test]
     fn a_statement_is_found_by_edition_area_and_slug() {
         assert_eq!(id("cli", "framing/pong"), Some("amp/cli/framing/pong"));
         assert_eq!(id("guide", "ping/echo"), None);

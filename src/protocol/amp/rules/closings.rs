@@ -68,6 +68,8 @@ impl Rule for Closings {
                 connection.by_server = Some(close);
                 connection.answer(close, book, out);
             }
+            // A close frame may be in it.
+            (What::Bytes { .. }, Some(Direction::ToServer)) => connection.soiled = true,
             (What::Closed(_), Some(Direction::ToServer)) => {
                 connection.overdue(event.t, book, out);
                 connection.client_ended = true;

@@ -21,8 +21,8 @@ const REMEMBERED: usize = 4096;
 
 /// Holds responses against requests.
 ///
-/// Of a connection on which the client sent something wrong on purpose, or something that is no request, ids that
-/// nobody asked for are passed over: they may answer that. A request is missed once it has waited for
+/// Of a connection on which the client sent something wrong on purpose, something that is no request, or bytes that
+/// nobody took apart, ids that nobody asked for are passed over: they may answer that. A request is missed once it has waited for
 /// [`OVERDUE`] on a connection that stood.
 pub struct Requests {
     edition: &'static str,
@@ -184,11 +184,14 @@ impl Rule for Requests {
             // A wrong message is answered or not; a wrong frame or a connection that is not read may delay the rest.
             connection.delayed |= !matches!(event.what, What::Message(_) | What::Frame(_));
         }
-        let closes = match &event.what {
-            What::Frame(frame) => frame.opcode == opcode::CLOSE,
-            What::Closed(_) => true,
-            _ => false,
-        };
+        let mut closes = false;
+        match &event.what {
+            What::Frame(frame) => closes = frame.opcode == opcode::CLOSE,
+            What::Closed(_) => closes = true,
+            // Requests may be in it.
+            What::Bytes { .. } if event.dir == Some(Direction::ToServer) => connection.soiled = true,
+            _ => {}
+        }
         if closes {
             connection.closing.get_or_insert(event.t);
         }

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::{Play, request, response};
+use crate::trace::{Payload, What};
 
 fn asked(edition: &str) -> Play {
     Play::open().asks(request(edition, "1", "readFile", json!({"path": "/a"})))
@@ -96,6 +97,13 @@ fn after_something_that_was_no_request_strange_ids_may_come() {
         let server: Vec<_> = play.broken("cli").into_iter().filter(|short| !short.contains("client")).collect();
         assert!(server.is_empty(), "{server:?}");
     }
+}
+
+#[test]
+fn requests_in_bytes_that_nobody_took_apart_may_be_answered() {
+    let bytes = What::Bytes { bytes: Payload::Binary(vec![0x81]) };
+    assert!(Play::open().client(bytes.clone()).says(content("cli", "9")).broken("cli").is_empty());
+    assert!(Play::open().client(bytes).client_closes(1000).ends().broken("cli").is_empty());
 }
 
 #[test]
