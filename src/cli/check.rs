@@ -13,7 +13,7 @@ use crate::judge::{
 use crate::protocol::{Protocol, protocols};
 use crate::trace::{End, Header, ReadError, TraceReader};
 
-use super::{CliError, Exit, ReportTarget, Terminal, deliver};
+use super::{CliError, Exit, ReportTarget, Terminal, baseline, deliver};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +25,10 @@ pub struct Args {
     /// Judge by this edition, whatever the traces say.
     #[arg(long, value_name = "EDITION")]
     edition: Option<String>,
+
+    /// Known violations, each with a reason.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
 
     /// Treat a violated `should` like a `must`.
     #[arg(long)]
@@ -47,6 +51,7 @@ struct Subject {
 
 /// Runs it. A trace that cannot be read never keeps the others from being judged.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let baseline = baseline::load(args.baseline.as_deref())?;
     let mut found: Vec<Subject> = vec![];
     let mut unreadable = vec![];
     for path in &args.traces {
@@ -62,7 +67,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     if found.is_empty() && !unreadable.is_empty() {
         return Ok(Exit::USAGE);
     }
-    let reports = found.iter().map(|subject| judge(subject, &args)).collect();
+    let reports = found.iter().map(|subject| judge(subject, &baseline, &args)).collect();
     let catalogue = deliver::catalogue();
     let report = Report::of(Suite::of([], catalogue.iter().copied()), 0, vec![], reports);
     let delivered = deliver::deliver(&report, &args.reports, terminal);
@@ -165,7 +170,7 @@ fn subject_of<'a>(
     &mut found[at]
 }
 
-fn judge(subject: &Subject, args: &Args) -> SubjectReport {
+fn judge(subject: &Subject, baseline: &Baseline, args: &Args) -> SubjectReport {
     let role = subject.protocol.roles.iter().find(|role| role.subject == subject.end);
     let mut report = judge_subject(&SubjectRun {
         name: subject.name.clone(),
@@ -174,7 +179,7 @@ fn judge(subject: &Subject, args: &Args) -> SubjectReport {
         edition: subject.edition.clone(),
         catalogue: (subject.protocol.requirements)(),
         missing: &[],
-        baseline: &Baseline::default(),
+        baseline,
         today: Zoned::now().date(),
         scope: Scope::Partial,
         strict: args.strict,

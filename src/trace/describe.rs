@@ -155,4 +155,12 @@ mod tests {
         let line = describe(&event(None, None, What::Bytes { bytes: Payload::Text(text) }));
         assert!(line.chars().count() < 1000 && !line.chars().any(char::is_control), "{line}");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_event_becomes_one_bounded_line(event in crate::trace::strategy::event()) {
+            let line = describe(&event);
+            proptest::prop_assert!(line.chars().count() < 2500 && !line.chars().any(char::is_control), "{}", line);
+        }
+    }
 }

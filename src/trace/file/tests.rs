@@ -125,6 +125,20 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_file_gives_events_and_at_most_one_error(
+        events in vec(strategy::event(), 1..4),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let (mut bytes, _) = written(&numbered(events), None);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if let Ok(reader) = reader(&bytes) {
+            prop_assert!(reader.filter(Result::is_err).count() <= 1);
+        }
+    }
+
+    #[test]
     fn a_full_disk_is_remembered_and_leaves_a_file_that_reads_as_cut(events in vec(strategy::event(), 1..5), room in 400usize..900) {
         let events = numbered(events);
         let (bytes, outcome) = written(&events, Some(room));

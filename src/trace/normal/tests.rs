@@ -1,5 +1,7 @@
 //! What a normalised trace shows, and what it leaves out.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -198,4 +200,18 @@ fn hostile_text_can_neither_forge_a_mark_nor_a_line() {
     let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, what };
     let text = normalise([&event], &Known::default(), Strength::Exact);
     assert_eq!(text, "connection a\n  unasked\n    ← \"\u{FFFD}uuid\u{FFFD}x\u{FFFD}\\nconnection forged\"\n");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn any_trace_gives_a_text_without_control_characters_or_marks(events in vec(crate::trace::strategy::event(), 0..8)) {
+        for strength in [Strength::Exact, Strength::Shape] {
+            let text = normalise(&events, &Known::default(), strength);
+            let bad = |c: char| c.is_control() && c != '\n' || ('\u{E000}'..='\u{E002}').contains(&c);
+            prop_assert!(!text.contains(bad), "{:?}", text);
+            prop_assert_eq!(&text, &normalise(&events, &Known::default(), strength));
+        }
+    }
 }
