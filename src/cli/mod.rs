@@ -4,6 +4,7 @@
 //! [`Exit`] or a [`CliError`] that carries one.
 
 mod baseline;
+mod call;
 mod certify;
 mod check;
 mod deliver;
@@ -80,6 +81,8 @@ enum Color {
 enum Command {
     Certify(certify::Args),
     Run(run::Args),
+    /// Make one request to a live implementation, and print its answer.
+    Call(call::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
     /// Look at snapshots that would change, and accept or reject them.
@@ -126,6 +129,7 @@ impl Cli {
         match self.command {
             Command::Certify(args) => certify::run(args, terminal),
             Command::Run(args) => run::run(args, terminal),
+            Command::Call(args) => call::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),

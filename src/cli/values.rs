@@ -74,9 +74,49 @@ pub fn bound(text: &str) -> Result<Duration, String> {
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A named value: `key=text`, or `key:=JSON` for anything but text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// The name.
+    pub key: String,
+    /// The value.
+    pub value: serde_json::Value,
+}
+
+impl FromStr for Assignment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, value) = text.split_once('=').ok_or("expected key=text, or key:=JSON for anything but text")?;
+        let (key, value) = match key.strip_suffix(':') {
+            None => (key, value.into()),
+            Some(key) => {
+                let json = serde_json::from_str(value).map_err(|e| format!("`{value}` is no JSON: {e}"))?;
+                (key, json)
+            }
+        };
+        if key.is_empty() {
+            return Err("expected a name before the `=`".to_owned());
+        }
+        Ok(Self { key: key.to_owned(), value })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_assignment_has_text_or_json() {
+        let value = |text: &str| text.parse::<Assignment>().map(|a| (a.key, a.value.to_string()));
+        assert_eq!(value("path=/a=b"), Ok(("path".into(), r#""/a=b""#.into())));
+        assert_eq!(value("n=1"), Ok(("n".into(), r#""1""#.into())));
+        assert_eq!(value("n:=1"), Ok(("n".into(), "1".into())));
+        assert_eq!(value("a:=[{\"b\":null}]"), Ok(("a".into(), r#"[{"b":null}]"#.into())));
+        for wrong in ["path", "=x", ":=1", "n:=x"] {
+            assert!(value(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn shards_part_a_suite_without_overlap_or_gap() {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
-use super::{BoxFuture, Peer, Setting, amp};
+use super::{BoxFuture, Peer, Setting, Trouble, amp};
 
 /// What there is for one role.
 pub struct PeerKind {
@@ -15,6 +17,8 @@ pub struct PeerKind {
     pub new: fn(Setting) -> Box<dyn Peer>,
     /// Finds out which edition a server speaks, within the time given. Always comes to a conclusion.
     pub detect: fn(Lock, Duration, Recorder) -> BoxFuture<'static, Detected>,
+    /// Makes one request (a method and its parameters) to a server, on a connection of its own.
+    pub call: fn(Setting, String, Value) -> BoxFuture<'static, Result<Answer, Trouble>>,
 }
 
 /// The edition that a subject was found to speak.
@@ -26,10 +30,20 @@ pub struct Detected {
     pub how: String,
 }
 
+/// What a server answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// What the method gave.
+    Result(Value),
+    /// An error, as it came.
+    Error(Value),
+}
+
 static KINDS: [PeerKind; 1] = [PeerKind {
     role: "amp-server",
     new: |setting| Box::new(amp::client::AmpClient::new(setting)),
     detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
+    call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
 }];
 
 /// What there is for this role; none where it cannot be played against yet.

@@ -7,7 +7,7 @@ pub mod amp;
 mod kind;
 mod mock;
 
-pub use kind::{Detected, PeerKind, kind};
+pub use kind::{Answer, Detected, PeerKind, kind};
 pub use mock::{Ended, Mock, MockError, MockKind, MockOptions, flaws, freedoms, mock};
 
 use std::future::Future;

@@ -3,7 +3,7 @@
 //! Two editions: `cli`, which Amp's own CLI and the editors' plugins exchange, and `guide`, the
 //! published quick reference. [`PROTOCOL`] is the descriptor of both.
 
-mod envelope;
+pub mod envelope;
 mod handshake;
 mod lockfile;
 mod observer;

@@ -93,6 +93,10 @@ fn by_answer(message: &Value) -> Option<Detected> {
 
 /// What the keys of the lockfile tell (docs/amp.md, Discovery; quick reference, section 1).
 fn by_lockfile(lock: &Lock, why: &str) -> Detected {
+    if lock.content.is_null() {
+        let how = format!("nothing tells, and this is what Amp's own CLI speaks ({why})");
+        return Detected { edition: "cli", how };
+    }
     let has = |key: &str| lock.content.get(key).is_some();
     if ["workspaceFolders", "ideName", "pid"].into_iter().all(has) {
         let how =

@@ -3,6 +3,7 @@
 //! [`AmpClient`] performs the verbs of the role `amp-server`. It holds any number of named connections, each of
 //! which writes the trace by itself.
 
+mod call;
 mod connect;
 mod connection;
 mod detect;
@@ -31,6 +32,7 @@ use connection::Connection;
 use params::{deliberate, read, wrong};
 use send::SendStep;
 
+pub use call::call;
 pub use detect::detect;
 
 /// The connection that a step means which names none.

@@ -6,7 +6,7 @@ use serde_json::Map;
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::peer::Detected;
+use crate::peer::{Answer, Detected};
 use crate::trace::{Clock, Event, Recorder, Sink};
 use crate::wire::websocket::{Reply, accept};
 
@@ -84,10 +84,10 @@ fn answer(editor: Editor, message: &Value) -> Option<Value> {
     let request = message.get("clientRequest")?;
     let id = request.get("id")?;
     match editor {
-        Editor::Cli => {
-            let ping = request.get("ping")?;
-            Some(json!({"serverResponse": {"id": id, "ping": ping}}))
-        }
+        Editor::Cli => Some(match request.get("ping") {
+            Some(ping) => json!({"serverResponse": {"id": id, "ping": ping}}),
+            None => json!({"serverResponse": {"id": id, "error": {"code": -32601, "message": "what?"}}}),
+        }),
         Editor::Guide => {
             request.get("method")?.get("readFile")?;
             Some(json!({"serverResponse": {"id": id, "result": {"success": false}}}))
@@ -296,25 +296,53 @@ async fn at_the_end_every_connection_is_closed_in_an_orderly_way() {
     }
 }
 
-async fn detected(editor: Editor, lock: impl FnOnce(u16) -> Lock) -> Detected {
+async fn detected(editor: Editor, lock: impl FnOnce(u16) -> Lock) -> (&'static str, String) {
     let recorder = Recorder::new(Clock::start(), vec![]);
-    detect(lock(start(editor).await), Duration::from_millis(500), recorder).await
+    let Detected { edition, how } = detect(lock(start(editor).await), Duration::from_millis(500), recorder).await;
+    (edition, how)
 }
 
 #[tokio::test]
 async fn the_form_of_an_answer_tells_the_edition() {
-    let cli = detected(Editor::Cli, lock).await;
-    assert_eq!((cli.edition, cli.how.as_str()), ("cli", "it answered `ping` under the method's own key"));
-    let guide = detected(Editor::Guide, lock).await;
-    assert_eq!(guide.edition, "guide");
-    assert_eq!(guide.how, "it answered `readFile`, asked for under `method`, with a `result`");
+    let (edition, how) = detected(Editor::Cli, lock).await;
+    assert_eq!((edition, how.as_str()), ("cli", "it answered `ping` under the method's own key"));
+    let (edition, how) = detected(Editor::Guide, lock).await;
+    assert_eq!(edition, "guide");
+    assert_eq!(how, "it answered `readFile`, asked for under `method`, with a `result`");
 }
 
 #[tokio::test]
 async fn where_no_answer_tells_the_lockfile_does() {
     let full = |port| Lock { content: json!({"workspaceFolders": [], "ideName": "x", "pid": 1}), ..lock(port) };
-    assert_eq!(detected(Editor::Mute, full).await.edition, "cli");
-    assert_eq!(detected(Editor::Mute, lock).await.edition, "guide");
-    let refused = detected(Editor::Refusing, full).await;
-    assert!(refused.how.ends_with("(the handshake is not accepted: the status is 401, not 101)"), "{}", refused.how);
+    assert_eq!(detected(Editor::Mute, full).await.0, "cli");
+    assert_eq!(detected(Editor::Mute, lock).await.0, "guide");
+    let none = |port| Lock { content: Value::Null, ..lock(port) };
+    let (edition, how) = detected(Editor::Refusing, none).await;
+    assert_eq!((edition, how.starts_with("nothing tells")), ("cli", true));
+    let (_, how) = detected(Editor::Refusing, full).await;
+    assert!(how.ends_with("(the handshake is not accepted: the status is 401, not 101)"), "{how}");
+}
+
+async fn called(edition: &str, editor: Editor, method: &str) -> Result<Answer, Trouble> {
+    let setting = setting(edition, start(editor).await, &Kept::default());
+    let setting = Setting { patience: Duration::from_millis(500), ..setting };
+    call(setting, method.to_owned(), json!({"message": "hi"})).await
+}
+
+#[tokio::test]
+async fn a_call_gives_the_answer_of_either_edition() {
+    let pong = called("cli", Editor::Cli, "ping").await.expect("it answers");
+    assert_eq!(pong, Answer::Result(json!({"message": "hi"})));
+    let read = called("guide", Editor::Guide, "readFile").await.expect("it answers");
+    assert_eq!(read, Answer::Result(json!({"success": false})));
+    let error = called("cli", Editor::Cli, "nonsense").await.expect("it answers");
+    assert_eq!(error, Answer::Error(json!({"code": -32601, "message": "what?"})));
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_answered_says_so() {
+    let silent = called("cli", Editor::Mute, "ping").await.map(|_| ()).expect_err("it is mute");
+    assert_eq!(silent.to_string(), "no answer to `ping` within 500ms");
+    let refused = called("cli", Editor::Refusing, "ping").await.map(|_| ()).expect_err("it refuses");
+    assert!(refused.to_string().contains("the status is 401, not 101"), "{refused}");
 }
