@@ -130,7 +130,7 @@ fn wrong_usage_is_told_with_what_was_meant() {
         wirecert().arg("call").args(args).assert().code(2).stdout("").stderr(predicate::str::contains(told));
     };
     usage(&["amp-sever", "ping"], "did you mean `amp-server`?");
-    usage(&["amp-server", "ping", "--edition", "clj"], "there is no edition `clj`, only cli, guide and auto");
+    usage(&["amp-server", "ping", "--edition", "clj"], "did you mean `cli`?");
     usage(&["amp-server", "ping", "message"], "expected key=text");
     usage(&["amp-server", "ping", "a=1", "a=2"], "the parameter `a` is given twice");
     usage(&["amp-server", "ping", "--url", "ws://x:1", "--lockfile", "y"], "cannot be used with");
