@@ -29,6 +29,8 @@ struct Side {
     /// The message whose last frame has not come yet.
     open: Option<Open>,
     closed: bool,
+    /// The code of its close frame, if that may not be sent.
+    bad_code: Option<u16>,
 }
 
 /// A message that has begun.
@@ -53,17 +55,18 @@ impl Rule for Frames {
             }
             (What::Frame(frame), Some(dir)) => {
                 let end = dir.sender();
-                let (side, extended) = match end {
-                    End::Client => (&mut connection.client, connection.extended),
-                    End::Server => (&mut connection.server, connection.extended),
+                let Connection { extended, client, server } = connection;
+                let (side, other) = match end {
+                    End::Client => (client, server),
+                    End::Server => (server, client),
                 };
-                let judge = Judge { book, end, index: event.i, extended, frame };
+                let judge = Judge { book, end, index: event.i, extended: *extended, frame };
                 judge.bits(out);
                 if opcode::is_control(frame.opcode) {
                     judge.control(out);
                 }
                 if frame.opcode == opcode::CLOSE {
-                    judge.close(out);
+                    side.bad_code = judge.close(out, other.bad_code);
                     side.closed = true;
                 }
                 if opcode::is_data(frame.opcode) {
@@ -120,19 +123,29 @@ impl Judge<'_> {
         self.hold(out, "framing/control-whole", !self.frame.fin, || "a control frame is fragmented".to_owned());
     }
 
-    fn close(&self, out: &mut Judgements) {
+    /// Judges a close frame; gives its code, if that may not be sent. `answered` is the bad code that the other end had
+    /// sent before: to send it back is a way to treat an end that breaks the RFC, and no more than a `should`.
+    fn close(&self, out: &mut Judgements, answered: Option<u16>) -> Option<u16> {
         if !self.whole() {
-            return;
+            return None;
         }
         let payload = self.frame.payload.as_bytes();
         self.hold(out, "framing/close-payload", payload.len() == 1, || {
             "a close frame carries a single byte".to_owned()
         });
-        let [high, low, reason @ ..] = payload else { return };
+        let [high, low, reason @ ..] = payload else { return None };
         let code = u16::from_be_bytes([*high, *low]);
-        self.hold(out, "framing/close-code", !may_be_sent(code), || format!("a close frame carries the code {code}"));
+        let bad = !may_be_sent(code);
+        if bad && answered == Some(code) {
+            self.hold(out, "framing/close-refused", true, || {
+                format!("the code {code}, which may not be sent, is sent back")
+            });
+        } else {
+            self.hold(out, "framing/close-code", bad, || format!("a close frame carries the code {code}"));
+        }
         let broken = std::str::from_utf8(reason).is_err();
         self.hold(out, "framing/close-reason", broken, || "the reason in a close frame is not UTF-8".to_owned());
+        bad.then_some(code)
     }
 
     fn data(&self, out: &mut Judgements, side: &mut Side) {

@@ -111,3 +111,16 @@ fn an_extension_that_was_agreed_on_may_use_the_reserved_bits() {
         .server(What::Frame(Frame { rsv: 4, ..frame(opcode::TEXT, b"\xff\x00") }));
     assert!(play.broken("cli").is_empty());
 }
+
+#[test]
+fn a_bad_close_code_that_is_only_sent_back_breaks_no_must() {
+    let sent_back = |theirs, ours| {
+        Play::open()
+            .client_frame(opcode::CLOSE, &close_payload(theirs, ""))
+            .deliberate()
+            .server_frame(opcode::CLOSE, &close_payload(ours, ""))
+    };
+    assert_eq!(sent_back(1005, 1005).broken("cli"), ["framing/close-refused"]);
+    assert_eq!(sent_back(1005, 1006).broken("cli"), ["framing/close-code"]);
+    assert!(sent_back(1005, 1002).broken("cli").is_empty());
+}
