@@ -280,3 +280,19 @@ fn the_schema_explains_every_key() {
     let select = &rule.iter().find(|r| role(r)).unwrap()["then"]["properties"]["stimuli"]["properties"]["select"];
     assert!(select["description"].as_str().unwrap().contains("`{start_line}`: "));
 }
+
+#[test]
+fn the_documentation_shows_every_key_and_its_example_is_understood() {
+    let text = include_str!("../../docs/subjects.md");
+    let example = text.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let spec = one(example, &Flags::default());
+    assert!(spec.has_stimulus("select") && spec.lacks("diagnostics"));
+    assert!(allowed(example));
+    let keys = text.split("## Keys").nth(1).unwrap().split("##").next().unwrap();
+    for (key, _) in super::keys::SUBJECT {
+        assert!(keys.contains(&format!("\n| `{key}` |")), "{key}");
+    }
+    for (name, _) in super::PLACEHOLDERS {
+        assert!(text.contains(&format!("`{{{name}}}`")), "{name}");
+    }
+}

@@ -1,6 +1,6 @@
 //! When a subject counts as started: its lockfile is there, means something to a client, and its port accepts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
@@ -42,6 +42,7 @@ pub(super) async fn wait(
     lookout: &mut Lookout,
     process: &Process,
     within: Duration,
+    misplaced: &[String],
 ) -> Result<Candidate, SubjectError> {
     let deadline = Instant::now() + within;
     let mut ticks = interval(LOOK);
@@ -61,13 +62,27 @@ pub(super) async fn wait(
         if let Some(exited) = process.exited() {
             // It may have written something between the last look and its end.
             lookout.look();
-            return Err(ended(lookout, process, &how(&exited)));
+            return Err(ended(lookout, process, &how(&exited), misplaced));
         }
     }
 }
 
-fn ended(lookout: &Lookout, process: &Process, how: &str) -> SubjectError {
+/// Arguments that name a file where wirecert was told about the subject, but none where the subject runs.
+pub(super) fn misplaced(arguments: &[String], told: &Path, runs: &Path) -> Vec<String> {
+    let is_misplaced = |word: &&String| {
+        let path = Path::new(word.as_str());
+        !word.starts_with('-') && path.is_relative() && told.join(path).is_file() && !runs.join(path).exists()
+    };
+    let fact = |word: &String| {
+        let told = told.display();
+        format!("`{word}` is in {told}, but it runs in its workspace: write `{{config_dir}}/{word}`")
+    };
+    arguments.iter().filter(is_misplaced).map(fact).collect()
+}
+
+fn ended(lookout: &Lookout, process: &Process, how: &str, misplaced: &[String]) -> SubjectError {
     let mut seen = lookout.facts();
+    seen.extend_from_slice(misplaced);
     let others = process.tree().others();
     if !others.is_empty() {
         let pids = others.iter().take(5).map(u32::to_string).collect::<Vec<_>>().join(", ");

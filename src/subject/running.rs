@@ -83,8 +83,9 @@ impl Running {
         let tap = Tap::new(start.recorder.clone(), start.spec.limits.output);
         let mut lookout = ready::lookout(start.spec, &around);
         let command = around.command(&launch.command);
+        let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
         let process = Process::start(command, &around, tap.clone())?;
-        let found = match ready::wait(&mut lookout, &process, launch.ready.within).await {
+        let found = match ready::wait(&mut lookout, &process, launch.ready.within, &misplaced).await {
             Ok(found) => found,
             Err(error) => {
                 for (path, content) in lookout.contents() {
@@ -123,7 +124,7 @@ impl Running {
             record_file(&tap, path, "read", Some(content));
         }
         Ok(Self {
-            around: Surroundings::of_attached(spec, workspace.as_deref()),
+            around: Surroundings::of_attached(spec, workspace.as_deref(), found.lock.port),
             spec: spec.clone(),
             process: None,
             tap,

@@ -30,9 +30,7 @@ impl Surroundings {
     pub(super) fn of_launch(start: &Start<'_>) -> Result<Self, SubjectError> {
         let Start { spec, run_dir, .. } = start;
         let port = free_port()?;
-        let url = match spec.role.reach {
-            Reach::Lockfile { .. } => format!("ws://127.0.0.1:{port}"),
-        };
+        let url = url(spec, port);
         let placeholders = placeholders(spec, run_dir, port, &url);
         let mut variables = variables(spec, run_dir, port, &url, start.scenario);
         if let Some(launch) = spec.launch() {
@@ -47,10 +45,12 @@ impl Surroundings {
         Ok(Self { variables, placeholders, folder: run_dir.workspace() })
     }
 
-    /// Those of a subject that runs already: nothing is changed.
-    pub(super) fn of_attached(spec: &SubjectSpec, workspace: Option<&Path>) -> Self {
+    /// Those of a subject that runs already, at this port: nothing is changed.
+    pub(super) fn of_attached(spec: &SubjectSpec, workspace: Option<&Path>, port: u16) -> Self {
         let folder = workspace.map_or_else(|| spec.config_dir.clone(), Path::to_owned);
         let placeholders = BTreeMap::from([
+            ("port", port.to_string()),
+            ("url", url(spec, port)),
             ("edition", spec.edition.as_str().to_owned()),
             ("config_dir", spec.config_dir.display().to_string()),
             ("workspace", folder.display().to_string()),
@@ -142,6 +142,13 @@ fn variables(
     let Reach::Lockfile { data_home: names, .. } = &spec.role.reach;
     variables.extend(names.iter().map(|name| (*name, data_home.clone())));
     variables.into_iter().map(|(name, value)| (name.to_owned(), Some(value))).collect()
+}
+
+/// The address of a server of this role at a port.
+fn url(spec: &SubjectSpec, port: u16) -> String {
+    match spec.role.reach {
+        Reach::Lockfile { .. } => format!("ws://127.0.0.1:{port}"),
+    }
 }
 
 /// A port that is free at the moment.

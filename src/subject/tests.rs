@@ -143,6 +143,19 @@ async fn one_that_ends_at_once_is_told_with_its_exit_code_and_last_lines() {
 }
 
 #[tokio::test]
+async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("server.sh"), "exit 0").unwrap();
+    let spec = SubjectSpec { config_dir: folder.path().to_owned(), ..spec(&["sh", "server.sh"]) };
+    let (error, _) = refusal(&spec).await;
+    let expected = format!(
+        "`server.sh` is in {}, but it runs in its workspace: write `{{config_dir}}/server.sh`",
+        folder.path().display()
+    );
+    assert_eq!(error.diagnostic().notes[0], expected);
+}
+
+#[tokio::test]
 async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_nothing() {
     let spec = with(spec(&["sleep", "600"]), |launch| launch.ready.within = Duration::from_millis(50));
     let (error, trace) = refusal(&spec).await;
