@@ -89,6 +89,17 @@ fn a_violation_is_told_with_its_event_and_the_events_before_it() {
 }
 
 #[test]
+fn a_violation_that_the_baseline_lists_is_known() {
+    let known =
+        "- requirement: amp/cli/envelope/id-string\n  reason: old\n- requirement: amp/cli/envelope/id\n  reason: old\n";
+    let files = [("t.jsonl", answered("1")), ("known.yaml", known.to_owned())];
+    let files = files.each_ref().map(|(name, content)| (*name, content.as_str()));
+    let (code, stdout, stderr) = check(&files, &["t.jsonl", "--baseline", "known.yaml"]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert_eq!(check(&files, &["t.jsonl", "--baseline", "absent.yaml"]).0, 2);
+}
+
+#[test]
 fn what_was_open_where_a_trace_was_cut_is_held_against_nobody() {
     let whole = answered("\"1\"");
     let request: String = whole.lines().take(6).map(|line| format!("{line}\n")).collect();
