@@ -116,7 +116,9 @@ fn check(
     index: Option<u64>,
 ) -> Result<Option<Failure>, Halt> {
     let resolved = resolve(scene, step, pattern)?;
-    let compiled = Pattern::compile(&resolved, scene.schemas)
+    // Compiled with the variables, not from the resolved text: what a subject sent must not act as a matcher.
+    let compiled = Pattern::compile_with(pattern, scene.schemas, &scene.vars)
+        .map(|pattern| pattern.exact_below(collect.part.exact))
         .map_err(|errors| Halt::Error(format!("{}: {}", step.place, errors.first().map_or("", |e| &e.message))))?;
     match compiled.check(Some(actual), &mut Captures::default()) {
         Ok(()) => Ok(None),
