@@ -14,6 +14,7 @@ mod error;
 mod exit;
 mod export;
 mod init;
+mod mock;
 mod progress;
 mod requirements;
 mod run;
@@ -83,6 +84,7 @@ enum Command {
     Run(run::Args),
     /// Make one request to a live implementation, and print its answer.
     Call(call::Args),
+    Mock(mock::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
     /// Look at snapshots that would change, and accept or reject them.
@@ -130,6 +132,7 @@ impl Cli {
             Command::Certify(args) => certify::run(args, terminal),
             Command::Run(args) => run::run(args, terminal),
             Command::Call(args) => call::run(args, terminal),
+            Command::Mock(args) => mock::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),

@@ -12,7 +12,8 @@ use super::{Access, CommandLine, EditionChoice, Isolation, Launch, SubjectSpec};
 pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static str, flags: &[String]) -> SubjectSpec {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let mut command = words(&["{wirecert}", "mock", role.name, "--edition", edition, "--workspace", "{workspace}"]);
-    command.extend(words(&["--data-home", "{data_home}", "--control", "{run_dir}/control.sock"]));
+    // No `--data-home`: like any subject it is to find its data home by the environment, which scenarios vary.
+    command.extend(words(&["--control", "{run_dir}/control.sock"]));
     command.extend(flags.iter().cloned());
     let stimuli = role.stimuli.iter().map(|verb| {
         let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", "{run_dir}/control.sock", verb.name]);

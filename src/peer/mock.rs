@@ -17,8 +17,11 @@ pub struct MockKind {
     /// Ways in which it can be different and right.
     pub freedoms: fn() -> &'static [Freedom],
     /// Starts it. It serves when the future is done.
-    pub start: fn(MockOptions) -> BoxFuture<'static, Result<Box<dyn Mock>, MockError>>,
+    pub start: fn(MockOptions) -> Starting,
 }
+
+/// A mock that is being started.
+pub type Starting = BoxFuture<'static, Result<Box<dyn Mock>, MockError>>;
 
 /// How a mock is started.
 #[derive(Clone)]

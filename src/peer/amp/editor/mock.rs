@@ -50,6 +50,8 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         None => lockfile::data_home(&quirks, |name| std::env::var_os(name))
             .ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?,
     };
+    let data_home = std::path::absolute(&data_home)
+        .map_err(|source| system(format!("find the data home {}", data_home.display()), source))?;
     let listener = server::listen(edition, options.port, &quirks).await.map_err(|source| {
         let port = options.port.map_or("any port".to_owned(), |p| format!("port {p}"));
         system(format!("listen on {port} of the loopback address"), source)
@@ -66,7 +68,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         "edition": edition.id(),
         "port": address.port(),
         "url": format!("ws://{address}"),
-        "token": token,
+        // Not the token: what a process prints is kept in many places. It is in the lockfile.
         "lockfile": lockfile.as_ref().map(|l| l.path().to_string_lossy()),
         "workspace": root.to_string_lossy(),
         "pid": std::process::id(),

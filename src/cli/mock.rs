@@ -1,0 +1,312 @@
+//! `wirecert mock`: plays a role for somebody else's client, server or tests.
+
+use std::io::{BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWriteExt as _, BufReader};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::peer::control;
+use crate::peer::{self, Ended, Mock, MockError, MockKind, MockOptions};
+use crate::protocol;
+use crate::trace::{Clock, End, FileSink, Header, Party, Recorder, Sink, Who};
+
+use super::{CliError, Exit, Terminal};
+
+/// Play a role for somebody else's client, server or tests.
+///
+/// The first line on stdout is a JSON object that says where the mock is; then it serves until it is told to quit,
+/// by a command, SIGTERM or Ctrl-C.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The role to play, such as `amp-server`.
+    #[arg(value_name = "ROLE")]
+    role: String,
+
+    /// A command for a mock that runs, and its parameters: key=text, or key:=JSON. Needs --steer.
+    #[arg(value_name = "STIMULUS", requires = "steer")]
+    command: Vec<String>,
+
+    /// The edition to speak; the first one of the protocol, if not given.
+    #[arg(long, value_name = "E")]
+    edition: Option<String>,
+
+    /// The folder to serve.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    workspace: PathBuf,
+
+    /// The port to listen on; a free one, if not given.
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+
+    /// Where lockfiles go, instead of where the environment says.
+    #[arg(long, value_name = "DIR")]
+    data_home: Option<PathBuf>,
+
+    /// The secret to ask of clients; made up, if not given.
+    #[arg(long, value_name = "TEXT")]
+    token: Option<String>,
+
+    /// What the mock calls itself.
+    #[arg(long, value_name = "NAME", alias = "name")]
+    ide_name: Option<String>,
+
+    /// Take commands from this Unix socket, one JSON object a line.
+    #[arg(long, value_name = "SOCKET")]
+    control: Option<PathBuf>,
+
+    /// Take commands from stdin, one JSON object a line; its end ends the mock.
+    #[arg(long)]
+    stdin: bool,
+
+    /// Be wrong in this way; repeatable.
+    #[arg(long, value_name = "NAME")]
+    flaw: Vec<String>,
+
+    /// Be different in this way, which is right all the same; repeatable.
+    #[arg(long, value_name = "NAME")]
+    freedom: Vec<String>,
+
+    /// List flaws and freedoms.
+    #[arg(long)]
+    list_flaws: bool,
+
+    /// Write what crosses the wire to this trace file.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// Send one command to the mock that listens on this socket, print its answer, and exit.
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "flaw", "freedom", "trace", "list_flaws"])]
+    steer: Option<PathBuf>,
+}
+
+/// How many may steer a mock through its socket at a time.
+const MAX_STEERING: usize = 64;
+/// How long a command to a running mock may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What a mock exits with that a flaw made die.
+const DIED: Exit = Exit(70);
+
+/// Runs it.
+///
+/// # Errors
+/// A role without a mock, an option that does not fit, a port or socket that is taken, a mock that cannot be steered.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let kind = peer::mock(&args.role).ok_or_else(|| {
+        let roles = protocol::protocols().iter().flat_map(|p| p.roles);
+        let mocked: Vec<&str> = roles.map(|r| r.name).filter(|name| peer::mock(name).is_some()).collect();
+        CliError::usage(format!("there is no mock of `{}`", args.role)).help(format!("there is {}", mocked.join(", ")))
+    })?;
+    if args.list_flaws {
+        list(kind, terminal);
+        return Ok(Exit::OK);
+    }
+    if let Some(socket) = &args.steer {
+        return steer(socket, &args.command, terminal);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
+    let outcome = runtime.block_on(serve(args, kind, terminal));
+    // A read of stdin that waits must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(args: Args, kind: &MockKind, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
+    let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(no_signal)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
+    let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
+    let (mock, recorder) = start(&args, kind).await?;
+    terminal.result(&format!("{}\n", mock.ready()));
+
+    let (say, mut said) = mpsc::channel(1);
+    if args.stdin {
+        tokio::spawn(obey_stdin(mock.clone(), tokio::io::stdin(), say.clone()));
+    }
+    if let Some(control) = &control {
+        tokio::spawn(obey_socket(mock.clone(), control.listener.clone()));
+    }
+    let exit = loop {
+        tokio::select! {
+            biased;
+            line = said.recv() => match line {
+                Some(Some(line)) => terminal.result(&line),
+                _ => break Exit::OK,
+            },
+            ended = mock.ended() => match ended {
+                Ended::Quit => break Exit::OK,
+                Ended::Died => return Ok(DIED),
+            },
+            _ = terminate.recv() => break Exit::OK,
+            _ = hang_up.recv() => break Exit::OK,
+            _ = interrupt.recv() => break Exit::INTERRUPTED,
+        }
+    };
+    mock.stop().await;
+    recorder.end();
+    // Answers that are on their way, such as that to `quit`.
+    drop(say);
+    if let Ok(Some(line)) = said.try_recv() {
+        terminal.result(&line);
+    }
+    Ok(exit)
+}
+
+async fn start(args: &Args, kind: &MockKind) -> Result<(Arc<dyn Mock>, Recorder), CliError> {
+    let (protocol, role) = protocol::role(kind.role).unzip();
+    let first = protocol.and_then(|p| p.editions.first()).map_or("", |e| e.id);
+    let edition = args.edition.clone().unwrap_or_else(|| first.to_owned());
+    let mut sinks: Vec<Box<dyn Sink>> = vec![];
+    if let Some(path) = &args.trace {
+        let mut header = Header::new(protocol.map_or("", |p| p.name), &edition);
+        let ours = Party { is: Who::Peer, name: Some("wirecert".to_owned()) };
+        match role.map(|r| r.subject) {
+            Some(End::Client) => header.client = ours,
+            _ => header.server = ours,
+        }
+        let (sink, _) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
+        sinks.push(Box::new(sink));
+    }
+    let secret_keys = protocol.map_or(&[][..], |p| p.secret_keys);
+    let recorder = Recorder::with_secret_keys(Clock::start(), secret_keys, sinks);
+    let options = MockOptions {
+        edition,
+        workspace: args.workspace.clone(),
+        port: args.port,
+        data_home: args.data_home.clone(),
+        token: args.token.clone(),
+        name: args.ide_name.clone(),
+        flaws: args.flaw.clone(),
+        freedoms: args.freedom.clone(),
+        recorder: recorder.clone(),
+    };
+    match (kind.start)(options).await {
+        Ok(mock) => Ok((Arc::from(mock), recorder)),
+        Err(e @ MockError::Option(_)) => Err(CliError::usage(e.to_string())),
+        Err(e @ MockError::System { .. }) => Err(CliError::unjudged(e.to_string())),
+    }
+}
+
+/// Obeys the lines of an input. Each answer, and nothing for the end, goes to `say`.
+async fn obey_stdin(mock: Arc<dyn Mock>, input: impl AsyncRead + Unpin, say: mpsc::Sender<Option<String>>) {
+    let mut input = BufReader::new(input);
+    loop {
+        let line = control::read(&mut input).await;
+        let answer = control::obey(&*mock, &line).await;
+        let over = answer.is_none();
+        if say.send(answer).await.is_err() || over {
+            return;
+        }
+    }
+}
+
+/// A Unix socket that is there as long as this is.
+struct ControlSocket {
+    path: PathBuf,
+    listener: Arc<tokio::net::UnixListener>,
+}
+
+impl ControlSocket {
+    fn bind(path: &Path) -> Result<Self, CliError> {
+        let cannot = |e: &dyn std::fmt::Display| {
+            CliError::usage(format!("cannot listen on the control socket {}: {e}", path.display()))
+        };
+        if path.exists() {
+            if std::os::unix::net::UnixStream::connect(path).is_ok() {
+                return Err(cannot(&"another mock listens there").help("choose another path for --control"));
+            }
+            // Left behind by a mock that was killed. Anything else is not ours to remove.
+            let is_socket = std::fs::symlink_metadata(path)
+                .is_ok_and(|meta| std::os::unix::fs::FileTypeExt::is_socket(&meta.file_type()));
+            if !is_socket {
+                return Err(cannot(&"there is a file of that name"));
+            }
+            std::fs::remove_file(path).map_err(|e| cannot(&e))?;
+        }
+        let listener = tokio::net::UnixListener::bind(path)
+            .map_err(|e| cannot(&e).help("a socket's path is limited to about 100 bytes, and its folder must exist"))?;
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(path, private).map_err(|e| cannot(&e))?;
+        Ok(Self { path: path.to_owned(), listener: Arc::new(listener) })
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener>) {
+    let slots = Arc::new(Semaphore::new(MAX_STEERING));
+    loop {
+        let Ok(slot) = slots.clone().acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let mock = mock.clone();
+        tokio::spawn(async move {
+            let (input, mut output) = stream.into_split();
+            let mut input = BufReader::new(input);
+            while let Some(answer) = control::obey(&*mock, &control::read(&mut input).await).await {
+                if output.write_all(answer.as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+            drop(slot);
+        });
+    }
+}
+
+/// Sends one command to a running mock.
+fn steer(socket: &Path, words: &[String], terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let (name, params) = words.split_first().ok_or_else(|| CliError::usage("say what to do after --steer SOCKET"))?;
+    let command = control::command(name, params).map_err(CliError::usage)?;
+    let cannot = |e: std::io::Error| {
+        CliError::unjudged(format!("cannot steer the mock at {}: {e}", socket.display()))
+            .help("start it with `wirecert mock ROLE --control SOCKET`")
+    };
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).map_err(cannot)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(cannot)?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(cannot)?;
+    stream.write_all(format!("{command}\n").as_bytes()).map_err(cannot)?;
+    let mut answer = String::new();
+    std::io::BufReader::new(&stream).read_line(&mut answer).map_err(cannot)?;
+    match serde_json::from_str::<Value>(&answer) {
+        Ok(Value::Object(answer)) => match (answer.get("ok"), answer.get("error").and_then(Value::as_str)) {
+            (Some(value), _) => {
+                terminal.result(&format!("{value}\n"));
+                Ok(Exit::OK)
+            }
+            (None, error) => Err(CliError::usage(error.unwrap_or("the mock gave no reason").to_owned())),
+        },
+        // It may go before its answer to `quit` has been read.
+        _ if name == "quit" && answer.is_empty() => Ok(Exit::OK),
+        _ => Err(CliError::unjudged(format!("the mock at {} did not answer", socket.display()))),
+    }
+}
+
+fn list(kind: &MockKind, terminal: &mut Terminal) {
+    let mut text = String::from("Flaws: ways to be wrong, and the requirement that each breaks\n");
+    for flaw in (kind.flaws)() {
+        text +=
+            &format!("  {} ({})\n      {} Breaks {}.\n", flaw.name, flaw.editions.join(", "), flaw.about, flaw.breaks);
+    }
+    text += "\nFreedoms: ways to be different and right\n";
+    for freedom in (kind.freedoms)() {
+        text += &format!("  {} ({})\n      {}\n", freedom.name, freedom.editions.join(", "), freedom.about);
+    }
+    terminal.result(&text);
+}
