@@ -59,15 +59,31 @@ impl Joiner {
     }
 }
 
-/// A message of these bytes, with its JSON where it is JSON.
+/// How many values one message may hold. In memory a value takes many times the two bytes that it may take on the
+/// wire, so the bound on the length alone would not bound the memory.
+const MOST_VALUES: usize = 1_000_000;
+
+/// A message of these bytes, with its JSON where it is JSON. JSON with too many values in it is left undecoded.
 fn message(text: bool, payload: Vec<u8>, frames: u64) -> Message {
-    match serde_json::from_slice(&payload) {
-        Ok(json) => Message { text, json: Some(json), payload: None, frames },
-        Err(_) => {
-            let payload: Payload = payload_of(payload);
-            Message { text, json: None, payload: Some(payload), frames }
+    let json = if values(&payload) <= MOST_VALUES { serde_json::from_slice(&payload).ok() } else { None };
+    let payload: Option<Payload> = if json.is_none() { Some(payload_of(payload)) } else { None };
+    Message { text, json, payload, frames }
+}
+
+/// How many values these bytes hold if they are JSON: no more than there are commas, colons and opening brackets
+/// outside strings, and one.
+fn values(json: &[u8]) -> usize {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b':' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
         }
     }
+    count
 }
 
 #[cfg(test)]
@@ -115,6 +131,17 @@ mod tests {
         assert_eq!(joiner.frame(&frame(0, false, "34")), None);
         assert_eq!(joiner.frame(&frame(0, true, "5")), None);
         assert!(joiner.frame(&frame(1, true, "123")).is_some());
+    }
+
+    #[test]
+    fn json_that_would_fill_memory_is_left_undecoded() {
+        let mut joiner = Joiner::new(16 << 20);
+        let many = format!("[{}0]", "0,".repeat(MOST_VALUES));
+        assert_eq!(joiner.frame(&frame(1, true, &many)).map(|m| (m.json, m.payload.is_some())), Some((None, true)));
+        let text = json!(["\\\",,,,", ",".repeat(MOST_VALUES)]);
+        assert_eq!(joiner.frame(&frame(1, true, &text.to_string())).and_then(|m| m.json), Some(text));
+        let deep = "[".repeat(MOST_VALUES / 2);
+        assert_eq!(joiner.frame(&frame(1, true, &deep)).and_then(|m| m.json), None);
     }
 
     #[test]
