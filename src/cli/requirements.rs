@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Color, Style};
 use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::peer::{self, Flaw};
 use crate::protocol::{Level, Protocol, Requirement, Role, protocols, role};
 use crate::scenario::filter::Candidate;
 use crate::scenario::{Filter, Plan};
@@ -54,7 +55,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     }
     let text = if args.json {
         let plans = embedded::plans();
-        let entries: Vec<Entry> = chosen.iter().map(|(_, r)| Entry::of(r, &plans)).collect();
+        let entries: Vec<Entry> = chosen.iter().map(|(p, r)| Entry::of(p, r, &plans)).collect();
         serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
     } else if named.is_empty() {
         list(&chosen)
@@ -154,7 +155,16 @@ fn explain(protocol: &Protocol, requirement: &Requirement, plans: &[Plan]) -> St
         true => fact("scenarios", "none: rules judge it by whatever traffic there is".to_owned()),
         false => fact("scenarios", scenarios.join(&format!("\n{:14}", ""))),
     }
+    let flaws: Vec<String> = breaking(protocol, requirement).map(|f| format!("{}: {}", f.name, f.about)).collect();
+    fact("flaws", flaws.join(&format!("\n{:14}", "")));
     text
+}
+
+/// The flaws of our own mocks that break a requirement.
+fn breaking<'a>(protocol: &Protocol, requirement: &'a Requirement) -> impl Iterator<Item = &'static Flaw> + 'a {
+    let roles = protocol.roles.iter().filter(|role| role.subject == requirement.binds);
+    let flaws: Vec<&'static Flaw> = roles.flat_map(|role| peer::flaws(role.name)).collect();
+    flaws.into_iter().filter(|f| f.breaks == requirement.short() && f.editions.contains(&requirement.edition()))
 }
 
 /// The scenarios whose expectations prove a requirement.
@@ -196,11 +206,13 @@ struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     capability: Option<&'static str>,
     scenarios: Vec<String>,
+    flaws: Vec<&'static str>,
 }
 
 impl Entry {
-    fn of(requirement: &Requirement, plans: &[Plan]) -> Self {
+    fn of(protocol: &Protocol, requirement: &Requirement, plans: &[Plan]) -> Self {
         Self {
+            flaws: breaking(protocol, requirement).map(|flaw| flaw.name).collect(),
             scenarios: proving(requirement, plans).into_iter().map(str::to_owned).collect(),
             id: requirement.id,
             level: requirement.level,
