@@ -12,6 +12,7 @@ pub mod matcher;
 pub mod peer;
 pub mod play;
 pub mod protocol;
+pub mod prove;
 pub mod report;
 pub mod scenario;
 pub mod snapshot;

@@ -27,13 +27,16 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let given = super::subjects::given(args.role.as_deref(), &args.command, &args.options)?;
-    let subjects = match given {
-        Some(subjects) => subjects,
-        None => {
-            terminal
-                .progress("certifying wirecert's own mocks (no command was given, and there is no wirecert.yaml here)");
-            ours(args.role.as_deref(), args.options.edition.as_deref())?
+    let subjects = if given.is_empty() {
+        if !args.options.own {
+            terminal.progress(match super::subjects::found() {
+                true => "certifying wirecert's own mocks: wirecert.yaml describes no subject of this role",
+                false => "certifying wirecert's own mocks: no command was given, and there is no wirecert.yaml here",
+            });
         }
+        ours(args.role.as_deref(), args.options.edition.as_deref())?
+    } else {
+        given
     };
     let repro = super::subjects::repro("certify", args.role.as_deref(), &args.options, &args.command);
     let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();

@@ -16,6 +16,7 @@ mod export;
 mod init;
 mod mock;
 mod progress;
+mod prove;
 mod requirements;
 mod run;
 mod schema;
@@ -85,6 +86,7 @@ enum Command {
     /// Make one request to a live implementation, and print its answer.
     Call(call::Args),
     Mock(mock::Args),
+    Prove(prove::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
     /// Look at snapshots that would change, and accept or reject them.
@@ -133,6 +135,7 @@ impl Cli {
             Command::Run(args) => run::run(args, terminal),
             Command::Call(args) => call::run(args, terminal),
             Command::Mock(args) => mock::run(args, terminal),
+            Command::Prove(args) => prove::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),

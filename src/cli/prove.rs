@@ -99,7 +99,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Err(CliError::interrupted());
     }
     if results.results.is_empty() {
-        return Err(CliError::usage("no flaw or freedom is left by what was asked for").help("drop `--only` or `--edition`"));
+        return Err(
+            CliError::usage("no flaw or freedom is left by what was asked for").help("drop `--only` or `--edition`")
+        );
     }
     Ok(if results.holds() { Exit::OK } else { Exit::FAILED })
 }
@@ -109,7 +111,8 @@ fn wanted(case: &Case, args: &Args) -> bool {
         CaseKind::Sound => "sound",
         CaseKind::Freedom(name) | CaseKind::Flaw { name, .. } => name,
     };
-    args.edition.as_deref().is_none_or(|e| e == case.edition) && (args.only.is_empty() || args.only.iter().any(|o| o == name))
+    args.edition.as_deref().is_none_or(|e| e == case.edition)
+        && (args.only.is_empty() || args.only.iter().any(|o| o == name))
 }
 
 /// A case in a line.
@@ -170,6 +173,8 @@ fn tell(proof: &Proof) -> String {
     };
     let (caught, flaws) = count(true);
     let (sound, mocks) = count(false);
-    push(format!("{caught} of {flaws} flaws caught by the requirement they break; {sound} of {mocks} sound mocks never accused"));
+    push(format!(
+        "{caught} of {flaws} flaws caught by the requirement they break; {sound} of {mocks} sound mocks never accused"
+    ));
     text
 }

@@ -38,9 +38,12 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         [role] => Some(*role),
         _ => None,
     };
-    let subjects = match super::subjects::given(role, &args.command, &args.options)? {
-        Some(subjects) => subjects,
-        None => super::certify::ours(role, args.options.edition.as_deref())?,
+    let given = super::subjects::given(role, &args.command, &args.options)?;
+    let subjects = if given.is_empty() {
+        terminal.progress("playing against wirecert's own mocks: no subject was given");
+        super::certify::ours(role, args.options.edition.as_deref())?
+    } else {
+        given
     };
     let files = loaded.plans.iter().map(|plan| plan.file.clone()).collect::<std::collections::BTreeSet<_>>();
     let files = files.into_iter().map(|f| (f.clone(), std::fs::read(&f).unwrap_or_default())).collect();

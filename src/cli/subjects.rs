@@ -1,26 +1,26 @@
 //! Which subjects a command is about.
 
-use crate::config::{Environment, Flags, SubjectFile, SubjectSpec, resolve};
+use crate::config::{Environment, FILE, Flags, SubjectFile, SubjectSpec, resolve};
 use crate::judge::Repro;
 
-use super::{CliError, Exit, SharedOptions};
+use super::{CliError, SharedOptions};
 
-/// The subjects that the command line or `wirecert.yaml` describe; none where neither does.
+/// The subjects that the command line or `wirecert.yaml` describe; none where neither does, or with `--self`.
 ///
 /// # Errors
 /// Everything that is wrong with the description.
-pub fn given(
-    role_name: Option<&str>,
-    command: &[String],
-    options: &SharedOptions,
-) -> Result<Option<Vec<SubjectSpec>>, CliError> {
-    let file = match &options.subject {
-        Some(path) => SubjectFile::Given(path.clone()),
-        None if options.own => SubjectFile::None,
-        None => SubjectFile::Found,
-    };
+pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) -> Result<Vec<SubjectSpec>, CliError> {
+    if options.own {
+        if !command.is_empty() {
+            return Err(CliError::usage("`--self` certifies our own mocks, and a command was given as well")
+                .help("leave out one of the two"));
+        }
+        return Ok(vec![]);
+    }
+    let around = Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
+    let file = options.subject.clone().map_or(SubjectFile::Found, SubjectFile::Given);
     let flags = Flags {
-        role: role_name.map(str::to_owned),
+        role: role.map(str::to_owned),
         edition: options.edition.clone(),
         command: command.to_vec(),
         url: options.url.clone(),
@@ -33,11 +33,12 @@ pub fn given(
         keep_run_dir: false,
         timeout: options.timeout,
     };
-    let around =
-        Environment::here().map_err(|e| CliError::usage(format!("the working directory cannot be used: {e}")))?;
-    let subjects =
-        resolve(&file, &flags, &around).map_err(|diagnostics| CliError { diagnostics, exit: Exit::USAGE })?;
-    Ok(Some(subjects).filter(|subjects| !subjects.is_empty()))
+    Ok(resolve(&file, &flags, &around)?)
+}
+
+/// Whether there is a description of subjects in the working directory.
+pub fn found() -> bool {
+    std::path::Path::new(FILE).exists()
 }
 
 /// The words around a filter that repeat one scenario of this command.
