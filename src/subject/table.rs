@@ -38,6 +38,18 @@ pub(super) fn has_environment(pid: u32, line: &str) -> bool {
     environment.split(|b| *b == 0).any(|l| l == line.as_bytes())
 }
 
+/// Whether the process's working directory is this folder or below it.
+#[cfg(target_os = "linux")]
+pub(super) fn works_below(pid: u32, folder: &str) -> bool {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|path| path.starts_with(folder))
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn works_below(_: u32, _: &str) -> bool {
+    false
+}
+
 /// One line of `/proc/<pid>/stat` (proc_pid_stat(5)). The name in parentheses may hold anything.
 #[cfg(target_os = "linux")]
 fn parse_stat(stat: &str) -> Option<Entry> {

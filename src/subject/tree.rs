@@ -3,7 +3,8 @@
 //! A process belongs to a subject if it is the one we started, is in its process group, descends from one
 //! that belongs, was seen to belong before, or has the subject's run directory in its environment. On Linux
 //! we are the "child subreaper": whoever loses its parent becomes our child instead of the system's, so that
-//! even a daemon which cleared its environment can be told apart, as a child that nobody of us started.
+//! even a daemon which cleared its environment can be told apart, as a child that nobody of us started: that of a
+//! subject whose run directory it works in, or else of the last subject that is left.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -138,15 +139,16 @@ impl Tree {
         let our_session = table.iter().find(|e| e.pid == us).map_or(0, |e| e.session);
         let awaited = awaited().clone().unwrap_or_default();
         let marked = |pid| self.marker.as_ref().is_some_and(|line| table::has_environment(pid, line));
+        let root = self.marker.as_ref().and_then(|line| line.split_once('=')).map(|(_, root)| root);
+        let at_home = |pid| root.is_some_and(|root| !root.is_empty() && table::works_below(pid, root));
         let is_ours = |e: &Entry| {
             seen.get(&e.pid) == Some(&e.began)
                 || e.group == self.leader
                 || (e.began >= self.began && !e.zombie && marked(e.pid))
-                || (alone
-                    && e.parent == us
-                    && e.began >= self.began
+                || (e.parent == us
                     && e.session != our_session
-                    && !awaited.contains(&e.pid))
+                    && !awaited.contains(&e.pid)
+                    && (alone || at_home(e.pid)))
         };
         let mut ours: HashSet<u32> = table.iter().filter(|e| e.pid != us && is_ours(e)).map(|e| e.pid).collect();
         loop {
