@@ -9,6 +9,11 @@ vim.o.swapfile = false
 vim.o.shortmess = vim.o.shortmess .. "AIF"
 vim.o.more = false
 
+-- Not by `--listen`: a Neovim that was killed leaves its socket, and the next one would not start beside it.
+local socket = vim.env.WIRECERT_RUN_DIR .. "/nvim.sock"
+vim.fn.delete(socket)
+vim.fn.serverstart(socket)
+
 local namespace = vim.api.nvim_create_namespace("wirecert")
 
 -- The buffer of exactly this path. `bufnr()` would take the path for a pattern.
@@ -85,13 +90,6 @@ end
 
 function stimuli.prompt(p)
   assert(require("amp.message").send_to_prompt(p.message), "the text was not sent")
-end
-
--- Afterwards, so that whoever asked is answered first.
-function stimuli.quit()
-  vim.schedule(function()
-    vim.cmd.qall({ bang = true })
-  end)
 end
 
 function _G.stimulus(name, params)
