@@ -86,7 +86,8 @@ impl Recorder {
             what,
         };
         state.next += 1;
-        if !state.ended {
+        // Hiding takes time, and a mock that is not recorded has nobody to hide from.
+        if !state.ended && !state.sinks.is_empty() {
             state.redactor.redact(&mut event);
             for sink in &mut state.sinks {
                 sink.event(&event);
