@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 const WebSocket = createRequire(process.env.INTEROP + "/")("ws");
 const tell = (event) => console.log(JSON.stringify(event));
 
-const socket = new WebSocket(process.argv[2], ["chat"], { perMessageDeflate: false });
+const socket = new WebSocket(process.argv[2], process.argv.includes("--no-subprotocol") ? [] : ["chat"], { perMessageDeflate: false });
 let opened = false;
 const end = (event) => {
   tell(event);

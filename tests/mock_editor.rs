@@ -1,0 +1,230 @@
+//! `wirecert mock amp-server`, as other projects' tests use it: the binary, steered, with clients that others wrote.
+//! `tests/interop/setup` installs the clients.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A process that is talked to in JSON lines, and killed when the test is over.
+struct Talk {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Talk {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it can be started");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        Self { child, stdin, stdout }
+    }
+
+    fn say(&mut self, value: &Value) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        stdin.write_all(format!("{value}\n").as_bytes()).expect("it reads");
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("it can be read");
+        serde_json::from_str(&line).unwrap_or_else(|e| panic!("{line:?} is no JSON: {e}"))
+    }
+
+    /// Passes over what comes until something has this key; gives its value.
+    fn hear_of(&mut self, key: &str) -> Value {
+        loop {
+            if let Some(value) = self.hear().get(key) {
+                return value.clone();
+            }
+        }
+    }
+
+    /// The next message of the server that has this key inside its wrapper.
+    fn message(&mut self, key: &str) -> Value {
+        loop {
+            let text = self.hear_of("text");
+            let message: Value = serde_json::from_str(text.as_str().expect("a text")).expect("JSON");
+            let inside = message.get("serverResponse").or(message.get("serverNotification")).cloned();
+            if let Some(value) = inside.and_then(|v| v.get(key).cloned()) {
+                return value;
+            }
+        }
+    }
+
+    fn ask(&mut self, order: &Value) -> Value {
+        self.say(order);
+        self.hear()
+    }
+
+    fn exit_code(&mut self) -> Option<i32> {
+        self.child.wait().expect("it can be waited for").code()
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Editor {
+    talk: Talk,
+    ready: Value,
+    folder: tempfile::TempDir,
+}
+
+impl Editor {
+    fn start(args: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("w")).expect("a workspace");
+        std::fs::write(folder.path().join("w/a.txt"), "hello\nwörld\n").expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        command.args(["mock", "amp-server", "--workspace"]).arg(folder.path().join("w"));
+        command.arg("--data-home").arg(folder.path().join("d")).args(args);
+        command.current_dir(folder.path());
+        let mut talk = Talk::start(&mut command);
+        let ready = talk.hear();
+        Self { talk, ready, folder }
+    }
+
+    fn lockfile(&self) -> PathBuf {
+        self.ready["lockfile"].as_str().expect("a path").into()
+    }
+
+    fn url(&self) -> String {
+        let lock: Value = serde_json::from_slice(&std::fs::read(self.lockfile()).expect("a lockfile")).expect("JSON");
+        let token: String = lock["authToken"].as_str().expect("a token").bytes().map(|b| format!("%{b:02X}")).collect();
+        format!("ws://127.0.0.1:{}/?auth={token}", lock["port"])
+    }
+
+    fn steer(&self, words: &[&str]) -> (Option<i32>, Value) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        command.args(["mock", "amp-server", "--steer"]).arg(self.folder.path().join("c.sock")).args(words);
+        let output = command.output().expect("it can be run");
+        (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or_default())
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.talk.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().expect("there is a kill").success());
+    }
+}
+
+fn python(url: &str) -> Talk {
+    client(
+        Command::new(Path::new(ROOT).join("target/interop/venv/bin/python")).arg("tests/interop/client.py"),
+        url,
+        &[],
+    )
+}
+
+fn node(url: &str) -> Talk {
+    let mut command = Command::new("node");
+    // `ws` fails a connection to a server that takes none of the subprotocols that it offered.
+    command.arg("tests/interop/client.mjs").env("INTEROP", Path::new(ROOT).join("target/interop"));
+    client(&mut command, url, &["--no-subprotocol"])
+}
+
+fn client(command: &mut Command, url: &str, args: &[&str]) -> Talk {
+    let installed = Path::new(ROOT).join("target/interop/installed");
+    assert!(installed.exists(), "what we talk to is not installed: run tests/interop/setup");
+    Talk::start(command.arg(url).args(args).current_dir(ROOT))
+}
+
+fn request(id: &str, method: &str, params: &Value) -> Value {
+    json!({"send": json!({"clientRequest": {"id": id, method: params}}).to_string()})
+}
+
+fn is_served(connect: fn(&str) -> Talk) {
+    let mut editor = Editor::start(&["--stdin"]);
+    let mut client = connect(&editor.url());
+    assert_eq!(client.message("pluginMetadata"), json!({"version": env!("CARGO_PKG_VERSION")}));
+    assert_eq!(client.message("visibleFilesDidChange"), json!({"uris": []}));
+
+    assert_eq!(editor.talk.ask(&json!({"edit": {"path": "a.txt", "text": "unsaved ä😀\n"}})), json!({"ok": {}}));
+    let uri = format!("file://{}/a.txt", editor.ready["workspace"].as_str().unwrap());
+    assert_eq!(client.message("visibleFilesDidChange"), json!({"uris": [uri]}));
+
+    let path = format!("{}/a.txt", editor.ready["workspace"].as_str().unwrap());
+    client.say(&request("1", "readFile", &json!({"path": path})));
+    let read = json!({"success": true, "content": "unsaved ä😀\n", "isDirty": true});
+    assert_eq!(client.message("readFile"), read);
+
+    client.say(&request("2", "editFile", &json!({"path": path, "fullContent": "saved\n"})));
+    assert_eq!(client.message("editFile"), json!({"success": true, "appliedChanges": true}));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "saved\n");
+
+    client.say(&json!({"send": "nonsense"}));
+    assert_eq!(client.message("error")["code"], -32700);
+    client.say(&json!({"ping": "there?"}));
+    assert_eq!(client.hear_of("pong"), "there?");
+
+    assert_eq!(editor.talk.ask(&json!({"quit": {}})), json!({"ok": {}}));
+    assert_eq!(client.hear_of("closed")[0], 1001);
+    assert_eq!(editor.talk.exit_code(), Some(0));
+    assert!(!editor.lockfile().exists());
+}
+
+#[test]
+fn a_client_of_python_is_served_and_told_when_the_editor_quits() {
+    is_served(python);
+}
+
+#[test]
+fn a_client_of_node_is_served_and_told_when_the_editor_quits() {
+    is_served(node);
+}
+
+#[test]
+fn a_client_with_a_wrong_token_is_refused() {
+    let editor = Editor::start(&[]);
+    let wrong = format!("{}x", editor.url());
+    assert_eq!(python(&wrong).hear(), json!({"refused": true}));
+}
+
+#[test]
+fn a_mock_is_steered_by_one_shot_commands_through_its_socket() {
+    let mut editor = Editor::start(&["--control", "c.sock"]);
+    assert_eq!(editor.steer(&["open", "path=a.txt"]), (Some(0), json!({})));
+    let select = ["select", "path=a.txt", "start_line:=1", "start_col:=0", "end_line:=1", "end_col:=99"];
+    assert_eq!(editor.steer(&select), (Some(0), json!({})));
+    let (code, state) = editor.steer(&["state"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(state["selection"]["end"], json!({"line": 1, "col": 5}));
+    assert_eq!(editor.steer(&["open", "path=missing.txt"]).0, Some(2));
+    assert_eq!(editor.steer(&["switch", "name=no-pong", "on:=true"]), (Some(0), json!({})));
+    assert_eq!(editor.steer(&["state"]).1["switched_on"], json!(["no-pong"]));
+    assert_eq!(editor.steer(&["quit"]).0, Some(0));
+    assert_eq!(editor.talk.exit_code(), Some(0));
+    assert!(!editor.folder.path().join("c.sock").exists(), "the socket is removed");
+    assert_eq!(editor.steer(&["state"]).0, Some(3));
+}
+
+#[test]
+fn every_way_to_end_a_mock_removes_its_lockfile() {
+    for (signal, code) in [("INT", 130), ("TERM", 0), ("HUP", 0)] {
+        let mut editor = Editor::start(&[]);
+        assert!(editor.lockfile().exists());
+        editor.signal(signal);
+        assert_eq!(editor.talk.exit_code(), Some(code), "{signal}");
+        assert!(!editor.lockfile().exists(), "{signal}");
+    }
+    let mut editor = Editor::start(&["--stdin"]);
+    drop(editor.talk.stdin.take());
+    assert_eq!(editor.talk.exit_code(), Some(0));
+    assert!(!editor.lockfile().exists());
+}
+
+#[test]
+fn a_flaw_may_leave_the_lockfile_behind() {
+    let mut editor = Editor::start(&["--flaw", "lockfile-left-behind"]);
+    editor.signal("TERM");
+    assert_eq!(editor.talk.exit_code(), Some(0));
+    assert!(editor.lockfile().exists());
+}
