@@ -20,7 +20,6 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/unmasked",
     "framing/utf8",
     "metadata/data",
-    "robustness/alive",
 ];
 
 fn load_all() -> wirecert::scenario::Loaded {

@@ -38,6 +38,8 @@ struct Connection {
     soiled: bool,
     /// Whether the client does, or did, something on purpose that may delay answers.
     delayed: bool,
+    /// When the last frame from the server came. The message in it is known later, the larger it is the more.
+    arrived: Option<u64>,
     /// When one of the ends began to close.
     closing: Option<u64>,
     /// By id, as JSON text.
@@ -139,7 +141,7 @@ impl Requests {
             hold(out, "envelope/ids-per-connection");
         }
         if !connection.delayed && !pending.deliberate {
-            late(self.book, &pending, event.i, event.t, out);
+            late(self.book, &pending, event.i, connection.arrived.unwrap_or(event.t), out);
         }
         let answer = Answer { book: self.book, edition: self.edition, index: event.i, request: &pending };
         answer.id(&id, exact, out);
@@ -186,7 +188,12 @@ impl Rule for Requests {
         }
         let mut closes = false;
         match &event.what {
-            What::Frame(frame) => closes = frame.opcode == opcode::CLOSE,
+            What::Frame(frame) => {
+                closes = frame.opcode == opcode::CLOSE;
+                if event.dir == Some(Direction::ToClient) {
+                    connection.arrived = Some(event.t);
+                }
+            }
             What::Closed(_) => closes = true,
             // Requests may be in it.
             What::Bytes { .. } if event.dir == Some(Direction::ToServer) => connection.soiled = true,
