@@ -30,3 +30,6 @@ mod shared;
 mod steer;
 
 pub use mock::MOCK;
+
+#[cfg(test)]
+mod tests;

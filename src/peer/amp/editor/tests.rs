@@ -1,0 +1,175 @@
+//! The editor without its server: what it answers and tells.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::edition::Edition;
+use super::model::{Diagnostic, Editor, Notice};
+use super::quirks::Quirks;
+use super::text::Pos;
+use super::{flaws, freedoms};
+
+struct Desk {
+    editor: Editor,
+    root: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+fn desk(edition: Edition, quirks: &[&str]) -> Desk {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap().join("w");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a b#1.txt"), "eins\nzwei ä😀!\n").unwrap();
+    let find = |name: &&str| flaws::find(edition, name).or_else(|| freedoms::find(edition, name)).unwrap();
+    let quirks = Quirks::new(quirks.iter().map(find));
+    Desk { editor: Editor::new(edition, &root, "the-token-1234", quirks).unwrap(), root, _dir: dir }
+}
+
+impl Desk {
+    fn path(&self, name: &str) -> String {
+        self.root.join(name).to_string_lossy().into_owned()
+    }
+
+    /// What comes back inside the wrapper, without the id.
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let request = match self.editor.edition {
+            Edition::Cli => json!({"clientRequest": {"id": "7", method: params}}),
+            Edition::Guide => json!({"clientRequest": {"id": "7", "method": {method: params}}}),
+        };
+        let handled = self.editor.handle(request.to_string().as_bytes());
+        assert_eq!(handled.answers.len(), 1, "{method}");
+        let mut answer: Value = serde_json::from_slice(&handled.answers[0].bytes).unwrap();
+        let inside = answer["serverResponse"].as_object_mut().unwrap();
+        assert_eq!(inside.remove("id"), Some("7".into()));
+        let key = if self.editor.edition == Edition::Cli { method } else { "result" };
+        inside.get(key).or(inside.get("error")).cloned().unwrap_or_else(|| answer.clone())
+    }
+
+    fn told(&self, notice: &Notice) -> Value {
+        serde_json::from_slice(&self.editor.notification(notice).unwrap().bytes).unwrap()
+    }
+}
+
+#[test]
+fn unsaved_text_wins_over_the_disk_until_a_client_edits_the_file() {
+    let mut desk = desk(Edition::Cli, &[]);
+    let path = desk.path("a b#1.txt");
+    desk.editor.edit(path.as_ref(), "unsaved").unwrap();
+    let read = json!({"success": true, "content": "unsaved", "isDirty": true});
+    assert_eq!(desk.ask("readFile", json!({"path": path})), read);
+    assert_eq!(desk.ask("editFile", json!({"path": path, "fullContent": "new"}))["success"], true);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    let read = json!({"success": true, "content": "new", "isDirty": false});
+    assert_eq!(desk.ask("readFile", json!({"path": path})), read);
+}
+
+#[test]
+fn the_guide_replaces_bytes_and_leaves_everything_alone_where_it_cannot() {
+    let mut desk = desk(Edition::Guide, &[]);
+    let edit =
+        |start: i64, end: i64, new: &str| json!({"path": "a b#1.txt", "start": start, "end": end, "newText": new});
+    assert_eq!(desk.ask("editFile", edit(10, 16, "o")), json!({"success": true}));
+    assert_eq!(desk.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "eins\nzwei o!\n"}));
+    desk.ask("editFile", edit(0, 0, "ä"));
+    for (start, end) in [(1, 2), (0, 99), (5, 4)] {
+        assert_eq!(desk.ask("editFile", edit(start, end, ""))["success"], false, "{start} {end}");
+    }
+    assert_eq!(desk.ask("editFile", edit(-1, 2, ""))["code"], -32602);
+    assert_eq!(desk.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "äeins\nzwei o!\n"}));
+}
+
+#[test]
+fn nothing_outside_the_workspace_is_written() {
+    let mut desk = desk(Edition::Cli, &[]);
+    for name in ["../outside", "../w/../outside"] {
+        let path = desk.path(name);
+        let edited = desk.ask("editFile", json!({"path": path, "fullContent": "x"}));
+        assert_eq!(edited["success"], false, "{name}");
+    }
+    assert_eq!(fs::read_dir(desk.root.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_selection_is_told_with_its_file_range_and_text() {
+    let mut desk = desk(Edition::Cli, &[]);
+    let path = desk.path("a b#1.txt");
+    desk.editor.select(path.as_ref(), Pos { line: 1, col: 5 }, Pos { line: 1, col: 7 }).unwrap();
+    let uri = format!("file://{}", path.replace(' ', "%20").replace('#', "%23"));
+    let range = json!({"startLine": 1, "startCharacter": 5, "endLine": 1, "endCharacter": 7});
+    let data = json!({"uri": uri, "selections": [{"range": range, "content": "ä😀"}]});
+    assert_eq!(desk.told(&Notice::Selection), json!({"serverNotification": {"selectionDidChange": data}}));
+    assert_eq!(desk.ask("openURI", json!({"uri": uri})), json!({"success": true}));
+}
+
+#[test]
+fn the_guide_has_paths_where_the_cli_has_uris() {
+    let mut desk = desk(Edition::Guide, &[]);
+    let path = desk.path("a b#1.txt");
+    desk.editor.open(path.as_ref()).unwrap();
+    let caret = json!({"line": 0, "col": 0});
+    let data = json!({"selectionChanged": {"path": path, "start": caret, "end": caret}});
+    assert_eq!(desk.told(&Notice::Selection), json!({"serverNotification": {"method": data}}));
+    let data = json!({"visibleFilesChanged": {"files": [path]}});
+    assert_eq!(desk.told(&Notice::VisibleFiles), json!({"serverNotification": {"method": data}}));
+    assert!(desk.editor.notification(&Notice::Metadata).is_none());
+}
+
+#[test]
+fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
+    let mut desk = desk(Edition::Cli, &[]);
+    let path = desk.path("a b#1.txt");
+    let item = Diagnostic {
+        start: Pos { line: 1, col: 0 },
+        end: Pos { line: 1, col: 4 },
+        severity: "error".to_owned(),
+        message: "no".to_owned(),
+    };
+    desk.editor.set_diagnostics(path.as_ref(), vec![item]);
+    let expected = json!([{
+        "range": {"startLine": 1, "startCharacter": 0, "endLine": 1, "endCharacter": 4}, "severity": "error",
+        "description": "no", "lineContent": "zwei ä😀!", "startOffset": 5, "endOffset": 9,
+    }]);
+    for wanted in [path.clone(), desk.path(""), desk.path(".")] {
+        assert_eq!(desk.ask("getDiagnostics", json!({"path": wanted}))["entries"][0]["diagnostics"], expected);
+    }
+    assert_eq!(desk.ask("getDiagnostics", json!({"path": desk.path("a b")})), json!({"entries": []}));
+}
+
+#[test]
+fn what_a_flaw_did_is_marked_and_what_a_freedom_did_is_not() {
+    let ping = json!({"clientRequest": {"id": "1", "ping": {"message": "ä"}}}).to_string();
+    let mut flawed = desk(Edition::Cli, &["id-as-number", "no-pong"]);
+    let answer = &flawed.editor.handle(ping.as_bytes()).answers[0];
+    assert_eq!(answer.bytes, "{\"serverResponse\":{\"id\":1,\"ping\":{\"message\":\"ä\"}}}".as_bytes());
+    assert_eq!(answer.deliberate, Some("id-as-number"));
+    let mut free = desk(Edition::Cli, &["escaped-json", "extra-keys"]);
+    assert_eq!(free.editor.handle(ping.as_bytes()).answers[0].deliberate, None);
+}
+
+#[test]
+fn a_switch_that_changes_an_answer_is_marked_too() {
+    let mut desk = desk(Edition::Cli, &["disk-not-buffer"]);
+    let path = desk.path("a b#1.txt");
+    desk.editor.edit(path.as_ref(), "unsaved").unwrap();
+    let request = json!({"clientRequest": {"id": "1", "readFile": {"path": path}}}).to_string();
+    let answer = &desk.editor.handle(request.as_bytes()).answers[0];
+    assert_eq!(answer.deliberate, Some("disk-not-buffer"));
+    assert!(String::from_utf8_lossy(&answer.bytes).contains("eins"));
+}
+
+#[test]
+fn no_freedom_makes_an_answer_that_is_no_json_object() {
+    for freedom in freedoms::all() {
+        for edition in [Edition::Cli, Edition::Guide] {
+            if !freedom.editions.contains(&edition.id()) {
+                continue;
+            }
+            let mut desk = desk(edition, &[freedom.name]);
+            let path = desk.path("a b#1.txt");
+            assert!(desk.ask("readFile", json!({"path": path})).is_object(), "{}", freedom.name);
+            assert!(desk.ask("readFile", json!({})).is_object(), "{}", freedom.name);
+        }
+    }
+}
