@@ -9,18 +9,23 @@ use crate::peer::Detected;
 use crate::protocol::Lock;
 use crate::protocol::amp::PROBE;
 use crate::trace::{End, Recorder};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender};
 use crate::wire::{Limits, Tap};
 
 use super::connect::ConnectStep;
 use super::envelope;
 use super::token::{Encoding, target};
 
-/// How long a server has to answer the first question before it is asked the second one as well.
-const FIRST: Duration = Duration::from_millis(700);
+/// How long a server has to answer a question before it is asked the next one as well.
+const EACH: Duration = Duration::from_millis(700);
 
-/// Finds out which edition a server speaks by asking it: a `ping` as the edition `cli` has it, then a `readFile` as
-/// the guide has it. The form of an answer tells. If none does within the patience, the keys of the lockfile do.
+/// The ids of the questions; they begin with [`PROBE`].
+const CLI: &str = "wirecert-detect-1";
+const GUIDE: &str = "wirecert-detect-2";
+const GUIDE_TOO: &str = "wirecert-detect-3";
+
+/// Finds out which edition a server speaks by asking it: a `ping` as the edition `cli` has it, then `getDiagnostics`
+/// and `readFile` as the guide has them. The form of an answer tells. If none does within the patience, the keys of the lockfile do.
 pub async fn detect(lock: Lock, patience: Duration, recorder: Recorder) -> Detected {
     match ask(&lock, patience, recorder).await {
         Ok(detected) => detected,
@@ -29,7 +34,6 @@ pub async fn detect(lock: Lock, patience: Duration, recorder: Recorder) -> Detec
 }
 
 async fn ask(lock: &Lock, patience: Duration, recorder: Recorder) -> Result<Detected, String> {
-    let deadline = Instant::now() + patience;
     let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
     let request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
     let address = ConnectStep::default().address("cli", lock);
@@ -40,55 +44,66 @@ async fn ask(lock: &Lock, patience: Duration, recorder: Recorder) -> Result<Dete
         sender.shutdown().await;
         return Err(format!("the handshake is not accepted: {fault}"));
     }
-    let questions = [
-        ("cli", "ping", json!({"message": "hello"}), Instant::now() + FIRST.min(patience / 3)),
-        ("guide", "readFile", json!({"path": format!("/{PROBE}detect/not-there")}), deadline),
-    ];
-    let mut answer = None;
-    for (edition, method, params, until) in questions {
-        let id = json!(format!("{PROBE}detect-{edition}"));
-        let message = envelope::request(edition, &id, method, &params);
-        if let Err(e) = sender.send(&FrameSpec::text(message.to_string()), None).await {
-            answer = Some(Err(e.to_string()));
-            break;
-        }
-        answer = timeout_at(until, telling(&mut incoming)).await.ok();
-        if answer.is_some() {
-            break;
-        }
-    }
+    let detected = question(&sender, &mut incoming, patience).await;
     // Where it cannot be sent any more, the connection has ended already.
     let _ = sender.send(&FrameSpec::close(Some(1000), ""), None).await;
     let _ = timeout(super::GOODBYE.min(patience), sender.ended()).await;
     sender.shutdown().await;
-    answer.unwrap_or_else(|| Err(format!("nothing that it sent within {patience:?} tells")))
+    detected
 }
 
-/// What the first answer tells whose form belongs to one edition.
-async fn telling(incoming: &mut Receiver) -> Result<Detected, String> {
+/// Asks one question after the other until the form of an answer tells. An answer that does not, such as an error,
+/// brings on the next question at once, as does the end of its time; answers that come late still count.
+async fn question(sender: &Sender, incoming: &mut Receiver, patience: Duration) -> Result<Detected, String> {
+    let deadline = Instant::now() + patience;
+    let not_there = json!({"path": format!("/{PROBE}detect/not-there")});
+    let questions = [
+        (CLI, "cli", "ping", json!({"message": "hello"})),
+        (GUIDE, "guide", "getDiagnostics", json!({})),
+        (GUIDE_TOO, "guide", "readFile", not_there),
+    ];
+    for (id, edition, method, params) in questions {
+        let message = envelope::request(edition, &json!(id), method, &params);
+        sender.send(&FrameSpec::text(message.to_string()), None).await.map_err(|e| e.to_string())?;
+        let until = if id == GUIDE_TOO { deadline } else { Instant::now() + EACH.min(patience / 3) };
+        match timeout_at(until, telling(incoming, id)).await {
+            Ok(Ok(Some(detected))) => return Ok(detected),
+            Ok(Err(why)) => return Err(why),
+            // Answered in a form that tells nothing, or not in time.
+            Ok(Ok(None)) | Err(_) => {}
+        }
+    }
+    Err("no answer of it tells".to_owned())
+}
+
+/// Waits for an answer that tells, or for the answer to this question, which may tell nothing.
+async fn telling(incoming: &mut Receiver, question: &str) -> Result<Option<Detected>, String> {
     loop {
         let Some(message) = incoming.message().await else {
             return Err("the connection ended before an answer came".to_owned());
         };
-        if let Some(detected) = message.json.as_ref().and_then(by_answer) {
+        let Some(json) = message.json else { continue };
+        let detected = by_answer(&json);
+        if detected.is_some() || envelope::response_id(&json).and_then(Value::as_str) == Some(question) {
             return Ok(detected);
         }
     }
 }
 
-/// What an answer's form tells, if anything: an `error` alone has the same form in both editions, except that only a
-/// server of the edition `cli` looks for a method beside the id.
+/// What an answer's form tells, if anything. An `error` has the same form in both editions.
 fn by_answer(message: &Value) -> Option<Detected> {
     let response = message.get("serverResponse")?;
-    let id = response.get("id")?.as_str()?.strip_prefix(PROBE)?;
     let told = |edition, how: &str| Some(Detected { edition, how: how.to_owned() });
-    if id == "detect-cli" && response.get("ping").is_some() {
-        return told("cli", "it answered `ping` under the method's own key");
+    match response.get("id")?.as_str()? {
+        CLI if response.get("ping").is_some() => told("cli", "it answered `ping` under the method's own key"),
+        GUIDE if response.get("result").is_some() => {
+            told("guide", "it answered `getDiagnostics`, asked for under `method`, with a `result`")
+        }
+        GUIDE_TOO if response.get("result").is_some() => {
+            told("guide", "it answered `readFile`, asked for under `method`, with a `result`")
+        }
+        _ => None,
     }
-    if id == "detect-guide" && response.get("result").is_some() {
-        return told("guide", "it answered `readFile`, asked for under `method`, with a `result`");
-    }
-    None
 }
 
 /// What the keys of the lockfile tell (docs/amp.md, Discovery; quick reference, section 1).

@@ -17,6 +17,10 @@ enum Editor {
     Cli,
     /// The same in the other edition; ignores what it does not understand.
     Guide,
+    /// The same, but nothing it is asked for succeeds.
+    Failing,
+    /// The same edition, but it knows only `getDiagnostics`, and everything else is an error.
+    Diagnosing,
     /// Has no answer to anything.
     Mute,
     /// Refuses every handshake.
@@ -92,6 +96,10 @@ fn answer(editor: Editor, message: &Value) -> Option<Value> {
             request.get("method")?.get("readFile")?;
             Some(json!({"serverResponse": {"id": id, "result": {"success": false}}}))
         }
+        Editor::Diagnosing if request.get("method").and_then(|m| m.get("getDiagnostics")).is_some() => {
+            Some(json!({"serverResponse": {"id": id, "result": []}}))
+        }
+        Editor::Failing | Editor::Diagnosing => Some(json!({"serverResponse": {"id": id, "error": {"message": "no"}}})),
         _ => None,
     }
 }
@@ -309,6 +317,19 @@ async fn the_form_of_an_answer_tells_the_edition() {
     let (edition, how) = detected(Editor::Guide, lock).await;
     assert_eq!(edition, "guide");
     assert_eq!(how, "it answered `readFile`, asked for under `method`, with a `result`");
+    let (edition, how) = detected(Editor::Diagnosing, lock).await;
+    assert_eq!(edition, "guide");
+    assert_eq!(how, "it answered `getDiagnostics`, asked for under `method`, with a `result`");
+}
+
+#[tokio::test]
+async fn errors_tell_nothing_and_are_not_waited_for() {
+    let full = |port| Lock { content: json!({"workspaceFolders": [], "ideName": "x", "pid": 1}), ..lock(port) };
+    let begun = std::time::Instant::now();
+    let recorder = Recorder::new(Clock::start(), vec![]);
+    let detected = detect(full(start(Editor::Failing).await), Duration::from_secs(60), recorder).await;
+    assert_eq!((detected.edition, detected.how.ends_with("(no answer of it tells)")), ("cli", true));
+    assert!(begun.elapsed() < Duration::from_secs(30), "no question waited for its time to run out");
 }
 
 #[tokio::test]
