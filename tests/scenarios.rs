@@ -8,7 +8,6 @@ use wirecert::scenario::load;
 
 /// What only a whole trace can show: rules judge it in every play, and no scenario has to ask for it.
 const JUDGED_BY_RULES: &[&str] = &[
-    "discovery/pid-alive",
     "framing/close-code",
     "framing/close-last",
     "framing/close-reason",

@@ -63,6 +63,8 @@ function stimuli.select(p)
     vim.cmd.normal({ args = { "v" }, bang = true })
     vim.api.nvim_win_set_cursor(0, { p.end_line + 1, math.max(p.end_col - 1, 0) })
   end
+  -- Without a screen Neovim may look for a moved cursor only at the next key.
+  vim.api.nvim_exec_autocmds("CursorMoved", { modeline = false })
 end
 
 function stimuli.edit(p)
@@ -90,6 +92,19 @@ end
 
 function stimuli.prompt(p)
   assert(require("amp.message").send_to_prompt(p.message), "the text was not sent")
+end
+
+-- Once whoever asked has the answer and has hung up.
+function stimuli.quit()
+  local timer = assert(vim.uv.new_timer())
+  timer:start(1, 5, vim.schedule_wrap(function()
+    local callers = vim.tbl_filter(function(channel)
+      return channel.stream == "socket"
+    end, vim.api.nvim_list_chans())
+    if #callers == 0 then
+      vim.cmd.qall({ bang = true })
+    end
+  end))
 end
 
 function _G.stimulus(name, params)

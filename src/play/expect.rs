@@ -228,6 +228,7 @@ fn seen(
             value.insert("exists".into(), state.exists.into());
             value.extend(state.name.map(|name| ("name".to_owned(), name.into())));
             value.extend(state.content.map(|content| ("content".to_owned(), content)));
+            value.extend(state.running.map(|running| ("running".to_owned(), running.into())));
         }
         _ => return Ok(None),
     }

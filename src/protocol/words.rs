@@ -90,6 +90,11 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
         fields: &[
             Field::optional("content", Shape::Pattern, "Its JSON; absent where it does not parse."),
             Field::optional("name", Shape::Pattern, "Its file name."),
+            Field::optional(
+                "running",
+                Shape::Pattern,
+                "Whether the process runs whose id its `pid` is; absent where there is no such number.",
+            ),
             Field::optional("exists", Shape::Pattern, "Whether it is there."),
         ],
         pick: Pick::Any,

@@ -67,6 +67,8 @@ pub struct LockfileState {
     pub name: Option<String>,
     /// Its JSON, where it parses.
     pub content: Option<Value>,
+    /// Whether the process runs whose id its `pid` is; none where there is no such number.
+    pub running: Option<bool>,
 }
 
 impl Running {
@@ -228,9 +230,13 @@ impl Running {
         let Some(path) = &self.lockfile else { return LockfileState::default() };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         match lockfile::read_bounded(path) {
-            Ok((content, _)) => LockfileState { exists: true, name, content: serde_json::from_slice(&content).ok() },
-            Err(_) if path.exists() => LockfileState { exists: true, name, content: None },
-            Err(_) => LockfileState { exists: false, name, content: None },
+            Ok((content, _)) => {
+                let content: Option<Value> = serde_json::from_slice(&content).ok();
+                let pid = content.as_ref().and_then(|content| content.get("pid")?.as_u64());
+                let running = pid.map(|pid| u32::try_from(pid).is_ok_and(tree::is_alive));
+                LockfileState { exists: true, name, content, running }
+            }
+            Err(_) => LockfileState { exists: path.exists(), name, ..LockfileState::default() },
         }
     }
 
