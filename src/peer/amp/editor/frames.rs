@@ -192,7 +192,7 @@ mod tests {
             (frame(8, true, &1005u16.to_be_bytes()), 1002),
             (frame(8, true, b"\x03\xe8\xff"), 1007),
         ] {
-            assert!(matches!(feed(&[broken.clone()])[0], Input::Broken(c, _) if c == code), "{broken:?}");
+            assert!(matches!(feed(std::slice::from_ref(&broken))[0], Input::Broken(c, _) if c == code), "{broken:?}");
         }
         assert!(matches!(feed(&[frame(1, false, b"a"), plain])[1], Input::Broken(1002, _)));
         let long = [frame(1, false, &[b'x'; 600]), frame(0, true, &[b'x'; 600])];

@@ -108,6 +108,9 @@ impl Cuts {
             let end = (begin as u64).saturating_add(header).saturating_add(length);
             if end > piece.len() as u64 {
                 *missing = end - piece.len() as u64;
+                if length < 126 {
+                    self.shared.trigger(Trigger::HalfFrame);
+                }
                 // Only short ones: a long frame never comes in one piece, and every server would notice that.
                 let lost = self.loses_split && length < 126;
                 return if lost { self.lose(missing, &piece[..begin]) } else { piece };
