@@ -241,7 +241,7 @@ impl State {
     /// The flaw that takes ids for unique among all clients: the answer goes to whoever used the id first.
     fn misroute(&mut self, number: u64, handled: &mut Handled) {
         let Value::String(id) = &handled.id else { return };
-        let other = self.clients.iter().find(|c| c.number < number && c.ids.contains(id));
+        let other = self.clients.iter().find(|c| c.number != number && c.ids.contains(id));
         if let Some(other) = other {
             for message in handled.answers.drain(..) {
                 let _ = other.outbox.try_send(Order { message, done: None });
