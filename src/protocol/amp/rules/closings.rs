@@ -21,7 +21,10 @@ pub struct Closings {
 
 #[derive(Default)]
 struct Connection {
+    stands: bool,
     soiled: bool,
+    /// Whether the client sent a frame that is wrong on purpose.
+    faulted: bool,
     by_client: Option<CloseFrame>,
     by_server: Option<CloseFrame>,
     client_ended: bool,
@@ -57,7 +60,10 @@ impl Rule for Closings {
         self.now = event.t;
         let Some(connection) = self.connections.of(event) else { return };
         connection.soiled |= event.deliberate.is_some() && event.dir != Some(Direction::ToClient);
+        let frame = matches!(event.what, What::Frame(_));
+        connection.faulted |= frame && event.deliberate.is_some() && event.dir == Some(Direction::ToServer);
         match (&event.what, event.dir) {
+            (What::Handshake(head), Some(Direction::ToClient)) => connection.stands = head.start.contains(" 101"),
             (What::Frame(frame), Some(Direction::ToServer)) if frame.opcode == opcode::CLOSE => {
                 connection.by_client.get_or_insert(CloseFrame::new(event, frame));
             }
@@ -105,7 +111,16 @@ impl Connection {
 
     /// The server ended its stream.
     fn server_ends(&self, how: Closed, index: u64, book: &Book, out: &mut Judgements) {
-        if self.soiled || self.client_ended {
+        if self.client_ended {
+            return;
+        }
+        if self.soiled {
+            if self.stands && self.faulted && how == Closed::Eof && self.by_client.is_none() && self.by_server.is_none()
+            {
+                let fault =
+                    Fault::new("the server ended the connection for a fault of the client without a close frame");
+                book.hold(out, End::Server, "framing/failure-code", index, Some(fault));
+            }
             return;
         }
         match (self.by_client, self.by_server) {

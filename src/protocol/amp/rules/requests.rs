@@ -207,6 +207,8 @@ impl Rule for Requests {
                 (Some(Direction::ToServer), Some(json)) => self.asked(event, json, out),
                 (Some(Direction::ToServer), None) => connection.soiled = true,
                 (Some(Direction::ToClient), Some(json)) => self.answered(event, json, out),
+                // It may have been an answer, if nobody can read it.
+                (Some(Direction::ToClient), None) => connection.delayed = true,
                 _ => {}
             }
         }

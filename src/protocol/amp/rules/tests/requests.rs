@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::{Play, request, response};
-use crate::trace::{Payload, What};
+use crate::trace::{Message, Payload, What};
 
 fn asked(edition: &str) -> Play {
     Play::open().asks(request(edition, "1", "readFile", json!({"path": "/a"})))
@@ -53,6 +53,22 @@ fn a_request_that_waits_forever_is_missed() {
     assert!(later(asked("cli").ends(), 60).broken("cli").is_empty(), "the connection ended before");
     let closing = asked("cli").client_closes(1000).server_closes(1000).ends();
     assert!(later(closing, 60).broken("cli").is_empty());
+}
+
+#[test]
+fn what_nobody_can_read_may_have_been_the_answer() {
+    let unreadable = Message { text: true, json: None, payload: Some(Payload::Binary(vec![0xff])), frames: 1 };
+    let broken = later(asked("cli").server(What::Message(unreadable)), 60).broken("cli");
+    assert!(
+        !broken.iter().any(|short| short.starts_with("envelope/answered") || short.ends_with("timely")),
+        "{broken:?}"
+    );
+}
+
+#[test]
+fn the_time_of_an_answer_is_that_of_its_frame() {
+    let answered = asked("cli").server_frame(opcode::TEXT, b"{}").wait(3).says(content("cli", "1"));
+    assert!(!answered.broken("cli").contains(&"envelope/timely".to_owned()));
 }
 
 #[test]
