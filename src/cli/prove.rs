@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::play::{Cancel, Options, Run};
 use crate::protocol::protocols;
-use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, cases, prove};
+use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases};
 
 use super::values::bound;
 use super::{CliError, Exit, Terminal};
@@ -75,9 +75,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
                 if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
             }
         };
+        let prover = Prover { protocol, role, plans: &plans, run: play.clone(), extent, jobs, cancel: &cancel };
         let proof = runtime.block_on(async {
             let watching = super::session::watch_for_interrupts(cancel.clone());
-            let proof = prove(protocol, role, &cases, &plans, &play, extent, jobs, &cancel, &done).await;
+            let proof = prover.prove(&cases, &done).await;
             watching.abort();
             proof
         });

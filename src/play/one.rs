@@ -155,7 +155,7 @@ impl Traced {
         let flood =
             (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
         let error = match &halt {
-            Some(Halt::Error(reason)) => Some(reason.clone()),
+            Some(Halt::Error(reason) | Halt::NotReady(reason)) => Some(reason.clone()),
             _ => lost.or(ours).or(flood),
         };
         let binding = |found: &Found| {

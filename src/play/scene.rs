@@ -74,6 +74,8 @@ pub enum Halt {
     Failed,
     /// It cannot be judged, for this reason.
     Error(String),
+    /// The subject was started again and did not become ready: what the next expectation is about did not come.
+    NotReady(String),
 }
 
 impl Scene<'_> {

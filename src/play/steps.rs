@@ -21,11 +21,35 @@ type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + 'a>>;
 /// Performs steps in order, until the end or the first that halts the play.
 pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
     Box::pin(async move {
-        for step in steps {
-            perform_one(scene, step).await?;
+        for (n, step) in steps.iter().enumerate() {
+            match perform_one(scene, step).await {
+                Err(Halt::NotReady(why)) => return not_ready(scene, &steps[n..], why),
+                other => other?,
+            }
         }
         Ok(())
     })
+}
+
+/// A subject that was started again and does not become ready has failed the expectation for which it was started:
+/// the next one. Where none follows that proves anything, nothing can be said.
+fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String) -> Result<(), Halt> {
+    let next = from.iter().find_map(|step| match &step.kind {
+        StepKind::Expect(expectation) if !expectation.proves.is_empty() => Some((step, expectation)),
+        _ => None,
+    });
+    let Some((step, expectation)) = next else { return Err(Halt::Error(why)) };
+    scene.fail(Failure {
+        proves: expectation.proves.clone(),
+        step: name(&step.kind),
+        place: step.place.clone(),
+        message: why,
+        path: None,
+        expected: None,
+        actual: None,
+        index: None,
+    })?;
+    Err(Halt::Failed)
 }
 
 async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
@@ -198,7 +222,10 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         env: &env,
         recorder: scene.recorder.clone(),
     };
-    let running = Running::launch(start).await.map_err(|e| environment(step, e))?;
+    let running = Running::launch(start).await.map_err(|error| match error {
+        SubjectError::NotReady { .. } => Halt::NotReady(error.brief()),
+        error => environment(step, error),
+    })?;
     *scene.subject = Some(running);
     scene.outcome.end_wanted = false;
     let kind = crate::peer::kind(scene.plan.role)

@@ -95,6 +95,8 @@ pub enum Reach {
         data_home: &'static [&'static str],
         /// Reads a lockfile's content: what a client needs of it, or why a client would ignore it.
         read: fn(edition: &str, content: &[u8]) -> Result<Lock, String>,
+        /// The requirement, as area and slug, that a server breaks which never writes one where it belongs.
+        proves: &'static str,
     },
 }
 

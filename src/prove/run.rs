@@ -3,16 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use crate::config::own;
+use crate::config::{Access, own};
 use crate::judge::{Fault, Played, ScenarioStatus};
 use crate::peer;
-use crate::play::{Cancel, Run, SuiteError, suite};
-use crate::protocol::{Level, Protocol, Requirement, Role};
+use crate::play::{Cancel, Run, SuiteError, join_all, suite};
+use crate::protocol::{Level, Protocol, Reach, Requirement, Role};
 use crate::report::Silent;
 use crate::scenario::Plan;
+use crate::subject::SubjectError;
 
 use super::proof::{Case, CaseKind, Proof, Result as CaseResult};
+
+/// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
+const READY: Duration = Duration::from_secs(2);
 
 /// How much is played for a flaw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,69 +62,84 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
     cases
 }
 
-/// Plays every case and gathers what came of it. `done` is told of each case as it ends; at most `jobs` cases are
-/// played side by side.
-///
-/// # Errors
-/// Where one of our own mocks could not be started at all.
-pub async fn prove(
-    protocol: &'static Protocol,
-    role: &'static Role,
-    cases: &[Case],
-    plans: &[Plan],
-    run: &Run,
-    extent: Extent,
-    jobs: usize,
-    cancel: &Cancel,
-    done: &dyn Fn(&CaseResult),
-) -> Result<Proof, ProveError> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<CaseResult, ProveError>>>> = Mutex::new(cases.iter().map(|_| None).collect());
-    let worker = async || {
-        while !cancel.is_cancelled() {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            let Some(case) = cases.get(n) else { break };
-            let result = one(protocol, role, case, plans, run, extent, cancel).await;
-            if let Ok(result) = &result {
-                done(result);
-            }
-            results.lock().unwrap_or_else(PoisonError::into_inner)[n] = Some(result);
-        }
-    };
-    let workers: Vec<_> = (0..jobs.max(1)).map(|_| Box::pin(worker())).collect();
-    crate::play::join_all(workers.into_iter()).await;
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let results = results.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
-    Ok(Proof { results, unproved: unproved(protocol, role) })
+/// What a proof is made with.
+pub struct Prover<'a> {
+    /// The protocol.
+    pub protocol: &'static Protocol,
+    /// The role whose mock is made wrong.
+    pub role: &'static Role,
+    /// The whole suite.
+    pub plans: &'a [Plan],
+    /// How each play goes.
+    pub run: Run,
+    /// How much is played for a flaw.
+    pub extent: Extent,
+    /// How many cases are played side by side.
+    pub jobs: usize,
+    /// Ends the proof early.
+    pub cancel: &'a Cancel,
 }
 
-async fn one(
-    protocol: &'static Protocol,
-    role: &'static Role,
-    case: &Case,
-    plans: &[Plan],
-    run: &Run,
-    extent: Extent,
-    cancel: &Cancel,
-) -> Result<CaseResult, ProveError> {
-    let flags = match &case.kind {
-        CaseKind::Sound => vec![],
-        CaseKind::Freedom(name) => vec!["--freedom".to_owned(), (*name).to_owned()],
-        CaseKind::Flaw { name, .. } => vec!["--flaw".to_owned(), (*name).to_owned()],
-    };
-    let plans: Vec<Plan> = plans
-        .iter()
-        .filter(|p| p.role == role.name && p.edition == case.edition && wanted(p, case, extent))
-        .cloned()
-        .collect();
-    let spec = own(protocol, role, case.edition, &flags);
-    let run = Run { jobs: 1, ..run.clone() };
-    let played = match suite(&spec, &plans, &run, None, &Silent, cancel).await {
-        Ok(played) => played,
-        // A flaw may keep the mock from ever becoming ready; that is for the requirement to catch.
-        Err(source) => return Err(ProveError::Suite { case: format!("{case:?}"), source }),
-    };
-    Ok(result(case, &played, (protocol.requirements)(), role))
+impl Prover<'_> {
+    /// Plays every case and gathers what came of it. `done` is told of each case as it ends.
+    ///
+    /// # Errors
+    /// Where a mock that should be ready could not be started.
+    pub async fn prove(&self, cases: &[Case], done: &dyn Fn(&CaseResult)) -> Result<Proof, ProveError> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<Option<Result<CaseResult, ProveError>>>> =
+            Mutex::new(cases.iter().map(|_| None).collect());
+        let worker = async || {
+            while !self.cancel.is_cancelled() {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                let Some(case) = cases.get(n) else { break };
+                let result = self.one(case).await;
+                if let Ok(result) = &result {
+                    done(result);
+                }
+                results.lock().unwrap_or_else(PoisonError::into_inner)[n] = Some(result);
+            }
+        };
+        let workers: Vec<_> = (0..self.jobs.max(1)).map(|_| Box::pin(worker())).collect();
+        join_all(workers.into_iter()).await;
+        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let results = results.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
+        Ok(Proof { results, unproved: unproved(self.protocol, self.role) })
+    }
+
+    async fn one(&self, case: &Case) -> Result<CaseResult, ProveError> {
+        let flags = match &case.kind {
+            CaseKind::Sound => vec![],
+            CaseKind::Freedom(name) => vec!["--freedom".to_owned(), (*name).to_owned()],
+            CaseKind::Flaw { name, .. } => vec!["--flaw".to_owned(), (*name).to_owned()],
+        };
+        let of_case = |p: &&Plan| p.role == self.role.name && p.edition == case.edition;
+        let chosen = |p: &&Plan| of_case(p) && wanted(p, case, self.extent);
+        let plans: Vec<Plan> = self.plans.iter().filter(chosen).cloned().collect();
+        let mut spec = own(self.protocol, self.role, case.edition, &flags);
+        if let (CaseKind::Flaw { .. }, Access::Launch(launch)) = (&case.kind, &mut spec.access) {
+            launch.ready.within = launch.ready.within.min(READY);
+        }
+        let run = Run { jobs: 1, ..self.run.clone() };
+        match suite(&spec, &plans, &run, None, &Silent, self.cancel).await {
+            Ok(played) => Ok(result(case, &played, (self.protocol.requirements)(), self.role)),
+            // Nothing can be played against a server that nobody finds: that is how this one is caught.
+            Err(SuiteError::Subject(SubjectError::NotReady { .. })) if self.breaks_reach(case) => Ok(CaseResult {
+                case: case.clone(),
+                scenarios: plans.len(),
+                caught_by: vec!["the subject is not found".to_owned()],
+                accused: vec![],
+                errors: vec![],
+            }),
+            Err(source) => Err(ProveError::Suite { case: format!("{:?}", case.kind), source }),
+        }
+    }
+
+    /// Whether the flaw is that the server cannot be found.
+    fn breaks_reach(&self, case: &Case) -> bool {
+        let Reach::Lockfile { proves, .. } = &self.role.reach;
+        matches!(&case.kind, CaseKind::Flaw { breaks, .. } if breaks.ends_with(&format!("/{proves}")))
+    }
 }
 
 /// Whether a plan belongs to what is played for a case.

@@ -29,7 +29,7 @@ const ROLE: Role = Role {
     name: "test-server",
     subject: End::Server,
     about: "a server for tests",
-    reach: Reach::Lockfile { folder: "test/ide", data_home: &["TEST_DATA_HOME"], read },
+    reach: Reach::Lockfile { folder: "test/ide", data_home: &["TEST_DATA_HOME"], read, proves: "discovery/lockfile" },
     verbs: &[],
     observations: &[],
     stimuli: &[],

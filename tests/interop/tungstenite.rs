@@ -33,7 +33,6 @@ impl Server {
     }
 }
 
-#[expect(clippy::result_large_err, reason = "the library's type")]
 fn check(request: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
     if request.uri().path() == "/refuse" {
         let mut refusal = ErrorResponse::new(Some("not you\n".into()));

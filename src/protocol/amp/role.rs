@@ -10,7 +10,12 @@ pub const AMP_SERVER: Role = Role {
     name: "amp-server",
     subject: End::Server,
     about: "an editor that serves an agent",
-    reach: Reach::Lockfile { folder: lockfile::FOLDER, data_home: &["AMP_DATA_HOME"], read: lockfile::read },
+    reach: Reach::Lockfile {
+        folder: lockfile::FOLDER,
+        data_home: &["AMP_DATA_HOME"],
+        read: lockfile::read,
+        proves: "discovery/lockfile-place",
+    },
     verbs: VERBS,
     observations: OBSERVATIONS,
     stimuli: STIMULI,
