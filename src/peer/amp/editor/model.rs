@@ -136,20 +136,27 @@ impl Editor {
         Ok((key, true))
     }
 
-    /// Closes a file; its unsaved changes are lost. Nothing happens if it is not open.
+    /// Closes a file; its unsaved changes are lost. Nothing happens if it is not open. If the user was in it, they are
+    /// then at the beginning of the file that became visible last: clients forget a file by being told of another one.
     pub fn close(&mut self, path: &Path) -> Vec<Notice> {
         let key = self.key(path);
         self.buffers.remove(&key);
-        if self.selection.as_ref().is_some_and(|s| s.path == key) {
-            self.selection = None;
-        }
         let before = self.visible.len();
         self.visible.retain(|p| *p != key);
-        if self.visible.len() == before || self.quirks.has(Switch::OnlyOpenings) {
-            vec![]
-        } else {
-            vec![Notice::VisibleFiles]
+        let closed = self.visible.len() < before;
+        let left = self.selection.as_ref().is_some_and(|s| s.path == key);
+        if left {
+            let next = self.visible.last().cloned();
+            self.selection = next.map(|path| Selection { path, start: Pos::default(), end: Pos::default() });
         }
+        if !closed || self.quirks.has(Switch::OnlyOpenings) {
+            return vec![];
+        }
+        let mut notices = vec![Notice::VisibleFiles];
+        if left && self.selection.is_some() && !self.quirks.has(Switch::StaysInClosed) {
+            notices.push(Notice::Selection);
+        }
+        notices
     }
 
     /// Selects text, opening the file if need be. Places outside the text become the nearest ones inside.

@@ -268,6 +268,7 @@ pub enum Switch {
     FirstLineOnly,
     DiskContent,
     OnlyOpenings,
+    StaysInClosed,
     NeverEmpty,
     FirstLineOfTexts,
     // Freedoms.

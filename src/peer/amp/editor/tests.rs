@@ -104,6 +104,32 @@ fn a_selection_is_told_with_its_file_range_and_text() {
 }
 
 #[test]
+fn closing_the_users_file_leaves_the_user_in_the_one_that_is_still_visible() {
+    let mut desk = desk(Edition::Cli, &[]);
+    let (a, b) = (desk.path("a b#1.txt"), desk.path("b.txt"));
+    fs::write(&b, "other\n").unwrap();
+    desk.editor.open(a.as_ref()).unwrap();
+    desk.editor.select(b.as_ref(), Pos { line: 0, col: 0 }, Pos { line: 0, col: 5 }).unwrap();
+    assert_eq!(desk.editor.close(b.as_ref()), [Notice::VisibleFiles, Notice::Selection]);
+    let data = desk.told(&Notice::Selection);
+    let uri = data["serverNotification"]["selectionDidChange"]["uri"].as_str().unwrap();
+    assert!(uri.ends_with("/a%20b%231.txt"), "{uri}");
+    assert_eq!(desk.editor.close(b.as_ref()), []);
+    assert_eq!(desk.editor.close(a.as_ref()), [Notice::VisibleFiles]);
+    assert!(desk.editor.notification(&Notice::Selection).is_none());
+}
+
+#[test]
+fn closing_another_file_leaves_the_user_where_they_are() {
+    let mut desk = desk(Edition::Cli, &[]);
+    let (a, b) = (desk.path("a b#1.txt"), desk.path("b.txt"));
+    fs::write(&b, "other\n").unwrap();
+    desk.editor.open(b.as_ref()).unwrap();
+    desk.editor.open(a.as_ref()).unwrap();
+    assert_eq!(desk.editor.close(b.as_ref()), [Notice::VisibleFiles]);
+}
+
+#[test]
 fn the_guide_has_paths_where_the_cli_has_uris() {
     let mut desk = desk(Edition::Guide, &[]);
     let path = desk.path("a b#1.txt");

@@ -38,6 +38,9 @@ const SELECTION: Table = table! { "selection", Server, Some("selections");
     "every-client": [cli Must cli("Notifications"), guide Should guide("4. Message Structure, Notifications")]
         "Every client that is connected is notified of a selection."
         "";
+    "closed": [cli Should cli("selectionDidChange")]
+        "When the file with the selection is closed while another one is visible, clients are told of a selection in another one."
+        "The CLI goes on showing the closed file, and telling the agent of it, otherwise.";
     "initial": [cli Should cli("Notifications")]
         "A client that has just connected is told the current selection."
         "";

@@ -62,6 +62,9 @@ pub const FLAWS: &[Entry] = &[
         "A selection is told with its end first, as when it was made backwards." Effect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" BOTH "selection/every-client" "The first client alone is told of selections."
         Effect::Switch(Switch::FirstClientOnly(Topic::Selection))),
+    flaw!("selection-in-closed-file" CLI "selection/closed"
+        "When the file with the selection is closed, clients are not told where the user is then."
+        Effect::Switch(Switch::StaysInClosed)),
     flaw!("silent-at-first" CLI "selection/initial" ["visible-files/initial"]
         "A client that has just connected is told nothing of files and selection." Effect::Switch(Switch::NothingAtFirst)),
     flaw!("no-files-at-first" CLI "visible-files/initial"
