@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long = "only", value_name = "NAME")]
     only: Vec<String>,
 
-    /// Play the whole suite against each flaw, not only what concerns the requirement that it breaks.
+    /// Play the whole suite against each flaw, not only until it is caught, and tell what goes wrong beside it.
     #[arg(long)]
     full: bool,
 
@@ -56,10 +56,17 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let names: Vec<_> = roles.iter().map(|(_, r)| r.name).collect();
         return Err(CliError::usage(format!("there is no role `{role}`")).help(format!("roles: {}", names.join(", "))));
     }
-    let jobs = args.jobs.or(available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let options = Options { patience: args.timeout, trace_dir: None, strict: false, snapshotter: None };
+    // Most of the time is spent waiting for what a flawed mock withholds.
+    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+    let jobs = args.jobs.map_or(cores * 3, NonZeroUsize::get);
+    let options = Options {
+        patience: crate::config::Timeouts::default().expect,
+        trace_dir: None,
+        strict: false,
+        snapshotter: None,
+    };
     let play = Run { options, jobs: 1, repeat: 1, retries: 0, fail_fast: false };
-    let extent = if args.full { Extent::Full } else { Extent::Area };
+    let extent = if args.full { Extent::Full } else { Extent::Caught };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
     let mut proofs = vec![];
@@ -75,7 +82,16 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
                 if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
             }
         };
-        let prover = Prover { protocol, role, plans: &plans, run: play.clone(), extent, jobs, cancel: &cancel };
+        let prover = Prover {
+            protocol,
+            role,
+            plans: &plans,
+            run: play.clone(),
+            patience: args.timeout,
+            extent,
+            jobs,
+            cancel: &cancel,
+        };
         let proof = runtime.block_on(async {
             let watching = super::session::watch_for_interrupts(cancel.clone());
             let proof = prover.prove(&cases, &done).await;
@@ -110,7 +126,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 fn wanted(case: &Case, args: &Args) -> bool {
     let name = match &case.kind {
         CaseKind::Sound => "sound",
-        CaseKind::Freedom(name) | CaseKind::Flaw { name, .. } => name,
+        CaseKind::Freedom { name, .. } | CaseKind::Flaw { name, .. } => name,
     };
     args.edition.as_deref().is_none_or(|e| e == case.edition)
         && (args.only.is_empty() || args.only.iter().any(|o| o == name))
@@ -121,9 +137,16 @@ fn line(result: &CaseResult) -> String {
     let case = &result.case;
     let (what, outcome) = match &case.kind {
         CaseKind::Sound => ("the sound mock".to_owned(), "conforms".to_owned()),
-        CaseKind::Freedom(name) => (format!("freedom {name}"), "not accused".to_owned()),
+        CaseKind::Freedom { name, .. } => (format!("freedom {name}"), "not accused".to_owned()),
         CaseKind::Flaw { name, breaks, .. } => {
-            (format!("flaw {name}"), format!("caught by {breaks} in {} scenarios", result.caught_by.len()))
+            let beside = match result.beside.len() {
+                0 => String::new(),
+                n => {
+                    format!("; beside it {n} others: {}", result.beside.iter().cloned().collect::<Vec<_>>().join(", "))
+                }
+            };
+            let by = result.caught_by.first().map_or("nothing", String::as_str);
+            (format!("flaw {name}"), format!("caught by {breaks} in {by}{beside}"))
         }
     };
     let verdict = if result.holds() { outcome } else { format!("WRONG: {}", wrong(result).join("; ")) };

@@ -107,4 +107,6 @@ pub struct Freedom {
     pub about: &'static str,
     /// The editions it exists in.
     pub editions: &'static [&'static str],
+    /// What is no `must` and that it does without, as areas and slugs.
+    pub forgoes: &'static [&'static str],
 }

@@ -1,5 +1,7 @@
 //! What a proof consists of.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 /// One mock that the suite is played against.
@@ -20,7 +22,12 @@ pub enum CaseKind {
     /// Nothing: it must conform.
     Sound,
     /// It takes this freedom: it must conform all the same.
-    Freedom(&'static str),
+    Freedom {
+        /// The freedom's name.
+        name: &'static str,
+        /// The ids of what is no `must` and that it does without.
+        forgoes: Vec<&'static str>,
+    },
     /// It has this flaw: the requirement that the flaw breaks must be seen violated.
     Flaw {
         /// The flaw's name.
@@ -40,14 +47,28 @@ pub struct Result {
     /// How many scenarios were played.
     pub scenarios: usize,
     /// The scenarios in which the broken requirement was seen violated; for rules, those in which they saw it.
-    pub caught_by: Vec<String>,
-    /// Requirements seen violated that this mock does not break, with the message.
-    pub accused: Vec<(String, String)>,
+    pub caught_by: BTreeSet<String>,
+    /// Requirements of which a sound mock was accused, with the scenario and the message.
+    pub accused: BTreeSet<(String, String)>,
+    /// Requirements seen violated beside the one that a flaw breaks and those that it names.
+    pub beside: BTreeSet<String>,
     /// Scenarios that could not be judged, with the reason.
     pub errors: Vec<(String, String)>,
 }
 
 impl Result {
+    /// A case of which nothing has been played yet.
+    pub fn of(case: Case) -> Self {
+        Self {
+            case,
+            scenarios: 0,
+            caught_by: BTreeSet::new(),
+            accused: BTreeSet::new(),
+            beside: BTreeSet::new(),
+            errors: vec![],
+        }
+    }
+
     /// Whether the suite did what it should.
     pub fn holds(&self) -> bool {
         let caught = !matches!(self.case.kind, CaseKind::Flaw { .. }) || !self.caught_by.is_empty();

@@ -1,6 +1,5 @@
 //! Playing the suite against every flaw and freedom.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -19,12 +18,12 @@ use super::proof::{Case, CaseKind, Proof, Result as CaseResult};
 /// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
 const READY: Duration = Duration::from_secs(2);
 
-/// How much is played for a flaw.
+/// How much is played for a flaw. For a sound mock it is always the whole suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// The scenarios of the requirement that it breaks, and one pass of that requirement's area.
-    Area,
-    /// The whole suite of the role.
+    /// The scenarios of the requirement that it breaks, and where these do not catch it, one pass of its area.
+    Caught,
+    /// The whole suite of the role, to see what else goes wrong beside it.
     Full,
 }
 
@@ -52,7 +51,10 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
         let case = |kind| Case { role: role.name, edition: edition.id, kind };
         cases.push(case(CaseKind::Sound));
         let freedoms = peer::freedoms(role.name).iter().filter(|f| f.editions.contains(&edition.id));
-        cases.extend(freedoms.map(|f| case(CaseKind::Freedom(f.name))));
+        cases.extend(freedoms.map(|f| {
+            let forgoes = f.forgoes.iter().filter_map(|short| id(edition.id, short)).collect();
+            case(CaseKind::Freedom { name: f.name, forgoes })
+        }));
         for flaw in peer::flaws(role.name).iter().filter(|f| f.editions.contains(&edition.id)) {
             let Some(breaks) = id(edition.id, flaw.breaks) else { continue };
             let also = flaw.also.iter().filter_map(|short| id(edition.id, short)).collect();
@@ -72,6 +74,8 @@ pub struct Prover<'a> {
     pub plans: &'a [Plan],
     /// How each play goes.
     pub run: Run,
+    /// How long a flawed mock is waited for where a scenario does not say.
+    pub patience: Duration,
     /// How much is played for a flaw.
     pub extent: Extent,
     /// How many cases are played side by side.
@@ -110,29 +114,52 @@ impl Prover<'_> {
     async fn one(&self, case: &Case) -> Result<CaseResult, ProveError> {
         let flags = match &case.kind {
             CaseKind::Sound => vec![],
-            CaseKind::Freedom(name) => vec!["--freedom".to_owned(), (*name).to_owned()],
+            CaseKind::Freedom { name, .. } => vec!["--freedom".to_owned(), (*name).to_owned()],
             CaseKind::Flaw { name, .. } => vec!["--flaw".to_owned(), (*name).to_owned()],
         };
-        let of_case = |p: &&Plan| p.role == self.role.name && p.edition == case.edition;
-        let chosen = |p: &&Plan| of_case(p) && wanted(p, case, self.extent);
-        let plans: Vec<Plan> = self.plans.iter().filter(chosen).cloned().collect();
         let mut spec = own(self.protocol, self.role, case.edition, &flags);
         if let (CaseKind::Flaw { .. }, Access::Launch(launch)) = (&case.kind, &mut spec.access) {
             launch.ready.within = launch.ready.within.min(READY);
         }
-        let run = Run { jobs: 1, ..self.run.clone() };
-        match suite(&spec, &plans, &run, None, &Silent, self.cancel).await {
-            Ok(played) => Ok(result(case, &played, (self.protocol.requirements)(), self.role)),
-            // Nothing can be played against a server that nobody finds: that is how this one is caught.
-            Err(SuiteError::Subject(SubjectError::NotReady { .. })) if self.breaks_reach(case) => Ok(CaseResult {
-                case: case.clone(),
-                scenarios: plans.len(),
-                caught_by: vec!["the subject is not found".to_owned()],
-                accused: vec![],
-                errors: vec![],
-            }),
-            Err(source) => Err(ProveError::Suite { case: format!("{:?}", case.kind), source }),
+        let mut told = CaseResult::of(case.clone());
+        for plans in self.rounds(case) {
+            // What a flawed mock withholds never comes; a sound one is given all the time it may want.
+            let mut run = Run { jobs: 1, ..self.run.clone() };
+            if let CaseKind::Flaw { .. } = case.kind {
+                run.options.patience = self.patience;
+            }
+            match suite(&spec, &plans, &run, None, &Silent, self.cancel).await {
+                Ok(played) => told.add(&played, (self.protocol.requirements)(), self.role),
+                // Nothing can be played against a server that nobody finds: that is how this one is caught.
+                Err(SuiteError::Subject(SubjectError::NotReady { .. })) if self.breaks_reach(case) => {
+                    told.scenarios += plans.len();
+                    told.caught_by.insert("the subject is not found".to_owned());
+                }
+                Err(SuiteError::Subject(error)) if matches!(case.kind, CaseKind::Flaw { .. }) => {
+                    told.scenarios += plans.len();
+                    told.errors.push(("every scenario".to_owned(), error.brief()));
+                }
+                Err(source) => return Err(ProveError::Suite { case: format!("{:?}", case.kind), source }),
+            }
+            if !told.caught_by.is_empty() {
+                break;
+            }
         }
+        Ok(told)
+    }
+
+    /// What is played for a case, one round after the other until the flaw is caught.
+    fn rounds(&self, case: &Case) -> Vec<Vec<Plan>> {
+        let all = self.plans.iter().filter(|p| p.role == self.role.name && p.edition == case.edition);
+        let CaseKind::Flaw { breaks, .. } = &case.kind else { return vec![all.cloned().collect()] };
+        if self.extent == Extent::Full {
+            return vec![all.cloned().collect()];
+        }
+        let (proving, others): (Vec<&Plan>, Vec<&Plan>) = all.partition(|p| p.requirements.contains(breaks));
+        let of_area = |p: &&&Plan| p.requirements.iter().any(|id| area(id) == area(breaks));
+        let rounds =
+            [proving.into_iter().cloned().collect(), others.iter().filter(of_area).map(|p| (*p).clone()).collect()];
+        rounds.into_iter().filter(|plans: &Vec<Plan>| !plans.is_empty()).collect()
     }
 
     /// Whether the flaw is that the server cannot be found.
@@ -142,56 +169,39 @@ impl Prover<'_> {
     }
 }
 
-/// Whether a plan belongs to what is played for a case.
-fn wanted(plan: &Plan, case: &Case, extent: Extent) -> bool {
-    let CaseKind::Flaw { breaks, .. } = &case.kind else { return true };
-    let area = |id: &str| id.split('/').nth(2).map(str::to_owned);
-    extent == Extent::Full || plan.requirements.contains(breaks) || {
-        let area = area(breaks);
-        plan.requirements.iter().any(|id| self::area(id) == area.as_deref())
-    }
-}
-
 fn area(id: &str) -> Option<&str> {
     id.split('/').nth(2)
 }
 
-fn result(case: &Case, played: &[Played], catalogue: &[Requirement], role: &Role) -> CaseResult {
-    let (breaks, also): (Option<&str>, &[&str]) = match &case.kind {
-        CaseKind::Flaw { breaks, also, .. } => (Some(breaks), also),
-        _ => (None, &[]),
-    };
-    let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
-    let mut caught_by = BTreeSet::new();
-    let mut accused = BTreeSet::new();
-    let mut errors = vec![];
-    let mut scenarios = 0;
-    for played in played {
-        for play in &played.plays {
-            match play.status {
-                ScenarioStatus::Skipped => continue,
-                ScenarioStatus::Error => errors.push((played.id.clone(), play.reason.clone().unwrap_or_default())),
-                ScenarioStatus::Passed | ScenarioStatus::Failed => {}
-            }
-            scenarios += 1;
-            for found in &play.findings {
-                let id = found.requirement.unwrap_or_default();
-                if Some(id) == breaks {
-                    caught_by.insert(played.id.clone());
-                } else if !also.contains(&id) && !(breaks.is_some() && (id.is_empty() || level(id) != Level::Must)) {
-                    // What proves nothing, or is no `must`, may well go wrong beside a flaw; never beside a sound mock.
+impl CaseResult {
+    /// Takes in what was played.
+    fn add(&mut self, played: &[Played], catalogue: &[Requirement], role: &Role) {
+        let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
+        for played in played {
+            for play in &played.plays {
+                match play.status {
+                    ScenarioStatus::Skipped => continue,
+                    ScenarioStatus::Error => {
+                        self.errors.push((played.id.clone(), play.reason.clone().unwrap_or_default()));
+                    }
+                    ScenarioStatus::Passed | ScenarioStatus::Failed => {}
+                }
+                self.scenarios += 1;
+                for found in &play.findings {
+                    let id = found.requirement.unwrap_or_default();
                     let whose = if found.fault == Fault::End(role.subject) { "" } else { " (not the mock's fault)" };
-                    accused.insert((id.to_owned(), format!("{}: {}{whose}", played.id, found.message)));
+                    let told = (id.to_owned(), format!("{}: {}{whose}", played.id, found.message));
+                    match &self.case.kind {
+                        CaseKind::Flaw { breaks, .. } if id == *breaks => _ = self.caught_by.insert(played.id.clone()),
+                        CaseKind::Flaw { also, .. } if also.contains(&id) => {}
+                        // One thing wrong makes others go wrong: the mock is broken, and nobody is accused unjustly.
+                        CaseKind::Flaw { .. } => _ = self.beside.insert(told.0),
+                        CaseKind::Freedom { forgoes, .. } if forgoes.contains(&id) && level(id) != Level::Must => {}
+                        CaseKind::Freedom { .. } | CaseKind::Sound => _ = self.accused.insert(told),
+                    }
                 }
             }
         }
-    }
-    CaseResult {
-        case: case.clone(),
-        scenarios,
-        caught_by: caught_by.into_iter().collect(),
-        accused: accused.into_iter().collect(),
-        errors,
     }
 }
 

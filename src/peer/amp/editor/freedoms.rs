@@ -16,8 +16,22 @@ struct Entry {
 }
 
 macro_rules! freedom {
-    ($name:literal $editions:ident $about:literal $effect:expr) => {
-        Entry { freedom: Freedom { name: $name, about: $about, editions: $editions }, effect: $effect }
+    ($name:literal $editions:ident $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
+        Entry {
+            freedom: Freedom {
+                name: $name,
+                about: $about,
+                editions: $editions,
+                forgoes: freedom!(@list $($forgoes)?),
+            },
+            effect: $effect,
+        }
+    };
+    (@list) => {
+        &[]
+    };
+    (@list $list:tt) => {
+        &$list
     };
 }
 
@@ -49,9 +63,9 @@ const FREEDOMS: &[Entry] = &[
         Effect::Switch(Switch::DiagnosticsByString)),
     freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
         Effect::Body(Of::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
-    freedom!("no-state-at-first" BOTH "A client that has just connected is told only who the editor is."
+    freedom!("no-state-at-first" BOTH forgoes ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
         Effect::Switch(Switch::NoStateAtFirst)),
-    freedom!("no-metadata" CLI "`pluginMetadata` is not sent." Effect::Switch(Switch::NoMetadata)),
+    freedom!("no-metadata" CLI forgoes ["metadata/sent"] "`pluginMetadata` is not sent." Effect::Switch(Switch::NoMetadata)),
     freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." Effect::Switch(Switch::MetadataLate)),
     freedom!("metadata-with-directory" CLI "`pluginMetadata` names a directory."
         Effect::Body(Of::Notification(Some(Topic::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
@@ -60,7 +74,7 @@ const FREEDOMS: &[Entry] = &[
         uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
     })),
     freedom!("caret-with-line" CLI "The content of a caret is the text of its line." Effect::Switch(Switch::CaretWithLine)),
-    freedom!("repeats-notifications" BOTH "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
+    freedom!("repeats-notifications" BOTH forgoes ["visible-files/no-duplicates"] "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
     freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
     freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
         Effect::Switch(Switch::FailuresForErrors)),

@@ -1,0 +1,108 @@
+//! The README says what is true: its commands work, its files are read, its links lead somewhere.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+fn readme() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("there is a README")
+}
+
+/// The fenced blocks of a language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+}
+
+/// Every command of the README that calls wirecert, as its arguments.
+fn commands() -> Vec<String> {
+    let blocks = blocks(&readme(), "console");
+    let lines = blocks.iter().flat_map(|block| block.lines()).filter_map(|line| line.strip_prefix("$ "));
+    lines
+        .filter_map(|line| line.strip_prefix("cargo run --release -- ").or(line.strip_prefix("wirecert ")))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A project of a user: an editor called `my-editor`, as the README has it, which is our mock behind the scenes.
+fn project() -> TempDir {
+    let dir = TempDir::new().expect("a temporary folder");
+    let wirecert = env!("CARGO_BIN_EXE_wirecert");
+    let script = |name: &str, text: String| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).expect("a script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("an executable script");
+    };
+    let control = "\"$WIRECERT_RUN_DIR/control.sock\"";
+    script(
+        "my-editor",
+        format!("#!/bin/sh\nexec {wirecert} mock amp-server --edition cli --workspace \"$2\" --control {control}\n"),
+    );
+    script(
+        "my-editor-ctl",
+        format!(
+            "#!/bin/sh\nset -e\nsteer() {{ exec {wirecert} mock amp-server --steer {control} \"$@\"; }}\ncase $1 in\n  \
+             open) steer open path=\"$2\" ;;\n  select) steer select path=\"$2\" start_line:=\"$3\" start_col:=\"$4\" \
+             end_line:=\"$5\" end_col:=\"$6\" ;;\nesac\n"
+        ),
+    );
+    fs::write(dir.path().join("wirecert-baseline.yaml"), "[]\n").expect("a baseline");
+    dir
+}
+
+/// Runs a command line of the README in a user's project, only as far as a few scenarios.
+fn run(dir: &Path, line: &str) -> std::process::Output {
+    let path = format!("{}:{}", dir.display(), std::env::var("PATH").unwrap_or_default());
+    // The whole suite is played elsewhere; here it is the words of the command that count.
+    let line = match line.split_once(" -- ") {
+        Some((before, after)) => format!("{before} --filter 'area(ping) | area(selection)' -- {after}"),
+        None if line.starts_with("certify") => format!("{line} --filter 'area(ping) | area(selection)'"),
+        None => line.to_owned(),
+    };
+    let shell = format!("exec {} {line}", env!("CARGO_BIN_EXE_wirecert"));
+    Command::new("sh").args(["-c", &shell]).current_dir(dir).env("PATH", path).output().expect("sh runs")
+}
+
+#[test]
+fn every_command_works_as_it_stands() {
+    let commands = commands();
+    assert!(commands.len() >= 3, "{commands:?}");
+    let dir = project();
+    for line in &commands {
+        let output = run(dir.path(), line);
+        let told =
+            format!("{line}\n{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        assert!(told.contains("partial"), "{told}");
+    }
+}
+
+#[test]
+fn its_subject_file_certifies_the_editor_it_describes() {
+    let dir = project();
+    let yaml = blocks(&readme(), "yaml").into_iter().find(|b| b.contains("role: amp-server")).expect("a wirecert.yaml");
+    fs::write(dir.path().join("wirecert.yaml"), yaml).expect("the file");
+    let output = run(dir.path(), "certify");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{stdout}\n{stderr}");
+    assert!(stdout.starts_with("partial  my-editor (amp-server, edition cli)"), "{stdout}");
+    // The stimuli of the file are what makes the editor's selection move.
+    assert!(stderr.contains("PASS") && stderr.contains("selection"), "{stderr}");
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in ["README.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root.join(file)).expect("it is there");
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if !target.contains("://") {
+                assert!(root.join(target).exists(), "{file} links to {target}, which is not there");
+            }
+        }
+    }
+}
