@@ -19,6 +19,7 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/unmasked",
     "framing/utf8",
     "metadata/data",
+    "visible-files/no-duplicates",
 ];
 
 fn load_all() -> wirecert::scenario::Loaded {

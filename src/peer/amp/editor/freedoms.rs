@@ -74,7 +74,7 @@ const FREEDOMS: &[Entry] = &[
         uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
     })),
     freedom!("caret-with-line" CLI "The content of a caret is the text of its line." Effect::Switch(Switch::CaretWithLine)),
-    freedom!("repeats-notifications" BOTH forgoes ["visible-files/no-duplicates"] "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
+    freedom!("repeats-notifications" BOTH "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
     freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
     freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
         Effect::Switch(Switch::FailuresForErrors)),

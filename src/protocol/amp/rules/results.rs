@@ -92,6 +92,7 @@ impl Shapes {
             kept("diagnostics/severity");
         }
         positions(self.book, area, part, out);
+        twice(self.book, area, part, out);
     }
 }
 
@@ -120,6 +121,22 @@ fn positions(book: &Book, area: &str, part: &Part<'_>, out: &mut Judgements) {
             let fault = Fault::new("a selection ends before it begins").at(&place).actual(actual());
             book.hold(out, End::Server, "selection/ordered", part.index, reversed.then_some(fault));
         }
+    }
+}
+
+/// Judges a list of visible files: no file is in it twice.
+fn twice(book: &Book, area: &str, part: &Part<'_>, out: &mut Judgements) {
+    if area != "visible-files" {
+        return;
+    }
+    let lists = ["uris", "files"].into_iter().filter_map(|key| Some((key, part.value.get(key)?.as_array()?)));
+    for (key, list) in lists {
+        let again = (1..list.len()).find(|n| list[..*n].contains(&list[*n]));
+        let fault = again.map(|n| {
+            let place = format!("{}/{key}/{n}", part.pointer);
+            Fault::new("a file is listed twice").at(&place).actual(list[n].clone())
+        });
+        book.hold(out, End::Server, "visible-files/no-duplicates", part.index, fault);
     }
 }
 

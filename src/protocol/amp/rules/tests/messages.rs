@@ -64,6 +64,12 @@ fn notifications_of_the_cli_have_their_data() {
         ("visibleFilesDidChange", json!({"uris": "file:///a"}), Some("visible-files/data")),
         ("visibleFilesDidChange", json!({"uris": [1]}), Some("visible-files/data")),
         ("visibleFilesDidChange", json!({"uris": ["a"]}), Some("visible-files/uri")),
+        ("visibleFilesDidChange", json!({"uris": ["file:///a", "file:///b"]}), None),
+        (
+            "visibleFilesDidChange",
+            json!({"uris": ["file:///a", "file:///b", "file:///a"]}),
+            Some("visible-files/no-duplicates"),
+        ),
         ("pluginMetadata", json!({"version": "1", "pluginDirectory": "/p"}), None),
         ("pluginMetadata", json!({"version": 1}), Some("metadata/data")),
         ("userSentMessage", json!({"message": "m"}), None),
