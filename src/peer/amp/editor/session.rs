@@ -113,11 +113,11 @@ impl Session {
                     };
                 }
                 order = self.orders.recv() => {
-                    let Some(Order { message, done }) = order else { return End::Gone };
-                    if let Err(e) = self.send(&message).await {
+                    let Some(order) = order else { return End::Gone };
+                    if let Err(e) = self.send(&order.message).await {
                         return e.into();
                     }
-                    if let Some(done) = done {
+                    if let Some(done) = order.done {
                         // Whoever gave the order may have stopped waiting.
                         let _ = done.send(());
                     }

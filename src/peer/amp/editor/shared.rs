@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
 use crate::trace::Recorder;
@@ -18,6 +18,8 @@ use super::service::Handled;
 
 /// How many messages may wait for a client that does not read. One with more is cut off.
 const WAITING: usize = 256;
+/// How many bytes of messages may. A longer message waits alone.
+const WAITING_BYTES: u32 = 64 << 20;
 /// How long a command waits for clients that do not read.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many ids of a client a flaw remembers.
@@ -63,7 +65,7 @@ struct State {
 
 struct Client {
     number: u64,
-    outbox: mpsc::Sender<Order>,
+    outbox: Outbox,
     /// Ids of requests, for a flaw that mixes up connections.
     ids: HashSet<String>,
 }
@@ -74,6 +76,28 @@ pub struct Order {
     pub message: Outgoing,
     /// Whom to tell when it is sent.
     pub done: Option<oneshot::Sender<()>>,
+    /// Its share of what may wait, until it is sent.
+    _share: OwnedSemaphorePermit,
+}
+
+/// Where what is to be sent to a client waits, bounded in number and bytes.
+struct Outbox {
+    orders: mpsc::Sender<Order>,
+    room: Arc<Semaphore>,
+}
+
+impl Outbox {
+    fn new() -> (Self, mpsc::Receiver<Order>) {
+        let (orders, receiver) = mpsc::channel(WAITING);
+        (Self { orders, room: Arc::new(Semaphore::new(WAITING_BYTES as usize)) }, receiver)
+    }
+
+    /// Lets a message wait to be sent. Gives whether there was room.
+    fn put(&self, message: Outgoing, done: Option<oneshot::Sender<()>>) -> bool {
+        let share = u32::try_from(message.bytes.len()).unwrap_or(WAITING_BYTES).min(WAITING_BYTES);
+        let Ok(share) = Arc::clone(&self.room).try_acquire_many_owned(share) else { return false };
+        self.orders.try_send(Order { message, done, _share: share }).is_ok()
+    }
 }
 
 impl Shared {
@@ -133,12 +157,12 @@ impl Shared {
     /// A client was let in: from now on it gets what all get. The first messages are those that tell it how things are.
     pub fn join(&self) -> (u64, mpsc::Receiver<Order>) {
         let mut state = self.state();
-        let (outbox, orders) = mpsc::channel(WAITING);
+        let (outbox, orders) = Outbox::new();
         state.next += 1;
         let number = state.next;
         for notice in state.editor.greeting() {
             if let Some(message) = state.editor.notification(&notice) {
-                let _ = outbox.try_send(Order { message, done: None });
+                outbox.put(message, None);
             }
         }
         state.clients.push(Client { number, outbox, ids: HashSet::new() });
@@ -160,7 +184,7 @@ impl Shared {
         if state.editor.quirks.has(Switch::AnswersEverybody) {
             for client in state.clients.iter().filter(|c| c.number != number) {
                 for message in &handled.answers {
-                    let _ = client.outbox.try_send(Order { message: message.clone(), done: None });
+                    client.outbox.put(message.clone(), None);
                 }
             }
         }
@@ -228,12 +252,12 @@ impl State {
                 return true;
             }
             let (done, wait) = oneshot::channel();
-            let sent = client.outbox.try_send(Order { message: message.clone(), done: Some(done) });
-            if sent.is_ok() {
+            let sent = client.outbox.put(message.clone(), Some(done));
+            if sent {
                 waits.push(wait);
             }
             // Dropping the outbox of one that does not read ends its connection.
-            sent.is_ok()
+            sent
         });
         waits
     }
@@ -244,12 +268,47 @@ impl State {
         let other = self.clients.iter().find(|c| c.number != number && c.ids.contains(id));
         if let Some(other) = other {
             for message in handled.answers.drain(..) {
-                let _ = other.outbox.try_send(Order { message, done: None });
+                other.outbox.put(message, None);
             }
         } else if let Some(own) = self.clients.iter_mut().find(|c| c.number == number)
             && own.ids.len() < IDS
         {
             own.ids.insert(id.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(length: usize) -> Outgoing {
+        Outgoing { bytes: vec![b' '; length], deliberate: None }
+    }
+
+    #[test]
+    fn what_waits_for_a_client_that_does_not_read_is_bounded_in_bytes() {
+        let (outbox, mut orders) = Outbox::new();
+        let half = (WAITING_BYTES / 2) as usize;
+        assert!(outbox.put(message(half), None) && outbox.put(message(half), None));
+        assert!(!outbox.put(message(1), None));
+        drop(orders.try_recv());
+        assert!(outbox.put(message(half), None));
+    }
+
+    #[test]
+    fn a_message_that_is_longer_than_what_may_wait_can_be_sent_alone() {
+        let (outbox, mut orders) = Outbox::new();
+        let long = WAITING_BYTES as usize + 1;
+        assert!(outbox.put(message(long), None) && !outbox.put(message(long), None));
+        drop(orders.try_recv());
+        assert!(outbox.put(message(long), None));
+    }
+
+    #[test]
+    fn what_waits_for_a_client_that_does_not_read_is_bounded_in_number() {
+        let (outbox, _orders) = Outbox::new();
+        assert!((0..WAITING).all(|_| outbox.put(message(1), None)));
+        assert!(!outbox.put(message(1), None));
     }
 }
