@@ -1,6 +1,6 @@
 //! `wirecert certify`: the whole suite against a subject, and a verdict.
 
-use crate::config::{SubjectSpec, own};
+use crate::config::{Access, SubjectSpec, own};
 use crate::protocol::protocols;
 
 use super::session::Session;
@@ -34,7 +34,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
                 false => "certifying wirecert's own mocks: no command was given, and there is no wirecert.yaml here",
             });
         }
-        ours(args.role.as_deref(), args.options.edition.as_deref())?
+        ours(args.role.as_deref(), &args.options)?
     } else {
         given
     };
@@ -44,12 +44,20 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 /// Our own mocks as subjects: of all roles or one, in all editions or one.
-pub fn ours(role: Option<&str>, edition: Option<&str>) -> Result<Vec<SubjectSpec>, CliError> {
+pub fn ours(role: Option<&str>, options: &SharedOptions) -> Result<Vec<SubjectSpec>, CliError> {
+    let edition = options.edition.as_deref();
+    let run_dir = options.run_dir.as_deref().map(std::path::absolute).transpose();
+    let run_dir = run_dir.map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
     let mut subjects = vec![];
     for protocol in protocols() {
         for role in protocol.roles.iter().filter(|r| role.is_none_or(|name| name == r.name)) {
             let editions = protocol.editions.iter().filter(|e| edition.is_none_or(|id| id == "auto" || id == e.id));
             subjects.extend(editions.map(|edition| own(protocol, role, edition.id, &[])));
+        }
+    }
+    for spec in &mut subjects {
+        if let Access::Launch(launch) = &mut spec.access {
+            (launch.run_dir, launch.keep_run_dir) = (run_dir.clone(), options.keep_run_dir);
         }
     }
     if subjects.is_empty() {

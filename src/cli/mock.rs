@@ -193,7 +193,13 @@ async fn start(args: &Args, kind: &MockKind) -> Result<(Arc<dyn Mock>, Recorder)
     match (kind.start)(options).await {
         Ok(mock) => Ok((Arc::from(mock), recorder)),
         Err(e @ MockError::Option(_)) => Err(CliError::usage(e.to_string())),
-        Err(e @ MockError::System { .. }) => Err(CliError::unjudged(e.to_string())),
+        Err(e @ MockError::System { .. }) => {
+            let error = CliError::unjudged(e.to_string());
+            Err(match args.port {
+                Some(_) if e.is_taken() => error.help("choose another --port, or leave it out to get a free one"),
+                _ => error,
+            })
+        }
     }
 }
 
@@ -229,7 +235,7 @@ impl ControlSocket {
             let is_socket = std::fs::symlink_metadata(path)
                 .is_ok_and(|meta| std::os::unix::fs::FileTypeExt::is_socket(&meta.file_type()));
             if !is_socket {
-                return Err(cannot(&"there is a file of that name"));
+                return Err(cannot(&"there is a file of that name").help("choose another path for --control"));
             }
             std::fs::remove_file(path).map_err(|e| cannot(&e))?;
         }

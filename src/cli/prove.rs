@@ -93,10 +93,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             cancel: &cancel,
         };
         let proof = runtime.block_on(async {
-            let watching = super::session::watch_for_interrupts(cancel.clone());
-            let proof = prover.prove(&cases, &done).await;
-            watching.abort();
-            proof
+            super::session::watch_for_interrupts(cancel.clone());
+            prover.prove(&cases, &done).await
         });
         proofs.push(proof.map_err(|e| CliError::unjudged(e.to_string()))?);
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::SubjectSpec;
 use crate::scenario::load;
 
 use super::session::Session;
@@ -41,7 +42,15 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let given = super::subjects::given(role, &args.command, &args.options)?;
     let subjects = if given.is_empty() {
         terminal.progress("playing against wirecert's own mocks: no subject was given");
-        super::certify::ours(role, args.options.edition.as_deref())?
+        let mut ours = super::certify::ours(role, &args.options)?;
+        let played = |ours: &SubjectSpec| {
+            loaded.plans.iter().any(|p| p.role == ours.role.name && p.edition == ours.edition.as_str())
+        };
+        // Those for which there is nothing to play would be an error. Where that is all of them, it is one.
+        if ours.iter().any(played) {
+            ours.retain(played);
+        }
+        ours
     } else {
         given
     };

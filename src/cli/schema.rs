@@ -21,7 +21,6 @@ const FORMATS: &[Format] = &[
     ("scenario", "a scenario file", || crate::scenario::schema(None)),
     ("report", "the JSON report", crate::report::schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
-    ("subject", "wirecert.yaml", crate::config::schema),
     ("trace", "a line of a trace", crate::trace::schema),
 ];
 
@@ -70,6 +69,13 @@ fn names() -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_is_listed_once() {
+        let mut listed: Vec<String> = names().into_iter().map(|(name, _)| name).collect();
+        listed.sort();
+        assert!(listed.windows(2).all(|pair| pair[0] != pair[1]), "{listed:?}");
+    }
 
     #[test]
     fn every_name_that_is_listed_has_a_schema_of_draft_7() {

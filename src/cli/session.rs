@@ -1,14 +1,16 @@
 //! One run of scenarios against one or several subjects: what `certify` and `run` have in common.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::thread::available_parallelism;
 
 use jiff::Zoned;
+use tokio::signal::unix::{SignalKind, signal};
 
-use crate::config::{EditionChoice, SubjectSpec};
+use crate::config::{Access, EditionChoice, SubjectSpec, Target};
 use crate::judge::{Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject};
 use crate::peer;
-use crate::play::{Cancel, Options, Run, start, suite};
+use crate::play::{Cancel, Options, Run, serves, start, suite};
 use crate::protocol::Requirement;
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan, filter};
@@ -53,14 +55,15 @@ impl Session<'_> {
         let subjects = std::mem::take(&mut self.subjects);
         let progress = progress(self.options.progress, terminal);
         let outcome = runtime.block_on(async {
-            let watching = watch_for_interrupts(cancel.clone());
+            watch_for_interrupts(cancel.clone());
             let mut reports = vec![];
             let mut first_error = None;
             for spec in &subjects {
                 if cancel.is_cancelled() {
                     break;
                 }
-                match self.subject(spec, filter.as_ref(), progress.as_ref(), &cancel).await {
+                let subject = self.subject(spec, filter.as_ref(), progress.as_ref(), &cancel);
+                match told_of_interrupt(subject, progress.as_ref(), &cancel).await {
                     Ok(report) => reports.push(report),
                     Err(error) => {
                         // One subject that cannot be judged leaves the others their verdicts.
@@ -69,12 +72,13 @@ impl Session<'_> {
                     }
                 }
             }
-            watching.abort();
             (reports, first_error)
         });
-        runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+        cancel.nothing_runs();
         let (reports, error) = outcome;
-        self.report(reports, error, cancel.is_cancelled(), terminal)
+        let exit = self.report(reports, error, &cancel, terminal);
+        runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+        exit
     }
 
     /// The plans for a role and edition that were asked for, and whether that is all of them.
@@ -101,11 +105,21 @@ impl Session<'_> {
         cancel: &Cancel,
     ) -> Result<SubjectReport, CliError> {
         let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
+        let trace_dir = self.options.trace_dir.clone().or(spec.trace_dir.clone());
+        if let Some(dir) = &trace_dir {
+            usable(dir)?;
+        }
+        if let Access::Attach { workspace: Some(dir), .. } = &spec.access
+            && !dir.is_dir()
+        {
+            return Err(CliError::usage(format!("the workspace {} is no folder", dir.display()))
+                .help("give the folder that the subject has open with --workspace, or leave that out"));
+        }
         let mut notes = vec![];
         let (edition, first) = match spec.edition {
             EditionChoice::Given(edition) => (edition, None),
             EditionChoice::Auto => {
-                let (edition, how, first) = detect(spec, self.patience(spec), cancel).await?;
+                let (edition, how, first) = detect(spec, self.patience(spec), progress, cancel).await?;
                 progress.remark(&format!("edition `{edition}`: {how}"));
                 notes.push(Note { requirement: None, text: format!("judged by edition `{edition}`: {how}") });
                 (edition, Some(first))
@@ -122,6 +136,7 @@ impl Session<'_> {
             };
             return Err(CliError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`"));
         }
+        let first = self.let_in(spec, edition, first, progress, cancel).await?;
         let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
         progress.suite_started(&title, plans.len());
         let dir = self.options.snapshots.as_deref().or(spec.snapshots.as_deref());
@@ -129,7 +144,7 @@ impl Session<'_> {
         let run = Run {
             options: Options {
                 patience: self.patience(spec),
-                trace_dir: self.options.trace_dir.clone().or(spec.trace_dir.clone()),
+                trace_dir,
                 strict: self.options.strict,
                 snapshotter: snapshots.snapshotter(),
             },
@@ -146,6 +161,38 @@ impl Session<'_> {
         let (compared, troubles) = snapshots.finish(&plans);
         notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
         Ok(self.judge(spec, edition, &played, whole, notes, compared, &baseline, cancel))
+    }
+
+    /// Makes sure that the secret of a URL opens the subject. Whether it is the right one, only the user knows: nothing
+    /// that follows from a wrong one is the subject's fault.
+    async fn let_in(
+        &self,
+        spec: &SubjectSpec,
+        edition: &str,
+        first: Option<First>,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Option<First>, CliError> {
+        let Access::Attach { target: Target::Url(_), .. } = &spec.access else { return Ok(first) };
+        let patience = self.patience(spec);
+        let tried = async {
+            let first = match first {
+                Some(first) => first,
+                None => {
+                    let recorder = Recorder::new(Clock::start(), vec![]);
+                    start(spec, None, recorder, progress).await.map_err(|error| unjudged(&error))?
+                }
+            };
+            serves(spec, edition, &first.1, patience).await.map_err(|trouble| {
+                CliError::unjudged(format!("the subject at the URL does not serve us: {trouble}"))
+                    .help("check the token in the URL, or give --lockfile FILE, which has the right one")
+            })?;
+            Ok(Some(first))
+        };
+        tokio::select! {
+            first = tried => first,
+            () = cancel.cancelled() => Err(CliError::interrupted()),
+        }
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -189,7 +236,7 @@ impl Session<'_> {
         &self,
         subjects: Vec<SubjectReport>,
         error: Option<Exit>,
-        interrupted: bool,
+        cancel: &Cancel,
         terminal: &mut Terminal,
     ) -> Result<Exit, CliError> {
         let files = self.files.iter().map(|(name, text)| (name.as_str(), text.as_slice()));
@@ -197,7 +244,7 @@ impl Session<'_> {
             crate::protocol::protocols().iter().flat_map(|p| (p.requirements)()).collect();
         let suite = Suite::of(files, catalogue);
         let mut notes = vec![];
-        if interrupted {
+        if cancel.is_cancelled() {
             notes.push(Note { requirement: None, text: "interrupted: what is known so far".to_owned() });
         }
         let report = Report::of(suite, self.options.seed.unwrap_or(0), notes, subjects);
@@ -206,7 +253,7 @@ impl Session<'_> {
         if error == Some(Exit::UNJUDGED) {
             standing.unjudged = true;
         }
-        Ok(Exit::of(standing, interrupted, usage || error == Some(Exit::USAGE)))
+        Ok(Exit::of(standing, cancel.is_cancelled(), usage || error == Some(Exit::USAGE)))
     }
 
     fn list(&self, filter: Option<&Filter>, terminal: &mut Terminal) -> Result<Exit, CliError> {
@@ -245,18 +292,34 @@ type First = (Option<RunDir>, Running);
 async fn detect(
     spec: &SubjectSpec,
     patience: std::time::Duration,
+    progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<(&'static str, String, First), CliError> {
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![]);
     let started = tokio::select! {
-        started = start(spec, None, recorder.clone()) => started,
+        started = start(spec, None, recorder.clone(), progress) => started,
         () = cancel.cancelled() => return Err(CliError::interrupted()),
     };
     let first = started.map_err(|error| unjudged(&error))?;
     let kind = peer::kind(spec.role.name)
         .ok_or_else(|| CliError::usage(format!("no peer stands opposite the role {}", spec.role.name)))?;
-    let crate::peer::Detected { edition, how } = (kind.detect)(first.1.lock().clone(), patience, recorder).await;
-    Ok((edition, how, first))
+    let detected = tokio::select! {
+        detected = (kind.detect)(first.1.lock().clone(), patience, recorder) => detected,
+        () = cancel.cancelled() => {
+            first.1.stop().await;
+            return Err(CliError::interrupted());
+        }
+    };
+    Ok((detected.edition, detected.how, first))
+}
+
+/// Makes the folder for traces, and makes sure that files can be written there before anything is played.
+fn usable(dir: &Path) -> Result<(), CliError> {
+    let tried = std::fs::create_dir_all(dir).and_then(|()| tempfile::tempfile_in(dir).map(drop));
+    tried.map_err(|e| {
+        CliError::usage(format!("cannot keep traces in {}: {e}", dir.display()))
+            .help("give --trace-dir a folder that can be written")
+    })
 }
 
 fn unjudged(error: &crate::subject::SubjectError) -> CliError {
@@ -265,29 +328,45 @@ fn unjudged(error: &crate::subject::SubjectError) -> CliError {
 
 /// What runs everything that waits for sockets, processes and time.
 pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|e| CliError::unjudged(format!("the asynchronous runtime could not be started: {e}")))
+        .map_err(|e| CliError::unjudged(format!("the asynchronous runtime could not be started: {e}")))?;
+    let context = runtime.enter();
+    // Writing beyond a limit on the size of files is to be an error like a full disk, not the end of us. Where that
+    // cannot be had, it stays as it is. What is listened for once stays so.
+    drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
+    drop(context);
+    Ok(runtime)
 }
 
-/// Cancels the run at Ctrl-C or SIGTERM.
-pub fn watch_for_interrupts(cancel: Cancel) -> tokio::task::JoinHandle<()> {
-    tokio::spawn(async move {
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
-        loop {
-            let term = async {
-                match terminate.as_mut() {
-                    Some(signal) => _ = signal.recv().await,
-                    None => std::future::pending().await,
+/// Waits for something, and says so at once where the run is ended meanwhile: stopping subjects takes its time.
+async fn told_of_interrupt<T>(work: impl Future<Output = T>, progress: &dyn Progress, cancel: &Cancel) -> T {
+    tokio::pin!(work);
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => progress.interrupted(),
+        done = &mut work => return done,
+    }
+    work.await
+}
+
+/// Cancels the run at Ctrl-C, SIGTERM or SIGHUP.
+///
+/// While subjects run, a second one changes nothing: stopping them is bounded in time. Once none is left, it ends
+/// the process: a report may go to a pipe that nobody reads.
+pub fn watch_for_interrupts(cancel: Cancel) {
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        // Registered at once, so that no moment is left in which it would end us with subjects running.
+        let Ok(mut signals) = signal(kind) else { continue };
+        let cancel = cancel.clone();
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                if cancel.is_cancelled() && !cancel.something_runs() {
+                    std::process::exit(Exit::INTERRUPTED.0.into());
                 }
-            };
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                () = term => {}
+                cancel.cancel();
             }
-            // Stopping the subjects is bounded in time, so there is nothing that a second one could hasten.
-            cancel.cancel();
-        }
-    })
+        });
+    }
 }

@@ -76,6 +76,10 @@ pub struct SharedOptions {
     #[arg(long, value_name = "DIR", help_heading = "Play")]
     pub run_dir: Option<PathBuf>,
 
+    /// Leave the folders of the run where they are, and say where that is.
+    #[arg(long, help_heading = "Play")]
+    pub keep_run_dir: bool,
+
     /// Known violations, each with a reason.
     #[arg(long, value_name = "FILE", help_heading = "Judgement")]
     pub baseline: Option<PathBuf>,

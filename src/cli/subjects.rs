@@ -30,7 +30,7 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
         snapshots: options.snapshots.clone(),
         trace_dir: options.trace_dir.clone(),
         run_dir: options.run_dir.clone(),
-        keep_run_dir: false,
+        keep_run_dir: options.keep_run_dir,
         timeout: options.timeout,
     };
     Ok(resolve(&file, &flags, &around)?)

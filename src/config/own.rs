@@ -7,16 +7,19 @@ use crate::protocol::{Field, Protocol, Role, Shape};
 
 use super::{Access, CommandLine, EditionChoice, Isolation, Launch, SubjectSpec};
 
+/// Beside the workspace, in which mock and stimuli run: a socket's whole path may be too long for the system.
+const CONTROL: &str = "../control.sock";
+
 /// The mock that `wirecert mock ROLE` starts, steered through a control socket. `flags` are added to its command
 /// line, such as `--flaw NAME`.
 pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static str, flags: &[String]) -> SubjectSpec {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let mut command = words(&["{wirecert}", "mock", role.name, "--edition", edition, "--workspace", "{workspace}"]);
     // No `--data-home`: like any subject it is to find its data home by the environment, which scenarios vary.
-    command.extend(words(&["--control", "{run_dir}/control.sock"]));
+    command.extend(words(&["--control", CONTROL]));
     command.extend(flags.iter().cloned());
     let stimuli = role.stimuli.iter().map(|verb| {
-        let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", "{run_dir}/control.sock", verb.name]);
+        let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", CONTROL, verb.name]);
         argv.extend(fields(&verb.shape).iter().map(argument));
         (verb.name, CommandLine(argv))
     });

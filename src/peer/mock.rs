@@ -62,6 +62,13 @@ pub enum MockError {
     },
 }
 
+impl MockError {
+    /// Whether somebody else has the port that was asked for.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Self::System { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse)
+    }
+}
+
 /// A mock that serves.
 pub trait Mock: Send + Sync {
     /// Where it is, for whoever waits for it: one JSON object.

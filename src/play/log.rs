@@ -11,6 +11,10 @@ use crate::trace::{Event, Sink, What};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
 const KEPT: usize = 20_000;
+/// So are those that do not fit into this many bytes.
+const KEPT_BYTES: usize = 128 << 20;
+/// What a JSON value takes beside its text, in bytes.
+const VALUE: usize = 64;
 
 /// The observations of one play. Cheap to clone; clones share.
 #[derive(Clone)]
@@ -24,6 +28,8 @@ struct Shared {
 struct State {
     observer: Box<dyn Observer>,
     seen: Vec<Observation>,
+    /// About how many bytes these take.
+    bytes: usize,
     dropped: u64,
     taken: HashSet<usize>,
     /// For kinds of which any may match: streams have been read up to here.
@@ -45,7 +51,14 @@ impl Log {
     /// An empty log that reads events with `observer`'s eyes.
     pub fn new(observer: Box<dyn Observer>) -> Self {
         Self(Arc::new(Shared {
-            state: Mutex::new(State { observer, seen: vec![], dropped: 0, taken: HashSet::new(), cursors: vec![] }),
+            state: Mutex::new(State {
+                observer,
+                seen: vec![],
+                bytes: 0,
+                dropped: 0,
+                taken: HashSet::new(),
+                cursors: vec![],
+            }),
             changed: Notify::new(),
         }))
     }
@@ -120,12 +133,35 @@ impl Sink for LogSink {
         if observed.is_empty() {
             return;
         }
-        let room = KEPT.saturating_sub(state.seen.len());
-        state.dropped += observed.len().saturating_sub(room) as u64;
-        state.seen.extend(observed.into_iter().take(room));
+        for observation in observed {
+            state.keep(observation);
+        }
         drop(state);
         self.0.0.changed.notify_waiters();
     }
+}
+
+impl State {
+    fn keep(&mut self, observation: Observation) {
+        let bytes = self.bytes + observation.value.values().map(weight).sum::<usize>();
+        if self.seen.len() >= KEPT || bytes > KEPT_BYTES {
+            self.dropped += 1;
+        } else {
+            self.bytes = bytes;
+            self.seen.push(observation);
+        }
+    }
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    VALUE
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(weight).sum(),
+            Value::Object(entries) => entries.iter().map(|(key, value)| VALUE + key.len() + weight(value)).sum(),
+            _ => 0,
+        }
 }
 
 /// The end of the subject's process, which every role can speak about.
@@ -135,4 +171,38 @@ fn exit(event: &Event) -> Option<Observation> {
     value.extend(exited.code.map(|code| ("code".to_owned(), code.into())));
     value.extend(exited.signal.map(|signal| ("signal".to_owned(), signal.into())));
     Some(Observation { kind: "exit", conn: None, selectors: Map::new(), value, index: event.i })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Blind;
+
+    impl Observer for Blind {
+        fn observe(&mut self, _: &Event) -> Vec<Observation> {
+            vec![]
+        }
+    }
+
+    #[test]
+    fn what_is_too_many_or_too_large_is_counted_and_not_kept() {
+        let log = Log::new(Box::new(Blind));
+        let observation = |text: String| {
+            let value = Map::from_iter([("text".to_owned(), Value::from(text))]);
+            Observation { kind: "notification", conn: None, selectors: Map::new(), value, index: 0 }
+        };
+        let large = observation("x".repeat(KEPT_BYTES / 4));
+        for _ in 0..5 {
+            log.state().keep(large.clone());
+        }
+        let kept = || log.state().seen.len();
+        assert_eq!(kept(), 3);
+        assert_eq!(log.dropped(), 2);
+        for _ in 0..KEPT {
+            log.state().keep(observation(String::new()));
+        }
+        assert_eq!(kept(), KEPT);
+        assert_eq!(log.dropped(), 5);
+    }
 }

@@ -15,4 +15,4 @@ mod steps;
 mod suite;
 
 pub use one::{Options, Snapshotter};
-pub use suite::{Cancel, Run, SuiteError, join_all, start, suite};
+pub use suite::{Cancel, Run, SuiteError, join_all, serves, start, suite};

@@ -13,7 +13,7 @@ use crate::matcher::Schemas;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
-use crate::trace::{Clock, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
+use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
 
 use super::lag::LagMeter;
 use super::log::Log;
@@ -73,8 +73,9 @@ pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath
         Ok((halt, outcome)) => (halt, outcome),
         Err(reason) => (Some(Halt::Error(reason)), Outcome::default()),
     };
-    if let Some(died) = death(venue.subject.as_ref(), &outcome, venue.spec, &traced) {
-        outcome.findings.push(died);
+    let exited = venue.subject.as_ref().and_then(Running::exited);
+    if let Some(exited) = exited.filter(|exited| !outcome.end_wanted && !exited.asked) {
+        outcome.findings.push(Found { last_events: traced.tail.lines(), ..death(&exited, venue.spec) });
     }
     if own && let Some(subject) = venue.subject.take() {
         subject.will_exit();
@@ -273,7 +274,7 @@ fn corner(plan: &Plan, venue: &Venue<'_>) -> Result<Option<Corner>, String> {
     let workspace = venue.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
     let Some(workspace) = workspace else { return Ok(None) };
     let stamp = format!("wirecert-{}-{}", std::process::id(), next_number());
-    Corner::create(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
+    Corner::lend(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
 }
 
 /// Corners in a workspace that is not ours are numbered, so that none is used twice.
@@ -308,28 +309,38 @@ fn known(scene: &Scene<'_>) -> Known {
 }
 
 /// The finding that the subject died although nobody asked it to.
-fn death(subject: Option<&Running>, outcome: &Outcome, spec: &SubjectSpec, traced: &Traced) -> Option<Found> {
-    let exited = subject?.exited()?;
-    if outcome.end_wanted || exited.asked {
-        return None;
-    }
+fn death(exited: &Exited, spec: &SubjectSpec) -> Found {
     let how = match (exited.code, exited.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "unknown cause".to_owned(),
     };
-    Some(Found {
+    Found {
         requirement: None,
         fault: Fault::End(spec.role.subject),
         step: None,
         place: None,
-        message: format!("the subject's process ended although nobody asked it to ({how})"),
+        message: format!("{DIED} ({how})"),
         path: None,
         expected: None,
         actual: None,
         index: None,
-        last_events: traced.tail.lines(),
-    })
+        last_events: vec![],
+    }
+}
+
+/// What the finding says where a subject died.
+const DIED: &str = "the subject's process ended although nobody asked it to";
+
+/// Adds to a play that is over that the subject died of it, unless that was seen while it went on.
+pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec) {
+    if exited.asked || play.findings.iter().any(|found| found.message.starts_with(DIED)) {
+        return;
+    }
+    let found = death(exited, spec);
+    play.status = ScenarioStatus::Failed;
+    play.reason.get_or_insert_with(|| found.message.clone());
+    play.findings.push(found);
 }
 
 /// The schemas of one edition.

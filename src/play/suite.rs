@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::config::{Isolation, SubjectSpec};
+use crate::config::{Isolation, Launch, SubjectSpec};
 use crate::judge::{Play, Played, ScenarioStatus};
 use crate::peer::{self, Act, Setting};
 use crate::report::Progress;
 use crate::scenario::{Plan, Process, StepKind};
 use crate::subject::{RunDir, Running, Start, SubjectError};
-use crate::trace::{Clock, Recorder};
+use crate::trace::{Clock, Exited, Recorder};
 
 use super::lag::LagMeter;
-use super::one::{Options, Venue, play};
+use super::one::{Options, Venue, died_of, play};
 
 /// After so many launches in a row that failed, a job gives up.
 const FAILED_LAUNCHES: u32 = 2;
@@ -36,6 +36,9 @@ pub struct Run {
     pub fail_fast: bool,
 }
 
+/// How long the end of a process that no longer serves is waited for.
+const DYING: Duration = Duration::from_millis(500);
+
 /// Why a suite could not be played at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
@@ -46,28 +49,41 @@ pub enum SuiteError {
 
 /// Ends a run early. Cheap to clone; clones end the same run.
 #[derive(Clone)]
-pub struct Cancel(watch::Sender<bool>);
+pub struct Cancel {
+    cancelled: watch::Sender<bool>,
+    idle: Arc<AtomicBool>,
+}
 
 impl Default for Cancel {
     fn default() -> Self {
-        Self(watch::Sender::new(false))
+        Self { cancelled: watch::Sender::new(false), idle: Arc::default() }
     }
 }
 
 impl Cancel {
     /// Ends the run; what is known is kept.
     pub fn cancel(&self) {
-        self.0.send_replace(true);
+        self.cancelled.send_replace(true);
     }
 
     /// Whether it was ended.
     pub fn is_cancelled(&self) -> bool {
-        *self.0.borrow()
+        *self.cancelled.borrow()
+    }
+
+    /// Says that no subject is left that would have to be stopped.
+    pub fn nothing_runs(&self) {
+        self.idle.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether there may be subjects that have to be stopped.
+    pub fn something_runs(&self) -> bool {
+        !self.idle.load(Ordering::SeqCst)
     }
 
     /// Waits until it is ended.
     pub async fn cancelled(&self) {
-        let mut receiver = self.0.subscribe();
+        let mut receiver = self.cancelled.subscribe();
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = receiver.wait_for(|cancelled| *cancelled).await;
     }
@@ -162,9 +178,11 @@ pub async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) 
 }
 
 /// A job's subject and where it lives.
+///
+/// The subject comes first, so that it is also dropped first: it writes into the run directory as long as it lives.
 struct Stand {
-    run_dir: Option<RunDir>,
     subject: Option<Running>,
+    run_dir: Option<RunDir>,
     failed_launches: u32,
 }
 
@@ -174,7 +192,8 @@ async fn work(shared: &Shared<'_>, first: Option<(Option<RunDir>, Running)>) {
         Some((run_dir, subject)) => (run_dir, Some(subject)),
         None => (None, None),
     };
-    let mut stand = Stand { run_dir, subject, failed_launches: 0 };
+    let mut stand = Stand { subject, run_dir, failed_launches: 0 };
+    let mut last = None;
     loop {
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
             break;
@@ -194,8 +213,12 @@ async fn work(shared: &Shared<'_>, first: Option<(Option<RunDir>, Running)>) {
         if failed && shared.run.fail_fast {
             shared.stop.store(true, Ordering::Relaxed);
         }
+        if stand.subject.is_some() {
+            last = Some(n);
+        }
         lock(&shared.results).insert(n, result);
     }
+    late_death(shared, &stand, last).await;
     if let Some(subject) = stand.subject.take() {
         subject.will_exit();
         subject.stop().await;
@@ -283,7 +306,7 @@ async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
     let options = &shared.run.options;
     if own {
         let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
-        let run_dir = match RunDir::create(launch) {
+        let run_dir = match fresh_run_dir(launch, shared.progress) {
             Ok(run_dir) => run_dir,
             Err(error) => return Play::error(error.to_string()),
         };
@@ -296,8 +319,11 @@ async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
     }
     let run_dir = stand.run_dir.as_ref();
     let venue = Venue { spec: shared.spec, run_dir, subject: &mut stand.subject, lag: &shared.lag };
-    let aftermath = play(plan, venue, options).await;
+    let mut aftermath = play(plan, venue, options).await;
     if let Some(why) = spoilt(shared, stand, aftermath.clean).await {
+        if let Some(exited) = end_of(stand).await {
+            died_of(&mut aftermath.play, &exited, shared.spec);
+        }
         if shared.spec.launch().is_some() {
             shared.progress.subject_restarted(&why);
         }
@@ -320,10 +346,11 @@ async fn ensure(shared: &Shared<'_>, stand: &mut Stand) -> Result<(), String> {
         return Ok(());
     }
     if stand.failed_launches >= FAILED_LAUNCHES {
-        return Err("the subject could not be started again".into());
+        let first = lock(&shared.launch_error).as_ref().map(SubjectError::brief);
+        return Err(first.unwrap_or_else(|| "the subject could not be started".into()));
     }
     let recorder = Recorder::new(Clock::start(), vec![]);
-    let started = start(shared.spec, stand.run_dir.take(), recorder).await;
+    let started = start(shared.spec, stand.run_dir.take(), recorder, shared.progress).await;
     match started {
         Ok((run_dir, subject)) => {
             (stand.run_dir, stand.subject, stand.failed_launches) = (run_dir, Some(subject), 0);
@@ -332,7 +359,12 @@ async fn ensure(shared: &Shared<'_>, stand: &mut Stand) -> Result<(), String> {
         Err(error) => {
             stand.failed_launches += 1;
             let reason = error.brief();
-            lock(&shared.launch_error).get_or_insert(error);
+            let mut first = lock(&shared.launch_error);
+            if first.is_none() {
+                // Each scenario has the reason in a line; what to do about it is told once.
+                shared.progress.trouble(&error.diagnostic());
+                *first = Some(error);
+            }
             Err(reason)
         }
     }
@@ -346,17 +378,47 @@ pub async fn start(
     spec: &SubjectSpec,
     run_dir: Option<RunDir>,
     recorder: Recorder,
+    progress: &dyn Progress,
 ) -> Result<(Option<RunDir>, Running), SubjectError> {
     let Some(launch) = spec.launch() else {
         return Ok((None, Running::attach(spec, recorder).await?));
     };
     let run_dir = match run_dir {
         Some(run_dir) => run_dir,
-        None => RunDir::create(launch)?,
+        None => fresh_run_dir(launch, progress)?,
     };
     let env = BTreeMap::new();
     let running = Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, recorder }).await?;
     Ok((Some(run_dir), running))
+}
+
+/// How the job's subject ended, if it did or is about to: the system may tell of the end of its connections first.
+async fn end_of(stand: &Stand) -> Option<Exited> {
+    stand.subject.as_ref()?.wait(DYING).await
+}
+
+/// Blames an end that nobody asked for, and that nobody noticed so far, on the job's last play.
+async fn late_death(shared: &Shared<'_>, stand: &Stand, last: Option<usize>) {
+    let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
+    let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
+    if !lock(&shared.results).get(&n).is_some_and(clean) || spoilt(shared, stand, false).await.is_none() {
+        return;
+    }
+    let Some(exited) = end_of(stand).await else { return };
+    if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
+        died_of(play, &exited, shared.spec);
+        let reason = play.reason.clone().unwrap_or_default();
+        shared.progress.remark(&format!("{}: {reason}", shared.plans[n].id));
+    }
+}
+
+/// Makes a run directory, and says where it is if it is to stay.
+fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir, SubjectError> {
+    let run_dir = RunDir::create(launch)?;
+    if run_dir.is_kept() {
+        progress.remark(&format!("the run directory stays: {}", run_dir.root().display()));
+    }
+    Ok(run_dir)
 }
 
 /// Whether the subject cannot be used again: it ended, or after a play that went wrong it no longer serves a
@@ -369,15 +431,23 @@ async fn spoilt(shared: &Shared<'_>, stand: &Stand, clean: bool) -> Option<Strin
     if clean {
         return None;
     }
-    let spec = shared.spec;
     let edition = shared.plans.first().map_or("", |plan| plan.edition);
+    let served = serves(shared.spec, edition, subject, shared.run.options.patience).await;
+    served.err().map(|trouble| format!("it no longer served: {trouble}"))
+}
+
+/// Whether the subject serves a new connection: why not, if not.
+///
+/// # Errors
+/// What kept it, in one sentence.
+pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patience: Duration) -> Result<(), String> {
     let setting = Setting {
         edition: edition.to_owned(),
         recorder: Recorder::new(Clock::start(), vec![]),
         server: Some(subject.lock().clone()),
-        patience: shared.run.options.patience,
+        patience,
     };
-    let kind = peer::kind(spec.role.name)?;
+    let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);
     let params = serde_json::Map::new();
     let connected = peer.perform(Act { verb: "connect", params: &params, step: "health" }).await;
@@ -386,5 +456,5 @@ async fn spoilt(shared: &Shared<'_>, stand: &Stand, clean: bool) -> Option<Strin
         Err(trouble) => Err(trouble),
     };
     peer.finish().await;
-    served.err().map(|trouble| format!("it no longer served: {trouble}"))
+    served.map(drop).map_err(|trouble| trouble.to_string())
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::diagnostic::{Diagnostic, Style, render};
 use crate::judge::Played;
 use crate::protocol::Requirement;
 
@@ -79,6 +80,10 @@ impl Progress for Bar {
 
     fn remark(&self, text: &str) {
         self.above(&clean(text));
+    }
+
+    fn trouble(&self, what: &Diagnostic) {
+        self.above(render(what, Style::Coloured).trim_end());
     }
 
     fn suite_finished(&self) {

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
 
+use crate::diagnostic::{Diagnostic, Style, render};
 use crate::judge::{Played, ScenarioStatus};
 use crate::protocol::{Level, Requirement};
 
@@ -39,6 +40,11 @@ pub trait Progress: Send + Sync {
     /// Something else worth a line: the edition was detected, a port was taken.
     fn remark(&self, text: &str) {
         let _ = text;
+    }
+
+    /// Something went wrong that is worth more than a line: the subject could not be started.
+    fn trouble(&self, what: &Diagnostic) {
+        let _ = what;
     }
 
     /// The suite is over.
@@ -89,12 +95,16 @@ impl Progress for Lines {
     fn remark(&self, text: &str) {
         self.line(&clean(text));
     }
+
+    fn trouble(&self, what: &Diagnostic) {
+        self.line(render(what, Style::Coloured).trim_end());
+    }
 }
 
 /// A scenario's outcome as one line: `PASS  0.012s amp-server/cli/ping/echo`.
 pub(super) fn outcome(played: &Played, catalogue: &[&Requirement]) -> String {
     let (word, color) = label(played, catalogue);
-    let style = Style::new().bold().fg_color(Some(color.into()));
+    let style = anstyle::Style::new().bold().fg_color(Some(color.into()));
     let seconds = played.plays.iter().map(|p| p.duration).sum::<Duration>().as_secs_f64();
     let reason = match word {
         "PASS" => String::new(),

@@ -26,7 +26,11 @@ fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::OpenOptions::new().write(true).open(&target)?.write_all(bytes);
     }
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    match fs::create_dir_all(folder) {
+        // Something of that name that is no folder.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(io::Error::from(io::ErrorKind::NotADirectory)),
+        made => made,
+    }?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".wirecert-report-");
     #[cfg(unix)]

@@ -139,6 +139,9 @@ impl SubjectError {
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
                     diagnostic.help("choose a folder that can be written with `--run-dir DIR`")
                 }
+                _ if matches!(self, Self::File { action, .. } if action.starts_with("make")) => {
+                    diagnostic.help("choose another place with `--run-dir DIR`")
+                }
                 _ => diagnostic,
             },
             Self::Ended { .. } => diagnostic.help("run the command by hand, or see its output in the trace"),

@@ -52,6 +52,11 @@ impl RunDir {
         self
     }
 
+    /// Whether the folder stays when this is dropped.
+    pub fn is_kept(&self) -> bool {
+        self.temporary.is_none()
+    }
+
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root

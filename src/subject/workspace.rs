@@ -17,6 +17,19 @@ use super::SubjectError;
 #[derive(Clone, Debug)]
 pub struct Corner {
     path: PathBuf,
+    /// Removes it once the last clone is gone; none where the workspace is removed as a whole.
+    _lent: Option<Arc<Lent>>,
+}
+
+/// A folder in a workspace that is not ours.
+#[derive(Debug)]
+struct Lent(PathBuf);
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // What cannot be removed lies where the user sees it, under a name that says whose it is.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// What a file looks like.
@@ -57,7 +70,17 @@ impl Corner {
     pub fn create(workspace: &Path, name: &str) -> Result<Self, SubjectError> {
         let path = workspace.join(name);
         std::fs::create_dir(&path).map_err(|e| SubjectError::file("make the folder", &path, e))?;
-        Ok(Self { path })
+        Ok(Self { path, _lent: None })
+    }
+
+    /// Like [`Corner::create`], in a workspace that is not ours: what is in it is removed when the last clone is dropped.
+    ///
+    /// # Errors
+    /// [`SubjectError::File`] where it cannot be made, or is there already.
+    pub fn lend(workspace: &Path, name: &str) -> Result<Self, SubjectError> {
+        let corner = Self::create(workspace, name)?;
+        let lent = Arc::new(Lent(corner.path.clone()));
+        Ok(Self { _lent: Some(lent), ..corner })
     }
 
     /// Where it is: an absolute path.
@@ -211,6 +234,21 @@ mod tests {
     fn corners_are_numbered_and_named_for_people() {
         let (root, corner) = corner();
         assert_eq!(corner.path(), root.path().join("1-un-saved-2"));
+    }
+
+    #[test]
+    fn a_corner_in_a_workspace_that_is_not_ours_goes_with_its_last_user_and_nothing_else_does() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("theirs"), "").unwrap();
+        let corner = Corner::lend(root.path(), "wirecert-1-1").unwrap();
+        corner.write("a/b", b"").unwrap();
+        symlink(root.path(), corner.path().join("out")).unwrap();
+        let clone = corner.clone();
+        drop(corner);
+        assert!(clone.path().join("a/b").exists());
+        drop(clone);
+        let left: Vec<_> = std::fs::read_dir(root.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["theirs"]);
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Subjects that misbehave as processes or on the wire: always a verdict, in bounded time, and nothing left behind.
+
+mod hostile;
+
+use hostile::{Place, editor};
+
+/// What the finding says where the subject died.
+const DIED: &str = "the subject's process ended although nobody asked it to";
+
+#[test]
+fn one_that_behaves_conforms_as_far_as_it_was_asked() {
+    let place = Place::new();
+    let outcome = place.play("good");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_eq!(
+        outcome.verdict(),
+        "partial  python3 (amp-server, edition cli): nothing violated in the part that was asked for"
+    );
+}
+
+#[test]
+fn one_that_dies_of_a_request_is_blamed_and_started_again_for_the_rest() {
+    let place = Place::new();
+    let outcome = place.play("crash");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stdout.contains(&format!("{DIED} (exit code 7)")), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("played  1 passed · 1 failed"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("starting the subject again: it had ended"), "{}", outcome.stderr);
+}
+
+#[test]
+fn one_that_dies_after_all_went_well_is_not_let_off_even_at_the_end_of_the_run() {
+    let place = Place::new();
+    let outcome = place.run(&["greet.yaml"], "crash-on-close").output().unwrap().into();
+    place.assert_nothing_left();
+    let hostile::Outcome { code, stdout, stderr } = outcome;
+    assert_eq!(code, Some(1), "{stdout}{stderr}");
+    assert!(stdout.contains(&format!("{DIED} (exit code 9)")), "{stdout}");
+}
+
+#[test]
+fn one_that_is_halted_or_falls_silent_costs_its_scenario_and_no_other() {
+    let place = Place::new();
+    for mode in ["halt", "mute"] {
+        let outcome = place.run(&["ask.yaml", "greet.yaml", "--timeout", "500ms"], mode).output().unwrap().into();
+        place.assert_nothing_left();
+        let hostile::Outcome { code, stdout, stderr } = outcome;
+        assert_eq!(code, Some(1), "{stdout}{stderr}");
+        assert!(stdout.contains("played  1 passed · 1 failed"), "{mode}: {stdout}");
+        assert!(!stdout.contains(DIED), "{mode}: {stdout}");
+        assert_eq!(stderr.contains("starting the subject again: it no longer served"), mode == "halt", "{stderr}");
+    }
+}
+
+#[test]
+fn one_that_floods_the_connection_costs_its_scenario_and_no_other() {
+    let place = Place::new();
+    for mode in ["flood", "flood-large", "huge", "huge-head"] {
+        let outcome = place.play(mode);
+        assert_eq!(outcome.code, Some(1), "{mode}: {outcome:?}");
+        assert!(outcome.stdout.contains("played  1 passed · 1 failed"), "{mode}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn one_that_writes_without_end_or_never_closes_is_judged_all_the_same() {
+    let place = Place::new();
+    for mode in ["shout", "never-close"] {
+        let outcome = place.play(mode);
+        assert_eq!(outcome.code, Some(0), "{mode}: {outcome:?}");
+        assert!(outcome.stdout.contains("played  2 passed · 0 failed"), "{mode}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn what_a_subject_starts_goes_with_it_however_far_it_went() {
+    let place = Place::new();
+    for mode in ["daemons", "forks"] {
+        let outcome = place.play(mode);
+        assert_eq!(outcome.code, Some(0), "{mode}: {outcome:?}");
+    }
+}
+
+#[test]
+fn one_that_ignores_the_signal_is_killed_when_its_time_is_up() {
+    let place = Place::new();
+    let launch = format!("[python3, '{}', stubborn]", editor());
+    place.write(
+        "s.yaml",
+        format!("role: amp-server\nedition: cli\nlaunch: {launch}\nstop: {{ signal: TERM, within: 200ms }}\n"),
+    );
+    let outcome = place.outcome(&["run", "greet.yaml", "--subject", "s.yaml", "--run-dir", "runs"]);
+    place.assert_nothing_left();
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+}
+
+#[test]
+fn the_good_lockfile_is_found_among_hundreds_of_torn_stale_wrong_and_unreadable_ones() {
+    let place = Place::new();
+    let outcome = place.play("torn-locks");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+}
+
+#[test]
+fn one_that_ends_at_once_is_told_once_with_its_last_words_and_what_to_do() {
+    let place = Place::new();
+    for edition in ["cli", "auto"] {
+        let args = ["run", "ask.yaml", "greet.yaml", "--run-dir", "runs", "--edition", edition, "--"];
+        let editor = editor();
+        let outcome = place.outcome(&[&args[..], &["python3", &editor, "exit"]].concat());
+        place.assert_nothing_left();
+        assert_eq!(outcome.code, Some(3), "{outcome:?}");
+        let error = "error[subject/ended]: the subject ended before it was ready: exit code 3\n |\n \
+             = note: it wrote last:\n         there is no display\n \
+             = help: run the command by hand, or see its output in the trace\n";
+        assert_eq!(outcome.stderr.matches(error).count(), 1, "{}", outcome.stderr);
+        assert!(outcome.verdict().starts_with("incomplete  "), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn one_that_never_becomes_ready_is_told_with_where_was_looked() {
+    let place = Place::new();
+    let launch = format!("[python3, '{}', never]", editor());
+    place.write("s.yaml", format!("role: amp-server\nedition: cli\nlaunch: {launch}\nready: {{ within: 400ms }}\n"));
+    let outcome = place.outcome(&["run", "ask.yaml", "greet.yaml", "--subject", "s.yaml", "--run-dir", "runs"]);
+    place.assert_nothing_left();
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    let error = "error[subject/not-ready]: the subject was not ready within 400ms: no lockfile came in ";
+    assert_eq!(outcome.stderr.matches(error).count(), 1, "{}", outcome.stderr);
+}
