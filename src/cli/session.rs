@@ -346,7 +346,13 @@ async fn told_of_interrupt<T>(work: impl Future<Output = T>, progress: &dyn Prog
     tokio::select! {
         biased;
         () = cancel.cancelled() => progress.interrupted(),
-        done = &mut work => return done,
+        done = &mut work => {
+            // It may have come, and ended everything, while the work was looked at.
+            if cancel.is_cancelled() {
+                progress.interrupted();
+            }
+            return done;
+        }
     }
     work.await
 }

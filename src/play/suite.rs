@@ -128,6 +128,8 @@ pub async fn suite(
         if !judged {
             return Err(error.into());
         }
+        // Each scenario has the reason in a line; what to do about it is told once.
+        progress.trouble(&error.diagnostic());
     }
     let mut results = shared.results.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(plans.iter().enumerate().map(|(n, plan)| results.remove(&n).unwrap_or_else(|| played(plan))).collect())
@@ -359,12 +361,7 @@ async fn ensure(shared: &Shared<'_>, stand: &mut Stand) -> Result<(), String> {
         Err(error) => {
             stand.failed_launches += 1;
             let reason = error.brief();
-            let mut first = lock(&shared.launch_error);
-            if first.is_none() {
-                // Each scenario has the reason in a line; what to do about it is told once.
-                shared.progress.trouble(&error.diagnostic());
-                *first = Some(error);
-            }
+            lock(&shared.launch_error).get_or_insert(error);
             Err(reason)
         }
     }

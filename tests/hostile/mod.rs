@@ -55,7 +55,7 @@ impl From<Output> for Outcome {
 }
 
 impl Outcome {
-    /// The last line of the terminal report: the verdict.
+    /// The last line of the terminal report.
     pub fn verdict(&self) -> &str {
         self.stdout.trim_end().lines().last().unwrap_or_default()
     }

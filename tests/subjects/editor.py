@@ -137,7 +137,7 @@ def misbehave(conn):
     elif MODE == "mute":
         raise InterruptedError
     elif MODE in ("flood", "flood-large"):
-        size = 4000 if MODE == "flood" else 4 << 20
+        size = 4000 if MODE == "flood" else 1 << 20
         note = frame(1, json.dumps({"serverNotification": {"pluginMetadata": {"version": "x" * size}}}).encode())
         while True:
             conn.sendall(note)
