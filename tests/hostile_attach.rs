@@ -60,7 +60,7 @@ fn a_token_that_opens_nothing_is_nobodys_violation() {
     for edition in ["cli", "auto"] {
         for query in ["?auth=wrong-token", ""] {
             let url = format!("ws://127.0.0.1:{port}{query}");
-            let outcome = place.outcome(&["certify", "amp-server", "--edition", edition, "--url", &url]);
+            let outcome = place.outcome(&["run", "greet.yaml", "--edition", edition, "--url", &url]);
             assert_eq!(outcome.code, Some(3), "{outcome:?}");
             assert!(outcome.stderr.ends_with(
                 "error[subject]: the subject at the URL does not serve us: the handshake on connection `main` is not \

@@ -220,7 +220,7 @@ def main():
     if MODE == "torn-locks":
         with open(os.path.join(folder(), "1.json"), "w") as file:
             file.write('{"port": 80')
-        for n in range(300):
+        for n in range(150):
             write_lock(9, f"stale-{n}.json", pid=4194303)
         write_lock(str(port), "wrong.json")
         os.mkdir(os.path.join(folder(), "1234.json"))
