@@ -304,8 +304,10 @@ fn stimuli(steps: &[crate::scenario::Step]) -> Vec<&'static str> {
 }
 
 async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
-    let own = plan.process == Process::Own || isolation(shared.spec) == Isolation::Scenario;
     let options = &shared.run.options;
+    // What is pinned must not depend on what was played before.
+    let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
+    let own = plan.process == Process::Own || shared.spec.isolation == Isolation::Scenario || pinned;
     if own {
         let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
         let run_dir = match fresh_run_dir(launch, shared.progress) {
@@ -335,11 +337,6 @@ async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
         }
     }
     aftermath.play
-}
-
-/// Whether scenarios share a process.
-fn isolation(spec: &SubjectSpec) -> Isolation {
-    spec.isolation
 }
 
 /// Starts the job's subject, if it is not up.

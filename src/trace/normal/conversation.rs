@@ -48,6 +48,9 @@ enum Key {
     None,
 }
 
+/// How many bytes of binary data are shown.
+const BYTES: usize = 64;
+
 impl<'a> Conversation<'a> {
     pub fn new(volatile: &'a Volatile, strength: Strength) -> Self {
         let (connections, last_file) = (BTreeMap::new(), BTreeMap::new());
@@ -110,8 +113,11 @@ impl<'a> Conversation<'a> {
             return String::new();
         }
         match payload {
-            Payload::Text(text) => Value::from(self.volatile.mark(text)).to_string(),
-            Payload::Binary(bytes) => bytes.iter().fold("0x".to_owned(), |hex, byte| format!("{hex}{byte:02x}")),
+            Payload::Text(text) => Value::from(self.volatile.mark(&json::brief(text))).to_string(),
+            Payload::Binary(bytes) => {
+                let hex = bytes.iter().take(BYTES).fold("0x".to_owned(), |hex, byte| format!("{hex}{byte:02x}"));
+                if bytes.len() > BYTES { format!("{hex}… ({} bytes)", bytes.len()) } else { hex }
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! JSON as text that is compared: keys sorted, one line where it fits.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::Strength;
@@ -29,10 +31,23 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// The longest text that a snapshot holds in full, in characters.
+const LONG: usize = 400;
+
+/// A long text by its beginning and length: a snapshot is there to be read.
+pub fn brief(text: &str) -> Cow<'_, str> {
+    let count = if text.len() > LONG { text.chars().count() } else { 0 };
+    if count <= LONG {
+        return text.into();
+    }
+    let beginning: String = text.chars().take(LONG / 4).collect();
+    format!("{beginning}… ({count} characters)").into()
+}
+
 fn exact(value: &Value, key: &str, volatile: &Volatile) -> Tree {
     match value {
         Value::String(text) => {
-            Tree::Leaf(quoted(&volatile.mark_keyed(key, text).unwrap_or_else(|| volatile.mark(text))))
+            Tree::Leaf(quoted(&volatile.mark_keyed(key, text).unwrap_or_else(|| volatile.mark(&brief(text)))))
         }
         Value::Number(number) => Tree::Leaf(volatile.mark_number(key, number).unwrap_or_else(|| number.to_string())),
         Value::Array(items) => Tree::List(items.iter().map(|item| exact(item, key, volatile)).collect()),

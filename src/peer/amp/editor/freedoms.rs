@@ -78,7 +78,7 @@ const FREEDOMS: &[Entry] = &[
     freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
     freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
         Effect::Switch(Switch::FailuresForErrors)),
-    freedom!("quiet-on-bad-input" BOTH "A message without an id that can be read is not answered."
+    freedom!("quiet-on-bad-input" BOTH forgoes ["envelope/parse-error"] "A message without an id that can be read is not answered."
         Effect::Switch(Switch::QuietOnBadInput)),
     freedom!("bare-results" CLI "Results have no members but those that are required."
     Effect::Body(Of::Success(None), |b| {

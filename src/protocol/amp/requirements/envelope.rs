@@ -70,6 +70,9 @@ const REQUESTS: Table = table! { "envelope", Server, None;
     "unknown-method": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
         "A request for a method that does not exist is answered with an error."
         "";
+    "parse-error": [cli May cli("Messages")]
+        "A message that is no JSON is answered with an error."
+        "The client learns at once that something is wrong, instead of waiting.";
     "missing-param": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
         "A request that lacks a parameter is answered with an error or as failed."
         "";
