@@ -86,7 +86,9 @@ impl Editor {
         let old = match self.buffers.get(key) {
             Some(buffer) => buffer.text.clone(),
             None => match disk::read(key) {
-                Err(e) if e.is_missing() && self.quirks.has(Switch::MissingIsMade) => String::new(),
+                // Where there is nothing to take bytes out of, a flaw that goes on all the same heeds no offsets.
+                Err(e) if e.is_missing() && self.quirks.has(Switch::MissingIsMade) => return Ok(new.to_owned()),
+                Err(DiskError::NotAFile(_)) if self.quirks.has(Switch::EditsFoldersGladly) => return Ok(new.to_owned()),
                 read => read.map_err(|e| e.to_string())?,
             },
         };

@@ -57,6 +57,16 @@ const FREEDOMS: &[Entry] = &[
     freedom!("columns-in-bytes" BOTH "Columns count bytes." Effect::Switch(Switch::ColumnsIn(Columns::Bytes))),
     freedom!("columns-in-utf16" BOTH "Columns count code units of UTF-16."
         Effect::Switch(Switch::ColumnsIn(Columns::Utf16))),
+    freedom!("lines-from-one" GUIDE "Lines of selections are counted from 1, columns from 0."
+    Effect::Body(Of::Notification(Some(Topic::Selection)), |b| for place in ["start", "end"] {
+        b[place]["line"] = (b[place]["line"].as_u64().unwrap_or_default() + 1).into();
+    })),
+    freedom!("positions-from-one" GUIDE "Lines and columns of selections are counted from 1."
+    Effect::Body(Of::Notification(Some(Topic::Selection)), |b| for place in ["start", "end"] {
+        for axis in ["line", "col"] {
+            b[place][axis] = (b[place][axis].as_u64().unwrap_or_default() + 1).into();
+        }
+    })),
     freedom!("offsets-in-line" CLI "The offsets of diagnostics are counted in their line."
         Effect::Switch(Switch::OffsetsInLine)),
     freedom!("diagnostics-by-prefix" CLI "Files belong to a path if theirs begins with it as text."

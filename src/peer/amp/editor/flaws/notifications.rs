@@ -43,8 +43,14 @@ pub const FLAWS: &[Entry] = &[
         "Paths are percent-encoded as in URIs." Effect::Switch(Switch::EncodedPaths)),
     flaw!("selection-uri" GUIDE "selection/path" "The `path` of a selection is a URI."
         Effect::Body(SELECTION, |b| each(b, "path", as_uri))),
-    flaw!("selection-from-one" BOTH "selection/range" ["selection/multi-line", "selection/caret", "selection/latest"]
+    flaw!("selection-from-one" CLI "selection/range" ["selection/multi-line", "selection/caret", "selection/latest"]
         "Lines and columns of selections are counted from 1." Effect::Body(SELECTION, from_one)),
+    flaw!("selection-as-caret" BOTH "selection/range"
+        ["selection/multi-line", "selection/latest", "selection/notified", "selection/content"]
+        "A selection is told as the place where it ends." Effect::Body(SELECTION, end_only)),
+    flaw!("selection-columns-first" GUIDE "selection/range"
+        ["selection/multi-line", "selection/caret", "selection/latest", "selection/notified", "selection/ordered"]
+        "Lines and columns of selections are swapped." Effect::Body(SELECTION, swap_axes)),
     flaw!("selection-first-line" BOTH "selection/multi-line" ["selection/content", "selection/latest"]
         "Of a selection over several lines the first line is told." Effect::Switch(Switch::FirstLineOnly)),
     flaw!("selection-without-content" CLI "selection/content" "The `content` of a selection is empty."
@@ -135,6 +141,24 @@ fn widen(data: &mut Value) {
     });
     if data.get("start").is_some() && data["start"] == data["end"] {
         each(&mut data["end"], "col", from_one);
+    }
+}
+
+/// Makes a range begin where it ends.
+fn end_only(data: &mut Value) {
+    each(data, "range", |r| {
+        for (start, end) in [("startLine", "endLine"), ("startCharacter", "endCharacter")] {
+            set(r, start, r[end].clone());
+        }
+    });
+    if data.get("start").is_some() {
+        set(data, "start", data["end"].clone());
+    }
+}
+
+fn swap_axes(data: &mut Value) {
+    for place in ["start", "end"] {
+        each(data, place, |p| *p = json!({"line": p["col"], "col": p["line"]}));
     }
 }
 
