@@ -37,10 +37,10 @@ const VERBS: &[Verb] = &[
             Field::optional(
                 "token",
                 Shape::Either(&[
-                    Shape::Choice(&["right", "absent", "empty"]),
+                    Shape::Choice(&["right", "absent", "empty", "beginning"]),
                     Shape::Object(&[Field::required("value", Shape::String, "The token to send.")]),
                 ]),
-                "The token: the one from the lockfile (`right`, where not said), none, an empty one, or another one.",
+                "The token: the one from the lockfile (`right`, where not said), none, an empty one, all of the right one but its last character, or another one.",
             ),
             Field::optional(
                 "encode",

@@ -80,6 +80,11 @@ impl ConnectStep {
                 "right" => Ok(Some(lock.token.clone())),
                 "absent" => Ok(None),
                 "empty" => Ok(Some(String::new())),
+                "beginning" => {
+                    let mut token = lock.token.clone();
+                    token.pop();
+                    Ok(Some(token))
+                }
                 other => Err(wrong("connect", unknown_token(other))),
             },
             Some(other) => match other.get("value") {
@@ -126,5 +131,5 @@ impl ConnectStep {
 }
 
 fn unknown_token(word: &str) -> String {
-    format!("`token` is `right`, `absent`, `empty`, or `{{value: …}}` for another one, not {word}")
+    format!("`token` is `right`, `absent`, `empty`, `beginning`, or `{{value: …}}` for another one, not {word}")
 }

@@ -118,17 +118,17 @@ impl Assembler {
 fn close(payload: &[u8], quirks: &Quirks) -> Input {
     let sound = match payload {
         [] => return Input::Close(None),
-        [_] => Err(PROTOCOL_ERROR),
+        [_] => Err((PROTOCOL_ERROR, None)),
         [a, b, reason @ ..] => match u16::from_be_bytes([*a, *b]) {
-            code if !may_be_sent(code) => Err(PROTOCOL_ERROR),
-            _ if std::str::from_utf8(reason).is_err() => Err(BAD_TEXT),
+            code if !may_be_sent(code) => Err((PROTOCOL_ERROR, Some(code))),
+            code if std::str::from_utf8(reason).is_err() => Err((BAD_TEXT, Some(code))),
             code => Ok(code),
         },
     };
     match sound {
         Ok(code) => Input::Close(Some(code)),
-        Err(_) if quirks.has(Switch::Tolerates(FrameFault::Close)) => Input::Close(None),
-        Err(code) => Input::Broken(code, "the close frame is malformed"),
+        Err((_, sent)) if quirks.has(Switch::Tolerates(FrameFault::Close)) => Input::Close(sent),
+        Err((code, _)) => Input::Broken(code, "the close frame is malformed"),
     }
 }
 

@@ -49,7 +49,7 @@ const FREEDOMS: &[Entry] = &[
     freedom!("extra-keys" BOTH "Results, errors and notifications have a key that nobody knows."
         Effect::Body(Of::Any, extra)),
     freedom!("error-data" BOTH "Errors have `data`." Effect::Body(Of::Error, |b| b["data"] = json!({"hint": "?"}))),
-    freedom!("error-texts" BOTH "Errors and failures have other texts, and errors other codes."
+    freedom!("error-texts" BOTH forgoes ["envelope/error-codes"] "Errors and failures have other texts, and errors other codes."
         Effect::Body(Of::Any, other_texts)),
     freedom!("drops-final-newline" BOTH "`readFile` drops the final newline." Effect::Switch(Switch::DropsFinalNewline)),
     freedom!("adds-final-newline" BOTH "`editFile` adds a final newline that is missing."

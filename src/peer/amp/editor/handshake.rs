@@ -20,8 +20,17 @@ pub enum Decision {
     HangUp(Option<&'static str>),
 }
 
-/// Decides on a request. `clients` says how many are served already.
-pub fn decide(mut request: Request, token: &str, quirks: &Quirks, clients: usize) -> (Request, Decision) {
+/// Who came before a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Crowd {
+    /// How many clients are served.
+    pub now: usize,
+    /// Whether one that was served is gone.
+    pub before: bool,
+}
+
+/// Decides on a request.
+pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: Crowd) -> (Request, Decision) {
     quirks.forget();
     let accepting = Reply::accepting(&request);
     let original = request.head.clone();
@@ -30,7 +39,7 @@ pub fn decide(mut request: Request, token: &str, quirks: &Quirks, clients: usize
     request.head = original;
     let decision = match fault {
         Some(what) => refuse_fault(&request.head, what, quirks),
-        None if !admits(&request, quirks, clients) => {
+        None if !admits(&request, quirks, crowd) => {
             Decision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
         }
         None if knows_token(&request, token, quirks) => Decision::Serve(dressed(accepting, quirks)),
@@ -104,10 +113,11 @@ fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
     Decision::Refuse(Reply::refusing("400 Bad Request", &text))
 }
 
-fn admits(request: &Request, quirks: &Quirks, clients: usize) -> bool {
+fn admits(request: &Request, quirks: &Quirks, crowd: Crowd) -> bool {
     let offers = |name| request.head.header(name).next().is_some();
-    !(clients >= 1 && quirks.has(Switch::OneClient)
-        || clients >= 8 && quirks.has(Switch::EightClients)
+    !(crowd.now >= 1 && quirks.has(Switch::OneClient)
+        || crowd.before && quirks.has(Switch::OneConnection)
+        || crowd.now >= 8 && quirks.has(Switch::EightClients)
         || offers("sec-websocket-protocol") && quirks.has(Switch::RefusesSubprotocols)
         || offers("sec-websocket-extensions") && quirks.has(Switch::RefusesExtensions))
 }

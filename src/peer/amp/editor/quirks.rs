@@ -153,7 +153,7 @@ pub enum Switch {
     AcceptsEmptyToken,
     RefusesSilently,
     WholeQueryIsToken,
-    StopsAccepting,
+    OneConnection,
     OneClient,
     EightClients,
     RefusesSubprotocols,

@@ -1,7 +1,7 @@
 //! The mock editor on its socket: listening, letting clients in, ending in an orderly way.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -62,19 +62,12 @@ pub async fn run(listener: TcpListener, shared: Shared) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let count = Arc::new(AtomicU64::new(0));
     let mut phase = shared.phase();
-    let mut listener = Some(listener);
     loop {
         let accepted = tokio::select! {
             biased;
             () = reached(&mut phase, Phase::Closing) => break,
-            Some(_) = sessions.join_next(), if !sessions.is_empty() => {
-                // The flaw: who has served once is done.
-                if shared.quirks().has(Switch::StopsAccepting) {
-                    listener = None;
-                }
-                continue;
-            }
-            accepted = accept(listener.as_ref()) => accepted,
+            Some(_) = sessions.join_next(), if !sessions.is_empty() => continue,
+            accepted = listener.accept() => accepted,
         };
         // Out of file descriptors, for instance. That passes when clients go.
         let Ok((stream, _)) = accepted else {
@@ -110,14 +103,6 @@ pub async fn run(listener: TcpListener, shared: Shared) {
     let _ = timeout(GRACE, async { while sessions.join_next().await.is_some() {} }).await;
 }
 
-/// The next connection; none ever where nobody listens any more.
-async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
-    match listener {
-        Some(listener) => listener.accept().await,
-        None => std::future::pending().await,
-    }
-}
-
 /// Makes the handshake with a client. Gives its session if it is let in.
 async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
     let quirks = shared.quirks();
@@ -147,7 +132,7 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
     if request.fault().is_some() {
         shared.trigger(Trigger::BadHandshake);
     }
-    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.clients());
+    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.crowd());
     match decision {
         Decision::Serve(reply) => Some(Session::new(shared, request.reply(&reply).await.ok()?)),
         Decision::Close(reply) => {

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::trace::Recorder;
 
 use super::edition::Topic;
+use super::handshake::Crowd;
 use super::model::{Editor, Notice};
 use super::outgoing::Outgoing;
 use super::quirks::{Quirks, Switch, Trigger};
@@ -60,6 +61,8 @@ struct State {
     editor: Editor,
     clients: Vec<Client>,
     next: u64,
+    /// Whether a client that was served is gone.
+    gone: bool,
     notices: Vec<(Topic, u64)>,
 }
 
@@ -102,7 +105,7 @@ impl Outbox {
 
 impl Shared {
     pub fn new(editor: Editor, recorder: Recorder) -> Self {
-        let state = State { editor, clients: vec![], next: 0, notices: vec![] };
+        let state = State { editor, clients: vec![], next: 0, gone: false, notices: vec![] };
         Self(Arc::new(Inner { state: Mutex::new(state), phase: watch::Sender::new(Phase::Serving), recorder }))
     }
 
@@ -122,6 +125,12 @@ impl Shared {
     /// How many clients are served.
     pub fn clients(&self) -> usize {
         self.state().clients.len()
+    }
+
+    /// Those who came before a client that comes now.
+    pub fn crowd(&self) -> Crowd {
+        let state = self.state();
+        Crowd { now: state.clients.len(), before: state.gone }
     }
 
     /// Watches whether the server goes on.
@@ -171,7 +180,9 @@ impl Shared {
 
     /// A client is gone.
     pub fn leave(&self, number: u64) {
-        self.state().clients.retain(|c| c.number != number);
+        let mut state = self.state();
+        state.clients.retain(|c| c.number != number);
+        state.gone = true;
     }
 
     /// Serves a message of a client. What it brings about for others is on its way then.

@@ -29,8 +29,8 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::RefusesSilently)),
     flaw!("query-is-token" BOTH "connection/extra-query" "All that follows `?auth=` is taken for the token."
         Effect::Switch(Switch::WholeQueryIsToken)),
-    flaw!("one-connection" BOTH "connection/again" ["discovery/port-accepting"]
-        "When a connection has ended, no other is accepted." Effect::Switch(Switch::StopsAccepting)),
+    flaw!("one-connection" BOTH "connection/again" ["connection/token-right"]
+        "When the connection of a client has ended, no other is accepted." Effect::Switch(Switch::OneConnection)),
     flaw!("one-client" BOTH "connection/several"
         ["robustness/many-clients", "envelope/ids-per-connection", "selection/every-client",
          "visible-files/every-client", "message/every-client", "prompt/every-client"]

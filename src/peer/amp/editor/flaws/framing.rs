@@ -102,7 +102,7 @@ pub const FLAWS: &[Entry] = &[
         "Continuations of nothing are passed over, unfinished messages forgotten."
         Effect::Switch(Switch::Tolerates(FrameFault::Fragments))),
     flaw!("takes-bad-close" BOTH "framing/close-refused" ["framing/failure-code"]
-        "A malformed close frame is answered as a sound one." Effect::Switch(Switch::Tolerates(FrameFault::Close))),
+        "A malformed close frame is answered with the code that it has, as a sound one is." Effect::Switch(Switch::Tolerates(FrameFault::Close))),
     flaw!("failure-code-normal" BOTH "framing/failure-code" ["framing/close-refused"]
         "A connection that fails for a fault of the client is closed with the code 1000."
         Effect::Switch(Switch::WrongFailureCode)),
