@@ -90,7 +90,8 @@ pub fn write(root: &Path, path: &Path, content: &str) -> Result<(), DiskError> {
         // What the user's umask leaves of this, as for any file that an editor makes.
         builder.permissions(fs::Permissions::from_mode(0o666))
     };
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
+    // The library's error names the passing file, which concerns nobody.
+    let mut file = builder.tempfile_in(folder).map_err(|e| failed(e.kind().into()))?;
     file.write_all(content.as_bytes()).map_err(failed)?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions).map_err(failed)?;
