@@ -97,6 +97,9 @@ pub enum Reach {
         read: fn(edition: &str, content: &[u8]) -> Result<Lock, String>,
         /// The requirement, as area and slug, that a server breaks which never writes one where it belongs.
         proves: &'static str,
+        /// The requirements, as area and slug, either of which a server breaks whose lockfile is found while the port in
+        /// it accepts no connection: which one cannot be told from outside.
+        accepting: &'static [&'static str],
     },
 }
 

@@ -131,9 +131,10 @@ impl Prover<'_> {
             match suite(&spec, &plans, &run, None, &Silent, self.cancel).await {
                 Ok(played) => told.add(&played, (self.protocol.requirements)(), self.role),
                 // Nothing can be played against a server that nobody finds: that is how this one is caught.
-                Err(SuiteError::Subject(SubjectError::NotReady { .. })) if self.breaks_reach(case) => {
+                Err(SuiteError::Subject(SubjectError::NotReady { found, .. })) if self.breaks_reach(case, found) => {
                     told.scenarios += plans.len();
-                    told.caught_by.insert("the subject is not found".to_owned());
+                    let how = if found { "its port accepts no connection" } else { "the subject is not found" };
+                    told.caught_by.insert(how.to_owned());
                 }
                 Err(SuiteError::Subject(error)) if matches!(case.kind, CaseKind::Flaw { .. }) => {
                     told.scenarios += plans.len();
@@ -162,10 +163,12 @@ impl Prover<'_> {
         rounds.into_iter().filter(|plans: &Vec<Plan>| !plans.is_empty()).collect()
     }
 
-    /// Whether the flaw is that the server cannot be found.
-    fn breaks_reach(&self, case: &Case) -> bool {
-        let Reach::Lockfile { proves, .. } = &self.role.reach;
-        matches!(&case.kind, CaseKind::Flaw { breaks, .. } if breaks.ends_with(&format!("/{proves}")))
+    /// Whether the flaw is that the server cannot be found or, where it is found, that it cannot be connected to.
+    fn breaks_reach(&self, case: &Case, found: bool) -> bool {
+        let Reach::Lockfile { proves, accepting, .. } = &self.role.reach;
+        let reach = if found { *accepting } else { std::slice::from_ref(proves) };
+        let CaseKind::Flaw { breaks, .. } = &case.kind else { return false };
+        reach.iter().any(|short| breaks.ends_with(&format!("/{short}")))
     }
 }
 

@@ -57,6 +57,8 @@ pub enum SubjectError {
         within: Duration,
         /// What was missing.
         problem: String,
+        /// Whether its lockfile was found and can be used, so that it is its port that accepts no connection.
+        found: bool,
         /// What was seen instead, one fact each.
         seen: Vec<String>,
         /// The last lines that it wrote.

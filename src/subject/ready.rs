@@ -95,7 +95,8 @@ fn ended(lookout: &Lookout, process: &Process, how: &str, misplaced: &[String]) 
 }
 
 fn too_late(lookout: &Lookout, process: &Process, within: Duration) -> SubjectError {
-    let problem = if lookout.usable().next().is_some() {
+    let found = lookout.usable().next().is_some();
+    let problem = if found {
         "its lockfile is there, but its port accepts no connection".to_owned()
     } else if lookout.facts().iter().any(|fact| fact.starts_with("lockfile")) {
         "no lockfile of it can be used".to_owned()
@@ -105,6 +106,7 @@ fn too_late(lookout: &Lookout, process: &Process, within: Duration) -> SubjectEr
     SubjectError::NotReady {
         within,
         problem,
+        found,
         seen: lookout.facts(),
         output: process.tap().recent(),
         help: vec!["if it only needs longer, give it `ready: { within: 60s }` in its subject file".to_owned()],

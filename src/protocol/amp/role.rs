@@ -15,6 +15,7 @@ pub const AMP_SERVER: Role = Role {
         data_home: &["AMP_DATA_HOME"],
         read: lockfile::read,
         proves: "discovery/lockfile-place",
+        accepting: &["discovery/port-accepting", "connection/loopback"],
     },
     verbs: VERBS,
     observations: OBSERVATIONS,

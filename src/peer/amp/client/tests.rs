@@ -160,13 +160,14 @@ async fn the_token_is_shown_as_the_scenario_says() {
         ("c", json!({"token": "empty"})),
         ("d", json!({"token": {"value": "x"}, "encode": "all"})),
         ("e", json!({"target": "/other"})),
+        ("f", json!({"token": "beginning"})),
     ] {
         let mut params = more;
         params["as"] = json!(name);
         perform(&mut client, "connect", params).await.expect("it connects");
     }
     let targets: Vec<String> = kept.handshakes();
-    let expected = ["/?auth=to%20ken", "/", "/?auth=", "/?auth=%78", "/other"];
+    let expected = ["/?auth=to%20ken", "/", "/?auth=", "/?auth=%78", "/other", "/?auth=to%20ke"];
     assert_eq!(targets, expected.map(|target| format!("GET {target} HTTP/1.1")));
 }
 

@@ -198,4 +198,14 @@ mod tests {
         let long = [frame(1, false, &[b'x'; 600]), frame(0, true, &[b'x'; 600])];
         assert!(matches!(feed(&long)[1], Input::Broken(1009, _)));
     }
+
+    #[test]
+    fn a_lax_reader_takes_a_malformed_close_frame_with_the_code_that_it_has() {
+        let lax = Quirks::new(super::super::flaws::find(super::super::edition::Edition::Cli, "takes-bad-close"));
+        for (payload, code) in
+            [(&b"\x03"[..], None), (&1005u16.to_be_bytes(), Some(1005)), (b"\x03\xe8\xff", Some(1000))]
+        {
+            assert_eq!(close(payload, &lax), Input::Close(code));
+        }
+    }
 }
