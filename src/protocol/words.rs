@@ -67,7 +67,7 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "file",
-        doc: "A file below the scenario's corner of the workspace is as described, now or before the time is up.",
+        doc: "A file or folder below the scenario's corner of the workspace is as described, now or before the time is up.",
         on_connection: false,
         selectors: &[Field::required("path", Shape::Path, "Path below the scenario's corner of the workspace.")],
         fields: &[
@@ -76,7 +76,7 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
                 Shape::Pattern,
                 "Its text; absent where it is no UTF-8 or too large to look at.",
             ),
-            Field::optional("size", Shape::Pattern, "Its size in bytes."),
+            Field::optional("size", Shape::Pattern, "Its size in bytes, where it is a file."),
             Field::optional("exists", Shape::Pattern, "Whether it is there."),
         ],
         pick: Pick::Any,

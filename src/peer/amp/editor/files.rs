@@ -67,6 +67,12 @@ impl Editor {
     pub(super) fn edit_file(&mut self, params: &Params) -> Result<Outcome, Outcome> {
         let path = self.path_of(params, Method::EditFile)?;
         let key = self.find(&path, Method::EditFile);
+        if self.quirks.has(Switch::LeavesFolders)
+            && let Some(folder) = key.parent().filter(|f| !f.exists() && f.starts_with(&self.root))
+        {
+            let _ = std::fs::create_dir_all(folder);
+            return Ok(Outcome::Failed("there is no such file".to_owned()));
+        }
         let new = match self.edition {
             Edition::Cli => Ok(string(params, "fullContent")?.to_owned()),
             Edition::Guide => {
@@ -96,7 +102,12 @@ impl Editor {
         if start > end && self.quirks.has(Switch::SwapsOffsets) {
             (start, end) = (end, start);
         }
-        if end < old.len() && start < end && self.quirks.has(Switch::EndInclusive) {
+        let inclusive =
+            self.quirks.has(Switch::EndInclusive) || new.is_empty() && self.quirks.has(Switch::EndOfBothKinds);
+        if inclusive && start <= end {
+            if end >= old.len() {
+                return Err(format!("the file has {} bytes, so there is no byte {end}", old.len()));
+            }
             end = old.ceil_char_boundary(end + 1);
         }
         if self.quirks.has(Switch::OffsetsInCharacters) {
@@ -114,6 +125,9 @@ impl Editor {
         }
         if new.is_empty() && start < end && self.quirks.has(Switch::DeletesNothing) {
             return Ok(old);
+        }
+        if self.quirks.has(Switch::KeepsRange) {
+            end = start;
         }
         match (old.get(..start), old.get(end..)) {
             (Some(before), Some(after)) => Ok([before, new, after].concat()),

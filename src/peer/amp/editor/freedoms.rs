@@ -54,6 +54,10 @@ const FREEDOMS: &[Entry] = &[
     freedom!("drops-final-newline" BOTH "`readFile` drops the final newline." Effect::Switch(Switch::DropsFinalNewline)),
     freedom!("adds-final-newline" BOTH "`editFile` adds a final newline that is missing."
         Effect::Switch(Switch::AddsFinalNewline)),
+    freedom!("inclusive-end" GUIDE "The `end` of an edit is the last byte of what is replaced."
+        Effect::Switch(Switch::EndInclusive)),
+    freedom!("makes-folders" CLI "`editFile` makes the folders that a new file needs."
+        Effect::Switch(Switch::MakesFolders)),
     freedom!("columns-in-bytes" BOTH "Columns count bytes." Effect::Switch(Switch::ColumnsIn(Columns::Bytes))),
     freedom!("columns-in-utf16" BOTH "Columns count code units of UTF-16."
         Effect::Switch(Switch::ColumnsIn(Columns::Utf16))),

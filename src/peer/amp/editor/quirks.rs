@@ -99,7 +99,6 @@ pub enum Trigger {
     BadHandshake,
     HugeHead,
     Flood,
-    SilentClient,
 }
 
 /// Faults of a handshake request that a lax server overlooks.
@@ -166,6 +165,7 @@ pub enum Switch {
     HangsUpOnBadHandshake,
     VersionNotTold,
     HandshakeBlocksOthers,
+    AnswersOneAtATime,
     // Refusals that are as good as the default one.
     Refuse400,
     Refuse403,
@@ -233,9 +233,12 @@ pub enum Switch {
     RefusesEmptyText,
     RefusesNewFiles,
     MakesFolders,
+    LeavesFolders,
     EditsFoldersGladly,
     OffsetsInCharacters,
     EndInclusive,
+    EndOfBothKinds,
+    KeepsRange,
     DeletesNothing,
     ClampsOffsets,
     CutsCharacters,

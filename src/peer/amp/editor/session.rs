@@ -186,6 +186,11 @@ impl Session {
         if bytes.len() > HUGE {
             self.shared.trigger(Trigger::HugeMessage);
         }
+        // The flaw: the next client's turn comes when this one has taken its answer.
+        let _turn = match quirks.has(Switch::AnswersOneAtATime) {
+            true => Some(self.shared.turn().await),
+            false => None,
+        };
         let Handled { answers, fault, delay, .. } = self.shared.serve(self.number, bytes);
         if quirks.has(Switch::LastOfPipelined) {
             self.held.clear();

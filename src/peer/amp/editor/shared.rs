@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Mutex as Turn, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
 use crate::trace::Recorder;
@@ -34,6 +34,8 @@ struct Inner {
     state: Mutex<State>,
     phase: watch::Sender<Phase>,
     recorder: Recorder,
+    /// For a flaw that answers one client at a time.
+    turn: Arc<Turn<()>>,
 }
 
 /// Whether the server goes on.
@@ -106,7 +108,12 @@ impl Outbox {
 impl Shared {
     pub fn new(editor: Editor, recorder: Recorder) -> Self {
         let state = State { editor, clients: vec![], next: 0, gone: false, notices: vec![] };
-        Self(Arc::new(Inner { state: Mutex::new(state), phase: watch::Sender::new(Phase::Serving), recorder }))
+        Self(Arc::new(Inner {
+            state: Mutex::new(state),
+            phase: watch::Sender::new(Phase::Serving),
+            recorder,
+            turn: Arc::default(),
+        }))
     }
 
     pub fn recorder(&self) -> &Recorder {
@@ -120,6 +127,11 @@ impl Shared {
 
     pub fn token(&self) -> String {
         self.state().editor.token.clone()
+    }
+
+    /// Waits until no other client is being answered.
+    pub async fn turn(&self) -> OwnedMutexGuard<()> {
+        self.0.turn.clone().lock_owned().await
     }
 
     /// How many clients are served.
@@ -226,9 +238,7 @@ impl Shared {
         let deadline = Instant::now() + PATIENCE;
         for wait in waits {
             // A client that went away in the meantime drops its end, which is as good.
-            if timeout_at(deadline, wait).await.is_err() {
-                self.trigger(Trigger::SilentClient);
-            }
+            let _ = timeout_at(deadline, wait).await;
         }
         Ok(given)
     }

@@ -39,7 +39,7 @@ const EDIT_FILE: Table = table! { "edit-file", Server, None;
         "`editFile` changes no other file, though another one that is open has a similar path."
         "";
     "missing-directory": [cli Should cli("editFile"), guide Should guide("5. Supported Methods, editFile")]
-        "`editFile` of a file in a directory that does not exist fails and leaves nothing behind."
+        "`editFile` of a file in a directory that does not exist fails and leaves nothing behind, or creates both."
         "";
     "directory": [cli Should cli("editFile"), guide Should guide("5. Supported Methods, editFile")]
         "`editFile` of a directory does not succeed."

@@ -45,8 +45,8 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::PartialName(Method::EditFile))),
     flaw!("edit-every-match" BOTH "edit-file/other-files"
         "`editFile` also changes open files whose paths begin alike." Effect::Switch(Switch::EditsEveryMatch)),
-    flaw!("edit-makes-folders" BOTH "edit-file/missing-directory" "`editFile` makes folders that are missing."
-        Effect::Switch(Switch::MakesFolders)),
+    flaw!("edit-leaves-folders" BOTH "edit-file/missing-directory"
+        "`editFile` makes folders that are missing, and then fails." Effect::Switch(Switch::LeavesFolders)),
     flaw!("edit-directory-succeeds" BOTH "edit-file/directory" "`editFile` of a directory succeeds."
         Effect::Switch(Switch::EditsFoldersGladly)),
     flaw!("edit-empty-refused" CLI "edit-file/empty" "`editFile` takes an empty text for none."
@@ -55,8 +55,13 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::RefusesNewFiles)),
     flaw!("edit-fails-silently" CLI "edit-file/failure-message" "An `editFile` that did not succeed does not say why."
         Effect::Body(Of::Failure(Method::EditFile), |b| *b = json!({"success": false}))),
-    flaw!("edit-end-inclusive" GUIDE "edit-file/range" ["edit-file/delete", "edit-file/bytes", "edit-file/read-back"]
-        "`end` is taken for the last byte, not the one after it." Effect::Switch(Switch::EndInclusive)),
+    flaw!("edit-keeps-range" GUIDE "edit-file/range"
+        ["edit-file/delete", "edit-file/bytes", "edit-file/read-back", "edit-file/disk", "edit-file/open-file",
+         "edit-file/crlf", "edit-file/special-names", "edit-file/again"]
+        "`editFile` puts the new text before the old one, and keeps that." Effect::Switch(Switch::KeepsRange)),
+    flaw!("edit-end-of-both-kinds" GUIDE "edit-file/delete" ["edit-file/again"]
+        "`end` is the last byte where text is taken out, and the one behind it where other text takes its place."
+        Effect::Switch(Switch::EndOfBothKinds)),
     flaw!("edit-in-characters" GUIDE "edit-file/bytes" ["edit-file/inside-character", "edit-file/out-of-range"]
         "`start` and `end` are taken for characters." Effect::Switch(Switch::OffsetsInCharacters)),
     flaw!("edit-deletes-nothing" GUIDE "edit-file/delete" "`editFile` with an empty new text does nothing."

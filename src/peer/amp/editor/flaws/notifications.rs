@@ -96,7 +96,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-every-other" BOTH "visible-files/latest"
         ["visible-files/opened", "visible-files/closed", "visible-files/empty", "visible-files/every-client",
-         "open-uri/shown", "visible-files/uri", "visible-files/path"]
+         "open-uri/shown", "visible-files/uri", "visible-files/path", "visible-files/data"]
         "Every other list of visible files is not sent." Effect::Switch(Switch::EveryOther(Topic::VisibleFiles))),
     flaw!("visible-files-twice" BOTH "visible-files/no-duplicates" "Visible files are listed twice."
     Effect::Body(VISIBLE, |b| for key in ["uris", "files"] {

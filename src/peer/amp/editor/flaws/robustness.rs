@@ -49,7 +49,8 @@ pub const FLAWS: &[Entry] = &[
         ["robustness/many-clients", "connection/again", "connection/several"]
         "After thirty connections nobody is served." hangs(Trigger::Flood)),
     flaw!("hangs-on-silent-client" BOTH "robustness/silent-client"
-        "A client that does not read makes the editor wait for it for ever." hangs(Trigger::SilentClient)),
+        "While a client does not read what it asked for, nobody else is answered."
+        Effect::Switch(Switch::AnswersOneAtATime)),
     flaw!("closes-on-bad-json" BOTH "robustness/same-after-bad-json" "A message that is no JSON ends the connection."
         Effect::Switch(Switch::ClosesOnBadJson)),
     flaw!("closes-on-bad-envelope" BOTH "robustness/same-after-bad-envelope" "JSON that is no request ends the connection."
