@@ -2,7 +2,7 @@
 
 use super::quirks::Columns;
 
-/// A place between two characters. The column counts characters; see [`column`] for other units.
+/// A place between two characters. The column counts characters; see [`column()`] for other units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pos {
     /// The line.
