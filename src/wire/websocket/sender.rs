@@ -17,6 +17,9 @@ use super::frame::{FrameSpec, opcode, shortest_bits};
 use super::joiner::Joiner;
 use super::socket::Options;
 
+/// The time between the pieces of a split write.
+const BETWEEN_PIECES: Duration = Duration::from_millis(2);
+
 /// Sends on a connection. Clones share it; what each sends stays in one piece.
 #[derive(Clone)]
 pub struct Sender {
@@ -325,7 +328,10 @@ impl Shared {
             for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
                 half.write_all(piece).await?;
                 half.flush().await?;
-                tokio::task::yield_now().await;
+                // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
+                if split.is_some() {
+                    tokio::time::sleep(BETWEEN_PIECES).await;
+                }
             }
             Ok(())
         };
