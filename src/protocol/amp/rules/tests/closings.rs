@@ -9,7 +9,7 @@ fn later(play: Play, seconds: u64) -> Play {
 #[test]
 fn a_close_frame_is_answered_before_the_connection_ends() {
     assert_eq!(Play::open().client_closes(1000).ends().broken("cli"), ["framing/close-answered"]);
-    assert_eq!(later(Play::open().client_closes(1000), 10).broken("cli"), ["framing/close-answered"]);
+    assert_eq!(later(Play::open().client_closes(1000), 30).broken("cli"), ["framing/close-answered"]);
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn an_end_that_may_have_swallowed_the_answer_is_no_fault() {
     assert!(reset.broken("cli").is_empty());
     let gone = Play::open().client_closes(1000).client(What::Closed(Closed::Eof)).server(What::Closed(Closed::Eof));
     assert!(gone.broken("cli").is_empty());
-    assert!(later(Play::open().client_closes(1000), 9).broken("cli").is_empty());
+    assert!(later(Play::open().client_closes(1000), 29).broken("cli").is_empty());
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn a_server_that_closes_first_owes_no_echo() {
 #[test]
 fn the_tcp_connection_is_closed_after_both_close_frames() {
     let closed = Play::open().client_closes(1000).server_closes(1000);
-    assert_eq!(later(closed, 10).broken("cli"), ["framing/tcp-closed"]);
-    let closed = Play::open().client_closes(1000).server_closes(1000).wait(10).client(What::Closed(Closed::Eof));
+    assert_eq!(later(closed, 30).broken("cli"), ["framing/tcp-closed"]);
+    let closed = Play::open().client_closes(1000).server_closes(1000).wait(30).client(What::Closed(Closed::Eof));
     assert_eq!(closed.broken("cli"), ["framing/tcp-closed"]);
     let closed = Play::open().client_closes(1000).server_closes(1000).client(What::Closed(Closed::Eof));
     assert!(later(closed, 60).broken("cli").is_empty(), "the client was faster");
