@@ -1,36 +1,30 @@
 //! The harness's own delay, so that a busy machine is not blamed on the subject.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 const TICK: Duration = Duration::from_millis(5);
 
-/// Measures by how much this process is late: a task wakes every few milliseconds and adds up what
-/// it woke too late. Deadlines are extended by what was added while they ran.
+/// Measures by how much the plays are late: [`LagMeter::run`] wakes every few milliseconds beside them, on the same
+/// task, and adds up what it woke too late, because the machine was busy or because one of them held up the others.
+/// Deadlines are extended by what was added while they ran.
+#[derive(Default)]
 pub struct LagMeter {
-    late_micros: Arc<AtomicU64>,
-    task: JoinHandle<()>,
+    late_micros: AtomicU64,
 }
 
 impl LagMeter {
-    /// Starts measuring.
-    pub fn start() -> Self {
-        let late_micros = Arc::new(AtomicU64::new(0));
-        let total = late_micros.clone();
-        let task = tokio::spawn(async move {
-            loop {
-                let due = Instant::now() + TICK;
-                sleep_until(due).await;
-                // Timers are a millisecond coarse: only what exceeds that is lateness.
-                let late = due.elapsed().saturating_sub(Duration::from_millis(2));
-                total.fetch_add(u64::try_from(late.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-            }
-        });
-        Self { late_micros, task }
+    /// Measures for as long as it is polled. It has to be polled before the plays are.
+    pub async fn run(&self) {
+        loop {
+            let due = Instant::now() + TICK;
+            sleep_until(due).await;
+            // Timers are a millisecond coarse: only what exceeds that is lateness.
+            let late = due.elapsed().saturating_sub(Duration::from_millis(2));
+            self.late_micros.fetch_add(u64::try_from(late.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
     }
 
     /// How late this process has been, all told.
@@ -41,12 +35,6 @@ impl LagMeter {
     /// A deadline `within` from now.
     pub fn deadline(&self, within: Duration) -> Deadline<'_> {
         Deadline { meter: self, start: Instant::now(), lag_at_start: self.total(), within }
-    }
-}
-
-impl Drop for LagMeter {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 
@@ -71,10 +59,9 @@ impl Deadline<'_> {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn a_deadline_is_put_off_by_the_delay_of_the_harness_itself_and_by_nothing_else() {
-        let meter = LagMeter::start();
-        meter.task.abort();
+    #[test]
+    fn a_deadline_is_put_off_by_the_delay_of_the_harness_itself_and_by_nothing_else() {
+        let meter = LagMeter::default();
         let late = |time: Duration| meter.late_micros.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
         late(Duration::from_secs(60));
         let deadline = meter.deadline(Duration::ZERO);

@@ -232,6 +232,7 @@ async fn perform(
         log: traced.log.clone(),
         tail: traced.tail.clone(),
         lag: venue.lag,
+        lag_before: venue.lag.total(),
         patience: options.patience,
         vars: plan.vars.clone(),
         outcome: Outcome::default(),

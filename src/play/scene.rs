@@ -44,6 +44,8 @@ pub struct Scene<'a> {
     pub tail: Tail,
     /// The harness's own delay.
     pub lag: &'a LagMeter,
+    /// What that delay came to when the play began.
+    pub lag_before: Duration,
     /// How long to wait where a step does not say.
     pub patience: Duration,
     /// Variables and labels.

@@ -16,6 +16,9 @@ use crate::subject::{Running, Start, SubjectError};
 use super::expect;
 use super::scene::{Failure, Halt, Scene};
 
+/// A play that was held up for longer than this on our side blames nobody for what happened to our connections.
+const HELD_UP: Duration = Duration::from_secs(1);
+
 type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + 'a>>;
 
 /// Performs steps in order, until the end or the first that halts the play.
@@ -142,6 +145,12 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
 /// What a peer's trouble means for the play.
 fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) -> Result<(), Halt> {
     match trouble {
+        // What our side did too late, such as a handshake, may have been answered as it deserved.
+        Trouble::Subject { message, .. } if scene.held_up() > HELD_UP => Err(Halt::Error(format!(
+            "{}: {message}; but this machine was too busy to tell why: plays were held up for {:?}",
+            step.place,
+            scene.held_up()
+        ))),
         Trouble::Subject { message, proves, expected, actual } => {
             let proves = proves.and_then(|short| requirement(scene, &short)).into_iter().collect();
             scene.fail(Failure {
@@ -247,6 +256,11 @@ fn signal(scene: &mut Scene<'_>, step: &Step, name: &str) -> Result<(), Halt> {
 }
 
 impl Scene<'_> {
+    /// How long this play was held up on our side.
+    fn held_up(&self) -> Duration {
+        self.lag.total().saturating_sub(self.lag_before)
+    }
+
     fn corner(&self, step: &Step) -> Result<&crate::subject::Corner, Halt> {
         let none = || Halt::Error(format!("{}: there is no workspace to lay files into", step.place));
         self.corner.as_ref().ok_or_else(none)

@@ -110,7 +110,7 @@ pub async fn suite(
         run,
         progress,
         cancel,
-        lag: LagMeter::start(),
+        lag: LagMeter::default(),
         queue: Mutex::new(order(plans)),
         results: Mutex::new(BTreeMap::new()),
         stop: AtomicBool::new(false),
@@ -119,7 +119,11 @@ pub async fn suite(
     let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
     let mut first = first;
     let workers = (0..jobs).map(|_| work(&shared, first.take()));
-    join_all(workers).await;
+    tokio::select! {
+        biased;
+        () = shared.lag.run() => {}
+        () = join_all(workers) => {}
+    }
     if let Some(error) = lock(&shared.launch_error).take() {
         let told = |play: &Play| {
             matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed) || !play.findings.is_empty()
