@@ -78,12 +78,11 @@ if "swarm" in args:
         time.sleep(0.005)
 if "flood" in args:
     threading.Thread(target=flood, daemon=True).start()
+mine = lockfile(f"{port}.json", port=port, pid=os.getpid(), secret="hush-hush")
 if "decoy" in args:
     other = listen()
     path = lockfile("decoy.json", port=other.getsockname()[1], secret="decoy")
     os.utime(path, (time.time() + 60, time.time() + 60))
-
-mine = lockfile(f"{port}.json", port=port, pid=os.getpid(), secret="hush-hush")
 
 if "deaf" not in args:
     def end(*_):
