@@ -16,9 +16,15 @@ use super::socket::Socket;
 /// Why no request came on a connection. It has been closed.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// The client went away, or sent what is no HTTP request head.
-    #[error("no handshake request came: {0}")]
-    NoRequest(&'static str),
+    /// The client went away before it had sent a request head.
+    #[error("the client closed the connection before a handshake request came")]
+    Left,
+    /// The head did not end within the bound.
+    #[error("the head of the handshake request is too long")]
+    TooLong,
+    /// What came is no HTTP.
+    #[error("what came is no HTTP request")]
+    NotHttp,
     /// The client took too long.
     #[error("no whole handshake request came within {0:?}")]
     TimedOut(std::time::Duration),
@@ -64,16 +70,16 @@ pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<
         }
         Arrived::Nothing(bytes, why) => {
             tap.received_bytes(&bytes);
-            let what = match why {
+            let error = match why {
                 Why::Closed(how) => {
                     tap.ended(how);
-                    "the client closed the connection"
+                    AcceptError::Left
                 }
-                Why::TooLong => "the head is too long",
-                Why::NotHttp => "it is no HTTP",
+                Why::TooLong => AcceptError::TooLong,
+                Why::NotHttp => AcceptError::NotHttp,
             };
             tap.sent(None, What::Closed(Closed::Eof));
-            Err(AcceptError::NoRequest(what))
+            Err(error)
         }
     }
 }

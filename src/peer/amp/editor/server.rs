@@ -119,11 +119,15 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
     };
     let request = match accepted {
         Ok(request) => request,
-        Err(AcceptError::NoRequest(why)) => {
-            shared.trigger(if why.contains("too long") { Trigger::HugeHead } else { Trigger::BadHandshake });
+        Err(error) => {
+            match error {
+                AcceptError::TooLong => shared.trigger(Trigger::HugeHead),
+                AcceptError::NotHttp => shared.trigger(Trigger::BadHandshake),
+                // Whoever looks whether the port accepts does no more than that.
+                AcceptError::Left | AcceptError::TimedOut(_) | AcceptError::Broken(_) => {}
+            }
             return None;
         }
-        Err(_) => return None,
     };
     if *phase.borrow() != Phase::Serving {
         reached(&mut phase, Phase::Closing).await;
