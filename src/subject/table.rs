@@ -17,11 +17,18 @@ pub(super) struct Entry {
 #[cfg(target_os = "linux")]
 pub(super) fn read() -> Vec<Entry> {
     let Ok(folder) = std::fs::read_dir("/proc") else { return vec![] };
-    folder
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter_map(|pid| parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
-        .collect()
+    folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter_map(of).collect()
+}
+
+/// One process; none where it is not there. Far cheaper than a look at all of them.
+#[cfg(target_os = "linux")]
+pub(super) fn of(pid: u32) -> Option<Entry> {
+    use std::io::Read;
+
+    // The system writes the line afresh at every reading: it has to fit into one.
+    let mut line = [0; 2048];
+    let length = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    parse_stat(&String::from_utf8_lossy(&line[..length]))
 }
 
 /// Whether the process began with this line (`NAME=value`) in its environment.
@@ -68,7 +75,18 @@ fn parse_stat(stat: &str) -> Option<Entry> {
 /// All processes, as `ps` tells them.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn read() -> Vec<Entry> {
-    let output = std::process::Command::new("ps").args(["-axo", "pid=,ppid=,pgid=,sess=,stat="]).output();
+    ps(&["-ax"])
+}
+
+/// One process; none where it is not there.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn of(pid: u32) -> Option<Entry> {
+    ps(&["-p", &pid.to_string()]).into_iter().find(|e| e.pid == pid)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ps(which: &[&str]) -> Vec<Entry> {
+    let output = std::process::Command::new("ps").args(which).args(["-o", "pid=,ppid=,pgid=,sess=,stat="]).output();
     let Ok(output) = output else { return vec![] };
     String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_ps).collect()
 }
@@ -116,5 +134,20 @@ mod tests {
     fn we_are_in_the_table() {
         let us = std::process::id();
         assert!(read().iter().any(|e| e.pid == us && !e.zombie));
+        assert!(of(us).is_some_and(|e| e.pid == us && !e.zombie));
+        assert_eq!(of(u32::MAX), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_whose_name_is_no_text_is_in_the_table_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff\xfe"));
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        let listed = read().into_iter().find(|e| e.pid == child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(listed.is_some());
     }
 }

@@ -78,7 +78,7 @@ impl Tree {
     }
 
     fn new(leader: u32, marker: Option<String>) -> Self {
-        let began = table::read().into_iter().find(|e| e.pid == leader).map_or(0, |e| e.began);
+        let began = table::of(leader).map_or(0, |e| e.began);
         Self { leader, began, marker, seen: Mutex::new(HashMap::from([(leader, began)])) }
     }
 
@@ -188,7 +188,7 @@ impl Drop for Tree {
 
 /// Whether a process of this id is there; one that only waits to be taken note of is not.
 pub(super) fn is_alive(pid: u32) -> bool {
-    table::read().iter().any(|e| e.pid == pid && !e.zombie)
+    table::of(pid).is_some_and(|e| !e.zombie)
 }
 
 pub(super) fn id(pid: u32) -> Option<Pid> {
