@@ -100,7 +100,8 @@ async fn call(
     patience: Duration,
     terminal: &mut Terminal,
 ) -> Result<Answer, CliError> {
-    let kind = peer::kind(spec.role.name)
+    let probe = peer::kind(spec.role.name)
+        .and_then(|kind| kind.probe.as_ref())
         .ok_or_else(|| CliError::usage(format!("implementations of {} cannot be called", spec.role.name)))?;
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![]);
     let running = Running::attach(spec, recorder.clone()).await;
@@ -109,13 +110,13 @@ async fn call(
     let edition = match spec.edition {
         EditionChoice::Given(edition) => edition,
         EditionChoice::Auto => {
-            let Detected { edition, how } = (kind.detect)(lock.clone(), patience, recorder.clone()).await;
+            let Detected { edition, how } = (probe.detect)(lock.clone(), patience, recorder.clone()).await;
             terminal.detail(&format!("edition `{edition}`: {how}"));
             edition
         }
     };
-    let setting = Setting { edition: edition.to_owned(), recorder, server: Some(lock), patience };
-    (kind.call)(setting, method, params).await.map_err(|trouble| match trouble {
+    let setting = Setting { edition: edition.to_owned(), recorder, server: Some(lock), patience, place: None };
+    (probe.call)(setting, method, params).await.map_err(|trouble| match trouble {
         Trouble::Scenario(message) => CliError::usage(message),
         other => CliError::unjudged(other.to_string()),
     })

@@ -50,7 +50,11 @@ pub fn ours(role: Option<&str>, options: &SharedOptions) -> Result<Vec<SubjectSp
     let run_dir = run_dir.map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
     let mut subjects = vec![];
     for protocol in protocols() {
-        for role in protocol.roles.iter().filter(|r| role.is_none_or(|name| name == r.name)) {
+        for role in protocol
+            .roles
+            .iter()
+            .filter(|r| role.is_none_or(|name| name == r.name) && crate::peer::mock(r.name).is_some())
+        {
             let editions = protocol.editions.iter().filter(|e| edition.is_none_or(|id| id == "auto" || id == e.id));
             subjects.extend(editions.map(|edition| own(protocol, role, edition.id, &[])));
         }

@@ -41,6 +41,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 fn template(protocol: &Protocol, role: &Role) -> String {
     let editions = protocol.editions.iter().map(|e| format!("#   {}: {}\n", e.id, e.about)).collect::<String>();
     let (ready, how) = match role.reach {
+        Reach::Seeks { .. } => {
+            ("{ within: 10s }", "it is driven over stdin and stdout; see `wirecert mock ROLE` for one that is")
+        }
         Reach::Lockfile { .. } => ("{ lockfile: true, within: 10s }", "it is reached through the lockfile it writes"),
     };
     format!(

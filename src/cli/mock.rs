@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::peer::control;
-use crate::peer::{self, Ended, Mock, MockError, MockKind, MockOptions};
+use crate::peer::{self, Begin, Ended, Mock, MockError, MockKind, MockOptions};
 use crate::protocol;
 use crate::trace::{Clock, End, FileSink, Header, Party, Recorder, Sink, Who};
 
@@ -190,7 +190,10 @@ async fn start(args: &Args, kind: &MockKind) -> Result<(Arc<dyn Mock>, Recorder)
         freedoms: args.freedom.clone(),
         recorder: recorder.clone(),
     };
-    match (kind.start)(options).await {
+    let Begin::Serve(start) = kind.begin else {
+        return Err(CliError::usage(format!("the mock of `{}` is driven, not served by", kind.role)));
+    };
+    match start(options).await {
         Ok(mock) => Ok((Arc::from(mock), recorder)),
         Err(e @ MockError::Option(_)) => Err(CliError::usage(e.to_string())),
         Err(e @ MockError::System { .. }) => {

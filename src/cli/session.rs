@@ -301,10 +301,11 @@ async fn detect(
         () = cancel.cancelled() => return Err(CliError::interrupted()),
     };
     let first = started.map_err(|error| unjudged(&error))?;
-    let kind = peer::kind(spec.role.name)
-        .ok_or_else(|| CliError::usage(format!("no peer stands opposite the role {}", spec.role.name)))?;
+    let probe = peer::kind(spec.role.name)
+        .and_then(|kind| kind.probe.as_ref())
+        .ok_or_else(|| CliError::usage(format!("the edition of a {} cannot be detected", spec.role.name)))?;
     let detected = tokio::select! {
-        detected = (kind.detect)(first.1.lock().clone(), patience, recorder) => detected,
+        detected = (probe.detect)(first.1.lock().clone(), patience, recorder) => detected,
         () = cancel.cancelled() => {
             first.1.stop().await;
             return Err(CliError::interrupted());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span, nearest};
-use crate::protocol::{Protocol, Reach, Role, Shape, role};
+use crate::protocol::{Protocol, Role, Shape, role};
 use crate::trace::End;
 
 use super::flags::{Environment, Flags};
@@ -152,7 +152,7 @@ fn target(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) 
 }
 
 fn url_target(url: &str, context: &Context<'_>, role: &Role) -> Target {
-    let Reach::Lockfile { data_home, .. } = &role.reach;
+    let data_home = role.reach.data_home();
     if url == "running" {
         Target::DataHome(users_data_home(context.around, data_home))
     } else {

@@ -15,6 +15,12 @@ pub struct PeerKind {
     pub role: &'static str,
     /// A peer to stand opposite it.
     pub new: fn(Setting) -> Box<dyn Peer>,
+    /// What can be found out about a subject that is a server, apart from any scenario; none for a client.
+    pub probe: Option<Probe>,
+}
+
+/// What can be found out about a server.
+pub struct Probe {
     /// Finds out which edition a server speaks, within the time given. Always comes to a conclusion.
     pub detect: fn(Lock, Duration, Recorder) -> BoxFuture<'static, Detected>,
     /// Makes one request (a method and its parameters) to a server, on a connection of its own.
@@ -42,8 +48,10 @@ pub enum Answer {
 static KINDS: [PeerKind; 1] = [PeerKind {
     role: "amp-server",
     new: |setting| Box::new(amp::client::AmpClient::new(setting)),
-    detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
-    call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
+    probe: Some(Probe {
+        detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
+        call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
+    }),
 }];
 
 /// What there is for this role; none where it cannot be played against yet.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use tokio::io::{AsyncBufRead, AsyncWrite};
 
 use crate::trace::Recorder;
 
@@ -16,8 +17,25 @@ pub struct MockKind {
     pub flaws: fn() -> &'static [Flaw],
     /// Ways in which it can be different and right.
     pub freedoms: fn() -> &'static [Freedom],
-    /// Starts it. It serves when the future is done.
-    pub start: fn(MockOptions) -> Starting,
+    /// How it is started.
+    pub begin: Begin,
+}
+
+/// How a mock is started.
+#[derive(Clone, Copy)]
+pub enum Begin {
+    /// A server: it serves when the future is done.
+    Serve(fn(MockOptions) -> Starting),
+    /// A client that is driven over these lines, until it is told to end or they do.
+    Drive(fn(MockOptions, Lines) -> BoxFuture<'static, Result<(), MockError>>),
+}
+
+/// What a driven client reads and writes: the driver contract, a JSON object a line.
+pub struct Lines {
+    /// What it is told.
+    pub input: Box<dyn AsyncBufRead + Send + Unpin>,
+    /// What it has to say.
+    pub output: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
 /// A mock that is being started.

@@ -8,10 +8,11 @@ pub mod control;
 mod kind;
 mod mock;
 
-pub use kind::{Answer, Detected, PeerKind, kind};
-pub use mock::{Ended, Mock, MockError, MockKind, MockOptions, flaws, freedoms, mock};
+pub use kind::{Answer, Detected, PeerKind, Probe, kind};
+pub use mock::{Begin, Ended, Lines, Mock, MockError, MockKind, MockOptions, flaws, freedoms, mock};
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -47,6 +48,19 @@ pub struct Setting {
     pub server: Option<Lock>,
     /// How long to wait for what the protocol obliges the subject to do.
     pub patience: Duration,
+    /// Where a subject that we start lives; servers that stand opposite a client let themselves be found there.
+    pub place: Option<Place>,
+}
+
+/// The folders of a subject that we start.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its workspace and working directory.
+    pub root: PathBuf,
+    /// What stands for the user's home folder.
+    pub home: PathBuf,
+    /// The data home that its environment names.
+    pub data_home: PathBuf,
 }
 
 /// One verb to perform.

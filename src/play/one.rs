@@ -101,7 +101,7 @@ struct Traced {
 impl Traced {
     fn start(plan: &Plan, spec: &SubjectSpec, options: &Options) -> Result<Self, String> {
         let protocol = spec.protocol;
-        let log = Log::new((protocol.observer)(plan.edition));
+        let log = Log::new((protocol.observer)(plan.edition, spec.role.subject));
         let tail = Tail::new(TAIL);
         let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition)));
         let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(tail.clone()), Box::new(rules.clone())];
@@ -218,6 +218,7 @@ async fn perform(
         recorder: recorder.clone(),
         server: venue.subject.as_ref().map(|s| s.lock().clone()),
         patience: options.patience,
+        place: venue.run_dir.map(place),
     };
     let mut scene = Scene {
         plan,
@@ -266,6 +267,11 @@ async fn perform(
     }
     scene.peer.finish().await;
     Ok((halt, scene.outcome))
+}
+
+/// Where a subject lives that has this run directory.
+pub fn place(run_dir: &RunDir) -> crate::peer::Place {
+    crate::peer::Place { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
 }
 
 fn corner(plan: &Plan, venue: &Venue<'_>) -> Result<Option<Corner>, String> {

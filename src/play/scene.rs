@@ -129,6 +129,7 @@ impl Scene<'_> {
             recorder: self.recorder.clone(),
             server: self.subject.as_ref().map(|s| s.lock().clone()),
             patience: self.patience,
+            place: self.run_dir.map(super::one::place),
         }
     }
 

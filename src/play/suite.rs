@@ -444,6 +444,7 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
         recorder: Recorder::new(Clock::start(), vec![]),
         server: Some(subject.lock().clone()),
         patience,
+        place: None,
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);

@@ -47,8 +47,8 @@ pub struct Protocol {
     pub requirements: fn() -> &'static [Requirement],
     /// Fresh rules of an edition.
     pub rules: fn(edition: &str) -> Vec<Box<dyn Rule>>,
-    /// A fresh observer of an edition.
-    pub observer: fn(edition: &str) -> Box<dyn Observer>,
+    /// A fresh observer of an edition, who looks at what the subject does: this end.
+    pub observer: fn(edition: &str, subject: End) -> Box<dyn Observer>,
     /// The JSON Schema (draft-07) of a message or part of one, by the name that `$schema` matchers use.
     pub schema: fn(edition: &str, name: &str) -> Option<&'static Value>,
     /// The names that `schema` knows.
@@ -81,12 +81,38 @@ pub struct Role {
     pub observations: &'static [ObservationKind],
     /// What a subject can be made to do from outside.
     pub stimuli: &'static [Verb],
+    /// What a client can be asked to do, by the methods of its editions: name and meaning; empty for a server.
+    pub calls: &'static [(&'static str, &'static str)],
     /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
     pub capabilities: &'static [(&'static str, &'static str)],
 }
 
+impl Role {
+    /// Everything that steps of this role's scenarios can do, beside the words of the language itself.
+    pub fn every_verb(&self) -> impl Iterator<Item = &'static Verb> + use<> {
+        let driven: &[Verb] = if self.is_client() { words::DRIVEN_VERBS } else { &[] };
+        self.verbs.iter().chain(words::VERBS).chain(driven)
+    }
+
+    /// Everything that expectations of this role's scenarios can speak about.
+    pub fn every_observation(&self) -> impl Iterator<Item = &'static ObservationKind> + use<> {
+        let driven: &[ObservationKind] = if self.is_client() { words::DRIVEN_OBSERVATIONS } else { &[] };
+        self.observations.iter().chain(words::OBSERVATIONS).chain(driven)
+    }
+
+    /// Whether the subject is the one that connects: then it is driven or observed, and we serve.
+    pub fn is_client(&self) -> bool {
+        self.subject == End::Client
+    }
+}
+
 /// How a subject and its peer find each other.
 pub enum Reach {
+    /// The subject is a client, and finds our servers in the data home that its environment names.
+    Seeks {
+        /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
+        data_home: &'static [&'static str],
+    },
     /// The server writes a lockfile below a data home; this reads one.
     Lockfile {
         /// The folder below the data home.
@@ -101,6 +127,15 @@ pub enum Reach {
         /// it accepts no connection: which one cannot be told from outside.
         accepting: &'static [&'static str],
     },
+}
+
+impl Reach {
+    /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
+    pub fn data_home(&self) -> &'static [&'static str] {
+        match self {
+            Self::Seeks { data_home } | Self::Lockfile { data_home, .. } => data_home,
+        }
+    }
 }
 
 /// What a client takes from a lockfile.

@@ -101,3 +101,72 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
         default_proves: None,
     },
 ];
+
+/// Steps that concern a client that is driven.
+pub const DRIVEN_VERBS: &[Verb] = &[
+    Verb {
+        name: "call",
+        doc: "Has the client do something, and goes on at once. What comes of it is `returned`. A client that does not \
+              offer it has the scenario skipped.",
+        shape: Shape::Object(&[
+            Field::optional("as", Shape::Binds("call"), "A label by which `returned` names the call."),
+            Field::required("method", Shape::String, "What to do, by the name that the driver contract gives it."),
+            Field::optional("params", Shape::Any, "With what; an empty object where not said."),
+            Field::optional("settings", Shape::Any, "Settings that go with it, where the protocol has such."),
+        ]),
+    },
+    Verb {
+        name: "dismiss",
+        doc: "Tells the client to end.",
+        shape: Shape::Object(&[Field::optional(
+            "how",
+            Shape::Choice(&["close", "stdin"]),
+            "By the line that says so (where not said), or by the end of its stdin.",
+        )]),
+    },
+];
+
+/// What expectations can say about a client that is driven.
+pub const DRIVEN_OBSERVATIONS: &[ObservationKind] = &[
+    ObservationKind {
+        name: "returned",
+        doc: "A call came to its end.",
+        on_connection: false,
+        selectors: &[Field::optional("to", Shape::Bound("call"), "The label of the call.")],
+        fields: &[
+            Field::optional(
+                "result",
+                Shape::Pattern,
+                "What the client's own API gave: perhaps the whole result, perhaps its essence. `$somewhere` looks for it.",
+            ),
+            Field::optional(
+                "error",
+                Shape::Pattern,
+                "What it failed with: `code`, `message`, `status`, where it has them.",
+            ),
+        ],
+        pick: Pick::First,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "told",
+        doc: "Something reached the client's user by itself.",
+        on_connection: false,
+        selectors: &[Field::optional("event", Shape::String, "Its name.")],
+        fields: &[
+            Field::optional("data", Shape::Pattern, "What came with it."),
+            Field::optional("subscription", Shape::Pattern, "The subscription it belongs to."),
+        ],
+        pick: Pick::Any,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "state",
+        doc: "The client said how it stands with its server. Clients need not.",
+        on_connection: false,
+        selectors: &[],
+        fields: &[Field::optional("is", Shape::Pattern, "`connected`, `disconnected`, `reconnecting` or `no_server`.")],
+        pick: Pick::Any,
+        default_proves: None,
+    },
+];

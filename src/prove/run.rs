@@ -165,7 +165,7 @@ impl Prover<'_> {
 
     /// Whether the flaw is that the server cannot be found or, where it is found, that it cannot be connected to.
     fn breaks_reach(&self, case: &Case, found: bool) -> bool {
-        let Reach::Lockfile { proves, accepting, .. } = &self.role.reach;
+        let Reach::Lockfile { proves, accepting, .. } = &self.role.reach else { return false };
         let reach = if found { *accepting } else { std::slice::from_ref(proves) };
         let CaseKind::Flaw { breaks, .. } = &case.kind else { return false };
         reach.iter().any(|short| breaks.ends_with(&format!("/{short}")))

@@ -82,7 +82,6 @@ pub const PART: &[Keyword] = &[
 pub const VARIABLES: &[Keyword] = &[
     word("workspace", "The absolute path of this scenario's own corner of the workspace."),
     word("workspace_uri", "The same as a `file://` URI."),
-    word("corner", "The path of that corner below the workspace itself."),
     word("root", "The absolute path of the workspace itself."),
     word("corner", "The path of the scenario's corner below the workspace."),
     word("run_dir", "The directory of the subject's run."),
@@ -92,7 +91,10 @@ pub const VARIABLES: &[Keyword] = &[
     word("url", "Where the server is to be reached."),
     word("token", "The subject's secret, where the protocol has one."),
     word("token_encoded", "The same, percent-encoded as a URL component."),
-    word("token_encoded", "The same, percent-encoded as a URL component."),
+    word("lockfile", "The path of the server's lockfile, where we are the server."),
+    word("home", "What stands for the user's home folder, where we started the subject."),
+    word("data_home", "The data home that the subject's environment names, where we started it."),
+    word("dead_pid", "The id of a process that has ended."),
 ];
 
 /// The word under which a connection goes that is not named.

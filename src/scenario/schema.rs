@@ -148,13 +148,12 @@ fn steps(role: &Role) -> Vec<(&'static str, &'static str, Value)> {
             (word.name, word.doc, value)
         })
         .collect();
-    all.extend(verbs(role.verbs));
-    all.extend(verbs(protocol::words::VERBS));
+    all.extend(verbs(role.every_verb()));
     all
 }
 
-fn verbs(verbs: &'static [Verb]) -> Vec<(&'static str, &'static str, Value)> {
-    verbs.iter().map(|v| (v.name, v.doc, shape(&v.shape))).collect()
+fn verbs(verbs: impl IntoIterator<Item = &'static Verb>) -> Vec<(&'static str, &'static str, Value)> {
+    verbs.into_iter().map(|v| (v.name, v.doc, shape(&v.shape))).collect()
 }
 
 /// A map with these keys and no others.
@@ -163,7 +162,7 @@ fn closed(properties: Map<String, Value>, required: &[&str]) -> Value {
 }
 
 fn kinds(role: &Role) -> impl Iterator<Item = &'static ObservationKind> + use<> {
-    role.observations.iter().chain(protocol::words::OBSERVATIONS)
+    role.every_observation()
 }
 
 fn observations(role: &Role) -> Vec<(&'static str, &'static str, Value)> {

@@ -65,7 +65,11 @@ pub(super) struct Lookout {
 impl Lookout {
     /// Looks into the role's folder below each of these data homes.
     pub(super) fn new(spec: &SubjectSpec, data_homes: &[PathBuf]) -> Self {
-        let Reach::Lockfile { folder, read, .. } = spec.role.reach;
+        let (folder, read) = match spec.role.reach {
+            Reach::Lockfile { folder, read, .. } => (folder, read),
+            // A client writes none.
+            Reach::Seeks { .. } => return Self::nowhere(),
+        };
         let editions = match spec.edition {
             EditionChoice::Given(id) => vec![id],
             EditionChoice::Auto => spec.protocol.editions.iter().map(|e| e.id).collect(),
@@ -78,6 +82,12 @@ impl Lookout {
             }
         }
         Self { folders, read, editions, before: HashMap::new(), seen: BTreeMap::new(), more: 0 }
+    }
+
+    /// Where there are no lockfiles.
+    fn nowhere() -> Self {
+        let read = |_: &str, _: &[u8]| Err("it is no lockfile".to_owned());
+        Self { folders: vec![], read, editions: vec![], before: HashMap::new(), seen: BTreeMap::new(), more: 0 }
     }
 
     /// Takes what is there now as none of the subject's.

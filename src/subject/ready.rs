@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::config::SubjectSpec;
-use crate::protocol::Reach;
 
 use super::SubjectError;
 use super::lockfile::{Candidate, Lookout, accepts};
@@ -28,7 +27,7 @@ pub(super) fn lookout(spec: &SubjectSpec, around: &Surroundings) -> Lookout {
 /// The data homes that an environment names, the strongest first: what the protocol itself names, then what the
 /// XDG base directory specification does (on macOS: always the default).
 pub(super) fn data_homes(spec: &SubjectSpec, variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<PathBuf> {
-    let Reach::Lockfile { data_home, .. } = &spec.role.reach;
+    let data_home = spec.role.reach.data_home();
     let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut homes: Vec<PathBuf> = data_home.iter().filter_map(|name| path(name)).collect();
     let default = path("HOME").map(|home| home.join(".local").join("share"));

@@ -139,7 +139,7 @@ fn variables(
         ("WIRECERT_SCENARIO", scenario.unwrap_or_default().to_owned()),
         ("PORT", port.to_string()),
     ]);
-    let Reach::Lockfile { data_home: names, .. } = &spec.role.reach;
+    let names = spec.role.reach.data_home();
     variables.extend(names.iter().map(|name| (*name, data_home.clone())));
     variables.into_iter().map(|(name, value)| (name.to_owned(), Some(value))).collect()
 }
@@ -147,7 +147,7 @@ fn variables(
 /// The address of a server of this role at a port.
 fn url(spec: &SubjectSpec, port: u16) -> String {
     match spec.role.reach {
-        Reach::Lockfile { .. } => format!("ws://127.0.0.1:{port}"),
+        Reach::Lockfile { .. } | Reach::Seeks { .. } => format!("ws://127.0.0.1:{port}"),
     }
 }
 

@@ -20,7 +20,7 @@ static PROTOCOL: Protocol = Protocol {
     secret_keys: &["secret"],
     requirements: || &[],
     rules: |_| vec![],
-    observer: |_| Box::new(Blind),
+    observer: |_, _| Box::new(Blind),
     schema: |_, _| None,
     schema_names: |_| vec![],
 };
@@ -39,6 +39,7 @@ const ROLE: Role = Role {
     verbs: &[],
     observations: &[],
     stimuli: &[],
+    calls: &[],
     capabilities: &[],
 };
 

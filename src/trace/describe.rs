@@ -49,6 +49,19 @@ pub(super) fn summary(what: &What) -> String {
             let params = serde_json::to_string(&stimulus.params).unwrap_or_default();
             format!("stimulus {} {}: {}", clean(&stimulus.name, 24), clean(&params, 80), clean(&stimulus.outcome, 80))
         }
+        What::Call(call) => {
+            format!("call {} {} {}", call.id, clean(&call.call, 24), clean(&call.params.to_string(), SHOWN))
+        }
+        What::Returned(returned) => {
+            let outcome = match (&returned.result, &returned.error) {
+                (_, Some(error)) => format!("error {}", clean(&error.to_string(), SHOWN)),
+                (Some(result), None) => clean(&result.to_string(), SHOWN),
+                (None, None) => "unsupported".to_owned(),
+            };
+            format!("call {} gave {outcome}", returned.id)
+        }
+        What::Told(told) => format!("told {} {}", clean(&told.event, 40), clean(&told.data.to_string(), SHOWN)),
+        What::State { state } => format!("state {}", clean(state, 40)),
         What::File(change) => {
             let content = change.content.as_ref().map(|c| format!(": {}", payload_line(c))).unwrap_or_default();
             format!("file {} {}{content}", clean(&change.path, 80), clean(&change.change, 16))

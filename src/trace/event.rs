@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 
+use super::{Call, Returned, Told};
+
 /// One line of a trace. As JSON: `{"i":…,"t":…,"conn":…,"dir":…,"kind":…,…fields of the kind}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -81,6 +83,14 @@ pub enum What {
     Exited(Exited),
     /// Something was asked of the subject from outside.
     Stimulus(Stimulus),
+    /// A driven client was asked to do something.
+    Call(Call),
+    /// What came of that.
+    Returned(Returned),
+    /// Something reached a driven client's user by itself.
+    Told(Told),
+    /// A driven client says how it stands with its server: `connected`, `disconnected`, `reconnecting`, `no_server`.
+    State { state: String },
     /// A file that the protocol or a scenario cares about came, changed or went.
     File(FileChange),
     /// A landmark: a scenario or step begins, a barrier is passed, a flaw is switched on.
@@ -101,6 +111,10 @@ impl What {
             Self::Launched(_) => "launched",
             Self::Exited(_) => "exited",
             Self::Stimulus(_) => "stimulus",
+            Self::Call(_) => "call",
+            Self::Returned(_) => "returned",
+            Self::Told(_) => "told",
+            Self::State { .. } => "state",
             Self::File(_) => "file",
             Self::Mark(_) => "mark",
         }

@@ -6,6 +6,7 @@
 
 mod clock;
 mod describe;
+mod driven;
 mod event;
 mod file;
 mod normal;
@@ -17,6 +18,7 @@ mod tail;
 
 pub use clock::Clock;
 pub use describe::describe;
+pub use driven::{Call, Returned, Told};
 pub use event::{
     Closed, Direction, End, Event, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus,
     What,

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::{
-    Closed, Direction, Event, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus, What,
+    Call, Closed, Direction, Event, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload,
+    Returned, Stimulus, Told, What,
 };
 
 /// Any event but for its number, which is 0.
@@ -67,6 +68,20 @@ fn what() -> impl Strategy<Value = What> {
             change,
             content
         })),
+        (any::<u64>(), text(), json(), option::of(json())).prop_map(|(id, call, params, settings)| What::Call(Call {
+            id,
+            call,
+            params,
+            settings
+        })),
+        (any::<u64>(), option::of(json()), option::of(json()), any::<bool>())
+            .prop_map(|(id, result, error, unsupported)| What::Returned(Returned { id, result, error, unsupported })),
+        (text(), json(), option::of(json())).prop_map(|(event, data, subscription)| What::Told(Told {
+            event,
+            data,
+            subscription
+        })),
+        text().prop_map(|state| What::State { state }),
         (text(), text()).prop_map(|(mark, text)| What::Mark(Mark { mark, text })),
     ]
 }

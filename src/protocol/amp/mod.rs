@@ -3,6 +3,7 @@
 //! Two editions: `cli`, which Amp's own CLI and the editors' plugins exchange, and `guide`, the
 //! published quick reference. [`PROTOCOL`] is the descriptor of both.
 
+mod client_role;
 pub mod envelope;
 mod handshake;
 mod lockfile;
@@ -36,11 +37,11 @@ pub static PROTOCOL: Protocol = Protocol {
             about: "the published guide for integrating editors",
         },
     ],
-    roles: &[role::AMP_SERVER],
+    roles: &[role::AMP_SERVER, client_role::AMP_CLIENT],
     secret_keys: &["authToken", "auth"],
     requirements: requirements::all,
     rules: |edition| rules::of(known(edition)),
-    observer: |edition| Box::new(observer::AmpObserver::new(known(edition))),
+    observer: |edition, subject| Box::new(observer::AmpObserver::new(known(edition), subject)),
     schema: schemas::schema,
     schema_names: schemas::names,
 };

@@ -1,4 +1,4 @@
-//! What expectations of the role `amp-server` can speak about, made from events.
+//! What expectations can speak about, made from events.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -6,33 +6,39 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Closed, Direction, Event, Frame, Head, Message, Payload, What};
+use crate::trace::{Closed, Direction, End, Event, Frame, Head, Message, Payload, What};
 
 use super::probe::{PROBE, is_probe};
 use super::{envelope, handshake, opcode};
 
+mod client;
+
 /// Payloads beyond this size are not shown as hexadecimal digits.
 const HEX_LIMIT: usize = 4096;
 
-/// Makes observations of what the server does, in one edition.
+/// Makes observations of what one end does, in one edition.
 ///
 /// Frames and messages that only answer a probe (an id or pong that begins with `wirecert-`) give none.
 pub struct AmpObserver {
     edition: &'static str,
+    subject: End,
     /// Handshake requests that have not been answered yet.
     requests: HashMap<String, Head>,
 }
 
 impl AmpObserver {
-    /// For an edition.
-    pub fn new(edition: &'static str) -> Self {
-        Self { edition, requests: HashMap::new() }
+    /// For an edition, looking at what this end does.
+    pub fn new(edition: &'static str, subject: End) -> Self {
+        Self { edition, subject, requests: HashMap::new() }
     }
 }
 
 impl Observer for AmpObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let Some(conn) = event.conn.as_deref() else { return vec![] };
+        if self.subject == End::Client {
+            return client::seen(self.edition, event).into_iter().map(|seen| seen.on(event, conn)).collect();
+        }
         if event.dir == Some(Direction::ToServer) {
             match &event.what {
                 What::Handshake(head) => drop(self.requests.insert(conn.to_owned(), head.clone())),
@@ -46,7 +52,7 @@ impl Observer for AmpObserver {
         }
         let seen = match &event.what {
             What::Handshake(head) => vec![handshake_seen(self.requests.remove(conn).as_ref(), head)],
-            What::Frame(frame) => Self::frame_seen(frame),
+            What::Frame(frame) => frame_seen(frame),
             What::Message(message) => self.message_seen(message),
             What::Closed(how) => vec![closed_seen(*how)],
             _ => vec![],
@@ -90,21 +96,22 @@ impl Seen {
     }
 }
 
-impl AmpObserver {
-    fn frame_seen(frame: &Frame) -> Vec<Seen> {
-        if answers_probe(frame) {
-            return vec![];
-        }
-        let mut seen = vec![frame_as_it_is(frame)];
-        match frame.opcode {
-            opcode::PING => seen.push(Seen::new("ping").with_some("payload", frame.payload.as_text())),
-            opcode::PONG => seen.push(Seen::new("pong").with_some("payload", frame.payload.as_text())),
-            opcode::CLOSE => seen.push(close_seen(&frame.payload)),
-            _ => {}
-        }
-        seen
+/// A frame as it is, and what it means if it is a control frame.
+fn frame_seen(frame: &Frame) -> Vec<Seen> {
+    if answers_probe(frame) {
+        return vec![];
     }
+    let mut seen = vec![frame_as_it_is(frame)];
+    match frame.opcode {
+        opcode::PING => seen.push(Seen::new("ping").with_some("payload", frame.payload.as_text())),
+        opcode::PONG => seen.push(Seen::new("pong").with_some("payload", frame.payload.as_text())),
+        opcode::CLOSE => seen.push(close_seen(&frame.payload)),
+        _ => {}
+    }
+    seen
+}
 
+impl AmpObserver {
     fn message_seen(&self, message: &Message) -> Vec<Seen> {
         let Some(json) = &message.json else {
             let text = message.payload.as_ref().and_then(Payload::as_text);
@@ -144,9 +151,10 @@ fn answers_probe(frame: &Frame) -> bool {
     }
 }
 
-fn handshake_seen(request: Option<&Head>, response: &Head) -> Seen {
+/// Header lines by their names in lower case; the values of repeated ones joined by a comma.
+fn headers(head: &Head) -> Map<String, Value> {
     let mut headers = Map::new();
-    for (name, value) in &response.headers {
+    for (name, value) in &head.headers {
         let name = name.to_ascii_lowercase();
         let value = match headers.get(&name).and_then(Value::as_str) {
             Some(before) => format!("{before}, {value}"),
@@ -154,10 +162,14 @@ fn handshake_seen(request: Option<&Head>, response: &Head) -> Seen {
         };
         headers.insert(name, value.into());
     }
+    headers
+}
+
+fn handshake_seen(request: Option<&Head>, response: &Head) -> Seen {
     Seen::new("handshake")
         .with_some("status", response.status())
         .with("accepted", request.is_some_and(|request| handshake::accepts(request, response)))
-        .with("headers", headers)
+        .with("headers", headers(response))
         .with_some("body", response.body.as_ref().and_then(Payload::as_text))
 }
 

@@ -20,6 +20,7 @@ pub const AMP_SERVER: Role = Role {
     verbs: VERBS,
     observations: OBSERVATIONS,
     stimuli: STIMULI,
+    calls: &[],
     capabilities: CAPABILITIES,
 };
 
@@ -163,7 +164,7 @@ const VERBS: &[Verb] = &[
     },
 ];
 
-const FRAME: Shape = Shape::Object(&[
+pub(super) const FRAME: Shape = Shape::Object(&[
     Field::required(
         "opcode",
         Shape::Either(&[
@@ -327,7 +328,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
 const POSITION: Shape = Shape::Integer { min: 0, max: i32::MAX as i64 };
 const MESSAGE: Field = Field::required("message", Shape::String, "The text.");
 
-const STIMULI: &[Verb] = &[
+pub(super) const STIMULI: &[Verb] = &[
     Verb { name: "open", doc: "Makes a file visible in the editor.", shape: Shape::Object(&[PATH]) },
     Verb { name: "close", doc: "Closes a file in the editor.", shape: Shape::Object(&[PATH]) },
     Verb {

@@ -4,7 +4,6 @@ use serde_json::Map;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Span, nearest};
-use crate::protocol::words::OBSERVATIONS;
 use crate::protocol::{ObservationKind, Shape};
 use crate::scenario::language::{self, CONNECTION, EXPECT, MAIN, NEVER, PART};
 use crate::scenario::{Expectation, Outcome, Part, StepKind, StreamEnd, Until};
@@ -153,7 +152,7 @@ impl Check<'_> {
     }
 
     fn kinds(&self) -> impl Iterator<Item = &'static ObservationKind> + use<> {
-        self.role.observations.iter().chain(OBSERVATIONS)
+        self.role.every_observation()
     }
 
     /// Reads an observation with its selectors and fields.

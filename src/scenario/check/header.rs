@@ -266,6 +266,8 @@ impl Check<'_> {
     fn plan(&mut self, file: &File<'_>, case: Option<&Entry>) -> Plan {
         let entries = file.entries;
         self.own = find(entries, "isolation").is_some_and(|e| self.isolation(e));
+        // A client has a process for each scenario, whatever is said.
+        self.own |= self.role.is_client();
         if self.own {
             self.need("process");
         }

@@ -2,7 +2,6 @@
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
-use crate::protocol::words::VERBS;
 use crate::protocol::{Shape, Verb};
 use crate::scenario::language::{self, CONNECTION, MAIN, MAX_TIMES, STEPS};
 use crate::scenario::{Step, StepKind};
@@ -60,7 +59,7 @@ impl Check<'_> {
     }
 
     fn verbs(&self) -> impl Iterator<Item = &'static Verb> + use<> {
-        self.role.verbs.iter().chain(VERBS)
+        self.role.every_verb()
     }
 
     fn is_step(&self, word: &str) -> bool {

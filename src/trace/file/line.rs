@@ -56,6 +56,10 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
         What::Launched(launched) => serde_json::to_writer(&mut *out, launched),
         What::Exited(exited) => serde_json::to_writer(&mut *out, exited),
         What::Stimulus(stimulus) => serde_json::to_writer(&mut *out, stimulus),
+        What::Call(call) => serde_json::to_writer(&mut *out, call),
+        What::Returned(returned) => serde_json::to_writer(&mut *out, returned),
+        What::Told(told) => serde_json::to_writer(&mut *out, told),
+        What::State { state } => serde_json::to_writer(&mut *out, &BTreeMap::from([("state", state)])),
         What::File(change) => serde_json::to_writer(&mut *out, change),
         What::Mark(mark) => serde_json::to_writer(&mut *out, mark),
     }?;
@@ -172,6 +176,11 @@ fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<What, D::Err
     struct Closed {
         how: crate::trace::Closed,
     }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct State {
+        state: String,
+    }
     Ok(match kind {
         "connected" => What::Connected { address: Connected::deserialize(fields)?.address },
         "handshake" => What::Handshake(Deserialize::deserialize(fields)?),
@@ -183,6 +192,10 @@ fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<What, D::Err
         "launched" => What::Launched(Deserialize::deserialize(fields)?),
         "exited" => What::Exited(Deserialize::deserialize(fields)?),
         "stimulus" => What::Stimulus(Deserialize::deserialize(fields)?),
+        "call" => What::Call(Deserialize::deserialize(fields)?),
+        "returned" => What::Returned(Deserialize::deserialize(fields)?),
+        "told" => What::Told(Deserialize::deserialize(fields)?),
+        "state" => What::State { state: State::deserialize(fields)?.state },
         "file" => What::File(Deserialize::deserialize(fields)?),
         "mark" => What::Mark(Deserialize::deserialize(fields)?),
         unknown => return Err(D::Error::unknown_variant(unknown, KINDS)),
@@ -201,6 +214,10 @@ pub(super) const KINDS: &[&str] = &[
     "launched",
     "exited",
     "stimulus",
+    "call",
+    "returned",
+    "told",
+    "state",
     "file",
     "mark",
 ];

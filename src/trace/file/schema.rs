@@ -4,10 +4,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::trace::Direction;
 use crate::trace::event::{
     Closed, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus,
 };
+use crate::trace::{Call, Direction, Returned, Told};
 
 use super::header::EndLine;
 use super::{Header, line::KINDS};
@@ -50,6 +50,10 @@ fn body(kind: &str, generator: &mut SchemaGenerator) -> Value {
         "launched" => of::<Launched>(generator),
         "exited" => of::<Exited>(generator),
         "stimulus" => of::<Stimulus>(generator),
+        "call" => of::<Call>(generator),
+        "returned" => of::<Returned>(generator),
+        "told" => of::<Told>(generator),
+        "state" => one::<String>("state", generator),
         "file" => of::<FileChange>(generator),
         _ => of::<Mark>(generator),
     }

@@ -86,10 +86,29 @@ impl<'a> Conversation<'a> {
                 self.around.push(format!("stimulus {} {params}{outcome}", stimulus.name));
                 return;
             }
+            What::Call(call) => {
+                let params = self.json(&call.params, 2);
+                self.around.push(format!("call {} {params}", call.call));
+                return;
+            }
+            What::Returned(returned) => {
+                let outcome = match (&returned.result, &returned.error) {
+                    (_, Some(error)) => format!("error {}", self.json(error, 2)),
+                    (Some(result), None) => self.json(result, 2),
+                    (None, None) => "unsupported".to_owned(),
+                };
+                self.around.push(format!("returned {outcome}"));
+                return;
+            }
+            What::Told(told) => {
+                let data = self.json(&told.data, 2);
+                self.around.push(format!("told {} {data}", told.event));
+                return;
+            }
             What::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
             What::Launched(_) => return self.around.push("launched".to_owned()),
             What::Exited(exited) => return self.around.push(ended(exited)),
-            What::Connected { .. } | What::Output(_) | What::Mark(_) => return,
+            What::Connected { .. } | What::Output(_) | What::State { .. } | What::Mark(_) => return,
         };
         let text = text + &purpose;
         let connection = self.connection(event);

@@ -112,6 +112,20 @@ impl Redactor {
                 stimulus.command.iter_mut().for_each(|word| self.text(word));
                 self.text(&mut stimulus.outcome);
             }
+            What::Call(call) => {
+                self.text(&mut call.call);
+                self.json(&mut call.params);
+                call.settings.iter_mut().for_each(|settings| self.json(settings));
+            }
+            What::Returned(returned) => {
+                [&mut returned.result, &mut returned.error].into_iter().flatten().for_each(|json| self.json(json));
+            }
+            What::Told(told) => {
+                self.text(&mut told.event);
+                self.json(&mut told.data);
+                told.subscription.iter_mut().for_each(|subscription| self.json(subscription));
+            }
+            What::State { state } => self.text(state),
             What::File(change) => {
                 self.text(&mut change.path);
                 self.text(&mut change.change);

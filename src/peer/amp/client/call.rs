@@ -22,7 +22,7 @@ use super::{GOODBYE, unreachable};
 /// [`Trouble::Subject`] where the server is not there, refuses the connection, or does not answer within the
 /// patience; [`Trouble::Scenario`] where the setting names no server.
 pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
-    let Setting { edition, recorder, server, patience } = setting;
+    let Setting { edition, recorder, server, patience, .. } = setting;
     let lock = server.ok_or_else(|| Trouble::Scenario("there is no server to call".to_owned()))?;
     let deadline = Instant::now() + patience;
     let limits = Limits { handshake: patience, write: patience, ..Limits::default() };

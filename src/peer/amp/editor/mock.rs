@@ -6,7 +6,7 @@ use base64::Engine as _;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 
-use crate::peer::{BoxFuture, Ended, Mock, MockError, MockKind, MockOptions};
+use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockKind, MockOptions};
 
 use super::edition::Edition;
 use super::lockfile::{self, Lockfile};
@@ -21,7 +21,7 @@ pub static MOCK: MockKind = MockKind {
     role: "amp-server",
     flaws: flaws::all,
     freedoms: freedoms::all,
-    start: |options| Box::pin(start(options)),
+    begin: Begin::Serve(|options| Box::pin(start(options))),
 };
 
 struct MockEditor {

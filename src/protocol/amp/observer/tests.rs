@@ -5,7 +5,7 @@ use crate::protocol::amp::testing::{Play, close_payload, head, request, response
 use crate::trace::Direction;
 
 fn seen(edition: &'static str, play: &Play) -> Vec<Observation> {
-    let mut observer = AmpObserver::new(edition);
+    let mut observer = AmpObserver::new(edition, End::Server);
     play.events.iter().flat_map(|event| observer.observe(event)).collect()
 }
 
