@@ -98,9 +98,7 @@ impl Editor {
     }
 
     fn url(&self) -> String {
-        let lock: Value = serde_json::from_slice(&std::fs::read(self.lockfile()).expect("a lockfile")).expect("JSON");
-        let token: String = lock["authToken"].as_str().expect("a token").bytes().map(|b| format!("%{b:02X}")).collect();
-        format!("ws://127.0.0.1:{}/?auth={token}", lock["port"])
+        url(&self.lockfile())
     }
 
     fn steer(&self, words: &[&str]) -> (Option<i32>, Value) {
@@ -227,4 +225,85 @@ fn a_flaw_may_leave_the_lockfile_behind() {
     editor.signal("TERM");
     assert_eq!(editor.talk.exit_code(), Some(0));
     assert!(editor.lockfile().exists());
+}
+
+/// The URL that a lockfile says.
+fn url(lockfile: &Path) -> String {
+    let lock: Value = serde_json::from_slice(&std::fs::read(lockfile).expect("a lockfile")).expect("JSON");
+    let token: String = lock["authToken"].as_str().expect("a token").bytes().map(|b| format!("%{b:02X}")).collect();
+    format!("ws://127.0.0.1:{}/?auth={token}", lock["port"])
+}
+
+#[test]
+fn a_restart_moves_the_editor_to_another_port_with_another_token_and_its_files_open() {
+    let mut editor = Editor::start(&["--stdin"]);
+    let (old_url, old_lockfile) = (editor.url(), editor.lockfile());
+    assert_eq!(editor.talk.ask(&json!({"edit": {"path": "a.txt", "text": "unsaved"}})), json!({"ok": {}}));
+    let mut client = python(&old_url);
+    client.message("selectionDidChange");
+
+    let place = editor.talk.ask(&json!({"restart": {}}))["ok"].clone();
+    assert_eq!(client.hear_of("closed")[0], 1001);
+    assert!(!old_lockfile.exists(), "the old lockfile is removed");
+    let lockfile = PathBuf::from(place["lockfile"].as_str().expect("a path"));
+    assert_ne!(place["port"], editor.ready["port"]);
+    assert_eq!(place["url"], format!("ws://127.0.0.1:{}", place["port"]));
+    let token = |url: &str| url.rsplit_once('=').expect("a token").1.to_owned();
+    assert_ne!(token(&url(&lockfile)), token(&old_url));
+
+    let old_token = url(&lockfile).replace(&token(&url(&lockfile)), &token(&old_url));
+    assert_eq!(python(&old_token).hear(), json!({"refused": true}));
+    let mut client = python(&url(&lockfile));
+    let uri = format!("file://{}/a.txt", editor.ready["workspace"].as_str().unwrap());
+    assert_eq!(client.message("visibleFilesDidChange"), json!({"uris": [uri]}));
+    assert_eq!(editor.talk.ask(&json!({"clients": {}})), json!({"ok": {"count": 1}}));
+
+    assert_eq!(editor.talk.ask(&json!({"quit": {}})), json!({"ok": {}}));
+    assert_eq!(client.hear_of("closed")[0], 1001);
+    assert_eq!(editor.talk.exit_code(), Some(0));
+    assert!(!lockfile.exists());
+}
+
+#[test]
+fn a_restart_can_keep_the_port_and_say_the_token() {
+    let mut editor = Editor::start(&["--stdin"]);
+    let port = editor.ready["port"].clone();
+    let place = editor.talk.ask(&json!({"restart": {"port": port, "token": "say friend"}}))["ok"].clone();
+    assert_eq!(place["port"], port);
+    let mut client = python(&format!("ws://127.0.0.1:{port}/?auth=say%20friend"));
+    assert_eq!(client.message("visibleFilesDidChange"), json!({"uris": []}));
+}
+
+#[test]
+fn a_restart_on_a_port_that_is_taken_leaves_the_editor_as_it_is() {
+    let mut editor = Editor::start(&["--stdin"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    let answer = editor.talk.ask(&json!({"restart": {"port": port}}));
+    let error = answer["error"].as_str().expect("an error");
+    assert!(error.starts_with(&format!("cannot listen on port {port} of the loopback address: ")), "{error}");
+    assert_eq!(python(&editor.url()).message("visibleFilesDidChange"), json!({"uris": []}));
+}
+
+#[test]
+fn a_flaw_leaves_the_lockfile_of_before_a_restart_behind() {
+    let mut editor = Editor::start(&["--stdin", "--flaw", "lockfile-left-behind"]);
+    let place = editor.talk.ask(&json!({"restart": {}}))["ok"].clone();
+    assert!(editor.lockfile().exists() && Path::new(place["lockfile"].as_str().expect("a path")).exists());
+}
+
+#[test]
+fn answers_and_notifications_are_held_back_in_their_order() {
+    let mut editor = Editor::start(&["--stdin", "--latency", "100ms..400ms", "--seed", "5"]);
+    let begin = std::time::Instant::now();
+    let mut client = python(&editor.url());
+    for id in 1..=20 {
+        client.say(&request(&id.to_string(), "ping", &json!({"message": "x"})));
+    }
+    let ids: Vec<Value> = (1..=20).map(|_| client.message("id")).collect();
+    assert_eq!(ids, (1..=20).map(|id| id.to_string()).collect::<Vec<_>>());
+    assert!(begin.elapsed() >= std::time::Duration::from_millis(100));
+    // Whoever steers does not wait for what is on its way.
+    assert_eq!(editor.talk.ask(&json!({"open": {"path": "a.txt"}})), json!({"ok": {}}));
+    assert!(client.message("visibleFilesDidChange")["uris"][0].as_str().expect("a uri").ends_with("/a.txt"));
 }

@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::peer::control;
-use crate::peer::{self, Begin, Ended, Mock, MockError, MockKind, MockOptions};
+use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockKind, MockOptions};
 use crate::protocol;
 use crate::trace::{Clock, End, FileSink, Header, Party, Recorder, Sink, Who};
 
@@ -71,6 +71,14 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     freedom: Vec<String>,
 
+    /// Hold messages back by this time, or by one between two (20ms..200ms), in their order.
+    #[arg(long, value_name = "TIME[..TIME]", value_parser = super::values::span)]
+    latency: Option<(Duration, Duration)>,
+
+    /// What the times of --latency are drawn with.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
     /// List flaws and freedoms.
     #[arg(long)]
     list_flaws: bool,
@@ -80,7 +88,7 @@ pub struct Args {
     trace: Option<PathBuf>,
 
     /// Send one command to the mock that listens on this socket, print its answer, and exit.
-    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "flaw", "freedom", "trace", "list_flaws"])]
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "flaw", "freedom", "latency", "trace", "list_flaws"])]
     steer: Option<PathBuf>,
 }
 
@@ -188,6 +196,7 @@ async fn start(args: &Args, kind: &MockKind) -> Result<(Arc<dyn Mock>, Recorder)
         name: args.ide_name.clone(),
         flaws: args.flaw.clone(),
         freedoms: args.freedom.clone(),
+        latency: args.latency.map(|(min, max)| Latency { min, max, seed: args.seed }),
         recorder: recorder.clone(),
     };
     let Begin::Serve(start) = kind.begin else {

@@ -72,6 +72,13 @@ pub fn bound(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time, or two with the shorter one first: `200ms`, `20ms..200ms`.
+pub fn span(text: &str) -> Result<(Duration, Duration), String> {
+    let (min, max) = text.split_once("..").unwrap_or((text, text));
+    let (min, max) = (parse_duration(min)?, bound(max)?);
+    if min > max { Err("expected the shorter time first".to_owned()) } else { Ok((min, max)) }
+}
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A named value: `key=text`, or `key:=JSON` for anything but text.

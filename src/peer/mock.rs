@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use tokio::io::{AsyncBufRead, AsyncWrite};
+use tokio::sync::broadcast;
 
 use crate::trace::Recorder;
 
-use super::{BoxFuture, Flaw, Freedom, amp};
+use super::{BoxFuture, Flaw, Freedom, Latency, amp};
 
 /// The mock of a role, and what can be different about it.
 pub struct MockKind {
@@ -60,6 +61,8 @@ pub struct MockOptions {
     pub flaws: Vec<String>,
     /// Names of freedoms that are on from the beginning.
     pub freedoms: Vec<String>,
+    /// How its messages are held up, if they are.
+    pub latency: Option<Latency>,
     /// Where its connections are recorded.
     pub recorder: Recorder,
 }
@@ -96,11 +99,34 @@ pub trait Mock: Send + Sync {
     /// about has been sent to the clients, or has been given up on. The error says what is wrong with the command.
     fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>>;
 
+    /// Whether a command could be obeyed, as far as that can be told before its time. The error says what is wrong.
+    fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
+        let _ = command;
+        Ok(())
+    }
+
+    /// What clients do from now on, as far as a script can wait for it. A mock that tells nothing gives a channel that
+    /// is closed.
+    fn happenings(&self) -> broadcast::Receiver<Happening> {
+        broadcast::channel(1).1
+    }
+
     /// Returns once it serves no more by itself: it was told to quit, or a flaw made it die.
     fn ended(&self) -> BoxFuture<'_, Ended>;
 
     /// Ends it in an orderly way: clients are told, files of its own removed. Bounded in time; may be called again.
     fn stop(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Something that a client did, and that a script can wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// It was let in.
+    Connected,
+    /// It is gone.
+    Disconnected,
+    /// It made a request for this method, and has been answered, where it is.
+    Request(String),
 }
 
 /// How a mock came to its end.

@@ -6,10 +6,12 @@
 pub mod amp;
 pub mod control;
 mod kind;
+mod latency;
 mod mock;
 
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};
-pub use mock::{Begin, Ended, Lines, Mock, MockError, MockKind, MockOptions, flaws, freedoms, mock};
+pub use latency::{Draws, Latency};
+pub use mock::{Begin, Ended, Happening, Lines, Mock, MockError, MockKind, MockOptions, flaws, freedoms, mock};
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -1,18 +1,22 @@
 //! The mock editor as [`crate::peer::Mock`].
 
-use std::sync::Mutex;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
-use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockKind, MockOptions};
+use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
 
 use super::edition::Edition;
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
 use super::quirks::{Quirk, Quirks, Switch};
-use super::shared::{Phase, Shared, reached};
+use super::shared::{Phase, Shared};
 use super::steer::{self, Command};
 use super::{flaws, freedoms, server};
 
@@ -25,9 +29,26 @@ pub static MOCK: MockKind = MockKind {
 };
 
 struct MockEditor {
+    place: Place,
+    /// The server that runs.
+    running: watch::Sender<Arc<Running>>,
+    /// Held while the server is ended, or started anew.
+    changing: tokio::sync::Mutex<()>,
+}
+
+/// What stays the same over restarts.
+struct Place {
+    edition: Edition,
+    data_home: PathBuf,
+    name: String,
+    root: PathBuf,
+}
+
+/// A server from its start to its end.
+struct Running {
     shared: Shared,
+    address: SocketAddr,
     lockfile: Option<Lockfile>,
-    ready: Value,
     server: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -42,9 +63,8 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         None => new_token(&quirks)?,
     };
     let workspace = &options.workspace;
-    let editor = Editor::new(edition, workspace, token.clone(), quirks.clone())
+    let editor = Editor::new(edition, workspace, token, quirks.clone())
         .map_err(|source| system(format!("open the workspace {}", workspace.display()), source))?;
-    let root = editor.root.clone();
     let data_home = match options.data_home {
         Some(home) => home,
         None => lockfile::data_home(&quirks, |name| std::env::var_os(name))
@@ -52,81 +72,176 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     };
     let data_home = std::path::absolute(&data_home)
         .map_err(|source| system(format!("find the data home {}", data_home.display()), source))?;
-    let listener = server::listen(edition, options.port, &quirks).await.map_err(|source| {
-        let port = options.port.map_or("any port".to_owned(), |p| format!("port {p}"));
-        system(format!("listen on {port} of the loopback address"), source)
-    })?;
-    let address = listener.local_addr().map_err(|source| system("learn where it listens".to_owned(), source))?;
-    options.recorder.add_secret(&token);
     let name = options.name.unwrap_or_else(|| "wirecert".to_owned());
-    let content = lockfile::Content { port: address.port(), token: &token, name: &name, folder: &root };
-    // Written when connections are accepted already: whoever finds it may connect at once.
-    let lockfile = Lockfile::write(&data_home, edition, &quirks, &content)
-        .map_err(|source| system(format!("write a lockfile below {}", data_home.display()), source))?;
-    let ready = json!({
-        "role": "amp-server",
-        "edition": edition.id(),
-        "port": address.port(),
-        "url": format!("ws://{address}"),
-        // Not the token: what a process prints is kept in many places. It is in the lockfile.
-        "lockfile": lockfile.as_ref().map(|l| l.path().to_string_lossy()),
-        "workspace": root.to_string_lossy(),
-        "pid": std::process::id(),
-    });
-    let shared = Shared::new(editor, options.recorder);
-    let server = tokio::spawn(server::run(listener, shared.clone()));
-    Ok(Box::new(MockEditor { shared, lockfile, ready, server: Mutex::new(Some(server)) }))
+    let place = Place { edition, data_home, name, root: editor.root.clone() };
+    let shared = Shared::new(editor, options.recorder, options.latency);
+    let listener = place.listen(options.port, &quirks).await?;
+    let running = place.serve(listener, shared)?;
+    let (running, changing) = (watch::Sender::new(Arc::new(running)), tokio::sync::Mutex::default());
+    Ok(Box::new(MockEditor { place, running, changing }))
+}
+
+impl Place {
+    async fn listen(&self, port: Option<u16>, quirks: &Quirks) -> Result<TcpListener, MockError> {
+        server::listen(self.edition, port, quirks).await.map_err(|source| {
+            let port = port.map_or("any port".to_owned(), |p| format!("port {p}"));
+            system(format!("listen on {port} of the loopback address"), source)
+        })
+    }
+
+    /// Serves where it listens, and lets that be found.
+    fn serve(&self, listener: TcpListener, shared: Shared) -> Result<Running, MockError> {
+        let address = listener.local_addr().map_err(|source| system("learn where it listens".to_owned(), source))?;
+        let token = shared.token();
+        shared.recorder().add_secret(&token);
+        let content = lockfile::Content { port: address.port(), token: &token, name: &self.name, folder: &self.root };
+        // Written when connections are accepted already: whoever finds it may connect at once.
+        let lockfile = Lockfile::write(&self.data_home, self.edition, &shared.quirks(), &content)
+            .map_err(|source| system(format!("write a lockfile below {}", self.data_home.display()), source))?;
+        let server = tokio::spawn(server::run(listener, shared.clone()));
+        Ok(Running { shared, address, lockfile, server: Mutex::new(Some(server)) })
+    }
+}
+
+impl Running {
+    /// Ends the server in an orderly way. Bounded in time; may be called again.
+    async fn end(&self) {
+        // First, so that nobody finds the file and then no server.
+        if let Some(lockfile) = &self.lockfile {
+            lockfile.remove();
+        }
+        self.shared.enter(Phase::Closing);
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(server) = server {
+            // It ends within a bound of its own; that it panicked would have been told.
+            let _ = server.await;
+        }
+    }
+
+    /// Where it is, for whoever looks for it.
+    fn place(&self) -> Value {
+        json!({
+            "port": self.address.port(),
+            "url": format!("ws://{}", self.address),
+            // Not the token: what a process prints is kept in many places. It is in the lockfile.
+            "lockfile": self.lockfile.as_ref().map(|l| l.path().to_string_lossy()),
+        })
+    }
+}
+
+impl MockEditor {
+    fn running(&self) -> Arc<Running> {
+        self.running.borrow().clone()
+    }
+
+    /// Ends the server, its clients being told, and starts another one, as a user does who restarts the editor: the
+    /// same files are open, but the secret is another one, and the port is, unless it was asked for.
+    async fn restart(&self, port: Option<u16>, token: Option<String>) -> Result<Value, String> {
+        let _changing = self.changing.lock().await;
+        let old = self.running();
+        if *old.shared.phase().borrow() >= Phase::Quit {
+            return Err("the editor has been told to quit".to_owned());
+        }
+        let quirks = old.shared.quirks();
+        let told = |e: MockError| e.to_string();
+        let token = token.map_or_else(|| new_token(&quirks), Ok).map_err(told)?;
+        // While the old one listens, so that the port is another one, and nothing has ended if there is none.
+        let early = match port == Some(old.address.port()) {
+            true => None,
+            false => Some(self.place.listen(port, &quirks).await.map_err(told)?),
+        };
+        old.end().await;
+        let shared = old.shared.renewed(token);
+        let started = match early {
+            Some(listener) => Ok(listener),
+            None => self.place.listen(port, &quirks).await,
+        };
+        match started.and_then(|listener| self.place.serve(listener, shared.clone())) {
+            Ok(running) => {
+                let place = running.place();
+                self.running.send_replace(Arc::new(running));
+                Ok(place)
+            }
+            Err(error) => {
+                shared.enter(Phase::Died);
+                let nothing = Running { shared, address: old.address, lockfile: None, server: Mutex::default() };
+                self.running.send_replace(Arc::new(nothing));
+                Err(told(error))
+            }
+        }
+    }
 }
 
 impl Mock for MockEditor {
     fn ready(&self) -> Value {
-        self.ready.clone()
+        let mut ready = json!({"role": "amp-server", "edition": self.place.edition.id()});
+        if let (Value::Object(ready), Value::Object(place)) = (&mut ready, self.running().place()) {
+            ready.extend(place);
+        }
+        ready["workspace"] = self.place.root.to_string_lossy().into();
+        ready["pid"] = std::process::id().into();
+        ready
     }
 
     fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
         Box::pin(async move {
             let command = steer::read(command)?;
-            match &command {
-                Command::State => self.shared.steer(|editor| Ok((editor.state(), vec![]))).await,
-                Command::Clients => Ok(json!({"count": self.shared.clients()})),
+            let shared = self.running().shared.clone();
+            match command {
+                Command::State => shared.steer(|editor| Ok((editor.state(), vec![]))).await,
+                Command::Clients => Ok(json!({"count": shared.clients()})),
+                Command::Restart(port, token) => self.restart(port, token).await,
                 Command::Quit => {
-                    self.shared.enter(Phase::Quit);
+                    let _changing = self.changing.lock().await;
+                    self.running().shared.enter(Phase::Quit);
                     Ok(json!({}))
                 }
                 Command::Switch(name, on) => {
-                    self.shared
+                    shared
                         .steer(|editor| {
-                            let quirk = find(editor.edition, name).ok_or_else(|| unknown("flaw or freedom", name))?;
-                            editor.quirks.set(quirk, *on);
+                            let quirk = find(editor.edition, &name).ok_or_else(|| unknown("flaw or freedom", &name))?;
+                            editor.quirks.set(quirk, on);
                             Ok((json!({}), vec![]))
                         })
                         .await
                 }
-                command => self.shared.steer(|editor| Ok((json!({}), editor.obey(command)?))).await,
+                command => shared.steer(|editor| Ok((json!({}), editor.obey(&command)?))).await,
             }
         })
     }
 
+    fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
+        let edition = self.place.edition;
+        match steer::read(command)? {
+            Command::Switch(name, _) if find(edition, &name).is_none() => Err(unknown("flaw or freedom", &name)),
+            command => steer::exists(edition, &command),
+        }
+    }
+
+    fn happenings(&self) -> broadcast::Receiver<Happening> {
+        self.running().shared.happenings()
+    }
+
     fn ended(&self) -> BoxFuture<'_, Ended> {
         Box::pin(async {
-            let mut phase = self.shared.phase();
-            reached(&mut phase, Phase::Quit).await;
-            if *phase.borrow() == Phase::Died { Ended::Died } else { Ended::Quit }
+            let mut running = self.running.subscribe();
+            loop {
+                let mut phase = running.borrow_and_update().shared.phase();
+                let over = |phase: &Phase| matches!(phase, Phase::Quit | Phase::Died);
+                let ended = tokio::select! {
+                    // The sender lives as long as we do.
+                    phase = phase.wait_for(over) => phase.map_or(Phase::Quit, |phase| *phase),
+                    _ = running.changed() => continue,
+                };
+                return if ended == Phase::Died { Ended::Died } else { Ended::Quit };
+            }
         })
     }
 
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            // First, so that nobody finds the file and then no server.
-            if let Some(lockfile) = &self.lockfile {
-                lockfile.remove();
-            }
-            self.shared.enter(Phase::Closing);
-            let server = self.server.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-            if let Some(server) = server {
-                // It ends within a bound of its own; that it panicked would have been told.
-                let _ = server.await;
-            }
+            let _changing = self.changing.lock().await;
+            self.running().end().await;
         })
     }
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -60,7 +59,7 @@ pub async fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io:
 pub async fn run(listener: TcpListener, shared: Shared) {
     let mut sessions = JoinSet::new();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let count = Arc::new(AtomicU64::new(0));
+    let mut count = 0;
     let mut phase = shared.phase();
     loop {
         let accepted = tokio::select! {
@@ -75,13 +74,13 @@ pub async fn run(listener: TcpListener, shared: Shared) {
             continue;
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
-        let number = count.fetch_add(1, Ordering::Relaxed) + 1;
-        if number > FEW_CONNECTIONS {
+        count += 1;
+        if count > FEW_CONNECTIONS {
             shared.trigger(Trigger::Flood);
         }
         let shared = shared.clone();
         let blocks = shared.quirks().has(Switch::HandshakeBlocksOthers);
-        let client = client(stream, number, shared);
+        let client = client(stream, shared.count_connection(), shared);
         if blocks {
             // The flaw: a handshake at a time.
             if let Some(session) = client.await {

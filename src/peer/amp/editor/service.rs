@@ -23,6 +23,8 @@ pub struct Handled {
     pub delay: Option<Duration>,
     /// The id of the request; null where it had none.
     pub id: Value,
+    /// The method's name as it was sent; empty where there was none.
+    pub name: String,
 }
 
 /// How late a slow editor answers: later than the CLI's two seconds.
@@ -39,7 +41,7 @@ impl Editor {
                 let (outcome, notices) = self.call(method, &params);
                 let fault = matches!(outcome, Outcome::Refused(..)).then_some(Trigger::BadParams);
                 let answers = self.answers(&id, Some(method), method.name(), outcome);
-                Handled { answers, notices, fault, delay: self.delay(method), id }
+                Handled { answers, notices, fault, delay: self.delay(method), id, name: method.name().to_owned() }
             }
             Request::Bad { id, name, code, message, kind } => {
                 let unknown = code == request::METHOD_NOT_FOUND;
@@ -57,7 +59,7 @@ impl Editor {
                 let answers = self.answers(&id, None, &name, outcome);
                 // A method that does not exist is asked for by every newer client.
                 let fault = (!unknown).then_some(kind);
-                Handled { answers, fault, id, ..Handled::default() }
+                Handled { answers, fault, id, name, ..Handled::default() }
             }
         }
     }

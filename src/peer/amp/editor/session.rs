@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::peer::{Draws, Happening};
 use crate::trace::Closed;
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, Sender, Socket, opcode};
 
@@ -25,6 +26,9 @@ const BEAT: Duration = Duration::from_millis(400);
 /// How many requests a flaw serves on one connection.
 const FEW: u64 = 100;
 
+/// How many messages may be held up on their way to a client before no more is taken from it.
+const ON_THE_WAY: usize = 1024;
+
 /// A client that was let in.
 pub struct Session {
     shared: Shared,
@@ -36,7 +40,20 @@ pub struct Session {
     assembler: Assembler,
     /// Answers that are held back, and until when.
     held: VecDeque<(Instant, Outgoing)>,
+    /// How long messages are held up on their way, if they are.
+    latency: Option<Draws>,
+    /// Those that are, in the order in which they were sent.
+    on_the_way: VecDeque<Late>,
     requests: u64,
+}
+
+/// A message that is held up on its way.
+struct Late {
+    /// Until when.
+    due: Instant,
+    message: Outgoing,
+    /// Its share of what may wait for a client, if it has one.
+    _share: Option<OwnedSemaphorePermit>,
 }
 
 /// Why a session ends.
@@ -86,8 +103,19 @@ impl Session {
         sender.set_options(Options { pong: false, close: false, read: true });
         let (number, orders) = shared.join();
         let phase = shared.phase();
-        let (assembler, held) = (Assembler::new(MAX_MESSAGE), VecDeque::new());
-        Self { shared, number, sender, incoming, orders, phase, assembler, held, requests: 0 }
+        Self {
+            latency: shared.latency().map(|latency| latency.draws(number)),
+            assembler: Assembler::new(MAX_MESSAGE),
+            held: VecDeque::new(),
+            on_the_way: VecDeque::new(),
+            requests: 0,
+            shared,
+            number,
+            sender,
+            incoming,
+            orders,
+            phase,
+        }
     }
 
     /// Serves it to its end.
@@ -102,6 +130,8 @@ impl Session {
         let mut beat = Instant::now();
         loop {
             let due = self.held.front().map(|(due, _)| *due);
+            let arrives = self.on_the_way.front().map(|late| late.due);
+            let room = self.on_the_way.len() < ON_THE_WAY;
             tokio::select! {
                 biased;
                 () = reached(&mut self.phase, Phase::Hung) => {
@@ -112,9 +142,14 @@ impl Session {
                         None => End::Close(1001, "the editor quits"),
                     };
                 }
-                order = self.orders.recv() => {
+                () = sleep_until(arrives.unwrap_or(beat)), if arrives.is_some() => {
+                    if let Err(e) = self.arrive().await {
+                        return e.into();
+                    }
+                }
+                order = self.orders.recv(), if room => {
                     let Some(order) = order else { return End::Gone };
-                    if let Err(e) = self.send(&order.message).await {
+                    if let Err(e) = self.send(order.message, Some(order.share)).await {
                         return e.into();
                     }
                     if let Some(done) = order.done {
@@ -133,7 +168,7 @@ impl Session {
                         return e.into();
                     }
                 }
-                incoming = self.incoming.recv() => match incoming {
+                incoming = self.incoming.recv(), if room => match incoming {
                     Some(Incoming::Frame(frame)) => {
                         let input = self.assembler.frame(&frame, &self.shared.quirks());
                         if let Err(end) = self.input(input).await {
@@ -191,7 +226,7 @@ impl Session {
             true => Some(self.shared.turn().await),
             false => None,
         };
-        let Handled { answers, fault, delay, .. } = self.shared.serve(self.number, bytes);
+        let Handled { answers, fault, delay, name, .. } = self.shared.serve(self.number, bytes);
         if quirks.has(Switch::LastOfPipelined) {
             self.held.clear();
         }
@@ -202,8 +237,11 @@ impl Session {
             }
         } else {
             for answer in answers {
-                self.send(&answer).await?;
+                self.send(answer, None).await?;
             }
+        }
+        if !name.is_empty() {
+            self.shared.tell(Happening::Request(name));
         }
         let Some(fault) = fault else { return Ok(()) };
         self.shared.trigger(fault);
@@ -232,12 +270,30 @@ impl Session {
     async fn release(&mut self) -> Result<(), SendError> {
         let now = Instant::now();
         while let Some((_, answer)) = self.held.pop_front_if(|(due, _)| *due <= now) {
-            self.send(&answer).await?;
+            self.send(answer, None).await?;
         }
         Ok(())
     }
 
-    async fn send(&self, message: &Outgoing) -> Result<(), SendError> {
+    /// Sends a message, or sends it on its way where that is long: in order, each with a time of its own.
+    async fn send(&mut self, message: Outgoing, share: Option<OwnedSemaphorePermit>) -> Result<(), SendError> {
+        let Some(time) = self.latency.as_mut().and_then(Iterator::next) else { return self.transmit(&message).await };
+        let before = self.on_the_way.back().map(|late| late.due);
+        let due = before.into_iter().fold(Instant::now() + time, Instant::max);
+        self.on_the_way.push_back(Late { due, message, _share: share });
+        Ok(())
+    }
+
+    /// Lets the client have what has been on its way long enough.
+    async fn arrive(&mut self) -> Result<(), SendError> {
+        let now = Instant::now();
+        while let Some(late) = self.on_the_way.pop_front_if(|late| late.due <= now) {
+            self.transmit(&late.message).await?;
+        }
+        Ok(())
+    }
+
+    async fn transmit(&self, message: &Outgoing) -> Result<(), SendError> {
         self.frames(Kind::Message, FrameSpec::new(opcode::TEXT, message.bytes.clone()), message.deliberate).await
     }
 

@@ -1,13 +1,15 @@
 //! What the connections of a mock editor share.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{Mutex as Turn, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Mutex as Turn, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
+use crate::peer::{Happening, Latency};
 use crate::trace::Recorder;
 
 use super::edition::Topic;
@@ -23,19 +25,29 @@ const WAITING: usize = 256;
 const WAITING_BYTES: u32 = 64 << 20;
 /// How long a command waits for clients that do not read.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How many happenings may wait for whoever watches.
+const HAPPENINGS: usize = 1024;
 /// How many ids of a client a flaw remembers.
 const IDS: usize = 10_000;
 
 /// The editor, its clients, and whether it goes on. Cheap to clone.
 #[derive(Clone)]
-pub struct Shared(Arc<Inner>);
+pub struct Shared {
+    lasting: Arc<Lasting>,
+    /// Of the server from one start to the next.
+    phase: Arc<watch::Sender<Phase>>,
+}
 
-struct Inner {
+/// What outlives a restart.
+struct Lasting {
     state: Mutex<State>,
-    phase: watch::Sender<Phase>,
     recorder: Recorder,
     /// For a flaw that answers one client at a time.
     turn: Arc<Turn<()>>,
+    latency: Option<Latency>,
+    /// How many connections there have been.
+    connections: AtomicU64,
+    happenings: broadcast::Sender<Happening>,
 }
 
 /// Whether the server goes on.
@@ -82,7 +94,7 @@ pub struct Order {
     /// Whom to tell when it is sent.
     pub done: Option<oneshot::Sender<()>>,
     /// Its share of what may wait, until it is sent.
-    _share: OwnedSemaphorePermit,
+    pub share: OwnedSemaphorePermit,
 }
 
 /// Where what is to be sent to a client waits, bounded in number and bytes.
@@ -101,23 +113,55 @@ impl Outbox {
     fn put(&self, message: Outgoing, done: Option<oneshot::Sender<()>>) -> bool {
         let share = u32::try_from(message.bytes.len()).unwrap_or(WAITING_BYTES).min(WAITING_BYTES);
         let Ok(share) = Arc::clone(&self.room).try_acquire_many_owned(share) else { return false };
-        self.orders.try_send(Order { message, done, _share: share }).is_ok()
+        self.orders.try_send(Order { message, done, share }).is_ok()
     }
 }
 
 impl Shared {
-    pub fn new(editor: Editor, recorder: Recorder) -> Self {
+    pub fn new(editor: Editor, recorder: Recorder, latency: Option<Latency>) -> Self {
         let state = State { editor, clients: vec![], next: 0, gone: false, notices: vec![] };
-        Self(Arc::new(Inner {
+        let lasting = Lasting {
             state: Mutex::new(state),
-            phase: watch::Sender::new(Phase::Serving),
             recorder,
             turn: Arc::default(),
-        }))
+            latency,
+            connections: AtomicU64::new(0),
+            happenings: broadcast::Sender::new(HAPPENINGS),
+        };
+        Self { lasting: Arc::new(lasting), phase: Arc::new(watch::Sender::new(Phase::Serving)) }
+    }
+
+    /// The same editor for a server that starts anew, with another secret.
+    pub fn renewed(&self, token: String) -> Self {
+        let mut state = self.state();
+        state.editor.token = token;
+        state.gone = false;
+        Self { lasting: self.lasting.clone(), phase: Arc::new(watch::Sender::new(Phase::Serving)) }
     }
 
     pub fn recorder(&self) -> &Recorder {
-        &self.0.recorder
+        &self.lasting.recorder
+    }
+
+    /// How messages to clients are held up.
+    pub fn latency(&self) -> Option<Latency> {
+        self.lasting.latency
+    }
+
+    /// The number of a new connection, from 1.
+    pub fn count_connection(&self) -> u64 {
+        self.lasting.connections.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Watches what clients do, from now on.
+    pub fn happenings(&self) -> broadcast::Receiver<Happening> {
+        self.lasting.happenings.subscribe()
+    }
+
+    /// Tells whoever watches what a client did.
+    pub fn tell(&self, happening: Happening) {
+        // Nobody may watch.
+        let _ = self.lasting.happenings.send(happening);
     }
 
     /// The quirks as they are now.
@@ -131,7 +175,7 @@ impl Shared {
 
     /// Waits until no other client is being answered.
     pub async fn turn(&self) -> OwnedMutexGuard<()> {
-        self.0.turn.clone().lock_owned().await
+        self.lasting.turn.clone().lock_owned().await
     }
 
     /// How many clients are served.
@@ -147,12 +191,12 @@ impl Shared {
 
     /// Watches whether the server goes on.
     pub fn phase(&self) -> watch::Receiver<Phase> {
-        self.0.phase.subscribe()
+        self.phase.subscribe()
     }
 
     /// Goes on to a later phase; there is no way back.
     pub fn enter(&self, phase: Phase) {
-        self.0.phase.send_if_modified(|now| {
+        self.phase.send_if_modified(|now| {
             let later = phase > *now;
             if later {
                 *now = phase;
@@ -187,6 +231,8 @@ impl Shared {
             }
         }
         state.clients.push(Client { number, outbox, ids: HashSet::new() });
+        drop(state);
+        self.tell(Happening::Connected);
         (number, orders)
     }
 
@@ -195,6 +241,8 @@ impl Shared {
         let mut state = self.state();
         state.clients.retain(|c| c.number != number);
         state.gone = true;
+        drop(state);
+        self.tell(Happening::Disconnected);
     }
 
     /// Serves a message of a client. What it brings about for others is on its way then.
@@ -244,7 +292,7 @@ impl Shared {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lasting.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -25,6 +25,8 @@ pub enum Command {
     Message(String),
     /// Adds to the clients' prompt.
     Prompt(String),
+    /// Ends the server, and starts it on this port (or any other one) with this secret (or a new one).
+    Restart(Option<u16>, Option<String>),
     /// Ends the editor.
     Quit,
     /// Tells what is open.
@@ -36,8 +38,20 @@ pub enum Command {
 }
 
 /// The names of the commands.
-pub const NAMES: [&str; 11] =
-    ["open", "close", "select", "edit", "diagnostics", "message", "prompt", "quit", "state", "clients", "switch"];
+pub const NAMES: [&str; 12] = [
+    "open",
+    "close",
+    "select",
+    "edit",
+    "diagnostics",
+    "message",
+    "prompt",
+    "restart",
+    "quit",
+    "state",
+    "clients",
+    "switch",
+];
 
 /// Reads a command: an object of one key, the command's name, whose value is an object with its parameters.
 pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
@@ -59,6 +73,7 @@ pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
         "diagnostics" => Command::Diagnostics(take.path()?, take.items()?),
         "message" => Command::Message(take.string("message")?),
         "prompt" => Command::Prompt(take.string("message")?),
+        "restart" => Command::Restart(take.port()?, take.token()?),
         "quit" => Command::Quit,
         "state" => Command::State,
         "clients" => Command::Clients,
@@ -69,13 +84,20 @@ pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
     Ok(read)
 }
 
+/// Whether an edition has what a command brings about.
+pub fn exists(edition: Edition, command: &Command) -> Result<(), String> {
+    match (edition, command) {
+        (Edition::Guide, Command::Message(_) | Command::Prompt(_)) => {
+            Err("the edition `guide` has no such notification".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Editor {
     /// Does what a command that concerns the editor alone says. Gives what clients are to be notified of.
     pub(super) fn obey(&mut self, command: &Command) -> Result<Vec<Notice>, String> {
-        let cli_only = |editor: &Self, notice| match editor.edition {
-            Edition::Cli => Ok(vec![notice]),
-            Edition::Guide => Err("the edition `guide` has no such notification".to_owned()),
-        };
+        exists(self.edition, command)?;
         let done = match command {
             Command::Open(path) => self.open(path),
             Command::Select(path, start, end) => self.select(path, *start, *end),
@@ -85,9 +107,11 @@ impl Editor {
                 self.set_diagnostics(path, items.clone());
                 return Ok(vec![]);
             }
-            Command::Message(text) => return cli_only(self, Notice::Message(text.clone())),
-            Command::Prompt(text) => return cli_only(self, Notice::Prompt(text.clone())),
-            Command::Quit | Command::State | Command::Clients | Command::Switch(..) => return Ok(vec![]),
+            Command::Message(text) => return Ok(vec![Notice::Message(text.clone())]),
+            Command::Prompt(text) => return Ok(vec![Notice::Prompt(text.clone())]),
+            Command::Restart(..) | Command::Quit | Command::State | Command::Clients | Command::Switch(..) => {
+                return Ok(vec![]);
+            }
         };
         done.map_err(|e| e.to_string())
     }
@@ -150,6 +174,20 @@ impl<'a> Taker<'a> {
     fn number(&mut self, key: &'static str) -> Result<usize, String> {
         let number = self.get(key)?.as_u64().and_then(|n| usize::try_from(n).ok());
         number.ok_or_else(|| self.wrong(key, "a whole number from 0 on"))
+    }
+
+    fn port(&mut self) -> Result<Option<u16>, String> {
+        self.taken.push("port");
+        let Some(value) = self.params.get("port") else { return Ok(None) };
+        let port = value.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|port| *port > 0);
+        port.map(Some).ok_or_else(|| self.wrong("port", "a number from 1 to 65535"))
+    }
+
+    fn token(&mut self) -> Result<Option<String>, String> {
+        self.taken.push("token");
+        let Some(value) = self.params.get("token") else { return Ok(None) };
+        let token = value.as_str().filter(|token| !token.is_empty()).map(str::to_owned);
+        token.map(Some).ok_or_else(|| self.wrong("token", "a string that is not empty"))
     }
 
     fn pos(&mut self, line: &'static str, col: &'static str) -> Result<Pos, String> {
@@ -218,6 +256,8 @@ mod tests {
             (r#"{"open":{"path":1}}"#, "the parameter `path` of `open` must be a string"),
             (r#"{"open":{"path":"a","x":1}}"#, "`open` has no parameter `x`"),
             (r#"{"diagnostics":{"path":"a","items":[1]}}"#, "each diagnostic must be an object"),
+            (r#"{"restart":{"port":0}}"#, "the parameter `port` of `restart` must be a number from 1 to 65535"),
+            (r#"{"restart":{"token":""}}"#, "the parameter `token` of `restart` must be a string that is not empty"),
             (r#"{"switch":{"name":"x","on":1}}"#, "the parameter `on` of `switch` must be true or false"),
         ] {
             let error = parse(text).unwrap_err();
