@@ -1,7 +1,7 @@
 //! `wirecert prove`: the suite against every flaw of our own peers.
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let plans = super::embedded::plans();
+    let plans: Arc<[_]> = super::embedded::plans().into();
     let roles: Vec<_> = protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))).collect();
     if let Some(role) = &args.role
         && !roles.iter().any(|(_, r)| r.name == role)
@@ -85,12 +85,12 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let prover = Prover {
             protocol,
             role,
-            plans: &plans,
+            plans: plans.clone(),
             run: play.clone(),
             patience: args.timeout,
             extent,
             jobs,
-            cancel: &cancel,
+            cancel: cancel.clone(),
         };
         let proof = runtime.block_on(async {
             super::session::watch_for_interrupts(cancel.clone());

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use jiff::Zoned;
@@ -62,7 +63,7 @@ impl Session<'_> {
                 if cancel.is_cancelled() {
                     break;
                 }
-                let subject = self.subject(spec, filter.as_ref(), progress.as_ref(), &cancel);
+                let subject = self.subject(spec, filter.as_ref(), &progress, &cancel);
                 match told_of_interrupt(subject, progress.as_ref(), &cancel).await {
                     Ok(report) => reports.push(report),
                     Err(error) => {
@@ -101,7 +102,7 @@ impl Session<'_> {
         &self,
         spec: &SubjectSpec,
         filter: Option<&Filter>,
-        progress: &dyn Progress,
+        progress: &Arc<dyn Progress>,
         cancel: &Cancel,
     ) -> Result<SubjectReport, CliError> {
         let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
@@ -119,7 +120,7 @@ impl Session<'_> {
         let (edition, first) = match spec.edition {
             EditionChoice::Given(edition) => (edition, None),
             EditionChoice::Auto => {
-                let (edition, how, first) = detect(spec, self.patience(spec), progress, cancel).await?;
+                let (edition, how, first) = detect(spec, self.patience(spec), progress.as_ref(), cancel).await?;
                 progress.remark(&format!("edition `{edition}`: {how}"));
                 notes.push(Note { requirement: None, text: format!("judged by edition `{edition}`: {how}") });
                 (edition, Some(first))
@@ -136,7 +137,7 @@ impl Session<'_> {
             };
             return Err(CliError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`"));
         }
-        let first = self.let_in(spec, edition, first, progress, cancel).await?;
+        let first = self.let_in(spec, edition, first, progress.as_ref(), cancel).await?;
         let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
         progress.suite_started(&title, plans.len());
         let dir = self.options.snapshots.as_deref().or(spec.snapshots.as_deref());
@@ -153,7 +154,8 @@ impl Session<'_> {
             retries: self.options.retries.unwrap_or(0),
             fail_fast: self.options.fail_fast,
         };
-        let played = suite(spec, &plans, &run, first, progress, cancel).await;
+        let plans: Arc<[Plan]> = plans.into();
+        let played = suite(spec, plans.clone(), &run, first, progress.clone(), cancel).await;
         progress.suite_finished();
         let played = played.map_err(|error| match error {
             crate::play::SuiteError::Subject(error) => unjudged(&error),

@@ -7,8 +7,10 @@ use tokio::time::{Instant, sleep_until};
 
 const TICK: Duration = Duration::from_millis(5);
 
-/// Measures by how much the plays are late: [`LagMeter::run`] wakes every few milliseconds beside them, on the same
-/// task, and adds up what it woke too late, because the machine was busy or because one of them held up the others.
+/// Measures by how much one job is late: [`LagMeter::run`] wakes every few milliseconds beside its plays, on the same
+/// task, and adds up what it woke too late: because the machine was busy, because other jobs had all the threads, or
+/// because the job itself was busy with what it got. Whichever it was, what this job did not do or see in time is not
+/// the subject's fault, and a job that only others are waiting for is none the later for it.
 /// Deadlines are extended by what was added while they ran.
 #[derive(Default)]
 pub struct LagMeter {
@@ -27,7 +29,7 @@ impl LagMeter {
         }
     }
 
-    /// How late this process has been, all told.
+    /// How late the job has been, all told.
     pub fn total(&self) -> Duration {
         Duration::from_micros(self.late_micros.load(Ordering::Relaxed))
     }
@@ -58,6 +60,29 @@ impl Deadline<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_job_is_late_by_what_keeps_its_own_thread_though_others_are_free() {
+        const BUSY: Duration = Duration::from_millis(200);
+        let job = tokio::spawn(async {
+            let meter = LagMeter::default();
+            let deadline = meter.deadline(BUSY / 2);
+            let plays = async {
+                tokio::task::yield_now().await;
+                std::thread::sleep(BUSY);
+                tokio::task::yield_now().await;
+            };
+            tokio::select! {
+                biased;
+                () = meter.run() => {}
+                () = plays => {}
+            }
+            (meter.total(), deadline.left())
+        });
+        let (late, left) = job.await.unwrap();
+        assert!(late > BUSY / 2, "{late:?}");
+        assert!(left.is_some(), "what is due meanwhile is not over");
+    }
 
     #[test]
     fn a_deadline_is_put_off_by_the_delay_of_the_harness_itself_and_by_nothing_else() {

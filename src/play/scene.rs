@@ -25,7 +25,7 @@ pub struct Scene<'a> {
     /// Its protocol.
     pub protocol: &'static Protocol,
     /// The edition's schemas.
-    pub schemas: &'a dyn Schemas,
+    pub schemas: &'a (dyn Schemas + Sync),
     /// The subject's description.
     pub spec: &'a SubjectSpec,
     /// Where the subject lives, where we started it.

@@ -19,7 +19,7 @@ use super::scene::{Failure, Halt, Scene};
 /// A play that was held up for longer than this on our side blames nobody for what happened to our connections.
 const HELD_UP: Duration = Duration::from_secs(1);
 
-type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + 'a>>;
+type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
 
 /// Performs steps in order, until the end or the first that halts the play.
 pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {

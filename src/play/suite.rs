@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::config::{Isolation, Launch, SubjectSpec};
 use crate::judge::{Play, Played, ScenarioStatus};
@@ -92,37 +93,41 @@ impl Cancel {
 /// Plays every plan. Results come in the order of the plans, whatever order they were played in; a plan that the
 /// end of the run came before has no plays.
 ///
+/// Each job is a task of its own, so that one which is busy with what it got holds up no other. Dropping the future
+/// ends them all, and their subjects.
+///
 /// `first` is a subject that runs already (it was needed to find out its edition), with its run directory.
 ///
 /// # Errors
 /// Where the subject could not even once be started or reached.
 pub async fn suite(
     spec: &SubjectSpec,
-    plans: &[Plan],
+    plans: Arc<[Plan]>,
     run: &Run,
     first: Option<(Option<RunDir>, Running)>,
-    progress: &dyn Progress,
+    progress: Arc<dyn Progress>,
     cancel: &Cancel,
 ) -> Result<Vec<Played>, SuiteError> {
-    let shared = Shared {
-        spec,
+    let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
+    let shared = Arc::new(Shared {
+        spec: spec.clone(),
+        queue: Mutex::new(order(&plans)),
         plans,
-        run,
+        run: run.clone(),
         progress,
-        cancel,
-        lag: LagMeter::default(),
-        queue: Mutex::new(order(plans)),
+        cancel: cancel.clone(),
         results: Mutex::new(BTreeMap::new()),
         stop: AtomicBool::new(false),
         launch_error: Mutex::new(None),
-    };
-    let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
+    });
     let mut first = first;
-    let workers = (0..jobs).map(|_| work(&shared, first.take()));
-    tokio::select! {
-        biased;
-        () = shared.lag.run() => {}
-        () = join_all(workers) => {}
+    let mut working: JoinSet<()> = (0..jobs).map(|_| work(shared.clone(), first.take())).collect();
+    while let Some(ended) = working.join_next().await {
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
     }
     if let Some(error) = lock(&shared.launch_error).take() {
         let told = |play: &Play| {
@@ -133,19 +138,19 @@ pub async fn suite(
             return Err(error.into());
         }
         // Each scenario has the reason in a line; what to do about it is told once.
-        progress.trouble(&error.diagnostic());
+        shared.progress.trouble(&error.diagnostic());
     }
-    let mut results = shared.results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(plans.iter().enumerate().map(|(n, plan)| results.remove(&n).unwrap_or_else(|| played(plan))).collect())
+    let mut results = std::mem::take(&mut *lock(&shared.results));
+    Ok(shared.plans.iter().enumerate().map(|(n, plan)| results.remove(&n).unwrap_or_else(|| played(plan))).collect())
 }
 
-struct Shared<'a> {
-    spec: &'a SubjectSpec,
-    plans: &'a [Plan],
-    run: &'a Run,
-    progress: &'a dyn Progress,
-    cancel: &'a Cancel,
-    lag: LagMeter,
+/// What the jobs have in common.
+struct Shared {
+    spec: SubjectSpec,
+    plans: Arc<[Plan]>,
+    run: Run,
+    progress: Arc<dyn Progress>,
+    cancel: Cancel,
     queue: Mutex<VecDeque<usize>>,
     results: Mutex<BTreeMap<usize, Played>>,
     stop: AtomicBool,
@@ -173,16 +178,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs futures side by side on this task until all are done.
-pub async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) {
-    let mut futures: Vec<_> = futures.map(Box::pin).collect();
-    std::future::poll_fn(|context| {
-        futures.retain_mut(|future| future.as_mut().poll(context).is_pending());
-        if futures.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-}
-
 /// A job's subject and where it lives.
 ///
 /// The subject comes first, so that it is also dropped first: it writes into the run directory as long as it lives.
@@ -190,15 +185,27 @@ struct Stand {
     subject: Option<Running>,
     run_dir: Option<RunDir>,
     failed_launches: u32,
+    /// By how much the job is late.
+    lag: Arc<LagMeter>,
 }
 
-/// One job: takes plans until there are none.
-async fn work(shared: &Shared<'_>, first: Option<(Option<RunDir>, Running)>) {
+/// One job, and beside it the measure of how late it is.
+async fn work(shared: Arc<Shared>, first: Option<(Option<RunDir>, Running)>) {
+    let lag = Arc::new(LagMeter::default());
     let (run_dir, subject) = match first {
         Some((run_dir, subject)) => (run_dir, Some(subject)),
         None => (None, None),
     };
-    let mut stand = Stand { subject, run_dir, failed_launches: 0 };
+    let stand = Stand { subject, run_dir, failed_launches: 0, lag: lag.clone() };
+    tokio::select! {
+        biased;
+        () = lag.run() => {}
+        () = take_plans(&shared, stand) => {}
+    }
+}
+
+/// Plays what is left, until there is nothing.
+async fn take_plans(shared: &Shared, mut stand: Stand) {
     let mut last = None;
     loop {
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
@@ -232,8 +239,8 @@ async fn work(shared: &Shared<'_>, first: Option<(Option<RunDir>, Running)>) {
 }
 
 /// Plays a plan as often as was asked for.
-async fn all_plays(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand, result: &mut Played) {
-    if let Some(reason) = missing(plan, shared.spec) {
+async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut Played) {
+    if let Some(reason) = missing(plan, &shared.spec) {
         result.plays.push(Play::skipped(reason));
         return;
     }
@@ -307,30 +314,30 @@ fn stimuli(steps: &[crate::scenario::Step]) -> Vec<&'static str> {
     found
 }
 
-async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
+async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
     let options = &shared.run.options;
     // What is pinned must not depend on what was played before.
     let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
     let own = plan.process == Process::Own || shared.spec.isolation == Isolation::Scenario || pinned;
     if own {
         let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
-        let run_dir = match fresh_run_dir(launch, shared.progress) {
+        let run_dir = match fresh_run_dir(launch, shared.progress.as_ref()) {
             Ok(run_dir) => run_dir,
             Err(error) => return Play::error(error.to_string()),
         };
         let mut subject = None;
-        let venue = Venue { spec: shared.spec, run_dir: Some(&run_dir), subject: &mut subject, lag: &shared.lag };
+        let venue = Venue { spec: &shared.spec, run_dir: Some(&run_dir), subject: &mut subject, lag: &stand.lag };
         return play(plan, venue, options).await.play;
     }
     if let Err(reason) = ensure(shared, stand).await {
         return Play::error(reason);
     }
     let run_dir = stand.run_dir.as_ref();
-    let venue = Venue { spec: shared.spec, run_dir, subject: &mut stand.subject, lag: &shared.lag };
+    let venue = Venue { spec: &shared.spec, run_dir, subject: &mut stand.subject, lag: &stand.lag };
     let mut aftermath = play(plan, venue, options).await;
     if let Some(why) = spoilt(shared, stand, aftermath.clean).await {
         if let Some(exited) = end_of(stand).await {
-            died_of(&mut aftermath.play, &exited, shared.spec);
+            died_of(&mut aftermath.play, &exited, &shared.spec);
         }
         if shared.spec.launch().is_some() {
             shared.progress.subject_restarted(&why);
@@ -344,7 +351,7 @@ async fn one_play(shared: &Shared<'_>, plan: &Plan, stand: &mut Stand) -> Play {
 }
 
 /// Starts the job's subject, if it is not up.
-async fn ensure(shared: &Shared<'_>, stand: &mut Stand) -> Result<(), String> {
+async fn ensure(shared: &Shared, stand: &mut Stand) -> Result<(), String> {
     if stand.subject.is_some() {
         return Ok(());
     }
@@ -353,7 +360,7 @@ async fn ensure(shared: &Shared<'_>, stand: &mut Stand) -> Result<(), String> {
         return Err(first.unwrap_or_else(|| "the subject could not be started".into()));
     }
     let recorder = Recorder::new(Clock::start(), vec![]);
-    let started = start(shared.spec, stand.run_dir.take(), recorder, shared.progress).await;
+    let started = start(&shared.spec, stand.run_dir.take(), recorder, shared.progress.as_ref()).await;
     match started {
         Ok((run_dir, subject)) => {
             (stand.run_dir, stand.subject, stand.failed_launches) = (run_dir, Some(subject), 0);
@@ -396,7 +403,7 @@ async fn end_of(stand: &Stand) -> Option<Exited> {
 }
 
 /// Blames an end that nobody asked for, and that nobody noticed so far, on the job's last play.
-async fn late_death(shared: &Shared<'_>, stand: &Stand, last: Option<usize>) {
+async fn late_death(shared: &Shared, stand: &Stand, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     if !lock(&shared.results).get(&n).is_some_and(clean) || spoilt(shared, stand, false).await.is_none() {
@@ -404,7 +411,7 @@ async fn late_death(shared: &Shared<'_>, stand: &Stand, last: Option<usize>) {
     }
     let Some(exited) = end_of(stand).await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
-        died_of(play, &exited, shared.spec);
+        died_of(play, &exited, &shared.spec);
         let reason = play.reason.clone().unwrap_or_default();
         shared.progress.remark(&format!("{}: {reason}", shared.plans[n].id));
     }
@@ -421,7 +428,7 @@ fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir, Sub
 
 /// Whether the subject cannot be used again: it ended, or after a play that went wrong it no longer serves a
 /// new connection.
-async fn spoilt(shared: &Shared<'_>, stand: &Stand, clean: bool) -> Option<String> {
+async fn spoilt(shared: &Shared, stand: &Stand, clean: bool) -> Option<String> {
     let subject = stand.subject.as_ref()?;
     if !subject.alive().await {
         return Some("it had ended".into());
@@ -430,7 +437,7 @@ async fn spoilt(shared: &Shared<'_>, stand: &Stand, clean: bool) -> Option<Strin
         return None;
     }
     let edition = shared.plans.first().map_or("", |plan| plan.edition);
-    let served = serves(shared.spec, edition, subject, shared.run.options.patience).await;
+    let served = serves(&shared.spec, edition, subject, shared.run.options.patience).await;
     served.err().map(|trouble| format!("it no longer served: {trouble}"))
 }
 
@@ -456,4 +463,73 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     };
     peer.finish().await;
     served.map(drop).map_err(|trouble| trouble.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+    use crate::config::own;
+    use crate::protocol::protocols;
+
+    /// Holds up the thread of each play until another one has begun.
+    struct Meeting {
+        told: Sender<()>,
+        heard: Mutex<Receiver<()>>,
+        met: AtomicBool,
+        first: AtomicBool,
+    }
+
+    impl Progress for Meeting {
+        fn scenario_started(&self, _: &str) {
+            if self.first.swap(false, Ordering::SeqCst) {
+                let heard = lock(&self.heard).recv_timeout(Duration::from_secs(60));
+                self.met.store(heard.is_ok(), Ordering::SeqCst);
+            } else {
+                let _ = self.told.send(());
+            }
+        }
+    }
+
+    /// A plan that nobody can play, so that no subject is needed.
+    fn plan(name: &str) -> Plan {
+        let role = protocols()[0].roles[0].name;
+        Plan {
+            id: name.to_owned(),
+            title: String::new(),
+            file: String::new(),
+            role,
+            edition: protocols()[0].editions[0].id,
+            requires: vec!["stimulus:none-such".to_owned()],
+            process: Process::Shared,
+            vars: serde_json::Map::new(),
+            workspace: vec![],
+            steps: vec![],
+            finally: vec![],
+            timeout: Duration::from_secs(1),
+            requirements: vec![],
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
+        let (told, heard) = channel();
+        let meeting = Arc::new(Meeting {
+            told,
+            heard: Mutex::new(heard),
+            met: AtomicBool::new(false),
+            first: AtomicBool::new(true),
+        });
+        let protocol = protocols()[0];
+        let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[]);
+        let options = Options { patience: Duration::from_secs(1), trace_dir: None, strict: false, snapshotter: None };
+        let run = Run { options, jobs: 2, repeat: 1, retries: 0, fail_fast: false };
+        let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
+        let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();
+        assert!(meeting.met.load(Ordering::SeqCst), "the second play waited for the first");
+        let ids: Vec<&str> = played.iter().map(|p| p.id.as_str()).collect();
+        assert_eq!(ids, ["one", "two", "three"]);
+        assert!(played.iter().all(|p| p.plays.len() == 1 && p.plays[0].status == ScenarioStatus::Skipped));
+    }
 }

@@ -1,13 +1,14 @@
 //! Playing the suite against every flaw and freedom.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::task::JoinSet;
 
 use crate::config::{Access, own};
 use crate::judge::{Fault, Played, ScenarioStatus};
 use crate::peer;
-use crate::play::{Cancel, Run, SuiteError, join_all, suite};
+use crate::play::{Cancel, Run, SuiteError, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role};
 use crate::report::Silent;
 use crate::scenario::Plan;
@@ -65,13 +66,14 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
 }
 
 /// What a proof is made with.
-pub struct Prover<'a> {
+#[derive(Clone)]
+pub struct Prover {
     /// The protocol.
     pub protocol: &'static Protocol,
     /// The role whose mock is made wrong.
     pub role: &'static Role,
     /// The whole suite.
-    pub plans: &'a [Plan],
+    pub plans: Arc<[Plan]>,
     /// How each play goes.
     pub run: Run,
     /// How long a flawed mock is waited for where a scenario does not say.
@@ -81,33 +83,35 @@ pub struct Prover<'a> {
     /// How many cases are played side by side.
     pub jobs: usize,
     /// Ends the proof early.
-    pub cancel: &'a Cancel,
+    pub cancel: Cancel,
 }
 
-impl Prover<'_> {
+impl Prover {
     /// Plays every case and gathers what came of it. `done` is told of each case as it ends.
     ///
     /// # Errors
     /// Where a mock that should be ready could not be started.
     pub async fn prove(&self, cases: &[Case], done: &dyn Fn(&CaseResult)) -> Result<Proof, ProveError> {
-        let next = AtomicUsize::new(0);
-        let results: Mutex<Vec<Option<Result<CaseResult, ProveError>>>> =
-            Mutex::new(cases.iter().map(|_| None).collect());
-        let worker = async || {
-            while !self.cancel.is_cancelled() {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                let Some(case) = cases.get(n) else { break };
-                let result = self.one(case).await;
-                if let Ok(result) = &result {
-                    done(result);
-                }
-                results.lock().unwrap_or_else(PoisonError::into_inner)[n] = Some(result);
+        let mut waiting = cases.iter().cloned().enumerate();
+        let mut playing = JoinSet::new();
+        let mut results = vec![];
+        loop {
+            while playing.len() < self.jobs.max(1)
+                && !self.cancel.is_cancelled()
+                && let Some((n, case)) = waiting.next()
+            {
+                let prover = self.clone();
+                playing.spawn(async move { (n, prover.one(&case).await) });
             }
-        };
-        let workers: Vec<_> = (0..self.jobs.max(1)).map(|_| Box::pin(worker())).collect();
-        join_all(workers.into_iter()).await;
-        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let results = results.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
+            let Some(ended) = playing.join_next().await else { break };
+            let (n, result) = ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            if let Ok(result) = &result {
+                done(result);
+            }
+            results.push((n, result));
+        }
+        results.sort_by_key(|(n, _)| *n);
+        let results = results.into_iter().map(|(_, result)| result).collect::<Result<Vec<_>, _>>()?;
         Ok(Proof { results, unproved: unproved(self.protocol, self.role) })
     }
 
@@ -128,7 +132,7 @@ impl Prover<'_> {
             if let CaseKind::Flaw { .. } = case.kind {
                 run.options.patience = self.patience;
             }
-            match suite(&spec, &plans, &run, None, &Silent, self.cancel).await {
+            match suite(&spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
                 Ok(played) => told.add(&played, (self.protocol.requirements)(), self.role),
                 // Nothing can be played against a server that nobody finds: that is how this one is caught.
                 Err(SuiteError::Subject(SubjectError::NotReady { found, .. })) if self.breaks_reach(case, found) => {
@@ -150,7 +154,7 @@ impl Prover<'_> {
     }
 
     /// What is played for a case, one round after the other until the flaw is caught.
-    fn rounds(&self, case: &Case) -> Vec<Vec<Plan>> {
+    fn rounds(&self, case: &Case) -> Vec<Arc<[Plan]>> {
         let all = self.plans.iter().filter(|p| p.role == self.role.name && p.edition == case.edition);
         let CaseKind::Flaw { breaks, .. } = &case.kind else { return vec![all.cloned().collect()] };
         if self.extent == Extent::Full {
@@ -160,7 +164,7 @@ impl Prover<'_> {
         let of_area = |p: &&&Plan| p.requirements.iter().any(|id| area(id) == area(breaks));
         let rounds =
             [proving.into_iter().cloned().collect(), others.iter().filter(of_area).map(|p| (*p).clone()).collect()];
-        rounds.into_iter().filter(|plans: &Vec<Plan>| !plans.is_empty()).collect()
+        rounds.into_iter().filter(|plans: &Arc<[Plan]>| !plans.is_empty()).collect()
     }
 
     /// Whether the flaw is that the server cannot be found or, where it is found, that it cannot be connected to.
