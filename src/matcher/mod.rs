@@ -36,6 +36,7 @@ mod range;
 mod regex;
 mod schema;
 mod show;
+mod somewhere;
 pub mod template;
 #[cfg(test)]
 mod tests;

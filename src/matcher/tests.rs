@@ -63,6 +63,17 @@ fn every_matcher_tells_what_it_matches_from_what_it_does_not() {
         (json!({"$contains": ["a", "b"]}), vec![json!("ba"), json!(["b", "c", "a"])], vec![json!("a"), json!(["a"])]),
         (json!({"$contains": {"x": 1}}), vec![json!([{"x": 1, "y": 2}])], vec![json!([]), json!("x"), json!({"x": 1})]),
         (json!({"$each": {"$type": "string"}}), vec![json!([]), json!(["a"])], vec![json!(["a", 1]), json!("a")]),
+        (
+            json!({"$somewhere": "a"}),
+            vec![json!("a"), json!(["b", "a"]), json!({"x": [{"y": "a"}]})],
+            vec![json!("ab"), json!({"a": "b"}), json!([]), json!(null)],
+        ),
+        (
+            json!({"$somewhere": {"a": 1}}),
+            vec![json!({"a": 1}), json!([{"b": {"a": 1, "c": 2}}])],
+            vec![json!({"b": 1})],
+        ),
+        (json!({"$somewhere": {"$contains": "b"}}), vec![json!({"x": "abc"}), json!("abc")], vec![json!({"x": "ac"})]),
         (json!({"$length": 2}), vec![json!("äß"), json!([1, 2]), json!({"a": 1, "b": 2})], vec![json!("a"), json!(2)]),
         (json!({"$length": {"min": 1}}), vec![json!("a")], vec![json!(""), json!([]), json!(null)]),
         (
@@ -172,6 +183,22 @@ fn alternatives_tell_which_came_nearest() {
             "/r none of 2 alternatives matches {\"a\":1,\"b\":2}; the nearest is number 1: at /c, missing key `c`: expected 3"
         ]
     );
+}
+
+#[test]
+fn a_value_that_is_nowhere_is_told_with_what_came_nearest() {
+    let told = messages(&json!({"r": {"$somewhere": {"a": 1, "b": 2}}}), &json!({"r": [{"x": {"a": 1, "b": 3}}]}));
+    assert_eq!(
+        told,
+        [
+            "/r nothing like {\"a\":1,\"b\":2} is anywhere in [{\"x\":{\"a\":1,\"b\":3}}]; nearest: at /0/x/b, expected 2, got 3"
+        ]
+    );
+    assert_eq!(messages(&json!({"$somewhere": "a"}), &json!(["b"])), [" nothing like \"a\" is anywhere in [\"b\"]"]);
+    let mut captures = Map::new();
+    let pattern = compile(&json!({"$somewhere": {"a": {"$capture": "x"}}}));
+    assert!(pattern.check(Some(&json!({"b": [{"a": 5}, {"a": 6}]})), &mut captures).is_ok());
+    assert_eq!(captures["x"], 5);
 }
 
 #[test]

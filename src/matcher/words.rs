@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::compile::Compiler;
 use super::pattern::Kind;
 use super::{
-    affix, any_order, capture, contains, each, kind, length, literal, logic, presence, range, regex, schema, timestamp,
-    uri, uuid,
+    affix, any_order, capture, contains, each, kind, length, literal, logic, presence, range, regex, schema, somewhere,
+    timestamp, uri, uuid,
 };
 
 /// A matcher as the language knows it.
@@ -25,7 +25,7 @@ pub(super) type Compile = fn(&Word, &Value, &mut Compiler<'_>) -> Option<Kind>;
 
 /// Every matcher, in the order of the documentation.
 pub fn words() -> &'static [Word] {
-    static ALL: [Word; 21] = [
+    static ALL: [Word; 22] = [
         presence::ANY,
         presence::ABSENT,
         kind::TYPE,
@@ -37,6 +37,7 @@ pub fn words() -> &'static [Word] {
         contains::CONTAINS,
         any_order::ANY_ORDER,
         each::EACH,
+        somewhere::SOMEWHERE,
         length::LENGTH,
         range::RANGE,
         affix::STARTS_WITH,
