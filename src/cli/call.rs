@@ -106,7 +106,7 @@ async fn call(
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![]);
     let running = Running::attach(spec, recorder.clone()).await;
     let running = running.map_err(|e| CliError { diagnostics: vec![e.diagnostic()], exit: Exit::UNJUDGED })?;
-    let lock = running.lock().clone();
+    let lock = running.lock().cloned().ok_or_else(|| CliError::usage("a client cannot be called"))?;
     let edition = match spec.edition {
         EditionChoice::Given(edition) => edition,
         EditionChoice::Auto => {

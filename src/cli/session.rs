@@ -306,8 +306,9 @@ async fn detect(
     let probe = peer::kind(spec.role.name)
         .and_then(|kind| kind.probe.as_ref())
         .ok_or_else(|| CliError::usage(format!("the edition of a {} cannot be detected", spec.role.name)))?;
+    let lock = first.1.lock().cloned().ok_or_else(|| CliError::usage("the edition of a client cannot be detected"))?;
     let detected = tokio::select! {
-        detected = (probe.detect)(first.1.lock().clone(), patience, recorder) => detected,
+        detected = (probe.detect)(lock, patience, recorder) => detected,
         () = cancel.cancelled() => {
             first.1.stop().await;
             return Err(CliError::interrupted());

@@ -20,6 +20,10 @@ pub struct SharedOptions {
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub subject: Option<PathBuf>,
 
+    /// Watch a client that cannot be driven for so long, such as 30s, and judge by the rules what it does by itself.
+    #[arg(long, value_name = "TIME", value_parser = bound, help_heading = "Subject")]
+    pub observe: Option<Duration>,
+
     /// Attach to what is already running there.
     #[arg(long, value_name = "URL", help_heading = "Subject", conflicts_with = "lockfile")]
     pub url: Option<String>,

@@ -20,6 +20,7 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
     let around = Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
     let file = options.subject.clone().map_or(SubjectFile::Found, SubjectFile::Given);
     let flags = Flags {
+        observe: options.observe,
         role: role.map(str::to_owned),
         edition: options.edition.clone(),
         command: command.to_vec(),

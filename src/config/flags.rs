@@ -29,6 +29,8 @@ pub struct Flags {
     pub run_dir: Option<PathBuf>,
     /// Whether run directories are left for inspection.
     pub keep_run_dir: bool,
+    /// `--observe`.
+    pub observe: Option<Duration>,
     /// `--timeout`.
     pub timeout: Option<Duration>,
 }

@@ -16,7 +16,9 @@ pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static s
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let mut command = words(&["{wirecert}", "mock", role.name, "--edition", edition, "--workspace", "{workspace}"]);
     // No `--data-home`: like any subject it is to find its data home by the environment, which scenarios vary.
-    command.extend(words(&["--control", CONTROL]));
+    if !role.is_client() {
+        command.extend(words(&["--control", CONTROL]));
+    }
     command.extend(flags.iter().cloned());
     let stimuli = role.stimuli.iter().map(|verb| {
         let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", CONTROL, verb.name]);
@@ -29,7 +31,8 @@ pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static s
         role,
         edition: EditionChoice::Given(edition),
         access: Access::Launch(Launch::of(CommandLine(command))),
-        isolation: Isolation::Run,
+        isolation: if role.is_client() { Isolation::Scenario } else { Isolation::Run },
+        observe: None,
         stimuli: stimuli.collect::<BTreeMap<_, _>>(),
         missing: vec![],
         baseline: None,

@@ -22,6 +22,8 @@ pub struct SubjectSpec {
     pub access: Access,
     /// Whether scenarios share a process.
     pub isolation: Isolation,
+    /// For how long a client that cannot be driven is watched, where it is.
+    pub observe: Option<Duration>,
     /// How to make it do things from outside: the stimulus's name and the command.
     pub stimuli: BTreeMap<&'static str, CommandLine>,
     /// Capabilities that it does not claim.
@@ -47,6 +49,11 @@ impl SubjectSpec {
             Access::Launch(launch) => Some(launch),
             Access::Attach { .. } => None,
         }
+    }
+
+    /// Whether it is a client that is told over its stdin what to do.
+    pub fn is_driven(&self) -> bool {
+        self.role.is_client() && self.observe.is_none()
     }
 
     /// Whether it says that it lacks this capability.
@@ -76,6 +83,7 @@ impl fmt::Debug for SubjectSpec {
             .field("edition", &self.edition)
             .field("access", &self.access)
             .field("isolation", &self.isolation)
+            .field("observe", &self.observe)
             .field("stimuli", &self.stimuli)
             .field("missing", &self.missing)
             .field("baseline", &self.baseline)

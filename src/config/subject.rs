@@ -44,6 +44,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         role,
         edition: edition.unwrap_or(EditionChoice::Auto),
         isolation: isolation(reader, node, role),
+        observe: context.flags.observe,
         stimuli: stimuli(reader, node, role, context.folder),
         missing: missing(reader, node, role),
         baseline: path(reader, node, "baseline", context.flags.baseline.as_ref(), context),

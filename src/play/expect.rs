@@ -38,6 +38,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
+        if let Some(call) = log.unsupported() {
+            return Err(Halt::Skip(format!("the subject does not offer `{call}`")));
+        }
         let looked_up = look_up(scene, step, &mut outcomes)?;
         let mut open = false;
         let mut nearest: Option<(usize, Miss)> = None;

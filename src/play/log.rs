@@ -1,6 +1,6 @@
 //! What has been observed so far in a play, and waiting for more.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
@@ -32,6 +32,10 @@ struct State {
     bytes: usize,
     dropped: u64,
     taken: HashSet<usize>,
+    /// What a driven client was asked to do, by the number of the call.
+    calls: HashMap<u64, String>,
+    /// The first thing that it was asked to do and does not offer.
+    unsupported: Option<String>,
     /// For kinds of which any may match: streams have been read up to here.
     cursors: Vec<(StreamKey, usize)>,
 }
@@ -57,6 +61,8 @@ impl Log {
                 bytes: 0,
                 dropped: 0,
                 taken: HashSet::new(),
+                calls: HashMap::new(),
+                unsupported: None,
                 cursors: vec![],
             }),
             changed: Notify::new(),
@@ -106,6 +112,11 @@ impl Log {
         self.state().dropped
     }
 
+    /// What a driven client was asked to do and does not offer, if there is such a thing.
+    pub fn unsupported(&self) -> Option<String> {
+        self.state().unsupported.clone()
+    }
+
     /// Whether the connection's server side is gone: its stream ended.
     pub fn has_closed(&self, conn: &str) -> bool {
         self.state().seen.iter().any(|o| o.kind == "closed" && o.conn.as_deref() == Some(conn))
@@ -130,6 +141,7 @@ impl Sink for LogSink {
         let mut state = self.0.state();
         let mut observed = state.observer.observe(event);
         observed.extend(exit(event));
+        observed.extend(state.driven(event));
         if observed.is_empty() {
             return;
         }
@@ -142,6 +154,38 @@ impl Sink for LogSink {
 }
 
 impl State {
+    /// What a driven client says, which every role of a client can speak about.
+    fn driven(&mut self, event: &Event) -> Option<Observation> {
+        let (mut selectors, mut value) = (Map::new(), Map::new());
+        let kind = match &event.what {
+            What::Call(call) => {
+                self.calls.insert(call.id, call.call.clone());
+                return None;
+            }
+            What::Returned(returned) => {
+                if returned.unsupported {
+                    self.unsupported = self.unsupported.take().or_else(|| self.calls.get(&returned.id).cloned());
+                }
+                selectors.insert("to".to_owned(), returned.id.into());
+                value.extend(returned.result.clone().map(|result| ("result".to_owned(), result)));
+                value.extend(returned.error.clone().map(|error| ("error".to_owned(), error)));
+                "returned"
+            }
+            What::Told(told) => {
+                selectors.insert("event".to_owned(), told.event.clone().into());
+                value.insert("data".to_owned(), told.data.clone());
+                value.extend(told.subscription.clone().map(|of| ("subscription".to_owned(), of)));
+                "told"
+            }
+            What::State { state } => {
+                value.insert("is".to_owned(), state.clone().into());
+                "state"
+            }
+            _ => return None,
+        };
+        Some(Observation { kind, conn: None, selectors, value, index: event.i })
+    }
+
     fn keep(&mut self, observation: Observation) {
         let bytes = self.bytes + observation.value.values().map(weight).sum::<usize>();
         if self.seen.len() >= KEPT || bytes > KEPT_BYTES {

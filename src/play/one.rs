@@ -157,6 +157,11 @@ impl Traced {
             (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
         let error = match &halt {
             Some(Halt::Error(reason) | Halt::NotReady(reason)) => Some(reason.clone()),
+            Some(Halt::Skip(reason)) if play.findings.is_empty() => {
+                play.status = ScenarioStatus::Skipped;
+                play.reason = Some(reason.clone());
+                return play;
+            }
             _ => lost.or(ours).or(flood),
         };
         let binding = |found: &Found| {
@@ -199,9 +204,11 @@ async fn perform(
     let recorder = traced.recorder.clone();
     match venue.subject {
         Some(subject) => {
-            recorder.add_secret(&subject.lock().token);
+            subject.lock().iter().for_each(|lock| recorder.add_secret(&lock.token));
             subject.record_to(recorder.clone());
         }
+        // Scenarios say when a client is started: when there is something for it to find.
+        None if venue.spec.role.is_client() => {}
         None => {
             let run_dir = venue.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
             let env = BTreeMap::new();
@@ -216,7 +223,7 @@ async fn perform(
     let setting = crate::peer::Setting {
         edition: plan.edition.to_owned(),
         recorder: recorder.clone(),
-        server: venue.subject.as_ref().map(|s| s.lock().clone()),
+        server: venue.subject.as_ref().and_then(|s| s.lock().cloned()),
         patience: options.patience,
         place: venue.run_dir.map(place),
     };
@@ -265,8 +272,26 @@ async fn perform(
         };
         halt = halt.or(trouble);
     }
+    if venue.spec.role.is_client() {
+        part_with_client(&mut scene, &traced.tail).await;
+    }
     scene.peer.finish().await;
     Ok((halt, scene.outcome))
+}
+
+/// Ends a client before the servers that it works with, so that it does not go looking for them.
+async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail) {
+    let Some(subject) = scene.subject.take() else { return };
+    if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_wanted && !exited.asked) {
+        // One that is only watched may well be done.
+        let done = scene.spec.observe.is_some() && exited.code == Some(0);
+        if !done {
+            let found = death(&exited, scene.spec);
+            scene.outcome.findings.push(Found { last_events: tail.lines(), ..found });
+        }
+    }
+    subject.will_exit();
+    subject.stop().await;
 }
 
 /// Where a subject lives that has this run directory.
@@ -311,7 +336,7 @@ fn known(scene: &Scene<'_>) -> Known {
     folder("root", scene.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned)));
     folder("home", scene.run_dir.map(RunDir::home));
     folder("run_dir", scene.run_dir.map(|r| r.root().to_owned()));
-    known.ports.extend(scene.subject.as_ref().map(|s| s.lock().port));
+    known.ports.extend(scene.subject.as_ref().and_then(|s| s.lock()).map(|lock| lock.port));
     known
 }
 

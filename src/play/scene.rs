@@ -18,6 +18,9 @@ use crate::trace::{Known, Mark, Recorder, Tail, What};
 use super::lag::LagMeter;
 use super::log::Log;
 
+/// More than any process id: Linux gives out less than 2^22, macOS less than 100,000.
+const DEAD_PID: u32 = 0x7fff_0000;
+
 /// Everything a step can reach.
 pub struct Scene<'a> {
     /// What is played.
@@ -78,6 +81,8 @@ pub enum Halt {
     Error(String),
     /// The subject was started again and did not become ready: what the next expectation is about did not come.
     NotReady(String),
+    /// The subject does not offer what the scenario is about, for this reason.
+    Skip(String),
 }
 
 impl Scene<'_> {
@@ -127,7 +132,7 @@ impl Scene<'_> {
         Setting {
             edition: self.plan.edition.to_owned(),
             recorder: self.recorder.clone(),
-            server: self.subject.as_ref().map(|s| s.lock().clone()),
+            server: self.subject.as_ref().and_then(|s| s.lock().cloned()),
             patience: self.patience,
             place: self.run_dir.map(super::one::place),
         }
@@ -152,13 +157,18 @@ impl Scene<'_> {
         if let Some(run_dir) = self.run_dir {
             vars.insert("run_dir".into(), text(run_dir.root()));
         }
-        if let Some(subject) = self.subject.as_ref() {
-            let lock = subject.lock();
+        if let Some(place) = self.run_dir.map(super::one::place) {
+            vars.insert("root".into(), text(&place.root));
+            vars.insert("home".into(), text(&place.home));
+            vars.insert("data_home".into(), text(&place.data_home));
+        }
+        vars.insert("dead_pid".into(), DEAD_PID.into());
+        vars.extend(self.subject.as_ref().and_then(Running::pid).map(|pid| ("pid".to_owned(), pid.into())));
+        if let Some(lock) = self.subject.as_ref().and_then(Running::lock) {
             vars.insert("port".into(), lock.port.into());
             vars.insert("token".into(), lock.token.clone().into());
             vars.insert("token_encoded".into(), percent_encoded(lock.token.as_bytes(), b"-._~").into());
             vars.insert("url".into(), format!("ws://127.0.0.1:{}", lock.port).into());
-            vars.extend(subject.pid().map(|pid| ("pid".to_owned(), pid.into())));
         }
         self.vars.extend(vars);
     }

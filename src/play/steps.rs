@@ -126,6 +126,12 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
             Ok(())
         }
         "launch" => launch(scene, step, &params).await,
+        "call" => call(scene, step, &params),
+        "dismiss" => {
+            scene.subject(step)?.dismiss(string(&params, "how") != "stdin");
+            scene.outcome.end_wanted = true;
+            Ok(())
+        }
         "signal" => signal(scene, step, string(&params, "name")),
         _ => {
             let empty = Map::new();
@@ -195,6 +201,15 @@ async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Resu
     }
 }
 
+fn call(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
+    let with = params.get("params").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    let settings = params.get("settings").cloned();
+    let asked = scene.subject(step)?.call(string(params, "method"), with, settings);
+    let id = asked.map_err(|error| environment(step, error))?;
+    scene.vars.extend(params.get("as").and_then(Value::as_str).map(|label| (label.to_owned(), id.into())));
+    Ok(())
+}
+
 fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
     let bytes = match (params.get("content"), params.get("hex")) {
         (Some(Value::String(text)), None) => text.as_bytes().to_vec(),
@@ -219,7 +234,10 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
             step.place
         )));
     };
-    scene.peer.finish().await;
+    let client = scene.spec.role.is_client();
+    if !client {
+        scene.peer.finish().await;
+    }
     if let Some(running) = scene.subject.take() {
         running.will_exit();
         running.stop().await;
@@ -237,6 +255,10 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
     })?;
     *scene.subject = Some(running);
     scene.outcome.end_wanted = false;
+    if client {
+        scene.locate();
+        return Ok(());
+    }
     let kind = crate::peer::kind(scene.plan.role)
         .ok_or_else(|| Halt::Error(format!("no peer stands opposite the role {}", scene.plan.role)))?;
     scene.peer = (kind.new)(scene.setting());

@@ -449,7 +449,7 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     let setting = Setting {
         edition: edition.to_owned(),
         recorder: Recorder::new(Clock::start(), vec![]),
-        server: Some(subject.lock().clone()),
+        server: subject.lock().cloned(),
         patience,
         place: None,
     };

@@ -5,6 +5,7 @@
 
 mod attach;
 mod command;
+mod driver;
 mod error;
 mod lockfile;
 mod output;

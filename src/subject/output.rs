@@ -83,6 +83,16 @@ impl Tap {
         lines[skip..].iter().map(|line| line.chars().take(300).collect()).collect()
     }
 
+    /// Takes a piece of what a stream gave.
+    pub(super) fn output(&self, stream: Stream, bytes: &[u8]) {
+        self.state().take(stream, bytes);
+    }
+
+    /// Keeps a piece for [`Tap::recent`] only.
+    pub(super) fn remember(&self, bytes: &[u8]) {
+        keep_end(&mut self.state().recent, bytes, RECENT);
+    }
+
     /// Takes all that comes from `source`, until its end.
     pub(super) async fn drain(self, stream: Stream, mut source: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 16 * 1024];

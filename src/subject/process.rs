@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::trace::{Exited, Launched, What};
 
 use super::SubjectError;
+use super::driver::{self, Driver};
 use super::output::{Stream, Tap};
 use super::surroundings::Surroundings;
 use super::tree::{self, Awaited, Tree};
@@ -31,17 +32,24 @@ pub(super) struct Process {
     tap: Tap,
     exit: watch::Receiver<Option<Exited>>,
     asked: Arc<AtomicBool>,
+    driver: Option<Driver>,
     tasks: [JoinHandle<()>; 3],
     ended: bool,
 }
 
 impl Process {
-    /// Starts a command and records that.
-    pub(super) fn start(command: Vec<String>, around: &Surroundings, tap: Tap) -> Result<Self, SubjectError> {
+    /// Starts a command and records that. A process that is `driven` is spoken to through its stdin, and its stdout is
+    /// read for lines of the driver contract.
+    pub(super) fn start(
+        command: Vec<String>,
+        around: &Surroundings,
+        tap: Tap,
+        driven: bool,
+    ) -> Result<Self, SubjectError> {
         Tree::prepare();
         let mut child = around
             .prepare(&command)
-            .stdin(Stdio::null())
+            .stdin(if driven { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -50,13 +58,16 @@ impl Process {
         let awaited = Awaited::new(pid);
         let tree = Arc::new(Tree::of_subject(pid, around.marker()));
         tap.record(What::Launched(Launched { command, pid }));
-        let stdout = child.stdout.take().map(|pipe| tap.clone().drain(Stream::Stdout, pipe));
+        let driver = child.stdin.take().filter(|_| driven).map(Driver::new);
+        let (stdout, out_tap) = (child.stdout.take(), tap.clone());
         let stderr = child.stderr.take().map(|pipe| tap.clone().drain(Stream::Stderr, pipe));
         let (out_done, err_done) = (watch::channel(false), watch::channel(false));
         let readers = [
             tokio::spawn(async move {
-                if let Some(drain) = stdout {
-                    drain.await;
+                match stdout {
+                    Some(pipe) if driven => driver::listen(out_tap, pipe).await,
+                    Some(pipe) => out_tap.drain(Stream::Stdout, pipe).await,
+                    None => {}
                 }
                 let _ = out_done.0.send(true);
             }),
@@ -84,7 +95,7 @@ impl Process {
             })
         };
         let [out, err] = readers;
-        Ok(Self { pid, tree, tap, exit, asked, tasks: [out, err, waiter], ended: false })
+        Ok(Self { pid, tree, tap, exit, asked, driver, tasks: [out, err, waiter], ended: false })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -97,6 +108,11 @@ impl Process {
 
     pub(super) fn tap(&self) -> &Tap {
         &self.tap
+    }
+
+    /// What it is driven by, if it is.
+    pub(super) fn driver(&self) -> Option<&Driver> {
+        self.driver.as_ref()
     }
 
     /// How it ended, if it did.

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::config::{Access, StopHow, SubjectSpec};
+use crate::config::{Access, Launch, StopHow, SubjectSpec};
 use crate::protocol::Lock;
 use crate::trace::{Exited, FileChange, Payload, Recorder, Stimulus, What};
 
@@ -16,6 +16,9 @@ use super::output::Tap;
 use super::process::{Process, one_line};
 use super::surroundings::Surroundings;
 use super::{RunDir, SubjectError, attach, command, lockfile, ready, tree};
+
+/// How long a driven client may take to end once it was told to; then it is asked as any process is.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// What to start a subject with.
 #[derive(Clone)]
@@ -39,7 +42,8 @@ pub struct Running {
     /// None where it is not ours.
     process: Option<Process>,
     tap: Tap,
-    lock: Lock,
+    /// None where it is a client: nobody connects to it.
+    lock: Option<Lock>,
     lockfile: Option<PathBuf>,
     editions: Vec<&'static str>,
     workspace: Option<PathBuf>,
@@ -83,10 +87,13 @@ impl Running {
         };
         let around = Surroundings::of_launch(&start)?;
         let tap = Tap::new(start.recorder.clone(), start.spec.limits.output);
+        if start.spec.role.is_client() {
+            return Self::launch_client(&start, launch, around, tap);
+        }
         let mut lookout = ready::lookout(start.spec, &around);
         let command = around.command(&launch.command);
         let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
-        let process = Process::start(command, &around, tap.clone())?;
+        let process = Process::start(command, &around, tap.clone(), false)?;
         let found = match ready::wait(&mut lookout, &process, launch.ready.within, &misplaced).await {
             Ok(found) => found,
             Err(error) => {
@@ -104,11 +111,52 @@ impl Running {
             around,
             process: Some(process),
             tap,
-            lock: found.lock,
+            lock: Some(found.lock),
             lockfile: Some(found.path),
             editions: found.editions,
             workspace: Some(start.run_dir.workspace()),
         })
+    }
+
+    /// Starts a client. It is ready when it runs: whether it finds us is for scenarios to say.
+    fn launch_client(start: &Start<'_>, launch: &Launch, around: Surroundings, tap: Tap) -> Result<Self, SubjectError> {
+        let command = around.command(&launch.command);
+        let process = Process::start(command, &around, tap.clone(), start.spec.is_driven())?;
+        Ok(Self {
+            spec: start.spec.clone(),
+            around,
+            process: Some(process),
+            tap,
+            lock: None,
+            lockfile: None,
+            editions: vec![],
+            workspace: Some(start.run_dir.workspace()),
+        })
+    }
+
+    /// Has a driven client do something, and writes the `Call` to the trace. Gives the number of the call; what comes
+    /// of it is a `Returned` in the trace.
+    ///
+    /// # Errors
+    /// [`SubjectError::Unable`] where it is not driven, was told to end, or does not read its stdin.
+    pub fn call(&self, call: &str, params: Value, settings: Option<Value>) -> Result<u64, SubjectError> {
+        let asked = match self.process.as_ref().and_then(Process::driver) {
+            Some(driver) => driver.call(&self.tap, call, params, settings),
+            None => Err("it is not driven".to_owned()),
+        };
+        asked.map_err(|why| SubjectError::Unable(format!("the subject cannot be asked for `{call}`: {why}")))
+    }
+
+    /// Tells a driven client to end: by the line that says so, or by the end of its stdin.
+    pub fn dismiss(&self, by_line: bool) {
+        self.will_exit();
+        if let Some(driver) = self.process.as_ref().and_then(Process::driver) {
+            if by_line {
+                driver.close();
+            } else {
+                driver.end();
+            }
+        }
     }
 
     /// Finds a subject that runs already.
@@ -130,16 +178,16 @@ impl Running {
             spec: spec.clone(),
             process: None,
             tap,
-            lock: found.lock,
+            lock: Some(found.lock),
             lockfile: found.file.map(|(path, _)| path),
             editions: found.editions,
             workspace: workspace.clone(),
         })
     }
 
-    /// Where a client finds it.
-    pub fn lock(&self) -> &Lock {
-        &self.lock
+    /// Where a client finds it; none where it is one itself.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.lock.as_ref()
     }
 
     /// The editions whose clients would accept its lockfile, in the protocol's order; all that it may be judged by
@@ -155,7 +203,7 @@ impl Running {
 
     /// Its process, where it is known.
     pub fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::pid).or(self.lock.pid)
+        self.process.as_ref().map(Process::pid).or(self.lock.as_ref()?.pid)
     }
 
     /// Whether we started it, so that it can be stopped, signalled and started again.
@@ -167,7 +215,10 @@ impl Running {
     pub async fn alive(&self) -> bool {
         match &self.process {
             Some(process) => process.exited().is_none() && tree::is_alive(process.pid()),
-            None => lockfile::accepts(self.lock.port).await,
+            None => match &self.lock {
+                Some(lock) => lockfile::accepts(lock.port).await,
+                None => false,
+            },
         }
     }
 
@@ -221,7 +272,9 @@ impl Running {
 
     /// Lets what it writes, and its end, go to another trace from here on.
     pub fn record_to(&self, recorder: Recorder) {
-        recorder.add_secret(&self.lock.token);
+        if let Some(lock) = &self.lock {
+            recorder.add_secret(&lock.token);
+        }
         self.tap.record_to(recorder);
     }
 
@@ -247,8 +300,10 @@ impl Running {
 
     /// Its last lines of output, the newest last, for people. Its secret is not in them.
     pub fn last_output(&self) -> Vec<String> {
-        let hide = |line: String| {
-            if self.lock.token.is_empty() { line } else { line.replace(&self.lock.token, "<token>") }
+        let secret = self.lock.as_ref().map(|lock| lock.token.as_str()).filter(|token| !token.is_empty());
+        let hide = |line: String| match secret {
+            Some(secret) => line.replace(secret, "<token>"),
+            None => line,
         };
         self.tap.recent().into_iter().map(hide).collect()
     }
@@ -279,6 +334,13 @@ impl Running {
         let Some(launch) = self.spec.launch() else { return false };
         if process.exited().is_some() {
             return true;
+        }
+        if let Some(driver) = process.driver() {
+            driver.close();
+            driver.end();
+            if timeout(launch.stop.within.min(GOODBYE), process.ended()).await.is_ok() {
+                return true;
+            }
         }
         let asking = async {
             match &launch.stop.how {

@@ -74,6 +74,7 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
         role: &PROTOCOL.roles[0],
         edition: EditionChoice::Auto,
         access: Access::Launch(launch(command)),
+        observe: None,
         isolation: Isolation::Run,
         stimuli: BTreeMap::new(),
         missing: vec![],

@@ -54,8 +54,8 @@ async fn a_server_is_started_found_and_stopped_as_it_wishes() {
     let (spec, trace) = (server(&[]), Trace::new());
     let run_dir = run_dir(&spec);
     let running = start(&spec, &run_dir, &trace).await.unwrap();
-    assert_eq!(running.lock().token, "hush-hush");
-    assert_eq!(running.lock().pid, running.pid());
+    assert_eq!(running.lock().unwrap().token, "hush-hush");
+    assert_eq!(running.lock().unwrap().pid, running.pid());
     assert_eq!(running.editions(), ["one", "two"]);
     assert!(running.is_ours() && running.alive().await && running.lockfile().exists);
     let pid = running.pid().unwrap();
@@ -216,7 +216,7 @@ async fn the_right_lockfile_is_found_among_hundreds_of_stale_ones_and_a_newer_de
     });
     let (run_dir, trace) = (run_dir(&spec), Trace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
-    assert_eq!(running.lock().token, "hush-hush");
+    assert_eq!(running.lock().unwrap().token, "hush-hush");
     running.stop().await;
 }
 
@@ -457,12 +457,15 @@ async fn one_that_runs_already_is_found_and_left_alone() {
     let spec = server(&[]);
     let (run_dir, trace) = (run_dir(&spec), Trace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
-    let url = format!("ws://127.0.0.1:{}?secret=hush-hush", running.lock().port);
+    let url = format!("ws://127.0.0.1:{}?secret=hush-hush", running.lock().unwrap().port);
     let lockfile = running.lockfile_path().unwrap().to_owned();
     for target in [Target::Url(url), Target::Lockfile(lockfile), Target::DataHome(run_dir.data_home())] {
         let trace = Trace::new();
         let other = Running::attach(&attached(target.clone()), trace.recorder()).await.unwrap();
-        assert_eq!((other.lock().port, other.lock().token.as_str()), (running.lock().port, "hush-hush"));
+        assert_eq!(
+            (other.lock().unwrap().port, other.lock().unwrap().token.as_str()),
+            (running.lock().unwrap().port, "hush-hush")
+        );
         assert!(!other.is_ours() && other.alive().await && other.workspace().is_none());
         assert!(other.signal("TERM").is_err());
         other.stop().await;
