@@ -1,0 +1,43 @@
+// The client, driven by wirecert: JSON lines come on stdin, JSON lines go to stdout. See docs/clients.md of wirecert.
+//
+//     shim.mjs [--timeout SECONDS] [--wrong NAME]
+
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+
+import { AmpClient } from "./client.mjs";
+import { WRONG } from "./wrong.mjs";
+
+const { values } = parseArgs({ options: { timeout: { type: "string", default: "2" }, wrong: { type: "string" } } });
+if (values.wrong && !Object.hasOwn(WRONG, values.wrong)) {
+  console.error(`--wrong is one of ${Object.keys(WRONG).sort().join(", ")}`);
+  process.exit(2);
+}
+
+const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
+
+const Client = values.wrong ? WRONG[values.wrong] : AmpClient;
+const client = new Client(process.env.WIRECERT_EDITION === "guide" ? "guide" : "cli", {
+  timeout: Number(values.timeout),
+  onNotification: (name, data) => say({ event: name, data }),
+  onState: (state) => say({ state }),
+});
+client.start();
+
+// Performs one call, and says what came of it.
+async function answer({ id, call, params = {} }) {
+  if (!client.edition.methods.includes(call)) return say({ id, unsupported: true });
+  try {
+    say({ id, result: await client.request(call, params) });
+  } catch (error) {
+    say({ id, error: { code: error.code, message: error.message } });
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const order = JSON.parse(line);
+  if (order.close) break;
+  answer(order); // Without `await`: the next call must not wait for this one's answer.
+}
+await client.close();
+process.stdin.destroy(); // Nothing is left to be read, and nothing holds the process.

@@ -1,0 +1,67 @@
+"""The client, driven by wirecert: JSON lines come on stdin, JSON lines go to stdout. See docs/clients.md of wirecert.
+
+    shim.py [--timeout SECONDS] [--wrong NAME]
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+
+from client import AmpClient
+from editions import AmpError
+from wrong import WRONG
+
+MAX_LINE = 64 * 1024 * 1024  # Bytes. A call may hold a whole file.
+
+
+def say(line: dict) -> None:
+    print(json.dumps(line), flush=True)
+
+
+async def answer(client: AmpClient, id: int, method: str, params: dict) -> None:
+    """Performs one call, and says what came of it."""
+    if method not in client.edition.methods:
+        say({"id": id, "unsupported": True})
+        return
+    try:
+        say({"id": id, "result": await client.request(method, params)})
+    except AmpError as error:
+        code = {} if error.code is None else {"code": error.code}
+        say({"id": id, "error": {**code, "message": str(error)}})
+
+
+async def orders():
+    """What comes on stdin, up to its end or to an order to close."""
+    lines = asyncio.StreamReader(limit=MAX_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    async for line in lines:
+        order = json.loads(line)
+        if "close" in order:
+            return
+        yield order
+
+
+async def main(arguments: argparse.Namespace) -> None:
+    client = WRONG.get(arguments.wrong, AmpClient)(
+        "guide" if os.environ.get("WIRECERT_EDITION") == "guide" else "cli",
+        timeout=arguments.timeout,
+        on_notification=lambda name, data: say({"event": name, "data": data}),
+        on_state=lambda state: say({"state": state}),
+    )
+    client.start()
+    calls = set()
+    async for order in orders():
+        # A task each: the next call must not wait for this one's answer.
+        call = asyncio.create_task(answer(client, order["id"], order["call"], order.get("params", {})))
+        calls.add(call)
+        call.add_done_callback(calls.discard)
+    await client.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--timeout", type=float, default=2.0, help="seconds that an answer may take")
+    parser.add_argument("--wrong", choices=sorted(WRONG), help="be wrong in this way")
+    asyncio.run(main(parser.parse_args()))
