@@ -24,6 +24,7 @@ pub fn request_head(more: &[(&str, &str)]) -> Head {
     head(
         "GET /?auth=secret-token HTTP/1.1",
         &[
+            ("Host", "127.0.0.1:1"),
             ("Upgrade", "websocket"),
             ("Connection", "Upgrade"),
             ("Sec-WebSocket-Key", KEY),

@@ -27,7 +27,7 @@ type Table = &'static [&'static [Requirement]];
 /// The whole catalogue, both editions.
 pub fn all() -> &'static [Requirement] {
     static ALL: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
-        let tables: [&[Table]; 10] = [
+        let server: [&[Table]; 9] = [
             discovery::TABLES,
             connection::TABLES,
             framing::TABLES,
@@ -37,10 +37,10 @@ pub fn all() -> &'static [Requirement] {
             edit_file::TABLES,
             notifications::TABLES,
             robustness::TABLES,
-            client::TABLES,
         ];
-        tables
+        server
             .iter()
+            .chain(client::TABLES)
             .flat_map(|tables| tables.iter())
             .flat_map(|table| table.iter())
             .flat_map(|r| *r)
@@ -69,6 +69,11 @@ const fn guide(section: &'static str) -> Section {
 /// A section of the WebSocket protocol.
 const fn rfc(section: &'static str) -> Section {
     Section { document: "RFC 6455", section }
+}
+
+/// A section of HTTP/1.1.
+const fn http(section: &'static str) -> Section {
+    Section { document: "RFC 9112", section }
 }
 
 /// A section of the JSON specification.
@@ -168,12 +173,22 @@ mod tests {
 
     #[test]
     fn every_capability_is_one_that_the_role_explains() {
-        for requirement in all() {
-            if let Some(capability) = requirement.capability {
-                let known =
-                    PROTOCOL.roles.iter().any(|role| role.capabilities.iter().any(|(name, _)| *name == capability));
-                assert!(known, "{}: {capability}", requirement.id);
+        for role in PROTOCOL.roles {
+            for requirement in all().iter().filter(|r| r.binds == role.subject) {
+                if let Some(capability) = requirement.capability {
+                    let known = role.capabilities.iter().any(|(name, _)| *name == capability);
+                    assert!(known, "{}: {capability}", requirement.id);
+                }
             }
+        }
+    }
+
+    #[test]
+    fn what_binds_the_client_says_so_in_its_slug() {
+        for requirement in all() {
+            let slug = requirement.id.rsplit('/').next().unwrap_or_default();
+            let client = requirement.binds == crate::trace::End::Client;
+            assert_eq!(slug.starts_with("client-"), client, "{}", requirement.id);
         }
     }
 
