@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 
 use crate::config::{Access, EditionChoice, Environment, Flags, SubjectFile, SubjectSpec, Target, resolve};
 use crate::peer::{self, Answer, Detected, Setting, Trouble};
+use crate::protocol::parse_bound;
 use crate::subject::Running;
 use crate::trace::{Clock, Recorder};
 
-use super::values::{Assignment, bound};
+use super::values::Assignment;
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `call`.
@@ -47,7 +48,7 @@ pub struct Args {
     edition: String,
 
     /// How long to wait for the answer, such as 5s.
-    #[arg(long, value_name = "TIME", value_parser = bound, default_value = "5s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_bound, default_value = "5s")]
     timeout: Duration,
 }
 

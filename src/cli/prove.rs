@@ -9,8 +9,8 @@ use crate::play::{Cancel, Options, Run};
 use crate::protocol::protocols;
 use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases};
 
-use super::values::bound;
 use super::{CliError, Exit, Terminal};
+use crate::protocol::parse_bound;
 
 /// How long a flawed mock is waited for: it is on this machine, and what it withholds never comes.
 const PATIENCE: &str = "600ms";
@@ -38,7 +38,7 @@ pub struct Args {
     jobs: Option<NonZeroUsize>,
 
     /// How long to wait for what a flawed mock may withhold.
-    #[arg(long, value_name = "TIME", value_parser = bound, default_value = PATIENCE)]
+    #[arg(long, value_name = "TIME", value_parser = parse_bound, default_value = PATIENCE)]
     timeout: Duration,
 
     /// Print the proof as JSON.

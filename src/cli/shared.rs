@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{ReportTarget, Shard, bound};
+use crate::protocol::parse_bound;
+
+use super::values::{ReportTarget, Shard};
 
 /// Options of every command that plays scenarios. They beat `wirecert.yaml`, which beats the defaults; what is
 /// `None` or empty here was not given.
@@ -65,7 +67,7 @@ pub struct SharedOptions {
     pub retries: Option<u32>,
 
     /// How long to wait for what the protocol obliges the subject to do, such as 5s.
-    #[arg(long, value_name = "TIME", value_parser = bound, help_heading = "Play")]
+    #[arg(long, value_name = "TIME", value_parser = parse_bound, help_heading = "Play")]
     pub timeout: Option<Duration>,
 
     /// Stop at the first failure.

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::diagnostic::nearest;
+use crate::protocol::{parse_bound, parse_duration};
 use crate::report::Kind;
-use crate::scenario::parse_duration;
 
 /// One of several parts of a suite that are played on different machines: `2/5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,23 +63,12 @@ impl FromStr for ReportTarget {
     }
 }
 
-/// A time such as `200ms` or `2s`, more than none and no more than a day.
-pub fn bound(text: &str) -> Result<Duration, String> {
-    match parse_duration(text)? {
-        Duration::ZERO => Err("expected more than no time".to_owned()),
-        time if time > DAY => Err("expected no more than a day".to_owned()),
-        time => Ok(time),
-    }
-}
-
 /// A time, or two with the shorter one first: `200ms`, `20ms..200ms`.
 pub fn span(text: &str) -> Result<(Duration, Duration), String> {
     let (min, max) = text.split_once("..").unwrap_or((text, text));
-    let (min, max) = (parse_duration(min)?, bound(max)?);
+    let (min, max) = (parse_duration(min)?, parse_bound(max)?);
     if min > max { Err("expected the shorter time first".to_owned()) } else { Ok((min, max)) }
 }
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A named value: `key=text`, or `key:=JSON` for anything but text.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,13 +135,5 @@ mod tests {
         );
         assert!("json".parse::<ReportTarget>().is_err());
         assert!("json=".parse::<ReportTarget>().is_err());
-    }
-
-    #[test]
-    fn a_bound_is_a_time_that_somebody_could_wait_for() {
-        assert_eq!(bound("1.5s"), Ok(Duration::from_millis(1500)));
-        for wrong in ["0s", "5", "", "-1s", "99999m"] {
-            assert!(bound(wrong).is_err(), "{wrong}");
-        }
     }
 }

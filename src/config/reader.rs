@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
+use crate::protocol::parse_bound;
 
 use super::keys::Key;
 use super::units;
@@ -104,7 +105,7 @@ impl Reader {
     }
 
     pub(super) fn duration(&mut self, entry: &Entry) -> Option<Duration> {
-        let time = entry.value.as_str().and_then(units::duration);
+        let time = entry.value.as_str().and_then(|text| parse_bound(text).ok());
         if time.is_none() {
             let message = format!("`{}` is no time", entry.key);
             let there = "expected a number with a unit, more than nothing: 200ms, 10s, 1m";

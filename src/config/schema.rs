@@ -128,7 +128,7 @@ fn object(properties: Map<String, Value>) -> Value {
 }
 
 fn time() -> Value {
-    json!({"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$"})
+    json!({"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(us|ms|s|m|h)$"})
 }
 
 fn text() -> Value {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::matcher::template;
 use crate::peer::{Act, Trouble};
-use crate::protocol::{RequirementId, Verb};
-use crate::scenario::{Step, StepKind, parse_duration};
+use crate::protocol::{RequirementId, Verb, parse_duration, parse_hex};
+use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
 use super::expect;
@@ -213,8 +213,9 @@ fn call(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> 
 fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
     let bytes = match (params.get("content"), params.get("hex")) {
         (Some(Value::String(text)), None) => text.as_bytes().to_vec(),
-        (None, Some(Value::String(hex))) => crate::scenario::parse_hex(hex)
-            .map_err(|e| Halt::Error(format!("{}: `hex` of write_file: {e}", step.place)))?,
+        (None, Some(Value::String(hex))) => {
+            parse_hex(hex).map_err(|e| Halt::Error(format!("{}: `hex` of write_file: {e}", step.place)))?
+        }
         _ => return Err(Halt::Error(format!("{}: write_file takes either `content` or `hex`", step.place))),
     };
     scene.corner(step)?.write(string(params, "path"), &bytes).map_err(|e| environment(step, e))

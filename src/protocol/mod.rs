@@ -5,6 +5,7 @@
 //! speak about. [`protocols`] lists them; nothing else in the crate names one.
 
 pub mod amp;
+mod literal;
 mod observation;
 mod requirement;
 mod rule;
@@ -12,6 +13,7 @@ mod schemas;
 mod shape;
 pub mod words;
 
+pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section};
 pub use rule::{Judgements, Rule, Violation};

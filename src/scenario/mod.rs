@@ -7,13 +7,11 @@
 mod check;
 pub mod filter;
 pub mod language;
-mod literal;
 mod load;
 mod plan;
 mod schema;
 
 pub use filter::{Filter, glob};
-pub use literal::{parse_duration, parse_hex};
 pub use load::{Loaded, load, load_str, load_texts};
 pub use plan::{
     Collect, Content, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until,

@@ -298,9 +298,9 @@ fn file() -> Value {
 fn duration() -> Value {
     json!({
         "title": "time",
-        "description": "A number and a unit: us, ms, s or m.",
+        "description": "A number and a unit: us, ms, s, m or h.",
         "type": "string",
-        "pattern": "^[0-9.]+(us|ms|s|m)$|\\$\\{",
+        "pattern": "^[0-9.]+(us|ms|s|m|h)$|\\$\\{",
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 use crate::config::SubjectSpec;
 
@@ -15,6 +15,8 @@ use super::tree;
 
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(10);
+/// How often to look at first, and how long that is: many subjects take only a few milliseconds.
+const FIRST_LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
 
 /// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
 /// of this launch.
@@ -43,13 +45,9 @@ pub(super) async fn wait(
     within: Duration,
     misplaced: &[String],
 ) -> Result<Candidate, SubjectError> {
-    let deadline = Instant::now() + within;
-    let mut ticks = interval(LOOK);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let started = Instant::now();
+    let deadline = started + within;
     loop {
-        if timeout_at(deadline, ticks.tick()).await.is_err() {
-            return Err(too_late(lookout, process, within));
-        }
         lookout.look();
         if lookout.usable().next().is_some() {
             for candidate in lookout.candidates(|pid| process.tree().contains(pid), tree::is_alive) {
@@ -63,6 +61,13 @@ pub(super) async fn wait(
             lookout.look();
             return Err(ended(lookout, process, &how(&exited), misplaced));
         }
+        let now = Instant::now();
+        if now >= deadline {
+            return Err(too_late(lookout, process, within));
+        }
+        let (often, at_first) = FIRST_LOOKS;
+        let pause = if now - started < at_first { often } else { LOOK };
+        sleep_until((now + pause).min(deadline)).await;
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
-use crate::protocol::{Field, Shape};
+use crate::protocol::{Field, Shape, parse_duration, parse_hex};
 use crate::scenario::language::{CONNECTION, MAIN};
-use crate::scenario::{parse_duration, parse_hex};
 
 use super::{Check, spot, unknown, unknown_word};
 

@@ -1,7 +1,8 @@
 //! Files to be there at the beginning.
 
 use crate::diagnostic::yaml::{Entry, Kind};
-use crate::scenario::{Content, SeedFile, parse_hex};
+use crate::protocol::parse_hex;
+use crate::scenario::{Content, SeedFile};
 
 use super::Check;
 use super::expects::find;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::wire::websocket::{FrameSpec, LengthForm, Mask, opcode};
 
-use super::params::unhex;
+use crate::protocol::parse_hex;
 
 /// The parameters of `send`.
 #[derive(Debug, Default, Deserialize)]
@@ -79,12 +79,14 @@ impl SendStep {
         match (&self.text, &self.json, &self.binary, &self.frames, &self.bytes) {
             (Some(text), None, None, None, None) => Ok(whole(FrameSpec::text(text.clone()))),
             (None, Some(json), None, None, None) => Ok(whole(FrameSpec::text(json.to_string()))),
-            (None, None, Some(hex), None, None) => Ok(whole(FrameSpec::binary(unhex(hex)?))),
+            (None, None, Some(hex), None, None) => Ok(whole(FrameSpec::binary(parse_hex(hex)?))),
             (None, None, None, Some(frames), None) => frames.iter().map(Frame::piece).collect(),
             (None, None, None, None, Some(Bytes { text: Some(text), hex: None })) => {
                 Ok(vec![Piece::Bytes(text.clone().into_bytes())])
             }
-            (None, None, None, None, Some(Bytes { text: None, hex: Some(hex) })) => Ok(vec![Piece::Bytes(unhex(hex)?)]),
+            (None, None, None, None, Some(Bytes { text: None, hex: Some(hex) })) => {
+                Ok(vec![Piece::Bytes(parse_hex(hex)?)])
+            }
             (None, None, None, None, Some(_)) => Err("`bytes` takes one of `text` and `hex`".into()),
             _ => Err("say exactly one of `text`, `json`, `binary`, `frames` and `bytes`".into()),
         }
@@ -97,7 +99,7 @@ impl Frame {
         let payload = match (&self.text, &self.hex, self.code, &self.reason) {
             (None, None, None, None) => vec![],
             (Some(text), None, None, None) => text.clone().into_bytes(),
-            (None, Some(hex), None, None) => unhex(hex)?,
+            (None, Some(hex), None, None) => parse_hex(hex)?,
             (None, None, Some(code), reason) => FrameSpec::close(Some(code), reason.as_deref().unwrap_or("")).payload,
             (None, None, None, Some(_)) => return Err("a `reason` needs a `code` before it".into()),
             _ => return Err("a frame takes one of `text`, `hex`, and `code` with `reason`".into()),

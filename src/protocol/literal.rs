@@ -1,8 +1,11 @@
-//! Small literals of the language: times and bytes.
+//! Times and bytes as people write them: in scenarios, subject files and options alike.
 
 use std::time::Duration;
 
-/// A time such as `200ms`, `1.5s` or `2m`; a unit is required.
+/// The longest time that anybody may be told to wait.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A time such as `200ms`, `1.5s`, `2m` or `1h`; a unit is required.
 ///
 /// # Errors
 /// What is wrong with the text, as a fragment.
@@ -15,10 +18,23 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "ms" => number / 1e3,
         "s" => number,
         "m" => number * 60.0,
+        "h" => number * 3600.0,
         "" => return Err(format!("`{text}` needs a unit: `{text}ms` or `{text}s`")),
-        _ => return Err(format!("`{unit}` is no unit of time: use `us`, `ms`, `s` or `m`")),
+        _ => return Err(format!("`{unit}` is no unit of time: use `us`, `ms`, `s`, `m` or `h`")),
     };
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long a time"))
+}
+
+/// A time to wait: more than none, and no more than a day.
+///
+/// # Errors
+/// What is wrong with the text, as a fragment.
+pub fn parse_bound(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("expected more than no time".to_owned()),
+        time if time > DAY => Err("expected no more than a day".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// Bytes from hexadecimal digits, two a byte; white space between bytes is free.
@@ -46,11 +62,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_bound_is_a_time_that_somebody_could_wait_for() {
+        assert_eq!(parse_bound("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_bound("24h"), Ok(DAY));
+        for wrong in ["0s", "5", "", "-1s", "1 s", "1d", "25h", "99999m", "inf"] {
+            assert!(parse_bound(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn times_need_a_unit() {
         assert_eq!(parse_duration("200ms"), Ok(Duration::from_millis(200)));
         assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "2", "s", "-1s", "2h", "1e400s", "1.2.3s"] {
+        for wrong in ["", "2", "s", "-1s", "2d", "1e400s", "1.2.3s"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
     }
