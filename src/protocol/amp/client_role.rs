@@ -98,6 +98,12 @@ const VERBS: &[Verb] = &[
                 Shape::Choice(&["all", "none"]),
                 "`all` (where not said): it answers every request. `none`: only the steps `answer` and `send` do.",
             ),
+            Field::optional(
+                "withholds",
+                Shape::List(&Shape::String),
+                "Methods that only the steps `answer` and `send` answer, while it answers all others: clients may ask \
+                 `ping` before anything else.",
+            ),
             Field::optional("upgrade", UPGRADE, "How it answers handshakes; rightly where not said."),
             Field::optional(
                 "pings",
