@@ -23,7 +23,7 @@ pub struct SharedOptions {
     pub subject: Option<PathBuf>,
 
     /// Watch a client that cannot be driven for so long, such as 30s, and judge by the rules what it does by itself.
-    #[arg(long, value_name = "TIME", value_parser = bound, help_heading = "Subject")]
+    #[arg(long, value_name = "TIME", value_parser = parse_bound, help_heading = "Subject")]
     pub observe: Option<Duration>,
 
     /// Attach to what is already running there.
