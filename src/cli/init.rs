@@ -40,11 +40,31 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 /// The file's text: what has to be said, and as comments what may be.
 fn template(protocol: &Protocol, role: &Role) -> String {
     let editions = protocol.editions.iter().map(|e| format!("#   {}: {}\n", e.id, e.about)).collect::<String>();
-    let (ready, how) = match role.reach {
+    let reached = match role.reach {
         Reach::Seeks { .. } => {
-            ("{ within: 10s }", "it is driven over stdin and stdout; see `wirecert mock ROLE` for one that is")
+            let calls: String = role.calls.iter().map(|(name, about)| format!("#   {name}: {about}\n")).collect();
+            format!(
+                "# It is driven: it reads calls from its stdin and writes what came of them to its stdout, a JSON object\n\
+                 # a line. `wirecert mock {role}` is one that does. What it does not offer it answers with\n\
+                 # {{\"id\":1,\"unsupported\":true}}. The calls are:\n\
+                 {calls}\
+                 # One that cannot be driven is watched, for so long:\n\
+                 # observe: 30s\n",
+                role = role.name
+            )
         }
-        Reach::Lockfile { .. } => ("{ lockfile: true, within: 10s }", "it is reached through the lockfile it writes"),
+        Reach::Lockfile { .. } => {
+            let stimuli: String = role.stimuli.iter().map(stimulus).collect();
+            format!(
+                "# When it is ready: it is reached through the lockfile it writes.\n\
+                 ready: {{ lockfile: true, within: 10s }}\n\
+                 \n\
+                 # Commands that make it do something from outside (exit code 0 within a bound). Scenarios that need one\n\
+                 # that is not here are skipped, and say so.\n\
+                 # stimuli:\n\
+                 {stimuli}"
+            )
+        }
     };
     format!(
         "# Describes one subject to wirecert: here, {about}.\n\
@@ -59,13 +79,7 @@ fn template(protocol: &Protocol, role: &Role) -> String {
          # {{run_dir}}, {{data_home}}, {{port}}, {{url}}.\n\
          launch: [my-subject, --headless, \"{{workspace}}\"]\n\
          \n\
-         # When it is ready: {how}.\n\
-         ready: {ready}\n\
-         \n\
-         # Commands that make it do something from outside (exit code 0 within a bound). Scenarios that need one that\n\
-         # is not here are skipped, and say so.\n\
-         # stimuli:\n\
-         {stimuli}\
+         {reached}\
          \n\
          # What it does not offer. What belongs to these is excused, and the report says so.\n\
          {capabilities}\
@@ -75,7 +89,6 @@ fn template(protocol: &Protocol, role: &Role) -> String {
          # baseline: wirecert-baseline.yaml\n",
         about = role.about,
         role = role.name,
-        stimuli = role.stimuli.iter().map(stimulus).collect::<String>(),
         capabilities = role.capabilities.iter().map(|(n, about)| format!("#   {n}: {about}\n")).collect::<String>(),
         first = role.capabilities.first().map_or("", |(name, _)| name),
     )

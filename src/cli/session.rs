@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::config::{Access, EditionChoice, SubjectSpec, Target};
 use crate::judge::{Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject};
 use crate::peer;
-use crate::play::{Cancel, Options, Run, serves, start, suite};
+use crate::play::{Cancel, Options, Run, contact, serves, start, suite};
 use crate::protocol::Requirement;
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan, filter};
@@ -21,6 +21,9 @@ use crate::trace::{Clock, Recorder, Strength};
 use super::progress::progress;
 use super::snapshots::Comparison;
 use super::{CliError, Exit, SharedOptions, Terminal};
+
+/// What a scenario requires that is for clients that are only watched.
+const OBSERVED: &str = "observed";
 
 /// The most subjects that are started side by side where nothing is said.
 const JOBS: usize = 4;
@@ -84,7 +87,10 @@ impl Session<'_> {
 
     /// The plans for a role and edition that were asked for, and whether that is all of them.
     fn select(&self, spec: &SubjectSpec, edition: &str, filter: Option<&Filter>) -> (Vec<Plan>, bool) {
-        let of_role = |p: &&Plan| p.role == spec.role.name && p.edition == edition;
+        let observed = |p: &Plan| p.requires.iter().any(|need| need == OBSERVED);
+        // A client that is only watched plays what is made for that, and nothing else.
+        let of_role =
+            |p: &&Plan| p.role == spec.role.name && p.edition == edition && observed(p) == spec.observe.is_some();
         let all: Vec<&Plan> = self.plans.iter().filter(of_role).collect();
         let catalogue = (spec.protocol.requirements)();
         let chosen: Vec<Plan> = all
@@ -94,7 +100,7 @@ impl Session<'_> {
             .filter(|(n, _)| self.options.shard.is_none_or(|shard| shard.takes(*n)))
             .map(|(_, plan)| (*plan).clone())
             .collect();
-        let whole = self.whole && chosen.len() == all.len() && !all.is_empty();
+        let whole = self.whole && spec.observe.is_none() && chosen.len() == all.len() && !all.is_empty();
         (chosen, whole)
     }
 
@@ -118,6 +124,7 @@ impl Session<'_> {
         }
         let mut notes = vec![];
         let (edition, first) = match spec.edition {
+            _ if spec.role.is_client() => (self.meet(spec, progress.as_ref(), &mut notes, cancel).await?, None),
             EditionChoice::Given(edition) => (edition, None),
             EditionChoice::Auto => {
                 let (edition, how, first) = detect(spec, self.patience(spec), progress.as_ref(), cancel).await?;
@@ -163,6 +170,43 @@ impl Session<'_> {
         let (compared, troubles) = snapshots.finish(&plans);
         notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
         Ok(self.judge(spec, edition, &played, whole, notes, compared, &baseline, cancel))
+    }
+
+    /// Meets a client for the first time: makes sure that it can be driven, and finds out its edition where that is not
+    /// said.
+    async fn meet(
+        &self,
+        spec: &SubjectSpec,
+        progress: &dyn Progress,
+        notes: &mut Vec<Note>,
+        cancel: &Cancel,
+    ) -> Result<&'static str, CliError> {
+        let unclear = || {
+            let known: Vec<&str> = spec.protocol.editions.iter().map(|e| e.id).collect();
+            CliError::usage("it cannot be told which edition the client speaks: it made no request")
+                .help(format!("say `--edition`: {}", known.join(" or ")))
+        };
+        let given = match spec.edition {
+            EditionChoice::Given(edition) => Some(edition),
+            EditionChoice::Auto => None,
+        };
+        if spec.observe.is_some() {
+            return given.ok_or_else(unclear);
+        }
+        let first = spec.protocol.editions.first().map_or("", |e| e.id);
+        let met = tokio::select! {
+            met = contact(spec, given.unwrap_or(first), self.patience(spec)) => met,
+            () = cancel.cancelled() => return Err(CliError::interrupted()),
+        };
+        let met = met.map_err(|error| unjudged(&error))?;
+        if let Some(edition) = given {
+            return Ok(edition);
+        }
+        let edition = met.edition.ok_or_else(unclear)?;
+        let how = "its first request is in that edition's envelope";
+        progress.remark(&format!("edition `{edition}`: {how}"));
+        notes.push(Note { requirement: None, text: format!("judged by edition `{edition}`: {how}") });
+        Ok(edition)
     }
 
     /// Makes sure that the secret of a URL opens the subject. Whether it is the right one, only the user knows: nothing

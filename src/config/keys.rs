@@ -20,6 +20,7 @@ pub(super) const SUBJECT: &[Key] = &[
     ),
     ("ready", "When it counts as started."),
     ("isolation", "`run`: scenarios share a process; `scenario`: each has its own."),
+    ("observe", "For how long a client that cannot be driven is watched."),
     ("stop", "How it is stopped."),
     ("env", "Environment variables for it, with the last word; null removes one."),
     ("home", "Files to be in its home folder before it starts: path and content."),

@@ -45,6 +45,7 @@ fn subject() -> impl Fn(&str) -> Value {
         "edition" => json!({"enum": editions}),
         "launch" => command(&[]),
         "ready" => object(properties(READY, &|key| if key == "lockfile" { json!({"const": true}) } else { time() })),
+        "observe" => time(),
         "isolation" => json!({"enum": ["run", "scenario"]}),
         "stop" => object(properties(STOP, &|key| match key {
             "signal" => json!({"enum": SIGNALS}),

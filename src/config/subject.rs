@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span, nearest};
@@ -44,7 +45,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         role,
         edition: edition.unwrap_or(EditionChoice::Auto),
         isolation: isolation(reader, node, role),
-        observe: context.flags.observe,
+        observe: observe(reader, node, context.flags, role),
         stimuli: stimuli(reader, node, role, context.folder),
         missing: missing(reader, node, role),
         baseline: path(reader, node, "baseline", context.flags.baseline.as_ref(), context),
@@ -262,6 +263,19 @@ fn isolation(reader: &mut Reader, node: &Node, role: &Role) -> Isolation {
         None if role.subject == End::Server => Isolation::Run,
         None => Isolation::Scenario,
     }
+}
+
+/// For how long it is watched, where it is a client that cannot be driven.
+fn observe(reader: &mut Reader, node: &Node, flags: &Flags, role: &Role) -> Option<Duration> {
+    let entry = node.get("observe");
+    let time = entry.and_then(|entry| reader.duration(entry));
+    if !role.is_client() && (entry.is_some() || flags.observe.is_some()) {
+        let message = format!("only a client can be observed, and this is {}", role.about);
+        let fault = Diagnostic::error("subject/observe", message).help("leave `observe` out: a server is asked");
+        let place = entry.map(|entry| reader.source.place(entry.key_span));
+        reader.faults.push(place.into_iter().fold(fault, |fault, place| fault.at(place, "this one")));
+    }
+    flags.observe.or(time)
 }
 
 fn stimuli(reader: &mut Reader, node: &Node, role: &Role, folder: &Path) -> BTreeMap<&'static str, CommandLine> {

@@ -5,6 +5,7 @@
 //! observer makes of the trace; peers and subjects only write it.
 
 mod collect;
+mod contact;
 mod expect;
 mod lag;
 mod log;
@@ -14,5 +15,6 @@ mod standing;
 mod steps;
 mod suite;
 
+pub use contact::{Contact, contact};
 pub use one::{Options, Snapshotter};
 pub use suite::{Cancel, Run, SuiteError, serves, start, suite};

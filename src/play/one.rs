@@ -248,7 +248,7 @@ async fn perform(
     scene.locate();
     scene.outcome.known = known(&scene);
     seed(&mut scene)?;
-    let bound = plan.timeout;
+    let bound = plan.timeout + venue.spec.observe.unwrap_or_default();
     let deadline = scene.lag.deadline(bound);
     let mut halt = {
         let played = steps::perform(&mut scene, &plan.steps);

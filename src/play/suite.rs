@@ -270,6 +270,7 @@ fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
     for need in requires {
         let (what, name) = need.split_once(':').unwrap_or((need, ""));
         let reason = match what {
+            "observed" if spec.observe.is_none() => Some("the subject is driven, not only watched".into()),
             "workspace" if !spec.has_workspace() => {
                 Some("no workspace is known to lay files into (--workspace)".into())
             }

@@ -326,6 +326,9 @@ impl Check<'_> {
             return self.wrong_type(&entry.value, entry.key_span, "a list such as `[workspace, stimulus:select]`");
         };
         let mut known = vec!["workspace".to_owned(), "process".to_owned()];
+        if self.role.is_client() {
+            known.push("observed".to_owned());
+        }
         known.extend(self.role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
         known.extend(self.role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
         for item in items {

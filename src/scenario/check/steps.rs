@@ -97,6 +97,19 @@ impl Check<'_> {
                 self.report(fault.help("add `isolation: own` at the top of the file"));
             }
         }
+        if verb.name == "call"
+            && let Some(method) = entry.value.get("method")
+            && let Some(name) = method.value.as_str()
+            && !name.contains("${")
+        {
+            let known: Vec<&str> = self.role.calls.iter().map(|(name, _)| *name).collect();
+            if !known.contains(&name) {
+                let of = format!(" of the role `{}`", self.role.name);
+                let word = (name, method.value.span);
+                let fault = super::unknown_word(self.source, "scenario/unknown-call", "call", word, &known, &of);
+                self.report(fault);
+            }
+        }
         let before = self.scope.names.clone();
         self.shape(&verb.shape, &entry.value, entry.key_span);
         self.connected_again(&before, entry.key_span);
