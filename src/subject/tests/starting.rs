@@ -1,0 +1,206 @@
+//! Starting: what is found, and what is told where nothing is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{refusal, run_dir, server, sh, start, with};
+use crate::config::{Launch, SeedFile, SubjectSpec};
+use crate::subject::testing::{Trace, launch, spec};
+use crate::subject::{RunDir, Running, Start, SubjectError, tree};
+use crate::trace::{Exited, What};
+
+#[tokio::test]
+async fn a_server_is_started_found_and_stopped_as_it_wishes() {
+    let (spec, trace) = (server(&[]), Trace::new());
+    let run_dir = run_dir(&spec);
+    let running = start(&spec, &run_dir, &trace).await.unwrap();
+    assert_eq!(running.lock().unwrap().token, "hush-hush");
+    assert_eq!(running.lock().unwrap().pid, running.pid());
+    assert_eq!(running.editions(), ["one", "two"]);
+    assert!(running.is_ours() && running.alive().await && running.lockfile().exists);
+    let pid = running.pid().unwrap();
+    let stopped = running.stop().await;
+    assert_eq!(stopped.exited, Some(Exited { pid, code: Some(0), signal: None, asked: true }));
+    assert_eq!((stopped.graceful, stopped.left, stopped.clean), (true, 0, true));
+    assert_eq!(trace.kinds(), "launched file:read output exited file:absent");
+    let root = run_dir.root().to_owned();
+    run_dir.remove().unwrap();
+    assert!(!root.exists());
+}
+
+#[tokio::test]
+async fn a_server_lives_in_a_run_directory_and_knows_it() {
+    let arguments = ["env", "{port}", "{url}", "{workspace}/a", "{run_dir}", "{data_home}", "{edition}", "{{port}}"];
+    let spec = with(server(&arguments), |launch| {
+        launch.env = BTreeMap::from([
+            ("MINE".to_owned(), Some("{workspace}!".to_owned())),
+            ("PORT".to_owned(), None),
+            ("FROM_SCENARIO".to_owned(), Some("file".to_owned())),
+        ]);
+        launch.home = vec![SeedFile { path: ".config/x/init".to_owned(), content: b"set".to_vec() }];
+        launch.files = vec![SeedFile { path: "src/a.txt".to_owned(), content: b"text".to_vec() }];
+    });
+    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let env =
+        BTreeMap::from([("FROM_SCENARIO".to_owned(), "scenario".to_owned()), ("PATHX".to_owned(), String::new())]);
+    let recorder = trace.recorder();
+    let start = Start { spec: &spec, run_dir: &run_dir, scenario: Some("test-server/one/a/b"), env: &env, recorder };
+    let running = Running::launch(start).await.unwrap();
+    let seen: Value = serde_json::from_slice(&std::fs::read(run_dir.workspace().join("env.json")).unwrap()).unwrap();
+    let root = run_dir.root().to_str().unwrap();
+    let env = &seen["env"];
+    let port = env["WIRECERT_PORT"].as_str().unwrap();
+    for (name, value) in [
+        ("HOME", format!("{root}/home")),
+        ("XDG_DATA_HOME", format!("{root}/home/.local/share")),
+        ("TEST_DATA_HOME", format!("{root}/home/.local/share")),
+        ("XDG_CONFIG_HOME", format!("{root}/home/.config")),
+        ("XDG_CACHE_HOME", format!("{root}/home/.cache")),
+        ("XDG_STATE_HOME", format!("{root}/home/.local/state")),
+        ("WIRECERT_WORKSPACE", format!("{root}/workspace")),
+        ("WIRECERT_RUN_DIR", root.to_owned()),
+        ("WIRECERT_URL", format!("ws://127.0.0.1:{port}")),
+        ("WIRECERT_EDITION", "auto".to_owned()),
+        ("WIRECERT_SCENARIO", "test-server/one/a/b".to_owned()),
+        ("MINE", format!("{root}/workspace!")),
+        ("FROM_SCENARIO", "scenario".to_owned()),
+    ] {
+        assert_eq!(env[name], value, "{name}");
+    }
+    assert_eq!(env["PORT"], Value::Null);
+    let path = std::env::var("PATH").unwrap();
+    assert!(env["PATH"].as_str().unwrap().ends_with(&path), "the rest is inherited");
+    assert_eq!(seen["cwd"], format!("{root}/workspace"));
+    let arguments = json!([
+        "env",
+        port,
+        format!("ws://127.0.0.1:{port}"),
+        format!("{root}/workspace/a"),
+        root,
+        format!("{root}/home/.local/share"),
+        "auto",
+        "{port}"
+    ]);
+    assert_eq!(seen["argv"], arguments);
+    assert_eq!(std::fs::read(run_dir.home().join(".config/x/init")).unwrap(), b"set");
+    assert_eq!(std::fs::read(run_dir.workspace().join("src/a.txt")).unwrap(), b"text");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_command_that_is_not_there_is_told_with_what_to_do() {
+    let (error, trace) = refusal(&spec(&["no-such-editor", "a b"])).await;
+    assert!(error.to_string().starts_with("could not start the subject with `no-such-editor 'a b'`: "), "{error}");
+    assert_eq!(error.diagnostic().help, ["install `no-such-editor`, or give its path: it is in no folder of PATH"]);
+    assert_eq!(trace.kinds(), "");
+}
+
+#[tokio::test]
+async fn one_that_ends_at_once_is_told_with_its_exit_code_and_last_lines() {
+    let (error, trace) = refusal(&sh("echo no licence >&2; exit 3")).await;
+    assert_eq!(error.to_string(), "the subject ended before it was ready: exit code 3");
+    assert_eq!(error.diagnostic().notes, ["it wrote last:\nno licence"]);
+    assert_eq!(trace.kinds(), "launched output exited");
+}
+
+#[tokio::test]
+async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("server.sh"), "exit 0").unwrap();
+    let spec = SubjectSpec { config_dir: folder.path().to_owned(), ..spec(&["sh", "server.sh"]) };
+    let (error, _) = refusal(&spec).await;
+    let expected = format!(
+        "`server.sh` is in {}, but it runs in its workspace: write `{{config_dir}}/server.sh`",
+        folder.path().display()
+    );
+    assert_eq!(error.diagnostic().notes[0], expected);
+}
+
+#[tokio::test]
+async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_nothing() {
+    let spec = with(spec(&["sleep", "600"]), |launch| launch.ready.within = Duration::from_millis(50));
+    let (error, trace) = refusal(&spec).await;
+    let text = error.to_string();
+    assert!(text.starts_with("the subject was not ready within 50ms: no lockfile came in /"), "{text}");
+    assert!(text.ends_with("/home/.local/share/test/ide"), "{text}");
+    let [What::Launched(launched), What::Exited(exited)] = &trace.events()[..] else { panic!("{}", trace.kinds()) };
+    assert_eq!((launched.pid, exited.signal), (exited.pid, Some(9)));
+    assert!(!tree::is_alive(launched.pid));
+}
+
+#[tokio::test]
+async fn useless_lockfiles_are_told_each_with_its_reason_and_kept_for_the_rules() {
+    let script = r#"
+        cd "$XDG_DATA_HOME"; mkdir -p test/ide; cd test/ide
+        printf '{"port":' > 1.json
+        printf '{"port":"8123"}' > 2.json
+        mkfifo 3.json
+        mkdir 4.json
+        ln -s nowhere 5.json
+        echo '{"port":1}' > ignored.txt
+        exit 4"#;
+    let (error, trace) = refusal(&sh(script)).await;
+    let notes = error.diagnostic().notes;
+    assert!(notes[0].starts_with("lockfile 1.json is there but: it is no JSON: EOF"), "{notes:?}");
+    assert_eq!(notes[1], "lockfile 2.json is there but: `port` is a string");
+    assert_eq!(notes[2], "lockfile 3.json is there but: it is no regular file");
+    assert_eq!(notes[3], "lockfile 4.json is there but: it is no regular file");
+    assert!(notes[4].starts_with("lockfile 5.json is there but: No such file"), "{notes:?}");
+    assert_eq!(notes.len(), 5);
+    let contents: Vec<_> = trace
+        .events()
+        .into_iter()
+        .filter_map(|what| if let What::File(f) = what { Some(f.content.map(|c| c.as_bytes().to_vec())) } else { None })
+        .collect();
+    assert_eq!(contents[..2], [Some(br#"{"port":"#.to_vec()), Some(br#"{"port":"8123"}"#.to_vec())]);
+}
+
+#[tokio::test]
+async fn a_lockfile_whose_port_nobody_serves_does_not_count() {
+    let script = r#"mkdir -p "$XDG_DATA_HOME/test/ide"; echo '{"port":1}' > "$XDG_DATA_HOME/test/ide/1.json""#;
+    let (error, _) = refusal(&sh(script)).await;
+    assert_eq!(error.diagnostic().notes, ["lockfile 1.json is there but nothing accepts at port 1"]);
+}
+
+#[tokio::test]
+async fn the_right_lockfile_is_found_among_hundreds_of_stale_ones_and_a_newer_decoy() {
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    let spec = with(server(&["decoy"]), |launch| {
+        launch.home = (0..500)
+            .map(|i| SeedFile {
+                path: format!(".local/share/test/ide/{i}.json"),
+                content: format!(r#"{{"port":{port},"pid":{i}}}"#).into_bytes(),
+            })
+            .collect();
+    });
+    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let running = start(&spec, &run_dir, &trace).await.unwrap();
+    assert_eq!(running.lock().unwrap().token, "hush-hush");
+    running.stop().await;
+}
+
+#[test]
+fn a_run_directory_that_cannot_be_made_is_told_with_what_to_do() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for place in [Path::new("/proc"), file.path()] {
+        let launch = Launch { run_dir: Some(place.to_owned()), ..launch(&["true"]) };
+        let error = RunDir::create(&launch).err().unwrap();
+        assert!(error.to_string().contains(place.to_str().unwrap()), "{error}");
+    }
+    let outside = SeedFile { path: "../x".to_owned(), content: vec![] };
+    let launch = Launch { home: vec![outside], ..launch(&["true"]) };
+    assert!(matches!(RunDir::create(&launch).err().unwrap(), SubjectError::Path { .. }));
+}
+
+#[test]
+fn a_run_directory_goes_unless_it_is_to_be_kept() {
+    let base = tempfile::tempdir().unwrap();
+    let launch = |keep| Launch { run_dir: Some(base.path().join("runs")), keep_run_dir: keep, ..launch(&["true"]) };
+    let kept = RunDir::create(&launch(true)).unwrap().root().to_owned();
+    let gone = RunDir::create(&launch(false)).unwrap().root().to_owned();
+    assert!(kept.join("workspace").is_dir() && !gone.exists());
+}
