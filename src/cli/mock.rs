@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{RwLock, Semaphore, mpsc};
 
 use crate::peer::control;
 use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockKind, MockOptions};
@@ -96,6 +96,9 @@ pub struct Args {
 const MAX_STEERING: usize = 64;
 /// How long a command to a running mock may take.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Read while a command is obeyed, until its answer is on its way.
+type Answering = Arc<RwLock<()>>;
 /// What a mock exits with that a flaw made die.
 const DIED: Exit = Exit(70);
 
@@ -138,11 +141,12 @@ async fn serve(args: Args, kind: &MockKind, terminal: &mut Terminal) -> Result<E
     terminal.result(&format!("{}\n", mock.ready()));
 
     let (say, mut said) = mpsc::channel(1);
+    let answering = Answering::default();
     if args.stdin {
-        tokio::spawn(obey_stdin(mock.clone(), tokio::io::stdin(), say.clone()));
+        tokio::spawn(obey_stdin(mock.clone(), tokio::io::stdin(), say.clone(), answering.clone()));
     }
     if let Some(control) = &control {
-        tokio::spawn(obey_socket(mock.clone(), control.listener.clone()));
+        tokio::spawn(obey_socket(mock.clone(), control.listener.clone(), answering.clone()));
     }
     let exit = loop {
         tokio::select! {
@@ -163,9 +167,14 @@ async fn serve(args: Args, kind: &MockKind, terminal: &mut Terminal) -> Result<E
     mock.stop().await;
     recorder.end();
     // Answers that are on their way, such as that to `quit`.
-    drop(say);
-    if let Ok(Some(line)) = said.try_recv() {
-        terminal.result(&line);
+    let answered = tokio::time::timeout(PATIENCE, answering.write());
+    tokio::pin!(answered);
+    loop {
+        tokio::select! {
+            biased;
+            Some(Some(line)) = said.recv() => terminal.result(&line),
+            _ = &mut answered => break,
+        }
     }
     Ok(exit)
 }
@@ -216,10 +225,16 @@ async fn start(args: &Args, kind: &MockKind) -> Result<(Arc<dyn Mock>, Recorder)
 }
 
 /// Obeys the lines of an input. Each answer, and nothing for the end, goes to `say`.
-async fn obey_stdin(mock: Arc<dyn Mock>, input: impl AsyncRead + Unpin, say: mpsc::Sender<Option<String>>) {
+async fn obey_stdin(
+    mock: Arc<dyn Mock>,
+    input: impl AsyncRead + Unpin,
+    say: mpsc::Sender<Option<String>>,
+    answering: Answering,
+) {
     let mut input = BufReader::new(input);
     loop {
         let line = control::read(&mut input).await;
+        let _answering = answering.read().await;
         let answer = control::obey(&*mock, &line).await;
         let over = answer.is_none();
         if say.send(answer).await.is_err() || over {
@@ -266,7 +281,7 @@ impl Drop for ControlSocket {
     }
 }
 
-async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener>) {
+async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener>, answering: Answering) {
     let slots = Arc::new(Semaphore::new(MAX_STEERING));
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
@@ -274,11 +289,14 @@ async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let mock = mock.clone();
+        let (mock, answering) = (mock.clone(), answering.clone());
         tokio::spawn(async move {
             let (input, mut output) = stream.into_split();
             let mut input = BufReader::new(input);
-            while let Some(answer) = control::obey(&*mock, &control::read(&mut input).await).await {
+            loop {
+                let line = control::read(&mut input).await;
+                let _answering = answering.read().await;
+                let Some(answer) = control::obey(&*mock, &line).await else { break };
                 if output.write_all(answer.as_bytes()).await.is_err() {
                     break;
                 }
