@@ -1,5 +1,7 @@
 //! `wirecert mock`: plays a role for somebody else's client, server or tests.
 
+mod driven;
+
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{RwLock, Semaphore, mpsc};
 
 use crate::peer::control;
-use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockKind, MockOptions};
+use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockKind, MockOptions, Starting};
 use crate::protocol;
 use crate::trace::{Clock, End, FileSink, Header, Party, Recorder, Sink, Who};
 
@@ -19,8 +21,9 @@ use super::{CliError, Exit, Terminal};
 
 /// Play a role for somebody else's client, server or tests.
 ///
-/// The first line on stdout is a JSON object that says where the mock is; then it serves until it is told to quit,
-/// by a command, SIGTERM or Ctrl-C.
+/// The first line on stdout of a server is a JSON object that says where it is; then it serves until it is told to
+/// quit, by a command, SIGTERM or Ctrl-C. A client is driven over stdin and stdout, one JSON object a line, until it is
+/// told {"close":true}, stdin ends, or one of these signals comes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The role to play, such as `amp-server`.
@@ -35,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "E")]
     edition: Option<String>,
 
-    /// The folder to serve.
+    /// The folder to serve; of a client, the one it works in.
     #[arg(long, value_name = "DIR", default_value = ".")]
     workspace: PathBuf,
 
@@ -43,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     port: Option<u16>,
 
-    /// Where lockfiles go, instead of where the environment says.
+    /// Where lockfiles are, instead of where the environment says.
     #[arg(long, value_name = "DIR")]
     data_home: Option<PathBuf>,
 
@@ -92,6 +95,9 @@ pub struct Args {
     steer: Option<PathBuf>,
 }
 
+/// How a mock of a server is started.
+type Serve = fn(MockOptions) -> Starting;
+
 /// How many may steer a mock through its socket at a time.
 const MAX_STEERING: usize = 64;
 /// How long a command to a running mock may take.
@@ -119,25 +125,31 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     if let Some(socket) = &args.steer {
         return steer(socket, &args.command, terminal);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
-    let outcome = runtime.block_on(serve(args, kind, terminal));
+    let mut builder = match kind.begin {
+        Begin::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        // It talks with a single server, and is started for every play.
+        Begin::Drive(_) => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder.worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
+    let outcome = match kind.begin {
+        Begin::Serve(start) => runtime.block_on(serve(args, kind, start, terminal)),
+        Begin::Drive(drive) => runtime.block_on(driven::drive(args, kind, drive)),
+    };
     // A read of stdin that waits must not keep the process.
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve(args: Args, kind: &MockKind, terminal: &mut Terminal) -> Result<Exit, CliError> {
+async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Terminal) -> Result<Exit, CliError> {
     // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
     let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(no_signal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
-    let (mock, recorder) = start(&args, kind).await?;
+    let (options, recorder) = options(&args, kind)?;
+    let mock: Arc<dyn Mock> = Arc::from(start(options).await.map_err(|e| start_error(&args, e))?);
     terminal.result(&format!("{}\n", mock.ready()));
 
     let (say, mut said) = mpsc::channel(1);
@@ -179,7 +191,8 @@ async fn serve(args: Args, kind: &MockKind, terminal: &mut Terminal) -> Result<E
     Ok(exit)
 }
 
-async fn start(args: &Args, kind: &MockKind) -> Result<(Arc<dyn Mock>, Recorder), CliError> {
+/// What the options say, and where the mock's connections are recorded.
+fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliError> {
     let (protocol, role) = protocol::role(kind.role).unzip();
     let first = protocol.and_then(|p| p.editions.first()).map_or("", |e| e.id);
     let edition = args.edition.clone().unwrap_or_else(|| first.to_owned());
@@ -208,19 +221,18 @@ async fn start(args: &Args, kind: &MockKind) -> Result<(Arc<dyn Mock>, Recorder)
         latency: args.latency.map(|(min, max)| Latency { min, max, seed: args.seed }),
         recorder: recorder.clone(),
     };
-    let Begin::Serve(start) = kind.begin else {
-        return Err(CliError::usage(format!("the mock of `{}` is driven, not served by", kind.role)));
-    };
-    match start(options).await {
-        Ok(mock) => Ok((Arc::from(mock), recorder)),
-        Err(e @ MockError::Option(_)) => Err(CliError::usage(e.to_string())),
-        Err(e @ MockError::System { .. }) => {
-            let error = CliError::unjudged(e.to_string());
-            Err(match args.port {
-                Some(_) if e.is_taken() => error.help("choose another --port, or leave it out to get a free one"),
-                _ => error,
-            })
-        }
+    Ok((options, recorder))
+}
+
+fn start_error(args: &Args, error: MockError) -> CliError {
+    match error {
+        MockError::Option(_) => CliError::usage(error.to_string()),
+        MockError::System { .. } => match args.port {
+            Some(_) if error.is_taken() => {
+                CliError::unjudged(error.to_string()).help("choose another --port, or leave it out to get a free one")
+            }
+            _ => CliError::unjudged(error.to_string()),
+        },
     }
 }
 

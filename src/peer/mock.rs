@@ -140,7 +140,7 @@ pub enum Ended {
 
 /// The mock of a role; none where there is none.
 pub fn mock(role: &str) -> Option<&'static MockKind> {
-    static MOCKS: [&MockKind; 1] = [&amp::editor::MOCK];
+    static MOCKS: [&MockKind; 2] = [&amp::editor::MOCK, &amp::agent::MOCK];
     MOCKS.into_iter().find(|m| m.role == role)
 }
 

@@ -11,7 +11,9 @@ mod mock;
 
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};
 pub use latency::{Draws, Latency};
-pub use mock::{Begin, Ended, Happening, Lines, Mock, MockError, MockKind, MockOptions, flaws, freedoms, mock};
+pub use mock::{
+    Begin, Ended, Happening, Lines, Mock, MockError, MockKind, MockOptions, Starting, flaws, freedoms, mock,
+};
 
 use std::future::Future;
 use std::path::PathBuf;

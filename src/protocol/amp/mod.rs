@@ -6,7 +6,7 @@
 mod client_role;
 pub mod envelope;
 mod handshake;
-mod lockfile;
+pub mod lockfile;
 mod observer;
 mod opcode;
 mod probe;

@@ -12,7 +12,7 @@ use crate::wire::{Limits, Tap};
 
 use super::reader::{Answer, Begin};
 use super::sender::Manner;
-use super::socket::Socket;
+use super::socket::{Options, Socket};
 
 /// A handshake request, right or wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct ClientRequest {
     pub raw: Option<Vec<u8>>,
     /// How it is sent, and why it is wrong on purpose, if it is.
     pub manner: Manner,
+    /// What the connection does by itself, from the first frame on.
+    pub options: Options,
 }
 
 impl ClientRequest {
@@ -44,6 +46,7 @@ impl ClientRequest {
             headers: vec![],
             raw: None,
             manner: Manner::default(),
+            options: Options::default(),
         }
     }
 
@@ -139,6 +142,7 @@ pub async fn connect(
     }
     let (tell, told) = oneshot::channel();
     let socket = Socket::start(stream, tap, *limits, Begin::Response { deadline, tell });
+    socket.sender.set_options(request.options);
     let sent = if cut {
         socket.sender.send_raw_in(&bytes, &request.manner).await
     } else {

@@ -69,6 +69,7 @@ impl ConnectStep {
             headers: headers(&self.headers),
             raw: self.raw.clone().map(String::into_bytes),
             manner: Manner { deliberate, ..Manner::default() },
+            options: self.options(),
             target: plain.target,
         })
     }

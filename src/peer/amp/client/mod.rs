@@ -7,12 +7,12 @@ mod call;
 mod connect;
 mod connection;
 mod detect;
-mod envelope;
+pub(super) mod envelope;
 mod params;
 mod send;
 #[cfg(test)]
 mod tests;
-mod token;
+pub(super) mod token;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,140 +1,22 @@
-//! Frames: those of clients judged and joined to messages, and our own as quirks will have them.
+//! Our own frames as quirks will have them, and how quirks have those of clients taken.
 
-use crate::trace::Frame;
-use crate::wire::websocket::{FrameSpec, opcode};
+use crate::wire::websocket::FrameSpec;
 
-use super::quirks::{Effect, FrameFault, Kind, Quirks, Switch};
+use super::super::assembler::{FrameFault, Manners};
+use super::quirks::{Effect, Kind, Quirks, Switch};
 
-/// What a frame of a client amounts to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// More has to come, or it is of no consequence.
-    Nothing,
-    /// A whole text message.
-    Text(Vec<u8>),
-    /// A whole binary message.
-    Binary,
-    /// A ping with its payload.
-    Ping(Vec<u8>),
-    /// A pong.
-    Pong,
-    /// A sound close frame; its code, if it carries one.
-    Close(Option<u16>),
-    /// The connection has to be failed with this code (RFC 6455 section 7.1.7).
-    Broken(u16, &'static str),
-}
-
-/// Judges the frames of one client and joins them.
-#[derive(Debug)]
-pub struct Assembler {
-    limit: usize,
-    /// Opcode and payload of the message that is not whole yet.
-    open: Option<(u8, Vec<u8>)>,
-}
-
-const PROTOCOL_ERROR: u16 = 1002;
-const UNSUPPORTED: u16 = 1003;
-const BAD_TEXT: u16 = 1007;
-const TOO_BIG: u16 = 1009;
-
-impl Assembler {
-    /// `limit` bounds messages, in bytes.
-    pub fn new(limit: usize) -> Self {
-        Self { limit, open: None }
+/// How the frames of clients are taken.
+pub fn manners(quirks: &Quirks) -> Manners {
+    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
+    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
+    Manners {
+        from_client: true,
+        overlooks: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
+        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
+        deaf_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
+        refuses_fragments: quirks.has(Switch::RefusesFragments),
+        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
     }
-
-    /// Takes the next frame.
-    pub fn frame(&mut self, frame: &Frame, quirks: &Quirks) -> Input {
-        let tolerated = |fault| quirks.has(Switch::Tolerates(fault));
-        let payload = frame.payload.as_bytes();
-        if frame.length > self.limit as u64 || payload.len() as u64 != frame.length {
-            return Input::Broken(TOO_BIG, "the frame is too long");
-        }
-        if !frame.masked && !tolerated(FrameFault::Unmasked) {
-            return Input::Broken(PROTOCOL_ERROR, "clients have to mask their frames");
-        }
-        if frame.rsv != 0 && !tolerated(FrameFault::ReservedBits) {
-            return Input::Broken(PROTOCOL_ERROR, "a reserved bit is set");
-        }
-        if frame.opcode >= opcode::CLOSE && (!frame.fin || payload.len() > 125) && !tolerated(FrameFault::Control) {
-            return Input::Broken(PROTOCOL_ERROR, "a control frame is fragmented or too long");
-        }
-        if frame.opcode >= opcode::CLOSE && self.open.is_some() && quirks.has(Switch::ForgetsAtControl) {
-            self.open = None;
-        }
-        match frame.opcode {
-            opcode::CONTINUATION | opcode::TEXT | opcode::BINARY => self.data(frame, quirks),
-            opcode::CLOSE => close(payload, quirks),
-            opcode::PING => Input::Ping(payload.to_vec()),
-            opcode::PONG => Input::Pong,
-            _ if tolerated(FrameFault::Opcode) => Input::Nothing,
-            _ => Input::Broken(PROTOCOL_ERROR, "the opcode is reserved"),
-        }
-    }
-
-    fn data(&mut self, frame: &Frame, quirks: &Quirks) -> Input {
-        let payload = frame.payload.as_bytes();
-        let first = frame.opcode != opcode::CONTINUATION;
-        let tolerated = |fault| quirks.has(Switch::Tolerates(fault));
-        if quirks
-            .choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None })
-            .is_some_and(|n| frame.length > n)
-        {
-            return Input::Nothing;
-        }
-        if !(first && frame.fin) && quirks.has(Switch::RefusesFragments) {
-            return Input::Broken(UNSUPPORTED, "messages have to come in one frame");
-        }
-        match (&mut self.open, first) {
-            (open @ None, true) => *open = Some((frame.opcode, payload.to_vec())),
-            (Some((_, whole)), false) if whole.len() + payload.len() > self.limit => {
-                return Input::Broken(TOO_BIG, "the message is too long");
-            }
-            (Some((_, whole)), false) => whole.extend_from_slice(payload),
-            (open @ Some(_), true) if tolerated(FrameFault::Fragments) => {
-                *open = Some((frame.opcode, payload.to_vec()))
-            }
-            (None, false) if tolerated(FrameFault::Fragments) => return Input::Nothing,
-            (Some(_), true) => return Input::Broken(PROTOCOL_ERROR, "a message begins within another"),
-            (None, false) => return Input::Broken(PROTOCOL_ERROR, "a continuation of nothing"),
-        }
-        if std::str::from_utf8(payload).is_err() && !frame.fin && quirks.has(Switch::ChecksFragmentsAlone) {
-            return Input::Broken(BAD_TEXT, "the text is no UTF-8");
-        }
-        if !frame.fin {
-            return Input::Nothing;
-        }
-        match self.open.take() {
-            Some((opcode::TEXT, text)) if std::str::from_utf8(&text).is_ok() => Input::Text(text),
-            Some((opcode::TEXT, text)) if tolerated(FrameFault::Utf8) => {
-                Input::Text(String::from_utf8_lossy(&text).into_owned().into_bytes())
-            }
-            Some((opcode::TEXT, _)) => Input::Broken(BAD_TEXT, "the text is no UTF-8"),
-            _ => Input::Binary,
-        }
-    }
-}
-
-fn close(payload: &[u8], quirks: &Quirks) -> Input {
-    let sound = match payload {
-        [] => return Input::Close(None),
-        [_] => Err((PROTOCOL_ERROR, None)),
-        [a, b, reason @ ..] => match u16::from_be_bytes([*a, *b]) {
-            code if !may_be_sent(code) => Err((PROTOCOL_ERROR, Some(code))),
-            code if std::str::from_utf8(reason).is_err() => Err((BAD_TEXT, Some(code))),
-            code => Ok(code),
-        },
-    };
-    match sound {
-        Ok(code) => Input::Close(Some(code)),
-        Err((_, sent)) if quirks.has(Switch::Tolerates(FrameFault::Close)) => Input::Close(sent),
-        Err((code, _)) => Input::Broken(code, "the close frame is malformed"),
-    }
-}
-
-/// Whether a close frame may carry this code (RFC 6455 section 7.4, and the registry of codes that it set up).
-fn may_be_sent(code: u16) -> bool {
-    matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 
 /// What is sent for a frame of ours, and the flaw that has a hand in it.
@@ -152,60 +34,4 @@ pub fn outgoing(kind: Kind, frame: FrameSpec, quirks: &Quirks) -> Vec<(FrameSpec
         }
     }
     frames
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trace::Payload;
-
-    fn frame(opcode: u8, fin: bool, payload: &[u8]) -> Frame {
-        let length = payload.len() as u64;
-        Frame { fin, rsv: 0, opcode, masked: true, length, length_bits: None, payload: Payload::from(payload) }
-    }
-
-    fn feed(frames: &[Frame]) -> Vec<Input> {
-        let mut assembler = Assembler::new(1000);
-        frames.iter().map(|f| assembler.frame(f, &Quirks::default())).collect()
-    }
-
-    #[test]
-    fn a_message_may_come_in_pieces_that_part_a_character_with_a_ping_between() {
-        let inputs = feed(&[frame(1, false, b"\xc3"), frame(9, true, b"p"), frame(0, true, b"\xa4")]);
-        assert_eq!(inputs, [Input::Nothing, Input::Ping(b"p".to_vec()), Input::Text("ä".into())]);
-    }
-
-    #[test]
-    fn every_breach_of_the_rfc_has_its_close_code() {
-        let plain = frame(1, true, b"x");
-        for (broken, code) in [
-            (Frame { masked: false, ..plain.clone() }, 1002),
-            (Frame { rsv: 4, ..plain.clone() }, 1002),
-            (Frame { opcode: 3, ..plain.clone() }, 1002),
-            (Frame { opcode: 11, ..plain.clone() }, 1002),
-            (Frame { length: 1 << 62, ..plain.clone() }, 1009),
-            (frame(0, true, b"x"), 1002),
-            (frame(9, false, b"x"), 1002),
-            (frame(9, true, &[b'x'; 126]), 1002),
-            (frame(1, true, b"\xff"), 1007),
-            (frame(8, true, b"\x03"), 1002),
-            (frame(8, true, &1005u16.to_be_bytes()), 1002),
-            (frame(8, true, b"\x03\xe8\xff"), 1007),
-        ] {
-            assert!(matches!(feed(std::slice::from_ref(&broken))[0], Input::Broken(c, _) if c == code), "{broken:?}");
-        }
-        assert!(matches!(feed(&[frame(1, false, b"a"), plain])[1], Input::Broken(1002, _)));
-        let long = [frame(1, false, &[b'x'; 600]), frame(0, true, &[b'x'; 600])];
-        assert!(matches!(feed(&long)[1], Input::Broken(1009, _)));
-    }
-
-    #[test]
-    fn a_lax_reader_takes_a_malformed_close_frame_with_the_code_that_it_has() {
-        let lax = Quirks::new(super::super::flaws::find(super::super::edition::Edition::Cli, "takes-bad-close"));
-        for (payload, code) in
-            [(&b"\x03"[..], None), (&1005u16.to_be_bytes(), Some(1005)), (b"\x03\xe8\xff", Some(1000))]
-        {
-            assert_eq!(close(payload, &lax), Input::Close(code));
-        }
-    }
 }

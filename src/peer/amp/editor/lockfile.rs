@@ -6,22 +6,21 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::super::data_home::Overlooked;
 use super::edition::Edition;
 use super::quirks::{Effect, Quirks, Switch};
 
 /// The folder for lockfiles below the data home.
 const FOLDER: &str = "amp/ide";
 
-/// The folder below which all data of the kind lies: `AMP_DATA_HOME`, else (on Linux) `XDG_DATA_HOME`, else
-/// `~/.local/share`. None where there is no home either. Empty and relative values do not count (XDG Base Directory
-/// Specification).
+/// The data home; a flaw may overlook what names it.
 pub fn data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name: &str| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let amp = || path("AMP_DATA_HOME").filter(|_| !quirks.has(Switch::IgnoresAmpDataHome));
-    let has_xdg = cfg!(not(any(target_os = "macos", windows)));
-    let xdg = || path("XDG_DATA_HOME").filter(|_| has_xdg && !quirks.has(Switch::IgnoresXdg));
-    let below = if quirks.has(Switch::IgnoresHome) { ".config" } else { ".local/share" };
-    amp().or_else(xdg).or_else(|| path("HOME").map(|home| home.join(below)))
+    let overlooked = Overlooked {
+        amp: quirks.has(Switch::IgnoresAmpDataHome),
+        xdg: quirks.has(Switch::IgnoresXdg),
+        home: quirks.has(Switch::IgnoresHome),
+    };
+    super::super::data_home::data_home(overlooked, env)
 }
 
 /// What a lockfile says.
@@ -126,22 +125,6 @@ fn lockfiles(folder: &Path) -> io::Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_strongest_variable_that_names_an_absolute_folder_wins() {
-        let home = |set: &[(&str, &str)]| {
-            let set: Vec<(String, OsString)> = set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
-            let env = move |name: &str| set.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone());
-            data_home(&Quirks::default(), env)
-        };
-        let all = [("AMP_DATA_HOME", "/amp"), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/me")];
-        assert_eq!(home(&all), Some("/amp".into()));
-        assert_eq!(home(&all[2..]), Some("/home/me/.local/share".into()));
-        assert_eq!(home(&[("AMP_DATA_HOME", ""), ("HOME", "/h")]), Some("/h/.local/share".into()));
-        #[cfg(target_os = "linux")]
-        assert_eq!(home(&all[1..]), Some("/xdg".into()));
-        assert_eq!(home(&[]), None);
-    }
 
     #[test]
     fn a_lockfile_is_private_whole_and_gone_when_removed() {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::trace::Head;
 use crate::wire::websocket::FrameSpec;
 
+use super::super::assembler::FrameFault;
 use super::edition::{Method, Topic};
 
 /// The unit in which columns are counted.
@@ -109,18 +110,6 @@ pub enum Fault {
     Key,
     Version,
     NotWebSocket,
-}
-
-/// Faults of frames that a lax server overlooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameFault {
-    Unmasked,
-    ReservedBits,
-    Opcode,
-    Utf8,
-    Control,
-    Fragments,
-    Close,
 }
 
 /// Behaviour that is decided by asking.

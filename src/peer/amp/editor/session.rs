@@ -10,7 +10,8 @@ use crate::peer::{Draws, Happening};
 use crate::trace::Closed;
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, Sender, Socket, opcode};
 
-use super::frames::{self, Assembler, Input};
+use super::super::assembler::{Assembler, Input};
+use super::frames;
 use super::outgoing::Outgoing;
 use super::quirks::{Kind, Switch, Trigger};
 use super::server::MAX_MESSAGE;
@@ -170,7 +171,7 @@ impl Session {
                 }
                 incoming = self.incoming.recv(), if room => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &self.shared.quirks());
+                        let input = self.assembler.frame(&frame, &frames::manners(&self.shared.quirks()));
                         if let Err(end) = self.input(input).await {
                             return end;
                         }

@@ -2,8 +2,9 @@
 
 use crate::wire::websocket::{FrameSpec, LengthForm, Mask, opcode};
 
-use super::super::quirks::{Effect, FrameFault, Kind, Of, Switch};
+use super::super::quirks::{Effect, Kind, Of, Switch};
 use super::{BOTH, Entry, flaw};
+use crate::peer::amp::assembler::FrameFault;
 
 pub const FLAWS: &[Entry] = &[
     flaw!("binary-frames" BOTH "framing/text-frames" "Messages are sent as binary data."
@@ -89,7 +90,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("forgets-at-control" BOTH "framing/control-between" ["envelope/answered"]
         "A ping between fragments makes the editor forget the message." Effect::Switch(Switch::ForgetsAtControl)),
     flaw!("takes-unmasked" BOTH "framing/unmasked-refused" ["framing/failure-code"] "Frames without a mask are served."
-        Effect::Switch(Switch::Tolerates(FrameFault::Unmasked))),
+        Effect::Switch(Switch::Tolerates(FrameFault::Mask))),
     flaw!("takes-reserved-bits" BOTH "framing/reserved-bits-refused" ["framing/failure-code"]
         "Reserved bits are overlooked." Effect::Switch(Switch::Tolerates(FrameFault::ReservedBits))),
     flaw!("takes-reserved-opcodes" BOTH "framing/opcode-refused" ["framing/failure-code"]

@@ -1,0 +1,199 @@
+//! Which editors there are, and which of them is ours.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::protocol::Lock;
+use crate::protocol::amp::lockfile;
+
+use super::super::editor::edition::Edition;
+use super::quirks::{Quirks, Switch};
+
+/// How many files of the folder are looked at.
+const MAX_FILES: usize = 10_000;
+/// How much of one is read, in bytes.
+const MAX_SIZE: u64 = 1 << 20;
+
+/// Where a client looks.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The data home.
+    pub data_home: PathBuf,
+    /// The folder that the client works in.
+    pub workspace: PathBuf,
+}
+
+/// The lockfiles of the editors to connect to, in the order in which they are to be tried.
+///
+/// In `cli` there is one or none: among the editors that are alive, the one that has open what the client works in,
+/// else the one that has open a folder around or inside it; where several are left, their user has to choose
+/// (docs/amp.md, Discovery). In `guide` every lockfile counts (quick reference, section 1).
+pub fn editors(edition: Edition, place: &Place, quirks: &Quirks) -> Vec<Lock> {
+    let locks = lockfiles(edition, &place.data_home.join(lockfile::FOLDER), quirks);
+    match edition {
+        Edition::Guide => locks,
+        Edition::Cli => choose(locks, &place.workspace),
+    }
+}
+
+/// What the lockfiles in a folder say, by name; those that say nothing of use are left out, and in `cli` those of
+/// processes that have ended.
+fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Lock> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
+    let mut paths: Vec<PathBuf> = entries
+        .take(MAX_FILES)
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .collect();
+    paths.sort();
+    let mut locks = vec![];
+    for path in paths {
+        let Some(lock) = read(&path).and_then(|content| lockfile::read(edition.id(), &content).ok()) else { continue };
+        if edition == Edition::Guide || lock.pid.is_some_and(is_alive) {
+            locks.push(lock);
+        } else if quirks.has(Switch::RemovesDead) {
+            // Another client may have done so before.
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+    locks
+}
+
+/// The content of a file; none of what is no file: opening a pipe would wait for a writer.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut content = vec![];
+    File::open(path).ok()?.take(MAX_SIZE).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+/// Whether there is a process of this id, ours or not.
+fn is_alive(pid: u32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+fn choose(locks: Vec<Lock>, workspace: &Path) -> Vec<Lock> {
+    let ours = real(workspace);
+    let folders = |lock: &Lock| lock.folders.iter().map(|folder| real(Path::new(folder))).collect::<Vec<_>>();
+    let (same, related): (Vec<_>, Vec<_>) = locks
+        .into_iter()
+        .map(|lock| (folders(&lock), lock))
+        // Of whole names: `/a/bc` is not inside `/a/b`.
+        .filter(|(folders, _)| folders.iter().any(|f| f.starts_with(&ours) || ours.starts_with(f)))
+        .partition(|(folders, _)| folders.contains(&ours));
+    let mut left: Vec<Lock> =
+        (if same.is_empty() { related } else { same }).into_iter().map(|(_, lock)| lock).collect();
+    if left.len() > 1 {
+        left.clear();
+    }
+    left
+}
+
+/// A path with its links followed, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    struct Machine {
+        dir: tempfile::TempDir,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::create_dir_all(dir.path().join("amp/ide")).unwrap();
+            std::fs::create_dir_all(dir.path().join("w/inner")).unwrap();
+            std::fs::create_dir_all(dir.path().join("other")).unwrap();
+            Self { dir }
+        }
+
+        fn file(&self, name: &str, content: &str) {
+            std::fs::write(self.dir.path().join("amp/ide").join(name), content).unwrap();
+        }
+
+        fn lockfile(&self, port: u16, change: Value) {
+            let folder = self.dir.path().join("w");
+            let mut keys = json!({
+                "port": port, "authToken": "a-secret", "pid": std::process::id(), "ideName": "ed",
+                "workspaceFolders": [folder],
+            });
+            for (key, value) in change.as_object().unwrap() {
+                keys[key] = value.clone();
+            }
+            self.file(&format!("{port}.json"), &keys.to_string());
+        }
+
+        fn folder(&self, name: &str) -> Value {
+            json!({"workspaceFolders": [self.dir.path().join(name)]})
+        }
+
+        fn ports(&self, edition: Edition, quirks: &Quirks) -> Vec<u16> {
+            let place = Place { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
+            editors(edition, &place, quirks).iter().map(|lock| lock.port).collect()
+        }
+
+        fn ports_of_cli(&self) -> Vec<u16> {
+            self.ports(Edition::Cli, &Quirks::default())
+        }
+    }
+
+    #[test]
+    fn files_that_are_no_lockfile_of_a_living_editor_are_passed_over() {
+        let machine = Machine::new();
+        machine.file("1.json", "{\"port\": 80");
+        machine.file("2.txt", "{}");
+        std::fs::create_dir(machine.dir.path().join("amp/ide/3.json")).unwrap();
+        machine.lockfile(4, json!({"pid": i32::MAX}));
+        machine.lockfile(5, json!({"pid": "5"}));
+        assert_eq!(machine.ports_of_cli(), [0; 0]);
+        machine.lockfile(6, json!({}));
+        assert_eq!(machine.ports_of_cli(), [6]);
+        assert!(machine.dir.path().join("amp/ide/4.json").exists());
+    }
+
+    #[test]
+    fn the_same_folder_wins_over_one_around_or_inside_it_and_of_several_none_is_taken() {
+        let machine = Machine::new();
+        machine.lockfile(1, machine.folder("other"));
+        assert_eq!(machine.ports_of_cli(), [0; 0]);
+        machine.lockfile(2, machine.folder("w/inner"));
+        assert_eq!(machine.ports_of_cli(), [2]);
+        machine.lockfile(3, machine.folder(""));
+        assert_eq!(machine.ports_of_cli(), [0; 0]);
+        machine.lockfile(4, machine.folder("w"));
+        assert_eq!(machine.ports_of_cli(), [4]);
+        machine.lockfile(5, machine.folder("w/"));
+        assert_eq!(machine.ports_of_cli(), [0; 0]);
+    }
+
+    #[test]
+    fn folders_are_compared_by_their_real_paths_and_by_whole_names() {
+        let machine = Machine::new();
+        std::os::unix::fs::symlink(machine.dir.path().join("w"), machine.dir.path().join("link")).unwrap();
+        std::fs::create_dir(machine.dir.path().join("wider")).unwrap();
+        machine.lockfile(1, machine.folder("wider"));
+        assert_eq!(machine.ports_of_cli(), [0; 0]);
+        machine.lockfile(2, machine.folder("link"));
+        assert_eq!(machine.ports_of_cli(), [2]);
+    }
+
+    #[test]
+    fn in_the_guide_every_lockfile_with_a_port_and_a_token_counts() {
+        let machine = Machine::new();
+        machine.file("8001.json", "{\"port\": 8001, \"authToken\": \"t\"}");
+        machine.file("8000.json", "{\"port\": 8000, \"authToken\": \"t\", \"pid\": 2147483647}");
+        machine.file("8002.json", "{\"port\": 8002}");
+        assert_eq!(machine.ports(Edition::Guide, &Quirks::default()), [8000, 8001]);
+    }
+}

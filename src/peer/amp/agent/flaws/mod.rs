@@ -1,0 +1,56 @@
+//! Ways in which the reference client can be wrong, each with the requirement that it breaks.
+//!
+//! They are what real clients get wrong, or might: the tables follow the areas of the requirements.
+
+mod framing;
+
+use std::sync::LazyLock;
+
+use crate::peer::Flaw;
+
+use super::super::editor::edition::Edition;
+use super::quirks::{Effect, Quirk};
+
+/// A flaw and what it does.
+pub(super) struct Entry {
+    flaw: Flaw,
+    effect: Effect,
+}
+
+/// An entry: a name, editions, the requirement that it breaks, others that it cannot help breaking; what it does, in
+/// words and in effect.
+macro_rules! flaw {
+    ($name:literal $editions:ident $breaks:literal $([$($also:literal),+ $(,)?])? $about:literal $effect:expr) => {
+        Entry {
+            flaw: $crate::peer::Flaw {
+                name: $name,
+                about: $about,
+                editions: $editions,
+                breaks: $breaks,
+                also: &[$($($also),+)?],
+            },
+            effect: $effect,
+        }
+    };
+}
+use flaw;
+
+const BOTH: &[&str] = &["cli", "guide"];
+
+const TABLES: [&[Entry]; 1] = [framing::FLAWS];
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    TABLES.into_iter().flatten()
+}
+
+/// Every flaw, in the order of the areas.
+pub fn all() -> &'static [Flaw] {
+    static ALL: LazyLock<Vec<Flaw>> = LazyLock::new(|| entries().map(|e| e.flaw).collect());
+    &ALL
+}
+
+/// The flaw of this name, if the edition has it.
+pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
+    let entry = entries().find(|e| e.flaw.name == name && e.flaw.editions.contains(&edition.id()))?;
+    Some(Quirk { name: entry.flaw.name, flaw: true, effect: entry.effect })
+}

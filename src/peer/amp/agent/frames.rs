@@ -1,0 +1,34 @@
+//! Our own frames as quirks will have them, and how quirks have those of the editor taken.
+
+use crate::wire::websocket::FrameSpec;
+
+use super::super::assembler::{FrameFault, Manners};
+use super::quirks::{Effect, Kind, Quirks, Switch};
+
+/// How the frames of the editor are taken.
+pub fn manners(quirks: &Quirks) -> Manners {
+    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
+    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
+    Manners {
+        from_client: false,
+        overlooks: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
+        ..Manners::default()
+    }
+}
+
+/// What is sent for a frame of ours, and the flaw that has a hand in it.
+pub fn outgoing(kind: Kind, frame: FrameSpec, quirks: &Quirks) -> Vec<(FrameSpec, Option<&'static str>)> {
+    let mut frames = vec![(frame, None)];
+    for quirk in quirks.iter() {
+        if let Effect::Frame(of, change) = quirk.effect
+            && of == kind
+        {
+            let why = |old: Option<&'static str>| if quirk.flaw { Some(quirk.name) } else { old };
+            frames = frames
+                .into_iter()
+                .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))
+                .collect();
+        }
+    }
+    frames
+}

@@ -1,0 +1,21 @@
+//! The reference client: plays `amp-client`, driven by lines on stdin and stdout.
+//!
+//! [`agent::Agent`] is the whole of it: it looks for an editor, keeps a connection to it, makes the calls that it is
+//! told to make, and says what came of them. Flaws and freedoms make it different in small ways.
+
+mod agent;
+mod calls;
+mod discovery;
+mod flaws;
+mod frames;
+mod freedoms;
+mod handshake;
+mod incoming;
+mod lines;
+mod mock;
+mod quirks;
+mod seek;
+mod session;
+mod shapes;
+
+pub use mock::MOCK;

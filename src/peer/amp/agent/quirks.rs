@@ -1,0 +1,121 @@
+//! What can be different about a client: the hooks that flaws and freedoms hang on.
+//!
+//! Most effects are data: functions that rewrite parameters, a request, its text, the handshake or a frame on their way
+//! out, or what the user is told. The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+
+use serde_json::Value;
+
+use crate::wire::websocket::{ClientRequest, FrameSpec};
+
+use super::super::assembler::FrameFault;
+use super::super::editor::edition::Method;
+
+/// A flaw or freedom that is switched on.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirk {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Whether what it does is wrong, and therefore marked as deliberate in our own trace.
+    pub flaw: bool,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// What a quirk does.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// Asked for where the behaviour is decided.
+    Switch(Switch),
+    /// Rewrites the handshake's request.
+    Handshake(fn(&mut ClientRequest)),
+    /// Rewrites the parameters of requests, of every method or of one.
+    Params(Option<Method>, fn(&mut Value)),
+    /// Rewrites a whole request.
+    Request(fn(&mut Value)),
+    /// Rewrites the text of a request.
+    Text(fn(&mut Vec<u8>)),
+    /// Rewrites a frame to what is sent instead.
+    Frame(Kind, fn(FrameSpec) -> Vec<FrameSpec>),
+    /// Rewrites what is reported of a result, of every method or of one.
+    Result(Option<Method>, fn(&mut Value)),
+    /// Rewrites what is reported of a notification: its name and its data.
+    Told(fn(&mut String, &mut Value)),
+    /// Rewrites a line on its way out.
+    Line(fn(&mut Value)),
+}
+
+/// Which frames an effect concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Those that carry a request.
+    Request,
+    /// Pongs.
+    Pong,
+    /// Close frames.
+    Close,
+}
+
+/// Behaviour that is decided by asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    // Frames.
+    Tolerates(FrameFault),
+    NoPong,
+    CloseNotAnswered,
+    // Freedoms.
+    AtFirstCall,
+    UuidIds,
+    Essence,
+    NoStates,
+    Probes,
+    Junk,
+    PongsLate,
+    SendsPings,
+    RemovesDead,
+    LateReconnect,
+}
+
+/// The quirks that are switched on.
+#[derive(Clone, Debug, Default)]
+pub struct Quirks(Vec<Quirk>);
+
+impl Quirks {
+    /// With these switched on.
+    pub fn new(quirks: impl IntoIterator<Item = Quirk>) -> Self {
+        Self(quirks.into_iter().collect())
+    }
+
+    /// Whether a behaviour is switched on.
+    pub fn has(&self, switch: Switch) -> bool {
+        self.0.iter().any(|q| matches!(q.effect, Effect::Switch(s) if s == switch))
+    }
+
+    /// The name of the flaw that switches a behaviour on, if one does: the reason to give in our own trace.
+    pub fn why(&self, switch: Switch) -> Option<&'static str> {
+        let is = |q: &&Quirk| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch);
+        self.0.iter().find(is).map(|q| q.name)
+    }
+
+    /// Those that are on.
+    pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
+        self.0.iter()
+    }
+
+    /// Applies the effects that `choose` picks to a thing. Gives the flaw that changed it, if one did.
+    pub fn rewrite<T: Clone + PartialEq>(
+        &self,
+        thing: &mut T,
+        choose: impl Fn(Effect) -> Option<fn(&mut T)>,
+    ) -> Option<&'static str> {
+        let mut why = None;
+        for quirk in &self.0 {
+            let Some(change) = choose(quirk.effect) else { continue };
+            let before = thing.clone();
+            change(thing);
+            if quirk.flaw && *thing != before {
+                why = Some(quirk.name);
+            }
+        }
+        why
+    }
+}
