@@ -83,8 +83,13 @@ const VERBS: &[Verb] = &[
             ),
             Field::optional(
                 "port",
-                Shape::Either(&[Shape::Choice(&["guide"]), Shape::Integer { min: 1, max: 65_535 }, Shape::String]),
-                "Its port: `guide` for one of 8000 to 8100, any free one where not said.",
+                Shape::Either(&[
+                    Shape::Choice(&["guide", "any"]),
+                    Shape::Integer { min: 1, max: 65_535 },
+                    Shape::String,
+                ]),
+                "Its port: `guide` for one of 8000 to 8100 (where not said, in the edition `guide`, whose clients may look \
+                 for no others), `any` for any free one (where not said, in `cli`).",
             ),
             Field::optional("folder", Shape::String, "The folder that it has open; `${root}` where not said."),
             Field::optional(
