@@ -45,14 +45,17 @@ pub enum Answer {
     Error(Value),
 }
 
-static KINDS: [PeerKind; 1] = [PeerKind {
-    role: "amp-server",
-    new: |setting| Box::new(amp::client::AmpClient::new(setting)),
-    probe: Some(Probe {
-        detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
-        call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
-    }),
-}];
+static KINDS: [PeerKind; 2] = [
+    PeerKind {
+        role: "amp-server",
+        new: |setting| Box::new(amp::client::AmpClient::new(setting)),
+        probe: Some(Probe {
+            detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
+            call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
+        }),
+    },
+    PeerKind { role: "amp-client", new: |setting| Box::new(amp::host::AmpHost::new(setting)), probe: None },
+];
 
 /// What there is for this role; none where it cannot be played against yet.
 pub fn kind(role: &str) -> Option<&'static PeerKind> {

@@ -5,3 +5,4 @@ mod assembler;
 pub mod client;
 mod data_home;
 pub mod editor;
+pub mod host;

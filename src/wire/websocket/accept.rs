@@ -9,9 +9,10 @@ use crate::trace::{Closed, Head, Payload, What};
 use crate::wire::http_head::{self, Arrived, Why, has_token};
 use crate::wire::{Limits, Tap};
 
+use super::frame::FrameSpec;
 use super::reader::Begin;
-use super::sender::Manner;
-use super::socket::Socket;
+use super::sender::{Manner, SendError};
+use super::socket::{Options, Socket, Starting};
 
 /// Why no request came on a connection. It has been closed.
 #[derive(Debug, thiserror::Error)]
@@ -139,7 +140,18 @@ impl Request {
     }
 
     /// Sends the answer. After a 101 the socket carries frames, otherwise bytes; it is for the caller to close it.
-    pub async fn reply(mut self, reply: &Reply) -> Result<Socket, AcceptError> {
+    pub async fn reply(self, reply: &Reply) -> Result<Socket, AcceptError> {
+        self.reply_with(reply, &[], Options::default()).await
+    }
+
+    /// The same with frames right behind the answer, in the same write, and with what the socket does by itself from
+    /// its first moment on.
+    pub async fn reply_with(
+        self,
+        reply: &Reply,
+        frames: &[FrameSpec],
+        options: Options,
+    ) -> Result<Socket, AcceptError> {
         let deliberate = reply.manner.deliberate.as_deref();
         let mut bytes = http_head::encode(&reply.head);
         bytes.extend(&reply.body);
@@ -153,17 +165,20 @@ impl Request {
                 self.tap.sent(deliberate, What::Handshake(Head { body, ..reply.head.clone() }));
             }
         }
-        let writing = async {
-            for piece in bytes.chunks(reply.manner.split.unwrap_or(bytes.len()).max(1)) {
-                self.stream.write_all(piece).await?;
-                tokio::task::yield_now().await;
-            }
-            Ok::<_, std::io::Error>(())
-        };
-        timeout(self.limits.write, writing).await.map_err(|_| AcceptError::TimedOut(self.limits.write))??;
+        let within = self.limits.write;
+        let starting = Starting::new(self.stream, self.tap, self.limits, options);
+        // A client that is gone already is found to be when it is read from.
+        starting.send(bytes, frames, &reply.manner).await.map_err(|e| match e {
+            SendError::Gone { source, .. } => AcceptError::Broken(source),
+            SendError::Stuck { .. } | SendError::Ended { .. } => AcceptError::TimedOut(within),
+        })?;
         let frames = reply.head.status() == Some(101);
-        let begin = if frames { Begin::Frames(self.after) } else { Begin::Bytes(self.after) };
-        Ok(Socket::start(self.stream, self.tap, self.limits, begin))
+        Ok(starting.go(if frames { Begin::Frames(self.after) } else { Begin::Bytes(self.after) }))
+    }
+
+    /// Leaves the request without an answer. The socket carries bytes; it is for the caller to close it.
+    pub fn leave_unanswered(self, options: Options) -> Socket {
+        Starting::new(self.stream, self.tap, self.limits, options).go(Begin::Bytes(self.after))
     }
 }
 

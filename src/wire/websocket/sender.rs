@@ -243,6 +243,21 @@ impl Shared {
         self.write(&mut writer, bytes, manner.split).await
     }
 
+    /// Sends bytes that are in the trace already, and frames behind them in the same write.
+    pub(super) async fn send_behind(
+        &self,
+        mut bytes: Vec<u8>,
+        frames: &[FrameSpec],
+        manner: &Manner,
+    ) -> Result<(), SendError> {
+        let mut writer = self.writer().await?;
+        for frame in frames {
+            self.record(&mut writer, frame, manner);
+            bytes.extend(frame.encode(self.tap.us()));
+        }
+        self.write(&mut writer, &bytes, manner.split).await
+    }
+
     /// Answers a close frame, unless we sent one already.
     pub(super) async fn answer_close(&self, answer: &FrameSpec) -> Result<(), SendError> {
         let mut writer = self.writer().await?;

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
 use crate::trace::{Closed, Frame, Message};
 use crate::wire::{Limits, Tap};
 
+use super::frame::FrameSpec;
 use super::reader::{Begin, Reader};
-use super::sender::{Sender, Shared};
+use super::sender::{Manner, SendError, Sender, Shared};
 
 /// A connection, either end of it.
 ///
@@ -78,12 +80,36 @@ impl Receiver {
 impl Socket {
     /// Takes a stream over; `begin` says what is to be read first.
     pub(super) fn start(stream: TcpStream, tap: Tap, limits: Limits, begin: Begin) -> Self {
+        Starting::new(stream, tap, limits, Options::default()).go(begin)
+    }
+}
+
+/// A connection that is not read from yet.
+pub(super) struct Starting {
+    read: OwnedReadHalf,
+    shared: Arc<Shared>,
+}
+
+impl Starting {
+    /// Takes a stream over.
+    pub(super) fn new(stream: TcpStream, tap: Tap, limits: Limits, options: Options) -> Self {
         let (read, write) = stream.into_split();
-        let (ended, has_ended) = watch::channel(false);
         let shared = Arc::new(Shared::new(write, tap, limits));
+        shared.options.send_replace(options);
+        Self { read, shared }
+    }
+
+    /// Sends bytes that are in the trace already, and frames that are not, in one go.
+    pub(super) async fn send(&self, bytes: Vec<u8>, frames: &[FrameSpec], manner: &Manner) -> Result<(), SendError> {
+        self.shared.send_behind(bytes, frames, manner).await
+    }
+
+    /// Begins to read; `begin` says what comes first.
+    pub(super) fn go(self, begin: Begin) -> Socket {
+        let (ended, has_ended) = watch::channel(false);
         let (queue, incoming) = mpsc::channel(256);
-        tokio::spawn(Reader::new(read, shared.clone(), queue, ended).run(begin));
-        Self { sender: Sender::new(shared, has_ended), incoming: Receiver { queue: incoming } }
+        tokio::spawn(Reader::new(self.read, self.shared.clone(), queue, ended).run(begin));
+        Socket { sender: Sender::new(self.shared, has_ended), incoming: Receiver { queue: incoming } }
     }
 }
 
@@ -95,7 +121,6 @@ mod tests {
 
     use super::*;
     use crate::wire::testing::{Pair, limits, pair};
-    use crate::wire::websocket::{FrameSpec, Manner, SendError};
 
     /// The words of a trace after its handshake.
     fn after_handshake(trace: &crate::wire::testing::Kept) -> Vec<String> {

@@ -8,8 +8,8 @@ mod connect;
 mod connection;
 mod detect;
 pub(super) mod envelope;
-mod params;
-mod send;
+pub(super) mod params;
+pub(super) mod send;
 #[cfg(test)]
 mod tests;
 pub(super) mod token;

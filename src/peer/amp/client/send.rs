@@ -32,9 +32,10 @@ struct Bytes {
     hex: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A frame as a scenario describes it; masked as its sender's role has it where that is not said.
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Frame {
+pub struct Frame {
     opcode: Value,
     #[serde(default = "yes")]
     fin: bool,
@@ -49,7 +50,7 @@ struct Frame {
     cut: Option<usize>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Length {
     bits: Option<u8>,
@@ -94,7 +95,11 @@ impl SendStep {
 }
 
 impl Frame {
-    fn piece(&self) -> Result<Piece, String> {
+    /// What to send for it.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the scenario's author.
+    pub fn piece(&self) -> Result<Piece, String> {
         let opcode = self.opcode()?;
         let payload = match (&self.text, &self.hex, self.code, &self.reason) {
             (None, None, None, None) => vec![],
@@ -115,7 +120,8 @@ impl Frame {
         };
         let mask = match self.masked {
             Some(false) => Mask::Off,
-            Some(true) | None => Mask::Fresh,
+            Some(true) => Mask::Fresh,
+            None => Mask::ByRole,
         };
         if self.rsv > 7 {
             return Err(format!("the reserved bits are a number from 0 to 7, not {}", self.rsv));
@@ -188,7 +194,7 @@ mod tests {
         assert_eq!(spec, FrameSpec { fin: false, rsv: 4, opcode: 11, mask: Mask::Off, payload: vec![255], length });
         assert_eq!(cut, Some(2));
         let close = frame(json!({"opcode": "close", "code": 4000, "reason": "x"})).expect("it is a frame").0;
-        assert_eq!(close, FrameSpec::close(Some(4000), "x").masked(Mask::Fresh));
+        assert_eq!(close, FrameSpec::close(Some(4000), "x"));
         let lie = frame(json!({"opcode": "text", "length": {"says": 70_000}})).expect("it is a frame").0;
         assert_eq!(lie.length, LengthForm::Says { bits: 64, length: 70_000 });
     }

@@ -21,7 +21,8 @@ pub fn target(token: Option<&str>, encoding: Encoding) -> String {
     }
 }
 
-fn encode(token: &str, encoding: Encoding) -> String {
+/// A token percent-encoded.
+pub fn encode(token: &str, encoding: Encoding) -> String {
     let stays =
         |byte: u8| encoding == Encoding::Component && (byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte));
     if encoding == Encoding::None {

@@ -15,19 +15,19 @@ mod files;
 mod flaws;
 mod frames;
 mod freedoms;
-mod handshake;
+pub(super) mod handshake;
 mod lockfile;
 mod methods;
 mod mock;
 mod notify;
-mod outgoing;
+pub(super) mod outgoing;
 mod request;
 mod segments;
 mod server;
-mod service;
+pub(super) mod service;
 mod session;
-mod shared;
-mod steer;
+pub(super) mod shared;
+pub(super) mod steer;
 
 pub use mock::MOCK;
 

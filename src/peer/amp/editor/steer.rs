@@ -96,7 +96,7 @@ pub fn exists(edition: Edition, command: &Command) -> Result<(), String> {
 
 impl Editor {
     /// Does what a command that concerns the editor alone says. Gives what clients are to be notified of.
-    pub(super) fn obey(&mut self, command: &Command) -> Result<Vec<Notice>, String> {
+    pub fn obey(&mut self, command: &Command) -> Result<Vec<Notice>, String> {
         exists(self.edition, command)?;
         let done = match command {
             Command::Open(path) => self.open(path),

@@ -1,0 +1,125 @@
+//! Where clients come in: accepting, naming, the handshake.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::peer::amp::editor::shared::Shared;
+use crate::trace::{Direction, End, Mark, What};
+use crate::wire::websocket::{self, Socket};
+use crate::wire::{Limits, Tap};
+
+use super::connection::Connection;
+use super::roster::{Names, Roster};
+use super::serve::Plan;
+use super::session;
+use super::upgrade::Answer;
+
+/// How many connections of one editor there may be at a time, handshakes included.
+const AT_A_TIME: usize = 64;
+/// How many there may be from its start to its end.
+const IN_ALL: usize = 2000;
+/// How long a connection may stand before anything is sent on it.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Lets clients in to one editor.
+pub struct Door {
+    /// What the editor is like.
+    pub plan: Plan,
+    /// Its secret.
+    pub token: String,
+    /// The editor itself.
+    pub shared: Shared,
+    /// The names of its connections.
+    pub names: Arc<Names>,
+    /// Where they are entered.
+    pub roster: Arc<Roster>,
+    /// Bounds of each connection.
+    pub limits: Limits,
+}
+
+impl Door {
+    /// Lets clients in until it is dropped.
+    pub async fn open(self, listener: TcpListener) {
+        let door = Arc::new(self);
+        let slots = Arc::new(Semaphore::new(AT_A_TIME));
+        let mut guests = JoinSet::new();
+        let mut count = 0;
+        while count < IN_ALL {
+            let accepted = tokio::select! {
+                biased;
+                Some(_) = guests.join_next(), if !guests.is_empty() => continue,
+                accepted = listener.accept() => accepted,
+            };
+            // Out of file descriptors, for instance. That passes when clients go.
+            let Ok((stream, _)) = accepted else {
+                sleep(Duration::from_millis(10)).await;
+                continue;
+            };
+            let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
+            count += 1;
+            let door = door.clone();
+            guests.spawn(async move {
+                door.receive(stream).await;
+                drop(slot);
+            });
+        }
+        drop(listener);
+        while guests.join_next().await.is_some() {}
+    }
+
+    /// Serves one connection to its end.
+    async fn receive(&self, stream: TcpStream) {
+        let speaks = matches!(timeout(SILENCE, stream.peek(&mut [0])).await, Ok(Ok(1)));
+        let name = if speaks { self.names.next() } else { self.roster.probe() };
+        let tap = Tap::new(self.shared.recorder().clone(), name.clone(), End::Server);
+        // Where no request comes, the trace says what came instead.
+        let Ok(request) = websocket::accept(stream, tap, &self.limits).await else { return };
+        let plan = &self.plan;
+        let deliberate = plan.deliberate.as_deref();
+        let (request, answer) = plan.upgrade.answer(request, &self.token, deliberate);
+        self.mark(&name);
+        let (socket, status) = match answer {
+            Answer::Never => (request.leave_unanswered(plan.options), None),
+            Answer::Reply(reply, frames) => {
+                let status = reply.head.status().unwrap_or_default();
+                let Ok(socket) = request.reply_with(&reply, &frames, plan.options).await else { return };
+                (socket, Some(status))
+            }
+        };
+        let Socket { sender, incoming } = socket;
+        let refused = status.filter(|status| *status != 101);
+        let (tell, pong) = watch::channel(String::new());
+        let editor = self.names.first().to_owned();
+        let connection = Connection::new(sender.clone(), editor, refused, deliberate.is_some(), pong);
+        let connection = Arc::new(connection);
+        self.roster.enter(connection.clone());
+        if refused.is_some() {
+            drop(incoming);
+            // Lets the client read what we said before it is all over (RFC 6455 section 7.1.1).
+            sender.shutdown().await;
+            let _ = timeout(self.limits.handshake, sender.ended()).await;
+        } else if status.is_some() {
+            session::run(self.shared.clone(), sender, incoming, plan.answers, tell).await;
+        } else {
+            drop(incoming);
+            sender.ended().await;
+        }
+    }
+
+    /// What is not done leaves no event of its own to be marked.
+    fn mark(&self, name: &str) {
+        let options = self.plan.options;
+        let omitted = [(options.pong, "pings"), (options.close, "close frames"), (options.read, "what is sent")];
+        let omitted: Vec<&str> = omitted.iter().filter(|(done, _)| !done).map(|(_, what)| *what).collect();
+        if let Some(why) = self.plan.deliberate.as_deref().filter(|_| !omitted.is_empty()) {
+            let mark = Mark { mark: "step".to_owned(), text: format!("ignores {}", omitted.join(", ")) };
+            let recorder = self.shared.recorder();
+            recorder.record_deliberate(Some(name), Some(Direction::ToClient), Some(why), What::Mark(mark));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! An editor from its start to its end, and over its restarts.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::peer::amp::client::token::{Encoding, encode};
+use crate::peer::amp::editor::model;
+use crate::peer::amp::editor::quirks::{Effect, Quirk, Quirks, Switch};
+use crate::peer::amp::editor::shared::Shared;
+use crate::peer::{Place, Setting, Trouble};
+use crate::trace::{FileChange, What};
+use crate::wire::Limits;
+use crate::wire::tcp::Address;
+
+use super::door::Door;
+use super::lockfile::{self, Content, Decoy};
+use super::roster::{Names, Roster};
+use super::serve::{Plan, Port};
+use super::stand_in::StandIn;
+use super::token;
+
+/// How long things may take.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// The answer to a close frame.
+    pub goodbye: Duration,
+    /// What the protocol obliges the client to do.
+    pub patience: Duration,
+}
+
+/// How an editor ends.
+pub enum Ending {
+    /// In an orderly way: connections are closed, the lockfile goes.
+    Quit,
+    /// Its process is killed: connections are cut, the lockfile stays. This is the trace's mark for it.
+    Kill(String),
+}
+
+/// One editor.
+pub struct Editor {
+    plan: Plan,
+    names: Arc<Names>,
+    roster: Arc<Roster>,
+    shared: Shared,
+    /// Where it listens, and its secret; what was so at last, where it has ended.
+    port: u16,
+    token: String,
+    /// None while it is not up.
+    running: Option<Running>,
+    lockfile: Option<Decoy>,
+    /// Lockfiles of its earlier lives.
+    left: Vec<Decoy>,
+}
+
+struct Running {
+    door: JoinHandle<()>,
+    process: StandIn,
+}
+
+impl Editor {
+    /// Starts an editor. When this returns, it accepts connections, and its lockfile is there.
+    ///
+    /// # Errors
+    /// [`Trouble::Environment`] where the system has no port, process or folder for it.
+    pub async fn start(plan: Plan, setting: &Setting, place: &Place, roster: Arc<Roster>) -> Result<Self, Trouble> {
+        let token = plan.token.clone().map_or_else(token::make, Ok);
+        let token = token.map_err(|e| system("make up a token", e))?;
+        // A folder that is not there can be named in a lockfile; its files cannot be served.
+        let root = if plan.folder.is_dir() { &plan.folder } else { &place.root };
+        let model = model::Editor::new(plan.edition, root, token.clone(), quirks(&plan));
+        let model = model.map_err(|e| system(&format!("open the folder {}", root.display()), e))?;
+        let mut editor = Self {
+            names: Arc::new(Names::new(plan.names.clone())),
+            shared: Shared::new(model, setting.recorder.clone(), None),
+            plan,
+            roster,
+            port: 0,
+            token,
+            running: None,
+            lockfile: None,
+            left: vec![],
+        };
+        let listener = listen(editor.plan.host, editor.plan.port, None).await?;
+        editor.run(listener, setting, place)?;
+        Ok(editor)
+    }
+
+    /// Starts it again after its end: on another port, with another secret and a new lockfile.
+    ///
+    /// # Errors
+    /// As those of [`Editor::start`].
+    pub async fn start_anew(&mut self, setting: &Setting, place: &Place) -> Result<(), Trouble> {
+        let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
+        let listener = listen(self.plan.host, port, Some(self.port)).await?;
+        self.token = token::make().map_err(|e| system("make up a token", e))?;
+        self.shared = self.shared.renewed(self.token.clone());
+        self.run(listener, setting, place)
+    }
+
+    fn run(&mut self, listener: TcpListener, setting: &Setting, place: &Place) -> Result<(), Trouble> {
+        let address = listener.local_addr().map_err(|e| system("learn where it listens", e))?;
+        let process = StandIn::start().map_err(|e| system("start a process that stands for an editor", e))?;
+        setting.recorder.add_secret(&self.token);
+        self.port = address.port();
+        let pid = process.pid();
+        let door = Door {
+            plan: self.plan.clone(),
+            token: self.token.clone(),
+            shared: self.shared.clone(),
+            names: self.names.clone(),
+            roster: self.roster.clone(),
+            limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
+        };
+        self.running = Some(Running { door: tokio::spawn(door.open(listener)), process });
+        // Written when connections are accepted already: whoever finds it may connect at once.
+        if let Some(plan) = &self.plan.lockfile {
+            let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
+            let keys = lockfile::keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
+            let content = Content::File(plan.content(keys));
+            let why = self.plan.deliberate.as_deref();
+            self.lockfile = Some(Decoy::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
+        }
+        Ok(())
+    }
+
+    /// The editor behind the connections.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Whether it is up.
+    pub fn is_up(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Whether a connection of it could have this name.
+    pub fn may_name(&self, name: &str) -> bool {
+        self.names.may_give(name)
+    }
+
+    /// The variables that tell how to reach it.
+    pub fn bindings(&self) -> Vec<(String, Value)> {
+        let encoded = encode(&self.token, Encoding::Component);
+        let address = Address::new(self.plan.host.to_string(), self.port);
+        let lockfile = self.lockfile.as_ref().map(|file| file.path().to_string_lossy());
+        let values = [
+            ("port", json!(self.port)),
+            ("token", json!(self.token)),
+            ("url", json!(format!("ws://{address}/?auth={encoded}"))),
+            ("token_encoded", json!(encoded)),
+            ("lockfile", json!(lockfile.unwrap_or_default())),
+        ];
+        values.map(|(name, value)| (name.to_owned(), value)).to_vec()
+    }
+
+    /// Ends it. Bounded in time; does nothing if it has ended.
+    pub async fn end(&mut self, ending: &Ending, bounds: Bounds) {
+        let Some(mut running) = self.running.take() else { return };
+        let connections = || self.roster.all(|connection| connection.editor() == self.names.first());
+        match ending {
+            Ending::Quit => {
+                // First, so that nobody finds the file and then no editor.
+                if let Some(file) = self.lockfile.take() {
+                    self.record_removal(file.path());
+                    file.remove();
+                }
+                stop(running.door).await;
+                let leaving = connections().into_iter().map(|connection| {
+                    tokio::spawn(async move { connection.leave(bounds.goodbye.min(bounds.patience)).await })
+                });
+                for left in leaving.collect::<Vec<_>>() {
+                    // A panic in there would have been reported as such; there is nothing more to end.
+                    let _ = left.await;
+                }
+                running.process.end().await;
+            }
+            Ending::Kill(why) => {
+                self.left.extend(self.lockfile.take());
+                running.process.end().await;
+                stop(running.door).await;
+                for connection in connections() {
+                    connection.die(why).await;
+                }
+            }
+        }
+    }
+
+    /// Forgets its connections, and takes away what lockfiles of it are left.
+    pub async fn forget(&mut self) {
+        for file in self.left.drain(..).chain(self.lockfile.take()) {
+            file.remove();
+        }
+        self.roster.forget(|connection| connection.editor() == self.names.first());
+    }
+
+    fn record_removal(&self, path: &Path) {
+        let change = FileChange { path: path.display().to_string(), change: "removed".into(), content: None };
+        self.shared.recorder().record(None, None, What::File(change));
+    }
+}
+
+/// Returns once nobody is let in any more.
+async fn stop(door: JoinHandle<()>) {
+    door.abort();
+    // It was aborted, which is what this says.
+    let _ = door.await;
+}
+
+/// An editor that answers nothing does not speak first either.
+fn quirks(plan: &Plan) -> Quirks {
+    let silent = [Switch::NoStateAtFirst, Switch::NoMetadata];
+    let silent = silent.map(|switch| Quirk { name: "silent", flaw: false, effect: Effect::Switch(switch) });
+    Quirks::new(silent.into_iter().filter(|_| !plan.answers))
+}
+
+/// Listens on a port that is not `before`.
+async fn listen(host: IpAddr, port: Port, before: Option<u16>) -> Result<TcpListener, Trouble> {
+    let bind = |port: u16| TcpListener::bind((host, port));
+    let listener = match port {
+        Port::Fixed(port) => bind(port).await,
+        Port::Any => match bind(0).await {
+            // While this one is held, the system gives another one.
+            Ok(same) if same.local_addr().is_ok_and(|address| Some(address.port()) == before) => bind(0).await,
+            other => other,
+        },
+        Port::Guide => {
+            // Beginning anywhere, so that plays at the same time seldom try the same one.
+            let begin = u16::try_from(std::process::id() % 101).unwrap_or_default();
+            let mut refused = std::io::Error::other("no port is left");
+            for port in (0..=100).map(|n| 8000 + (begin + n) % 101).filter(|port| Some(*port) != before) {
+                match bind(port).await {
+                    Ok(listener) => return Ok(listener),
+                    Err(e) => refused = e,
+                }
+            }
+            Err(refused)
+        }
+    };
+    listener.map_err(|e| {
+        let port = match port {
+            Port::Any => "any port".to_owned(),
+            Port::Guide => "a port from 8000 to 8100".to_owned(),
+            Port::Fixed(port) => format!("port {port}"),
+        };
+        system(&format!("listen on {port} of {host}"), e)
+    })
+}
+
+fn system(doing: &str, error: std::io::Error) -> Trouble {
+    Trouble::Environment(format!("cannot {doing}: {error}"))
+}

@@ -1,0 +1,291 @@
+//! The editor that stands opposite an agent.
+//!
+//! [`AmpHost`] performs the verbs of the role `amp-client`: it starts editors, each of which listens, writes a
+//! lockfile and serves whoever connects, in the background. Their connections are known by names that scenarios give
+//! in advance; a step on one waits until the client has come.
+
+mod connection;
+mod door;
+mod editor;
+mod envelope;
+mod lockfile;
+mod roster;
+mod serve;
+mod session;
+mod stand_in;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod token;
+mod upgrade;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::peer::{Act, BoxFuture, Peer, Performed, Place, Setting, Trouble};
+use crate::trace::{Mark, What};
+use crate::wire::websocket::{FrameSpec, Manner};
+
+use super::client::params::{deliberate, read, wrong};
+use super::client::send::{Piece, SendStep};
+use super::editor::edition::Edition;
+use super::editor::steer;
+
+use connection::Connection;
+use editor::{Bounds, Editor, Ending};
+use lockfile::Decoy;
+use roster::Roster;
+use serve::ServeStep;
+use steps::{AnswerStep, CloseStep, DropStep, EditorStep, EndStep, Gone, How, LockfileStep, NotifyStep, PingStep};
+
+/// The connection, and the editor, that a step means which names none.
+const MAIN: &str = "main";
+
+/// How long a client may take to answer a close frame before we let go of the connection all the same.
+const GOODBYE: Duration = Duration::from_millis(800);
+
+/// Plays the editors of a scenario of the role `amp-client`, in the edition of its [`Setting`].
+pub struct AmpHost {
+    setting: Setting,
+    edition: Edition,
+    roster: Arc<Roster>,
+    /// By name; those that were stopped too.
+    editors: BTreeMap<String, Editor>,
+    decoys: Vec<Decoy>,
+}
+
+impl AmpHost {
+    /// One that serves nothing yet.
+    pub fn new(setting: Setting) -> Self {
+        let edition = Edition::parse(&setting.edition).unwrap_or(Edition::Cli);
+        Self { setting, edition, roster: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }
+    }
+
+    fn place(&self, verb: &str) -> Result<&Place, Trouble> {
+        let missing = "there is no folder in which a client could find an editor; such plays need a client that is \
+            started by wirecert";
+        self.setting.place.as_ref().ok_or_else(|| wrong(verb, missing))
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { goodbye: GOODBYE.min(self.setting.patience), patience: self.setting.patience }
+    }
+
+    fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut Editor, Trouble> {
+        let name = of.unwrap_or(MAIN);
+        self.editors
+            .get_mut(name)
+            .ok_or_else(|| wrong(verb, format!("there is no editor `{name}`; start it with `serve: {{ as: {name} }}`")))
+    }
+
+    /// The connection of this name, for which the client has some time.
+    async fn connection(&self, verb: &str, on: Option<&str>) -> Result<Arc<Connection>, Trouble> {
+        let name = on.unwrap_or(MAIN);
+        if !self.editors.values().any(|editor| editor.may_name(name)) {
+            let advice = format!(
+                "no editor has a connection `{name}`; name it with `as` or `then` of the `serve` that it belongs to"
+            );
+            return Err(wrong(verb, advice));
+        }
+        let patience = self.setting.patience;
+        let Some(connection) = self.roster.wait(name, patience).await else {
+            return Err(Trouble::Subject {
+                message: format!("the client did not connect: there is no connection `{name}` after {patience:?}"),
+                proves: Some("discovery/client-finds".to_owned()),
+                expected: Some(json!(format!("a connection `{name}`"))),
+                actual: None,
+            });
+        };
+        connection.usable(verb)?;
+        Ok(connection)
+    }
+
+    async fn serve(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: ServeStep = read(act)?;
+        step.check().map_err(|what| wrong(act.verb, what))?;
+        let name = step.name().to_owned();
+        if self.editors.get(&name).is_some_and(Editor::is_up) {
+            return Err(wrong(act.verb, format!("there is an editor `{name}` already; `stop` it, or name this one")));
+        }
+        let others = || self.editors.values().filter(|editor| editor.is_up());
+        if let Some(twice) = step.names().find(|name| others().any(|editor| editor.may_name(name))) {
+            return Err(wrong(act.verb, format!("a connection `{twice}` belongs to another editor already")));
+        }
+        let place = self.place(act.verb)?.clone();
+        let plan = step.plan(act, self.edition, &place)?;
+        let editor = Editor::start(plan, &self.setting, &place, self.roster.clone()).await?;
+        let bindings = editor.bindings();
+        if let Some(mut earlier) = self.editors.insert(name, editor) {
+            earlier.forget().await;
+        }
+        Ok(Performed { bindings })
+    }
+
+    async fn stop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: EndStep = read(act)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
+        let editor = self.editor(act.verb, step.of.as_deref())?;
+        editor.end(&ending, bounds).await;
+        Ok(Performed::default())
+    }
+
+    async fn restart(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: EndStep = read(act)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
+        let (setting, place) = (self.setting.clone(), self.place(act.verb)?.clone());
+        let editor = self.editor(act.verb, step.of.as_deref())?;
+        editor.end(&ending, bounds).await;
+        editor.start_anew(&setting, &place).await?;
+        Ok(Performed { bindings: editor.bindings() })
+    }
+
+    fn lay(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: LockfileStep = read(act)?;
+        let data_home = step.data_home.clone().unwrap_or_else(|| String::from("."));
+        let data_home = self.place(act.verb)?.data_home.join(data_home);
+        let content = step.content().map_err(|what| wrong(act.verb, what))?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let decoy = Decoy::lay(&data_home, &step.name, content, why.as_deref(), &self.setting.recorder)?;
+        self.decoys.push(decoy);
+        Ok(Performed::default())
+    }
+
+    async fn steer(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: EditorStep = read(act)?;
+        let command = steer::read(&step.command).map_err(|what| wrong(act.verb, what))?;
+        let editor = self.editor(act.verb, step.of.as_deref())?;
+        let done = editor.shared().steer(|editor| Ok(((), editor.obey(&command)?))).await;
+        done.map_err(|what| wrong(act.verb, what))?;
+        Ok(Performed::default())
+    }
+
+    async fn notify(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: NotifyStep = read(act)?;
+        let data = step.data.unwrap_or_else(|| json!({}));
+        let message = envelope::notification(self.edition, &step.name, data);
+        self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+    }
+
+    async fn answer(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: AnswerStep = read(act)?;
+        let message = step.message(self.edition).map_err(|what| wrong(act.verb, what))?;
+        self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+    }
+
+    /// Sends a message.
+    async fn say(
+        &self,
+        act: &Act<'_>,
+        on: Option<&str>,
+        message: &Value,
+        why: Option<&String>,
+    ) -> Result<Performed, Trouble> {
+        let connection = self.connection(act.verb, on).await?;
+        let manner = Manner { deliberate: deliberate(act, why), ..Manner::default() };
+        connection.transmit(&[whole(FrameSpec::text(message.to_string()))], &manner, 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn send(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: SendStep = read(act)?;
+        let pieces = step.pieces().map_err(|e| wrong(act.verb, e))?;
+        let manner =
+            Manner { deliberate: deliberate(act, step.deliberate.as_ref()), split: step.split, ..Manner::default() };
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        connection.transmit(&pieces, &manner, step.repeat.unwrap_or(1)).await?;
+        Ok(Performed::default())
+    }
+
+    async fn ping(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: PingStep = read(act)?;
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        connection.transmit(&[whole(FrameSpec::ping(step.payload))], &Manner::default(), 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn close(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: CloseStep = read(act)?;
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        let frame = FrameSpec::close(Some(step.code.unwrap_or(1000)), &step.reason);
+        connection.close(frame, deliberate(act, step.deliberate.as_ref()).as_deref(), self.bounds().goodbye).await?;
+        Ok(Performed::default())
+    }
+
+    async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: DropStep = read(act)?;
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+        match step.how {
+            How::Eof => connection.hang_up(&why).await,
+            How::Reset => connection.cut(&why).await,
+        }
+        Ok(Performed::default())
+    }
+
+    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), Trouble> {
+        let connection = self.connection("barrier", conn).await?;
+        connection.barrier(within).await?;
+        let name = connection.name();
+        let mark = Mark { mark: "barrier".to_owned(), text: name.to_owned() };
+        self.setting.recorder.record(Some(name), None, What::Mark(mark));
+        Ok(())
+    }
+}
+
+fn whole(spec: FrameSpec) -> Piece {
+    Piece::Frame { spec, cut: None }
+}
+
+fn ending(how: Gone, step: &str) -> Ending {
+    match how {
+        Gone::Quit => Ending::Quit,
+        Gone::Kill => Ending::Kill(step.to_owned()),
+    }
+}
+
+impl Peer for AmpHost {
+    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+        Box::pin(async move {
+            match act.verb {
+                "serve" => self.serve(&act).await,
+                "stop" => self.stop(&act).await,
+                "restart" => self.restart(&act).await,
+                "lockfile" => self.lay(&act),
+                "editor" => self.steer(&act).await,
+                "notify" => self.notify(&act).await,
+                "answer" => self.answer(&act).await,
+                "send" => self.send(&act).await,
+                "ping" => self.ping(&act).await,
+                "close" => self.close(&act).await,
+                "drop" => self.drop(&act).await,
+                other => Err(Trouble::Unable(format!("the editor of a play has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+        Box::pin(self.pass_barrier(conn, within))
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let bounds = self.bounds();
+            let ending = std::mem::take(&mut self.editors).into_values().map(|mut editor| {
+                tokio::spawn(async move {
+                    editor.end(&Ending::Quit, bounds).await;
+                    editor.forget().await;
+                })
+            });
+            for ended in ending.collect::<Vec<_>>() {
+                // A panic in there would have been reported as such; there is nothing more to end.
+                let _ = ended.await;
+            }
+            for decoy in self.decoys.drain(..) {
+                decoy.remove();
+            }
+        })
+    }
+}

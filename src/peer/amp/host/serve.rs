@@ -1,0 +1,198 @@
+//! The verb `serve`: from parameters to an editor's plan.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::peer::amp::client::params::{deliberate, wrong};
+use crate::peer::amp::editor::edition::Edition;
+use crate::peer::{Act, Place, Trouble};
+use crate::wire::websocket::Options;
+
+use super::MAIN;
+use super::upgrade::Upgrade;
+
+/// The parameters of `serve`.
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServeStep {
+    #[serde(rename = "as")]
+    name: Option<String>,
+    then: Vec<String>,
+    host: Option<String>,
+    port: Option<Value>,
+    folder: Option<String>,
+    token: Option<String>,
+    lockfile: Option<Value>,
+    answers: Answers,
+    upgrade: Option<Upgrade>,
+    pings: Automatic,
+    close: Automatic,
+    read: Option<bool>,
+    deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answers {
+    #[default]
+    All,
+    None,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Automatic {
+    #[default]
+    Answer,
+    Ignore,
+}
+
+/// What is said of a lockfile.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LockfilePlan {
+    data_home: Option<String>,
+    /// Its file name.
+    pub name: Option<String>,
+    keys: Map<String, Value>,
+    text: Option<String>,
+}
+
+/// Which port an editor listens on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// Any free one.
+    Any,
+    /// A free one of those that the quick reference has clients scan (section 1).
+    Guide,
+    /// This one.
+    Fixed(u16),
+}
+
+/// What an editor is like, over all its restarts.
+#[derive(Clone)]
+pub struct Plan {
+    /// The names of its connections, as far as they are given.
+    pub names: Vec<String>,
+    /// The edition it speaks.
+    pub edition: Edition,
+    /// The address it listens on.
+    pub host: std::net::IpAddr,
+    /// Its port.
+    pub port: Port,
+    /// The folder it has open, as its lockfile says.
+    pub folder: PathBuf,
+    /// Its secret; none where one is to be made up.
+    pub token: Option<String>,
+    /// Its lockfile; none where it has none.
+    pub lockfile: Option<LockfilePlan>,
+    /// Whether it answers requests, and tells a new client how things are.
+    pub answers: bool,
+    /// How it answers handshakes.
+    pub upgrade: Upgrade,
+    /// What its connections do by themselves.
+    pub options: Options,
+    /// The trace's mark for all of this, where it is wrong on purpose.
+    pub deliberate: Option<String>,
+}
+
+impl ServeStep {
+    /// The editor's name.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(MAIN)
+    }
+
+    /// The names of its connections, as far as they are given.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name()).chain(self.then.iter().map(String::as_str))
+    }
+
+    /// Checks what the descriptor's shapes let through.
+    ///
+    /// # Errors
+    /// What is wrong with the parameters, for the scenario's author.
+    pub fn check(&self) -> Result<(), String> {
+        let names: Vec<&str> = self.names().collect();
+        if let Some(twice) = names.iter().enumerate().find(|(n, name)| names[..*n].contains(name)) {
+            return Err(format!("two connections cannot both be called `{}`", twice.1));
+        }
+        self.upgrade.as_ref().map_or(Ok(()), Upgrade::check)
+    }
+
+    /// What the editor is to be like.
+    pub fn plan(self, act: &Act<'_>, edition: Edition, place: &Place) -> Result<Plan, Trouble> {
+        let host = match self.host.as_deref() {
+            None | Some("127.0.0.1") => std::net::Ipv4Addr::LOCALHOST.into(),
+            Some("::1") => std::net::Ipv6Addr::LOCALHOST.into(),
+            Some(other) => return Err(wrong(act.verb, format!("`host` is 127.0.0.1 or ::1, not {other}"))),
+        };
+        let folder = match &self.folder {
+            Some(folder) => place.root.join(folder),
+            None => place.root.canonicalize().unwrap_or_else(|_| place.root.clone()),
+        };
+        Ok(Plan {
+            names: self.names().map(str::to_owned).collect(),
+            edition,
+            host,
+            port: port(self.port.as_ref()).map_err(|what| wrong(act.verb, what))?,
+            folder,
+            token: self.token.clone(),
+            lockfile: lockfile(self.lockfile).map_err(|what| wrong(act.verb, what))?,
+            answers: self.answers == Answers::All,
+            upgrade: self.upgrade.unwrap_or_default(),
+            options: Options {
+                pong: self.pings == Automatic::Answer,
+                close: self.close == Automatic::Answer,
+                read: self.read.unwrap_or(true),
+            },
+            deliberate: deliberate(act, self.deliberate.as_ref()),
+        })
+    }
+}
+
+fn port(said: Option<&Value>) -> Result<Port, String> {
+    let number = match said {
+        None => return Ok(Port::Any),
+        Some(Value::String(word)) if word == "guide" => return Ok(Port::Guide),
+        Some(Value::String(word)) => word.parse().ok(),
+        Some(other) => other.as_u64().and_then(|n| u16::try_from(n).ok()),
+    };
+    let number = number.filter(|port| *port > 0);
+    number.map(Port::Fixed).ok_or_else(|| "`port` is `guide`, or a number from 1 to 65535".to_owned())
+}
+
+fn lockfile(said: Option<Value>) -> Result<Option<LockfilePlan>, String> {
+    match said {
+        None => Ok(Some(LockfilePlan::default())),
+        Some(Value::String(word)) if word == "none" => Ok(None),
+        Some(other) => serde_json::from_value(other).map(Some).map_err(|e| format!("`lockfile`: {e}")),
+    }
+}
+
+impl LockfilePlan {
+    /// The data home it lies below.
+    pub fn data_home(&self, place: &Place) -> PathBuf {
+        match &self.data_home {
+            Some(other) => place.data_home.join(Path::new(other)),
+            None => place.data_home.clone(),
+        }
+    }
+
+    /// The file, from the keys that an editor writes. In a `text` each `${key}` stands for the JSON of one of them.
+    pub fn content(&self, mut keys: Map<String, Value>) -> Vec<u8> {
+        if let Some(text) = &self.text {
+            let fill =
+                |text: String, (key, value): (String, Value)| text.replace(&format!("${{{key}}}"), &value.to_string());
+            return keys.into_iter().fold(text.clone(), fill).into_bytes();
+        }
+        for (key, value) in &self.keys {
+            match value {
+                Value::Null => keys.shift_remove(key),
+                value => keys.insert(key.clone(), value.clone()),
+            };
+        }
+        Value::Object(keys).to_string().into_bytes()
+    }
+}

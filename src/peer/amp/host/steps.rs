@@ -1,0 +1,159 @@
+//! The parameters of the verbs but `serve` and `send`.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::peer::amp::editor::edition::Edition;
+use crate::protocol::parse_hex;
+
+use super::envelope;
+use super::lockfile::Content;
+
+/// Of `stop` and `restart`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EndStep {
+    pub of: Option<String>,
+    pub how: Gone,
+}
+
+/// How an editor ends.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gone {
+    #[default]
+    Quit,
+    Kill,
+}
+
+/// Of `lockfile`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LockfileStep {
+    pub name: String,
+    pub data_home: Option<String>,
+    #[serde(deserialize_with = "given")]
+    json: Option<Value>,
+    text: Option<String>,
+    hex: Option<String>,
+    folder: Option<bool>,
+    pub deliberate: Option<String>,
+}
+
+impl LockfileStep {
+    /// What is to lie there.
+    ///
+    /// # Errors
+    /// What is wrong with the parameters, for the scenario's author.
+    pub fn content(&self) -> Result<Content, String> {
+        match (&self.json, &self.text, &self.hex, self.folder) {
+            (Some(json), None, None, None) => Ok(Content::File(json.to_string().into_bytes())),
+            (None, Some(text), None, None) => Ok(Content::File(text.clone().into_bytes())),
+            (None, None, Some(hex), None) => Ok(Content::File(parse_hex(hex)?)),
+            (None, None, None, Some(true)) => Ok(Content::Folder),
+            _ => Err("say exactly one of `json`, `text`, `hex` and `folder: true`".to_owned()),
+        }
+    }
+}
+
+/// Of `editor`: all keys but `of` are the command.
+#[derive(Deserialize)]
+#[serde(from = "Map<String, Value>")]
+pub struct EditorStep {
+    pub of: Option<String>,
+    pub command: Map<String, Value>,
+}
+
+impl From<Map<String, Value>> for EditorStep {
+    fn from(mut command: Map<String, Value>) -> Self {
+        let of = command.shift_remove("of").and_then(|of| of.as_str().map(str::to_owned));
+        Self { of, command }
+    }
+}
+
+/// Of `notify`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotifyStep {
+    pub on: Option<String>,
+    pub name: String,
+    #[serde(default, deserialize_with = "given")]
+    pub data: Option<Value>,
+    pub deliberate: Option<String>,
+}
+
+/// Of `answer`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerStep {
+    pub on: Option<String>,
+    id: Value,
+    method: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    result: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    error: Option<Value>,
+    #[serde(default)]
+    extra: Map<String, Value>,
+    pub deliberate: Option<String>,
+}
+
+impl AnswerStep {
+    /// The response.
+    ///
+    /// # Errors
+    /// What is wrong with the parameters, for the scenario's author.
+    pub fn message(&self, edition: Edition) -> Result<Value, String> {
+        let (key, body) = match (&self.result, &self.error, edition, &self.method) {
+            (None, Some(error), ..) => ("error", error),
+            (Some(result), None, Edition::Guide, _) => ("result", result),
+            (Some(result), None, Edition::Cli, Some(method)) => (method.as_str(), result),
+            (Some(_), None, Edition::Cli, None) => {
+                return Err("in the edition `cli` a `result` needs the `method`, which is its key".to_owned());
+            }
+            _ => return Err("say exactly one of `result` and `error`".to_owned()),
+        };
+        Ok(envelope::response(&self.id, key, body, &self.extra))
+    }
+}
+
+/// Of `ping`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PingStep {
+    pub on: Option<String>,
+    pub payload: String,
+}
+
+/// Of `close`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CloseStep {
+    pub on: Option<String>,
+    pub code: Option<u16>,
+    pub reason: String,
+    pub deliberate: Option<String>,
+}
+
+/// Of `drop`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DropStep {
+    pub on: Option<String>,
+    pub how: How,
+    pub deliberate: Option<String>,
+}
+
+/// How a TCP connection ends.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    #[default]
+    Eof,
+    Reset,
+}
+
+/// Null is a value, not the absence of one.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}

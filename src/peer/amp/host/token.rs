@@ -1,0 +1,17 @@
+//! The secrets of editors.
+
+use base64::Engine as _;
+
+/// A secret that nobody can guess, and that clients have to percent-encode in a URL: it has characters that end a
+/// query parameter or a query, one that stands for a space there, a space, and what looks like an encoded character.
+///
+/// # Errors
+/// What the system said when it was asked for chance.
+pub fn make() -> std::io::Result<String> {
+    let mut bytes = [0; 24];
+    let mut random = std::fs::File::open("/dev/urandom")?;
+    std::io::Read::read_exact(&mut random, &mut bytes)?;
+    let chance = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes);
+    let (a, b) = chance.split_at(chance.len() / 2);
+    Ok(format!("{a}/+=&#% %2B?{b}"))
+}
