@@ -35,6 +35,8 @@ for_all! {
     lockfiles_that_lead_nowhere_are_passed_over
     a_large_file_comes_whole
     what_makes_no_sense_is_passed_over
+    a_failure_is_an_error
+    a_call_ends_where_there_is_no_editor
     it_ends_by_a_close_frame_when_told_to
 }
 
@@ -196,4 +198,19 @@ fn it_ends_by_a_close_frame_when_told_to(language: Language, place: &Place) {
         assert!(events.any(|e| e["dir"] == "c2s" && e["kind"] == "frame" && e["opcode"] == 8), "closing: {close}");
         std::fs::remove_file(&trace).expect("it is there");
     }
+}
+
+fn a_failure_is_an_error(language: Language, place: &Place) {
+    let _editor = place.editor(&[]);
+    let mut client = place.client(language, &[]);
+    let read = client.call("readFile", &json!({"path": place.file("missing.txt")}));
+    assert!(read["error"]["message"].is_string() && read.get("result").is_none(), "{read}");
+}
+
+fn a_call_ends_where_there_is_no_editor(language: Language, place: &Place) {
+    let mut client = place.client(language, &[]);
+    let read = client.call("readFile", &json!({"path": place.file("a.txt")}));
+    assert_eq!(read, json!({"id": 1, "error": {"message": "no editor was found"}}));
+    client.talk.end_stdin();
+    assert_eq!(client.talk.exit_code(), Some(0));
 }

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
 
 import { Discovery } from "./discovery.mjs";
-import { AmpError, EDITIONS, isObject } from "./editions.mjs";
+import { AmpError, EDITIONS, isObject, outcome } from "./editions.mjs";
 
 const MAX_MESSAGE = 64 * 1024 * 1024; // Bytes.
 
@@ -68,7 +68,7 @@ export class Session {
     const call = this.open.get(response.id); // A number finds nothing here: the ids are strings.
     if (!call) return; // Too late, for the second time, or for nobody.
     try {
-      call.resolve(this.edition.result(response, call.method));
+      call.resolve(outcome(this.edition, response, call.method));
     } catch (error) {
       call.reject(error);
     }
@@ -85,13 +85,14 @@ export class Session {
 
 // Keeps a connection to the editor, and finds it again when it was away.
 //
-// `onState` hears `connected`, `disconnected`, `reconnecting` and `no_server`. Times are in seconds: how long an
-// answer may take, how often a connection is tried, and how long without success until that is given up.
+// `onState` hears `connected`, `disconnected`, `reconnecting` and `no_server`. Times are in seconds: how long an answer
+// may take, how long a call waits for a connection, how often one is tried, and how long without success until that
+// is given up; the next call begins it anew.
 export class AmpClient {
   sessionType = Session;
 
   constructor(edition, options = {}) {
-    const defaults = { timeout: 2, retry: 1, giveUp: 30, onNotification: () => {}, onState: () => {} };
+    const defaults = { timeout: 2, wait: 5, retry: 1, giveUp: 30, onNotification: () => {}, onState: () => {} };
     this.options = { ...defaults, ...options };
     this.edition = EDITIONS[edition];
     this.discovery = options.discovery ?? new Discovery(edition);
@@ -100,7 +101,7 @@ export class AmpClient {
     this.editor = null; // The last one that let us in.
     this.running = null; // The search for an editor.
     this.closing = new AbortController();
-    this.waiting = new Set(); // Calls that wait for a connection.
+    this.waiting = new Map(); // Calls that wait for a connection, each with its timer.
   }
 
   // Begins to look for the editor, unless it does already.
@@ -127,11 +128,19 @@ export class AmpClient {
       clearTimeout(bound);
     }
     await this.running;
+    for (const timer of this.waiting.values()) clearTimeout(timer); // Nothing holds the process any more.
     this.tellState("disconnected");
   }
 
+  // The session, once there is one.
   connected() {
-    return new Promise((resolve, reject) => this.waiting.add({ resolve, reject }));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.waiting.delete(resolve);
+        reject(new AmpError("no editor was found"));
+      }, this.options.wait * 1000);
+      this.waiting.set(resolve, timer);
+    });
   }
 
   async stayConnected() {
@@ -147,7 +156,6 @@ export class AmpClient {
       }
       await sleep(this.options.retry * 1000, null, { signal: this.closing.signal }).catch(() => {});
     }
-    this.release((call) => call.reject(new AmpError("no editor was found")));
     if (!this.closing.signal.aborted) this.tellState("no_server");
   }
 
@@ -183,16 +191,15 @@ export class AmpClient {
   async serve(session) {
     this.session = session;
     this.tellState("connected");
-    this.release((call) => call.resolve(session));
+    for (const [resolve, timer] of this.waiting) {
+      clearTimeout(timer);
+      resolve(session);
+    }
+    this.waiting.clear();
     await session.ended;
     this.session = null;
     this.tellState("disconnected");
     if (!this.closing.signal.aborted) this.tellState("reconnecting");
-  }
-
-  release(how) {
-    for (const call of this.waiting) how(call);
-    this.waiting.clear();
   }
 
   tellState(state) {

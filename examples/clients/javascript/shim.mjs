@@ -26,7 +26,7 @@ client.start();
 
 // Performs one call, and says what came of it.
 async function answer({ id, call, params = {} }) {
-  if (!client.edition.methods.includes(call)) return say({ id, unsupported: true });
+  if (!Object.hasOwn(client.edition.methods, call)) return say({ id, unsupported: true });
   try {
     say({ id, result: await client.request(call, params) });
   } catch (error) {

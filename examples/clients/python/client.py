@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from discovery import Discovery, Editor
-from editions import EDITIONS, AmpError
+from editions import EDITIONS, AmpError, outcome
 
 MAX_MESSAGE = 64 * 1024 * 1024  # Bytes. The library's own bound of 1 MiB is less than many a file has.
 
@@ -86,7 +86,7 @@ class Session:
         if answer.done():
             return
         try:
-            answer.set_result(self.edition.result(response, method))
+            answer.set_result(outcome(self.edition, response, method))
         except AmpError as error:
             answer.set_exception(error)
 
@@ -101,7 +101,8 @@ class AmpClient:
     """Keeps a connection to the editor, and finds it again when it was away.
 
     `on_state` hears `connected`, `disconnected`, `reconnecting` and `no_server`. Times are in seconds: how long an
-    answer may take, how often a connection is tried, and how long without success until that is given up.
+    answer may take, how long a call waits for a connection, how often one is tried, and how long without success until
+    that is given up; the next call begins it anew.
     """
 
     session_type = Session
@@ -112,6 +113,7 @@ class AmpClient:
         *,
         discovery: Discovery | None = None,
         timeout: float = 2.0,
+        wait: float = 5.0,
         retry: float = 1.0,
         give_up: float = 30.0,
         on_notification: Callable[[str, object], None] = lambda name, data: None,
@@ -119,7 +121,7 @@ class AmpClient:
     ):
         self.edition = EDITIONS[edition]
         self.discovery = discovery or Discovery(edition)
-        self.timeout, self.retry, self.give_up = timeout, retry, give_up
+        self.timeout, self.wait, self.retry, self.give_up = timeout, wait, retry, give_up
         self.on_notification, self.on_state = on_notification, on_state
         self.state = None
         self.session: Session | None = None
@@ -137,7 +139,7 @@ class AmpClient:
         """What the editor answers. Waits for a connection before. Raises AmpError."""
         self.start()
         try:
-            async with asyncio.timeout(self.give_up):
+            async with asyncio.timeout(self.wait):
                 await self.connected.wait()
         except TimeoutError:
             raise AmpError("no editor was found") from None
