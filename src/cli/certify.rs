@@ -40,7 +40,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     };
     let repro = super::subjects::repro("certify", args.role.as_deref(), &args.options, &args.command);
     let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-    Session { subjects, plans: embedded::plans(), whole: true, files, options: &args.options, repro }.run(terminal)
+    let roles: Vec<&str> = subjects.iter().map(|spec| spec.role.name).collect();
+    let plans = embedded::plans_of(&roles);
+    Session { subjects, plans, whole: true, files, options: &args.options, repro }.run(terminal)
 }
 
 /// Our own mocks as subjects: of all roles or one, in all editions or one.

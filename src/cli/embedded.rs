@@ -26,11 +26,18 @@ pub fn sources() -> Vec<Source> {
 
 /// The plans of every embedded scenario. All of them are sound: a test holds it.
 pub fn plans() -> Vec<Plan> {
-    load().plans
+    load(|_| true).plans
 }
 
-fn load() -> Loaded {
-    let sources = sources();
+/// The plans of the embedded scenarios of these roles.
+pub fn plans_of(roles: &[&str]) -> Vec<Plan> {
+    load(|role| roles.contains(&role)).plans
+}
+
+/// Reads the scenarios of some roles: each has a folder of its name.
+fn load(wanted: impl Fn(&str) -> bool) -> Loaded {
+    let mut sources = sources();
+    sources.retain(|source| source.name().split('/').nth(1).is_some_and(&wanted));
     load_texts(sources.iter().map(|source| (source.name(), source.text())))
 }
 
@@ -46,7 +53,7 @@ mod tests {
 
     #[test]
     fn every_embedded_scenario_is_sound() {
-        let faults = load().diagnostics;
+        let faults = load(|_| true).diagnostics;
         assert!(faults.is_empty(), "{}", render_all(&faults, Style::Plain));
     }
 
@@ -57,5 +64,8 @@ mod tests {
             assert_eq!(std::fs::read(root.join(path)).ok().as_deref(), Some(bytes), "{path}");
         }
         assert!(sources().iter().all(|s| s.name().starts_with("scenarios/") && !s.text().is_empty()));
+        for plan in plans() {
+            assert!(plan.file.starts_with(&format!("scenarios/{}/", plan.role)), "{} is for {}", plan.file, plan.role);
+        }
     }
 }
