@@ -30,7 +30,12 @@ const LOCKFILE: Shape = Shape::Either(&[
         Field::optional("data_home", Shape::String, "The data home it lies below; `${data_home}` where not said."),
         Field::optional("name", Shape::String, "Its file name; `<port>.json` where not said."),
         Field::optional("keys", Shape::Map(&Shape::Any), "Keys to add or to replace; null leaves one out."),
-        Field::optional("text", Shape::String, "The whole file as text, instead of JSON made from the editor."),
+        Field::optional(
+            "text",
+            Shape::String,
+            "The whole file as text, instead of JSON made from the editor; `$${port}` and the like in it are the JSON of \
+             the editor's keys.",
+        ),
     ]),
 ]);
 
@@ -49,7 +54,7 @@ const UPGRADE: Shape = Shape::Object(&[
     Field::optional(
         "raw",
         Shape::String,
-        "The whole answer as it is to be sent, instead of all the above; `${accept}` in it is the right key.",
+        "The whole answer as it is to be sent, instead of all the above; `$${accept}` in it is the right key.",
     ),
     Field::optional("never", Shape::Bool, "Does not answer at all."),
     Field::optional(
@@ -64,7 +69,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "serve",
         doc: "Starts an editor: it listens, writes its lockfile, and answers requests from the files of its folder. \
-              Sets `port`, `token`, `url` and `lockfile` to its own.",
+              Sets `port`, `token`, `token_encoded` (as in a URL), `url` and `lockfile` (its path) to its own.",
         shape: Shape::Object(&[
             Field::optional(
                 "as",
@@ -74,7 +79,8 @@ const VERBS: &[Verb] = &[
             Field::optional(
                 "then",
                 Shape::List(&Shape::Binds("connection")),
-                "The names of its further connections, in the order in which they come.",
+                "The names of its further connections, in the order in which they come; any more are called after the \
+                 editor and their number, such as `main-2`. What sends nothing is none.",
             ),
             Field::optional(
                 "host",
@@ -109,7 +115,12 @@ const VERBS: &[Verb] = &[
                 "Methods that only the steps `answer` and `send` answer, while it answers all others: clients may ask \
                  `ping` before anything else.",
             ),
-            Field::optional("upgrade", UPGRADE, "How it answers handshakes; rightly where not said."),
+            Field::optional(
+                "upgrade",
+                UPGRADE,
+                "How it answers handshakes, whatever token they show; rightly where not said. An answer that is wrong \
+                 needs `deliberate`.",
+            ),
             Field::optional(
                 "pings",
                 Shape::Choice(&["answer", "ignore"]),

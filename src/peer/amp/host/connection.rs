@@ -188,6 +188,12 @@ impl Connection {
         })
     }
 
+    /// Returns once nothing more can come.
+    #[cfg(test)]
+    pub async fn ended_by_client(&self) {
+        self.sender.ended().await;
+    }
+
     /// Remembers how it was ended. Gives whether it had been before.
     fn note(&self, how: &str) -> bool {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
