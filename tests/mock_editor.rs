@@ -81,7 +81,16 @@ struct Editor {
 
 impl Editor {
     fn start(args: &[&str]) -> Self {
+        Self::start_in(tempfile::tempdir().expect("a folder"), args)
+    }
+
+    fn scripted(script: &str, args: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("script.yaml"), script).expect("a script");
+        Self::start_in(folder, &[&["--script", "script.yaml"], args].concat())
+    }
+
+    fn start_in(folder: tempfile::TempDir, args: &[&str]) -> Self {
         std::fs::create_dir(folder.path().join("w")).expect("a workspace");
         std::fs::write(folder.path().join("w/a.txt"), "hello\nwörld\n").expect("a file");
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
@@ -306,4 +315,185 @@ fn answers_and_notifications_are_held_back_in_their_order() {
     // Whoever steers does not wait for what is on its way.
     assert_eq!(editor.talk.ask(&json!({"open": {"path": "a.txt"}})), json!({"ok": {}}));
     assert!(client.message("visibleFilesDidChange")["uris"][0].as_str().expect("a uri").ends_with("/a.txt"));
+}
+
+#[test]
+fn a_script_is_played_on_as_clients_connect_and_ask() {
+    let script = "
+wirecert: 1
+steps:
+  - do: { open: { path: a.txt } }
+  - when: connected
+    do: { message: { message: welcome } }
+  - when: { request: ping }
+    repeat: 2
+    do:
+      - prompt: { message: asked }
+      - switch: { name: pretty-json, on: true }
+  - when: { after: 1ms }
+    do: { restart: { token: the-second-token } }
+  - when: connected
+    do: { message: { message: again } }
+  - when: disconnected
+    do: { quit: {} }
+";
+    let mut editor = Editor::scripted(script, &[]);
+    let old = editor.lockfile();
+    let mut client = python(&editor.url());
+    let uri = format!("file://{}/a.txt", editor.ready["workspace"].as_str().unwrap());
+    assert_eq!(client.message("visibleFilesDidChange"), json!({"uris": [uri]}));
+    assert_eq!(client.message("userSentMessage"), json!({"message": "welcome"}));
+    for id in ["1", "2"] {
+        client.say(&request(id, "ping", &json!({"message": id})));
+        assert_eq!(client.message("ping"), json!({"message": id}), "the answer comes before what follows from it");
+        assert_eq!(client.message("appendToPrompt"), json!({"message": "asked"}));
+    }
+    assert_eq!(client.hear_of("closed")[0], 1001);
+    let ide = old.parent().expect("a folder");
+    let lockfile = loop {
+        let mut files = std::fs::read_dir(ide).expect("a folder").map(|e| e.expect("an entry").path());
+        if let Some(file) = files.find(|f| f.extension().is_some_and(|e| e == "json") && *f != old) {
+            break file;
+        }
+        std::thread::yield_now();
+    };
+    let mut client = node(&url(&lockfile));
+    assert_eq!(client.message("userSentMessage"), json!({"message": "again"}));
+    client.say(&json!({"close": [1000, ""]}));
+    assert_eq!(editor.talk.exit_code(), Some(0));
+    assert!(!lockfile.exists());
+}
+
+/// Runs a mock that cannot go on; gives its exit code, what it said, and what it said of its error.
+fn fails(script: &str) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("script.yaml"), script).expect("a script");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    command.args(["mock", "amp-server", "--edition", "guide", "--data-home", "d", "--script", "script.yaml"]);
+    let output = command.current_dir(folder.path()).output().expect("it can be run");
+    let ide = folder.path().join("d/amp/ide");
+    assert_eq!(std::fs::read_dir(ide).map_or(0, Iterator::count), 0, "no lockfile is left");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn all_that_is_wrong_with_a_script_is_told_before_the_mock_serves() {
+    let script = "
+wirecert: 1
+steps:
+  - when: conected
+    do: { open: { path: a.txt } }
+  - do: { opn: { path: a.txt } }
+  - do:
+      - switch: { name: no-pnog, on: true }
+      - message: { message: the guide has no messages }
+";
+    let (code, said, wrong) = fails(script);
+    assert_eq!((code, said.as_str()), (Some(2), ""));
+    for told in [
+        "script.yaml:4:11",
+        "did you mean `connected`?",
+        "script.yaml:6:9",
+        "there is no command `opn`",
+        "script.yaml:8:9",
+        "did you mean `no-pong`?",
+        "script.yaml:9:9",
+        "the edition `guide` has no such notification",
+    ] {
+        assert!(wrong.contains(told), "{told} in\n{wrong}");
+    }
+}
+
+#[test]
+fn a_script_that_cannot_be_played_on_ends_the_mock() {
+    let (code, said, wrong) = fails("wirecert: 1\nsteps:\n  - do: { open: { path: missing.txt } }\n");
+    assert_eq!((code, said.lines().count()), (Some(2), 1));
+    assert!(wrong.contains("script.yaml:3:9") && wrong.contains("missing.txt"), "{wrong}");
+}
+
+#[test]
+fn the_schema_of_scripts_takes_the_example_of_the_manual() {
+    let manual = std::fs::read_to_string(Path::new(ROOT).join("docs/mock.md")).expect("the manual");
+    let (_, rest) = manual.split_once("```yaml\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let mut editor = Editor::scripted(example, &[]);
+    let mut client = python(&editor.url());
+    client.message("visibleFilesDidChange");
+    editor.signal("TERM");
+    assert_eq!(editor.talk.exit_code(), Some(0), "the mock takes it, and plays it");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_wirecert")).args(["schema", "mock-script"]).output().expect("it runs");
+    let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let source = wirecert::diagnostic::Source::new("example", example);
+    let tree = wirecert::diagnostic::yaml::parse(&source).expect("YAML").to_json();
+    let validator = jsonschema::draft7::new(&schema).expect("a schema");
+    let faults: Vec<String> = validator.iter_errors(&tree).map(|e| e.to_string()).collect();
+    assert_eq!(faults, [""; 0]);
+}
+
+/// What a client that others wrote makes of an editor with a flaw, in the first thing that it tells of it.
+fn met(flaw: &str, connect: fn(&str) -> Talk) -> Value {
+    let editor = Editor::start(&["--flaw", flaw]);
+    let mut client = connect(&editor.url());
+    match client.hear() {
+        opened if opened.get("open").is_some() => {}
+        other => return other,
+    }
+    for id in 1..=3 {
+        client.say(&request(&id.to_string(), "ping", &json!({"message": "x"})));
+    }
+    client.hear_of("closed")
+}
+
+#[test]
+fn a_handshake_can_be_answered_in_every_wrong_way() {
+    for flaw in [
+        "upgrade-fails",
+        "upgrade-answered-with-page",
+        "upgrade-hung-up-on",
+        "upgrade-cut",
+        "upgrade-nonsense",
+        "accept-key-wrong",
+        "upgrade-to-other",
+    ] {
+        assert_eq!(met(flaw, python), json!({"refused": true}), "{flaw}");
+    }
+    // `websockets` would go where it is sent.
+    assert_eq!(met("upgrade-redirected", node), json!({"refused": true}));
+}
+
+#[test]
+fn a_connection_can_break_down_in_every_way() {
+    for (flaw, code) in [
+        ("cut-in-frame", 1006),
+        ("hangs-up-after-two", 1006),
+        ("fails-after-two", 1011),
+        ("closes-after-two", 1000),
+        ("closes-privately-after-two", 4000),
+        ("message-within-fragments", 1002),
+        ("bad-byte", 1007),
+    ] {
+        let closed = met(flaw, python);
+        // Who fails a connection says with which code, but is not told one.
+        let seen = closed[0].as_u64();
+        assert!(seen == Some(code) || code == 1002 || code == 1007, "{flaw}: {closed}");
+    }
+}
+
+#[test]
+fn a_client_that_others_wrote_copes_with_what_is_no_fault_of_the_editor() {
+    for freedom in ["ping-storm", "unknown-notifications", "lockfile-late", "lockfile-in-two-writes"] {
+        let editor = Editor::start(&["--freedom", freedom]);
+        let whole = |path: &Path| {
+            let text = std::fs::read(path).ok()?;
+            serde_json::from_slice::<Value>(&text).ok()
+        };
+        while whole(&editor.lockfile()).is_none() {
+            std::thread::yield_now();
+        }
+        let mut client = python(&editor.url());
+        client.say(&request("1", "ping", &json!({"message": "x"})));
+        assert_eq!(client.message("ping"), json!({"message": "x"}), "{freedom}");
+    }
 }

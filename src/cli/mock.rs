@@ -10,10 +10,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{RwLock, Semaphore, mpsc};
+use tokio::sync::{RwLock, Semaphore, broadcast, mpsc};
 
+use crate::diagnostic::{Diagnostic, yaml};
 use crate::peer::control;
-use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockKind, MockOptions, Starting};
+use crate::peer::script::{self, Script};
+use crate::peer::{self, Begin, Ended, Happening, Latency, Mock, MockError, MockKind, MockOptions, Starting};
 use crate::protocol;
 use crate::trace::{Clock, End, FileSink, Header, Party, Recorder, Sink, Who};
 
@@ -66,6 +68,10 @@ pub struct Args {
     #[arg(long)]
     stdin: bool,
 
+    /// Do what this file says, step by step.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+
     /// Be wrong in this way; repeatable.
     #[arg(long, value_name = "NAME")]
     flaw: Vec<String>,
@@ -91,7 +97,7 @@ pub struct Args {
     trace: Option<PathBuf>,
 
     /// Send one command to the mock that listens on this socket, print its answer, and exit.
-    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "flaw", "freedom", "latency", "trace", "list_flaws"])]
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "flaw", "freedom", "latency", "script", "trace", "list_flaws"])]
     steer: Option<PathBuf>,
 }
 
@@ -148,12 +154,28 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     let mut hang_up = signal(SignalKind::hangup()).map_err(no_signal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
+    // Read before anything is started, as far as that can be.
+    let source = args.script.as_deref().map(yaml::read).transpose()?;
     let (options, recorder) = options(&args, kind)?;
     let mock: Arc<dyn Mock> = Arc::from(start(options).await.map_err(|e| start_error(&args, e))?);
+    let script = source.map(|source| script::read(&source, &|command| mock.check(command))).transpose();
+    let script = match script {
+        Ok(script) => script,
+        Err(faults) => {
+            mock.stop().await;
+            return Err(faults.into());
+        }
+    };
+    // Before anybody can find the mock by what it says.
+    let happenings = mock.happenings();
     terminal.result(&format!("{}\n", mock.ready()));
 
     let (say, mut said) = mpsc::channel(1);
     let answering = Answering::default();
+    let (fail, mut failed) = mpsc::channel(1);
+    if let Some(script) = script {
+        tokio::spawn(perform(script, mock.clone(), happenings, fail));
+    }
     if args.stdin {
         tokio::spawn(obey_stdin(mock.clone(), tokio::io::stdin(), say.clone(), answering.clone()));
     }
@@ -163,6 +185,11 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     let exit = loop {
         tokio::select! {
             biased;
+            // What a script cannot do is told by the exit, lest a test goes on that rests on it.
+            Some(fault) = failed.recv() => {
+                terminal.diagnostics(&[fault]);
+                break Exit::USAGE;
+            }
             line = said.recv() => match line {
                 Some(Some(line)) => terminal.result(&line),
                 _ => break Exit::OK,
@@ -233,6 +260,19 @@ fn start_error(args: &Args, error: MockError) -> CliError {
             }
             _ => CliError::unjudged(error.to_string()),
         },
+    }
+}
+
+/// Plays a script. What could not be done goes to `fail`.
+async fn perform(
+    script: Script,
+    mock: Arc<dyn Mock>,
+    happenings: broadcast::Receiver<Happening>,
+    fail: mpsc::Sender<Diagnostic>,
+) {
+    if let Err(fault) = script::play(&script, &*mock, happenings).await {
+        // The mock is ending if nobody hears it.
+        let _ = fail.send(fault).await;
     }
 }
 

@@ -22,6 +22,7 @@ const FORMATS: &[Format] = &[
     ("report", "the JSON report", crate::report::schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
     ("trace", "a line of a trace", crate::trace::schema),
+    ("mock-script", "what a mock does by itself", crate::peer::script::schema),
 ];
 
 /// Prints a schema (draft-07), or the names of all of them.

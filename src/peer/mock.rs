@@ -105,8 +105,8 @@ pub trait Mock: Send + Sync {
         Ok(())
     }
 
-    /// What clients do from now on, as far as a script can wait for it. A mock that tells nothing gives a channel that
-    /// is closed.
+    /// What clients do, as far as a script can wait for it: since the mock was started for who asks first, from now on
+    /// for others. A mock that tells nothing gives a channel that is closed.
     fn happenings(&self) -> broadcast::Receiver<Happening> {
         broadcast::channel(1).1
     }

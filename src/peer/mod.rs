@@ -8,6 +8,7 @@ pub mod control;
 mod kind;
 mod latency;
 mod mock;
+pub mod script;
 
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};
 pub use latency::{Draws, Latency};

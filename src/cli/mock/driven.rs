@@ -28,6 +28,7 @@ pub async fn drive(args: Args, kind: &MockKind, drive: Drive) -> Result<Exit, Cl
         ("--control", args.control.is_some()),
         ("--stdin", args.stdin),
         ("--latency", args.latency.is_some()),
+        ("--script", args.script.is_some()),
     ];
     if let Some((option, _)) = unfit.into_iter().find(|(_, given)| *given) {
         let error = CliError::usage(format!("the mock of `{}` is a client and takes no {option}", kind.role));

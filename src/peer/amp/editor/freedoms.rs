@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use crate::peer::Freedom;
 use crate::wire::http_head::has_token;
+use crate::wire::websocket::FrameSpec;
 
 use super::edition::{Edition, Method, Topic};
-use super::quirks::{Columns, Effect, Of, Quirk, Switch};
+use super::quirks::{Columns, Effect, Kind, Of, Quirk, Switch};
 
 struct Entry {
     freedom: Freedom,
@@ -135,8 +136,19 @@ const FREEDOMS: &[Entry] = &[
             head.headers.push(("Connection".to_owned(), "keep-alive, Upgrade".to_owned()));
         }
     })),
+    freedom!("unknown-notifications" BOTH "Before each message goes a notification that nobody knows."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(STRANGE), f])),
+    freedom!("ping-storm" BOTH "A client that connects is sent 200 pings of 125 bytes."
+        Effect::Switch(Switch::PingStorm)),
+    freedom!("lockfile-late" BOTH "The lockfile comes a third of a second after the port accepts connections."
+        Effect::Switch(Switch::LockfileLate)),
+    freedom!("lockfile-in-two-writes" BOTH "The lockfile is half written for a third of a second."
+        Effect::Switch(Switch::LockfileInTwoWrites)),
     freedom!("heartbeat" BOTH "The editor sends pings of its own." Effect::Switch(Switch::Heartbeat)),
 ];
+
+/// A notification that no edition has.
+const STRANGE: &str = r#"{"serverNotification":{"method":{"somethingHappened":{}}}}"#;
 
 /// Every freedom.
 pub fn all() -> &'static [Freedom] {

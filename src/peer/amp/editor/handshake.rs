@@ -4,7 +4,7 @@ use crate::trace::Head;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::{Manner, Reply, Request};
 
-use super::quirks::{Effect, Fault, Quirks, Switch};
+use super::quirks::{Effect, Fault, Quirks, Switch, Upgrade};
 use super::uri;
 
 /// What becomes of a handshake request.
@@ -18,6 +18,8 @@ pub enum Decision {
     Refuse(Reply),
     /// It gets no answer. The flaw is why.
     HangUp(Option<&'static str>),
+    /// It gets no answer, and is not told so. The flaw is why.
+    Withhold(Option<&'static str>),
 }
 
 /// Who came before a client.
@@ -42,7 +44,12 @@ pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: Crowd) 
         None if !admits(&request, quirks, crowd) => {
             Decision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
         }
-        None if knows_token(&request, token, quirks) => Decision::Serve(dressed(accepting, quirks)),
+        None if knows_token(&request, token, quirks) => {
+            match Upgrade::ALL.into_iter().find(|how| quirks.has(Switch::Upgrade(*how))) {
+                Some(how) => not_upgraded(accepting, how),
+                None => Decision::Serve(dressed(accepting, quirks)),
+            }
+        }
         None => refuse_token(accepting, quirks),
     };
     let why = quirks.touched();
@@ -51,6 +58,7 @@ pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: Crowd) 
         Decision::Close(reply) => Decision::Close(marked(reply, why)),
         Decision::Refuse(reply) => Decision::Refuse(marked(reply, why)),
         Decision::HangUp(_) => Decision::HangUp(why),
+        Decision::Withhold(_) => Decision::Withhold(why),
     };
     (request, decision)
 }
@@ -168,6 +176,28 @@ fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
     Decision::Refuse(Reply::refusing(status, "Authentication failed\n"))
 }
 
+/// What a flawed server does with a request that it should accept.
+fn not_upgraded(mut accepting: Reply, how: Upgrade) -> Decision {
+    match how {
+        Upgrade::ServerError => {
+            Decision::Refuse(Reply::refusing("500 Internal Server Error", "something went wrong\n"))
+        }
+        Upgrade::Redirect => {
+            let mut reply = Reply::refusing("307 Temporary Redirect", "the editor is elsewhere\n");
+            reply.head.headers.push(("Location".to_owned(), "http://127.0.0.1:1/".to_owned()));
+            Decision::Refuse(reply)
+        }
+        Upgrade::Page => Decision::Refuse(Reply::refusing("200 OK", "an editor\n")),
+        Upgrade::Nothing => Decision::Withhold(None),
+        Upgrade::HangUp => Decision::HangUp(None),
+        Upgrade::HalfHead => {
+            accepting.manner.cut = Some(crate::wire::http_head::encode(&accepting.head).len() / 2);
+            Decision::Refuse(accepting)
+        }
+        Upgrade::Nonsense => Decision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
+    }
+}
+
 /// The acceptance with what quirks do to its head.
 fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
     for quirk in quirks.iter() {
@@ -183,7 +213,7 @@ fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
 
 fn marked(mut reply: Reply, why: Option<&'static str>) -> Reply {
     if reply.manner.deliberate.is_none() {
-        reply.manner = Manner::deliberate(why);
+        reply.manner = Manner { deliberate: why.map(str::to_owned), ..reply.manner };
     }
     reply
 }

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -40,7 +42,12 @@ pub struct Content<'a> {
 pub struct Lockfile {
     path: PathBuf,
     leave: bool,
+    /// Whether it has been removed; held while it is written or removed.
+    removed: Arc<Mutex<bool>>,
 }
+
+/// How late a freedom has the lockfile, or the rest of it.
+const LATE: Duration = Duration::from_millis(330);
 
 impl Lockfile {
     /// Writes the lockfile below a data home, at once and readable by its owner only; none where a flaw has no lockfile.
@@ -77,11 +84,33 @@ impl Lockfile {
         }
         let name = if quirks.has(Switch::LockfileName) { "editor".to_owned() } else { content.port.to_string() };
         let path = folder.join(format!("{name}.json"));
-        // Not called .json until it is whole: clients read every file that is.
-        let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(&folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(&path).map_err(|e| e.error)?;
-        Ok(Some(Self { path, leave: quirks.has(Switch::LockfileLeft) }))
+        if quirks.has(Switch::LockfileEmpty) {
+            text.clear();
+        }
+        let lockfile = Self { path, leave: quirks.has(Switch::LockfileLeft), removed: Arc::default() };
+        let halves = quirks.has(Switch::LockfileInTwoWrites);
+        if halves {
+            put(&lockfile.path, &text.as_bytes()[..text.len() / 2])?;
+        }
+        if halves || quirks.has(Switch::LockfileLate) {
+            lockfile.put_later(text);
+        } else {
+            put(&lockfile.path, text.as_bytes())?;
+        }
+        Ok(Some(lockfile))
+    }
+
+    /// Writes it later, unless it has been removed by then.
+    fn put_later(&self, text: String) {
+        let (path, removed) = (self.path.clone(), self.removed.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(LATE).await;
+            let removed = removed.lock().unwrap_or_else(PoisonError::into_inner);
+            if !*removed {
+                // Who waits for it finds out.
+                let _ = put(&path, text.as_bytes());
+            }
+        });
     }
 
     /// Where it is.
@@ -91,11 +120,23 @@ impl Lockfile {
 
     /// Removes it, unless a flaw leaves it behind. May be called again.
     pub fn remove(&self) {
+        let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        *removed = true;
         if !self.leave {
             // Gone already is as good.
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Writes a file at once, readable by its owner only.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // Not called .json until it is whole: clients read every file that is.
+    let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
 }
 
 fn json(edition: Edition, quirks: &Quirks, content: &Content<'_>) -> Value {

@@ -112,6 +112,37 @@ pub enum Fault {
     NotWebSocket,
 }
 
+/// How a handshake request with the right token is answered where it is not accepted as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upgrade {
+    ServerError,
+    Redirect,
+    Page,
+    Nothing,
+    HangUp,
+    HalfHead,
+    Nonsense,
+}
+
+impl Upgrade {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::ServerError, Self::Redirect, Self::Page, Self::Nothing, Self::HangUp, Self::HalfHead, Self::Nonsense];
+}
+
+/// How a connection ends after a few requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breakdown {
+    /// In the middle of the frame with an answer.
+    InFrame,
+    /// By FIN, without a close frame.
+    Fin,
+    /// By RST.
+    Reset,
+    /// By a close frame with this code.
+    Close(u16),
+}
+
 /// Behaviour that is decided by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
@@ -120,6 +151,7 @@ pub enum Switch {
     LockfileName,
     LockfileTorn,
     LockfileLeft,
+    LockfileEmpty,
     IgnoresHome,
     IgnoresXdg,
     IgnoresAmpDataHome,
@@ -133,6 +165,7 @@ pub enum Switch {
     ListensElsewhere,
     // Handshake.
     RefusesRightToken,
+    Upgrade(Upgrade),
     TokenNotDecoded,
     TokenOwnEncodingOnly,
     AcceptsWrongToken,
@@ -162,6 +195,9 @@ pub enum Switch {
     // Frames.
     NoPong,
     CloseNotAnswered,
+    CloseIgnored,
+    NeverReads,
+    Breaks(Breakdown),
     KeepsTcpOpen,
     DeafBeyond(u64),
     LosesSplitFrames,
@@ -281,6 +317,9 @@ pub enum Switch {
     OffsetsInLine,
     DiagnosticsByString,
     Heartbeat,
+    PingStorm,
+    LockfileLate,
+    LockfileInTwoWrites,
     QuietOnBadInput,
 }
 

@@ -27,6 +27,8 @@ pub const MAX_MESSAGE: usize = 32 << 20;
 const MAX_CONNECTIONS: usize = 512;
 /// How many connections a fragile server stands.
 const FEW_CONNECTIONS: u64 = 30;
+/// How long a flaw lets a client wait for the answer to its handshake.
+const WITHHELD: Duration = Duration::from_secs(60);
 /// How long the end may take.
 const GRACE: Duration = Duration::from_millis(1500);
 
@@ -147,6 +149,11 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
             None
         }
         Decision::HangUp(why) => {
+            request.hang_up(why).await;
+            None
+        }
+        Decision::Withhold(why) => {
+            let _ = timeout(WITHHELD, reached(&mut phase, Phase::Closing)).await;
             request.hang_up(why).await;
             None
         }

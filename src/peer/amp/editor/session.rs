@@ -8,12 +8,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::peer::{Draws, Happening};
 use crate::trace::Closed;
-use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, Sender, Socket, opcode};
+use crate::wire::websocket::{FrameSpec, Incoming, Manner, Options, Receiver, SendError, Sender, Socket, opcode};
 
 use super::super::assembler::{Assembler, Input};
 use super::frames;
 use super::outgoing::Outgoing;
-use super::quirks::{Kind, Switch, Trigger};
+use super::quirks::{Breakdown, Effect, Kind, Quirk, Switch, Trigger};
 use super::server::MAX_MESSAGE;
 use super::service::Handled;
 use super::shared::{Order, Phase, Shared, reached};
@@ -26,6 +26,10 @@ const HOLD: Duration = Duration::from_millis(15);
 const BEAT: Duration = Duration::from_millis(400);
 /// How many requests a flaw serves on one connection.
 const FEW: u64 = 100;
+/// How many requests a flaw serves before the connection breaks down.
+const BREAKDOWN: u64 = 3;
+/// How many pings the freedom to send many sends, and with how many bytes each.
+const STORM: (usize, usize) = (200, 125);
 
 /// How many messages may be held up on their way to a client before no more is taken from it.
 const ON_THE_WAY: usize = 1024;
@@ -67,6 +71,8 @@ enum End {
     Close(u16, &'static str),
     /// Without a close frame.
     Hang(Option<&'static str>),
+    /// By RST.
+    Reset(&'static str),
 }
 
 impl From<SendError> for End {
@@ -101,7 +107,8 @@ impl Session {
     pub fn new(shared: Shared, socket: Socket) -> Self {
         let Socket { sender, incoming } = socket;
         // Judged here, so that what breaks the RFC is not answered as if it were sound.
-        sender.set_options(Options { pong: false, close: false, read: true });
+        let read = !shared.quirks().has(Switch::NeverReads);
+        sender.set_options(Options { pong: false, close: false, read });
         let (number, orders) = shared.join();
         let phase = shared.phase();
         Self {
@@ -127,6 +134,13 @@ impl Session {
     }
 
     async fn serve(&mut self) -> End {
+        if self.shared.quirks().has(Switch::PingStorm) {
+            for _ in 0..STORM.0 {
+                if let Err(e) = self.sender.send(&FrameSpec::ping([b'p'; STORM.1]), None).await {
+                    return e.into();
+                }
+            }
+        }
         let beats = self.shared.quirks().has(Switch::Heartbeat);
         let mut beat = Instant::now();
         loop {
@@ -203,6 +217,7 @@ impl Session {
             }
             Input::Pong if quirks.has(Switch::ClosesOnPong) => return Err(End::Close(1002, "nobody asked for a pong")),
             Input::Pong => {}
+            Input::Close(_) if quirks.has(Switch::CloseIgnored) => {}
             Input::Close(code) => return Err(End::Answer(code)),
             Input::Broken(code, why) => {
                 self.shared.trigger(if code == 1009 { Trigger::HugeMessage } else { Trigger::BadFrame });
@@ -231,6 +246,11 @@ impl Session {
         if quirks.has(Switch::LastOfPipelined) {
             self.held.clear();
         }
+        if self.requests >= BREAKDOWN
+            && let Some((how, why)) = quirks.iter().find_map(breakdown)
+        {
+            return Err(self.break_down(how, why, answers.first()).await);
+        }
         let reordering = quirks.has(Switch::OutOfOrder) || quirks.has(Switch::LastOfPipelined);
         if reordering || delay.is_some() {
             for answer in answers {
@@ -253,6 +273,23 @@ impl Session {
             _ => false,
         };
         if ends { Err(End::Close(1003, "that was no request")) } else { Ok(()) }
+    }
+
+    /// Ends the connection in a wrong way, in the place of an answer.
+    async fn break_down(&self, how: Breakdown, why: &'static str, answer: Option<&Outgoing>) -> End {
+        match how {
+            Breakdown::Close(code) => return End::Close(code, "the editor is in trouble"),
+            Breakdown::Reset => return End::Reset(why),
+            Breakdown::Fin => {}
+            Breakdown::InFrame => {
+                let payload = answer.map(|a| a.bytes.clone()).unwrap_or_default();
+                let manner = Manner { cut: Some(payload.len() / 2), ..Manner::deliberate(Some(why)) };
+                if let Err(e) = self.sender.send_in(&FrameSpec::new(opcode::TEXT, payload), &manner).await {
+                    return e.into();
+                }
+            }
+        }
+        End::Hang(Some(why))
     }
 
     /// Holds an answer back: in order, or before those that are held already.
@@ -316,6 +353,10 @@ impl Session {
                 }
                 None
             }
+            End::Reset(why) => {
+                self.sender.reset(Some(why)).await;
+                None
+            }
             End::Answer(_) if mute.is_some() => None,
             End::Answer(code) => {
                 let code = code.map(|c| if quirks.has(Switch::AnswersCloseWith1000) { 1000 } else { c });
@@ -332,6 +373,14 @@ impl Session {
             self.sender.ended().await;
         }
         leave(self.sender).await;
+    }
+}
+
+/// How a quirk has connections break down, and its name.
+fn breakdown(quirk: &Quirk) -> Option<(Breakdown, &'static str)> {
+    match quirk.effect {
+        Effect::Switch(Switch::Breaks(how)) => Some((how, quirk.name)),
+        _ => None,
     }
 }
 

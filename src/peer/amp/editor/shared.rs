@@ -48,6 +48,8 @@ struct Lasting {
     /// How many connections there have been.
     connections: AtomicU64,
     happenings: broadcast::Sender<Happening>,
+    /// Hears of everything from the beginning on, until somebody asks for it.
+    first: Mutex<Option<broadcast::Receiver<Happening>>>,
 }
 
 /// Whether the server goes on.
@@ -120,13 +122,15 @@ impl Outbox {
 impl Shared {
     pub fn new(editor: Editor, recorder: Recorder, latency: Option<Latency>) -> Self {
         let state = State { editor, clients: vec![], next: 0, gone: false, notices: vec![] };
+        let (happenings, first) = broadcast::channel(HAPPENINGS);
         let lasting = Lasting {
             state: Mutex::new(state),
             recorder,
             turn: Arc::default(),
             latency,
             connections: AtomicU64::new(0),
-            happenings: broadcast::Sender::new(HAPPENINGS),
+            happenings,
+            first: Mutex::new(Some(first)),
         };
         Self { lasting: Arc::new(lasting), phase: Arc::new(watch::Sender::new(Phase::Serving)) }
     }
@@ -153,9 +157,10 @@ impl Shared {
         self.lasting.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Watches what clients do, from now on.
+    /// Watches what clients do: who asks first is told from the beginning on, others from now on.
     pub fn happenings(&self) -> broadcast::Receiver<Happening> {
-        self.lasting.happenings.subscribe()
+        let first = self.lasting.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        first.unwrap_or_else(|| self.lasting.happenings.subscribe())
     }
 
     /// Tells whoever watches what a client did.

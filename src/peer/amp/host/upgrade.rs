@@ -49,7 +49,7 @@ impl Upgrade {
         let accepting = Reply::accepting(&request);
         let (request, usual) = match decide(request, token, &Quirks::default(), Crowd { now: 0, before: false }) {
             (request, Decision::Serve(reply) | Decision::Close(reply) | Decision::Refuse(reply)) => (request, reply),
-            (request, Decision::HangUp(_)) => (request, Reply::refusing("400 Bad Request", "")),
+            (request, Decision::HangUp(_) | Decision::Withhold(_)) => (request, Reply::refusing("400 Bad Request", "")),
         };
         let mut reply = if self.is_usual() { usual } else { self.reply(accepting) };
         reply.manner = Manner { deliberate: deliberate.map(str::to_owned), split: self.split, cut: None };

@@ -2,7 +2,7 @@
 
 use crate::trace::Head;
 
-use super::super::quirks::{Effect, Fault, Switch};
+use super::super::quirks::{Breakdown, Effect, Fault, Switch, Upgrade};
 use super::{BOTH, Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
@@ -11,6 +11,38 @@ pub const FLAWS: &[Entry] = &[
     flaw!("refuses-right-token" BOTH "connection/token-right"
         ["connection/token-encoded", "connection/token-all-encoded", "connection/again", "connection/several"]
         "No token is accepted." Effect::Switch(Switch::RefusesRightToken)),
+    flaw!("upgrade-fails" BOTH "connection/token-right" "Every right handshake is answered with the status 500."
+        Effect::Switch(Switch::Upgrade(Upgrade::ServerError))),
+    flaw!("upgrade-redirected" BOTH "connection/token-right" "Every right handshake is redirected to another place."
+        Effect::Switch(Switch::Upgrade(Upgrade::Redirect))),
+    flaw!("upgrade-answered-with-page" BOTH "connection/token-right" "Every right handshake is answered with the status 200."
+        Effect::Switch(Switch::Upgrade(Upgrade::Page))),
+    flaw!("upgrade-unanswered" BOTH "connection/token-right" "A right handshake is not answered; the connection stays open."
+        Effect::Switch(Switch::Upgrade(Upgrade::Nothing))),
+    flaw!("upgrade-hung-up-on" BOTH "connection/token-right" "A right handshake is cut off without an answer."
+        Effect::Switch(Switch::Upgrade(Upgrade::HangUp))),
+    flaw!("upgrade-cut" BOTH "connection/token-right" "Half of the answer to a right handshake is sent, then the connection ends."
+        Effect::Switch(Switch::Upgrade(Upgrade::HalfHead))),
+    flaw!("upgrade-nonsense" BOTH "connection/token-right" "A right handshake is answered with what is no HTTP."
+        Effect::Switch(Switch::Upgrade(Upgrade::Nonsense))),
+    flaw!("never-reads" BOTH "envelope/answered" "The editor lets clients in, and reads nothing of what they send."
+        Effect::Switch(Switch::NeverReads)),
+    flaw!("cut-in-frame" BOTH "envelope/pipelined" ["envelope/answered"]
+        "The third answer of a connection is cut in the middle of its frame, where the connection ends."
+        Effect::Switch(Switch::Breaks(Breakdown::InFrame))),
+    flaw!("hangs-up-after-two" BOTH "envelope/pipelined" ["envelope/answered"]
+        "After two requests the connection ends without a close frame."
+        Effect::Switch(Switch::Breaks(Breakdown::Fin))),
+    flaw!("resets-after-two" BOTH "envelope/pipelined" ["envelope/answered"] "After two requests the connection is reset."
+        Effect::Switch(Switch::Breaks(Breakdown::Reset))),
+    flaw!("fails-after-two" BOTH "envelope/pipelined" ["envelope/answered"]
+        "After two requests the connection is closed with the code 1011, an internal error."
+        Effect::Switch(Switch::Breaks(Breakdown::Close(1011)))),
+    flaw!("closes-after-two" BOTH "envelope/pipelined" ["envelope/answered"] "After two requests the connection is closed with the code 1000."
+        Effect::Switch(Switch::Breaks(Breakdown::Close(1000)))),
+    flaw!("closes-privately-after-two" BOTH "envelope/pipelined" ["envelope/answered"]
+        "After two requests the connection is closed with the code 4000, which every application means as it likes."
+        Effect::Switch(Switch::Breaks(Breakdown::Close(4000)))),
     flaw!("token-not-decoded" BOTH "connection/token-encoded"
         ["connection/token-all-encoded", "connection/token-right"]
         "The token is compared as it stands in the URL." Effect::Switch(Switch::TokenNotDecoded)),
@@ -47,6 +79,10 @@ pub const FLAWS: &[Entry] = &[
         Effect::Head(|head| put(head, "Connection", "keep-alive"))),
     flaw!("names-subprotocol" BOTH "connection/subprotocol-not-offered" "The answer names the subprotocol `amp`."
         Effect::Head(|head| put(head, "Sec-WebSocket-Protocol", "amp"))),
+    flaw!("accept-key-wrong" BOTH "connection/accept-key" "`Sec-WebSocket-Accept` belongs to another key."
+        Effect::Head(|head| put(head, "Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="))),
+    flaw!("upgrade-to-other" BOTH "connection/upgrade-header" "The `Upgrade` header says `h2c`."
+        Effect::Head(|head| put(head, "Upgrade", "h2c"))),
     flaw!("refuses-subprotocols" BOTH "connection/subprotocol-tolerated"
         "A handshake that offers subprotocols is refused." Effect::Switch(Switch::RefusesSubprotocols)),
     flaw!("names-extension" BOTH "connection/extension-not-offered" "The answer agrees on compression unasked."

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Effect, Switch};
+use crate::wire::websocket::FrameSpec;
+
+use super::super::quirks::{Effect, Kind, Switch};
 use super::{BOTH, CLI, Entry, flaw, remove, set};
 
 /// A number that is no running process's: beyond what systems give out.
@@ -26,12 +28,18 @@ pub const FLAWS: &[Entry] = &[
         ["discovery/lockfile-port", "discovery/lockfile-token", "discovery/lockfile-folders", "discovery/lockfile-ide-name",
          "discovery/lockfile-pid", "discovery/pid-alive", "discovery/port-accepting", "discovery/workspace-folder"]
         "Only half of the lockfile is written." Effect::Switch(Switch::LockfileTorn)),
+    flaw!("lockfile-empty" BOTH "discovery/lockfile-json" "The lockfile is empty."
+        Effect::Switch(Switch::LockfileEmpty)),
+    flaw!("lockfile-as-array" BOTH "discovery/lockfile-json" "The lockfile is an array, with the object in it."
+        Effect::Lockfile(|l| *l = json!([l.take()]))),
     flaw!("lockfile-port-as-text" BOTH "discovery/lockfile-port" ["discovery/port-accepting"]
         "The lockfile's `port` is a string." Effect::Lockfile(|l| set(l, "port", l["port"].to_string()))),
     flaw!("lockfile-port-missing" BOTH "discovery/lockfile-port" ["discovery/port-accepting"]
         "The lockfile has no `port`: the file name says it." Effect::Lockfile(|l| { remove(l, "port"); })),
     flaw!("lockfile-token-missing" BOTH "discovery/lockfile-token" "The lockfile has no `authToken`."
         Effect::Lockfile(|l| { remove(l, "authToken"); })),
+    flaw!("lockfile-token-as-number" BOTH "discovery/lockfile-token" "The lockfile's `authToken` is a number."
+        Effect::Lockfile(|l| set(l, "authToken", 12_345_678_901_u64))),
     flaw!("lockfile-token-renamed" BOTH "discovery/lockfile-token" "The lockfile calls the token `auth_token`."
         Effect::Lockfile(|l| { let token = remove(l, "authToken"); set(l, "auth_token", token); })),
     flaw!("lockfile-folders-as-text" CLI "discovery/lockfile-folders" ["discovery/workspace-folder"]
@@ -41,6 +49,8 @@ pub const FLAWS: &[Entry] = &[
         "The lockfile has no `workspaceFolders`." Effect::Lockfile(|l| { remove(l, "workspaceFolders"); })),
     flaw!("lockfile-ide-name-missing" CLI "discovery/lockfile-ide-name" "The lockfile has no `ideName`."
         Effect::Lockfile(|l| { remove(l, "ideName"); })),
+    flaw!("lockfile-ide-name-as-number" CLI "discovery/lockfile-ide-name" "The lockfile's `ideName` is a number."
+        Effect::Lockfile(|l| set(l, "ideName", 7))),
     flaw!("lockfile-pid-as-text" CLI "discovery/lockfile-pid" ["discovery/pid-alive"]
         "The lockfile's `pid` is a string." Effect::Lockfile(|l| set(l, "pid", l["pid"].to_string()))),
     flaw!("lockfile-pid-dead" CLI "discovery/pid-alive" "The lockfile's `pid` is that of a process that has gone."
@@ -61,6 +71,13 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::LockfileLeft)),
     flaw!("no-going-away" BOTH "lifecycle/going-away" "At its exit the editor ends connections without a close frame."
         Effect::Switch(Switch::NoGoingAway)),
+    flaw!("goes-away-with-1011" BOTH "lifecycle/going-away" "At its exit the editor closes connections with the code 1011."
+        Effect::Frame(Kind::Close, |f| goes_away(f, &[3, 243]))),
+    flaw!("goes-away-with-4000" BOTH "lifecycle/going-away"
+        "At its exit the editor closes connections with the private code 4000."
+        Effect::Frame(Kind::Close, |f| goes_away(f, &[15, 160]))),
+    flaw!("goes-away-without-code" BOTH "lifecycle/going-away" "At its exit the editor closes connections without a code."
+        Effect::Frame(Kind::Close, |f| goes_away(f, &[]))),
     flaw!("restart-blocked" BOTH "lifecycle/restart"
         ["discovery/lockfile-place", "lifecycle/stale-lockfile", "discovery/default-data-home", "discovery/xdg-data-home",
          "discovery/amp-data-home"]
@@ -70,3 +87,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("removes-other-lockfiles" BOTH "lifecycle/other-lockfiles" "The editor removes all lockfiles when it starts."
         Effect::Switch(Switch::RemovesOtherLockfiles)),
 ];
+
+/// A close frame with 1001 becomes one with this payload.
+fn goes_away(frame: FrameSpec, payload: &[u8]) -> Vec<FrameSpec> {
+    let going = frame.payload.starts_with(&1001u16.to_be_bytes());
+    vec![if going { FrameSpec { payload: payload.to_vec(), ..frame } } else { frame }]
+}

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::quirks::{Effect, Of, Switch};
+use crate::wire::websocket::FrameSpec;
+
+use super::super::quirks::{Effect, Kind, Of, Switch};
 use super::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
 
 pub const FLAWS: &[Entry] = &[
@@ -10,6 +12,12 @@ pub const FLAWS: &[Entry] = &[
         Effect::Whole(Of::Response, |m| *m = json!({"response": remove(m, "serverResponse")}))),
     flaw!("wrapper-missing" BOTH "envelope/top-level" ["envelope/answered"] "Responses come without a wrapper."
         Effect::Whole(Of::Response, |m| *m = remove(m, "serverResponse"))),
+    flaw!("messages-in-array" BOTH "envelope/top-level" "Each message is the only item of an array."
+        Effect::Whole(Of::Any, |m| *m = json!([m.take()]))),
+    flaw!("null-messages" BOTH "envelope/top-level" "Before each message goes the message `null`."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text("null"), f])),
+    flaw!("wrapper-null" BOTH "envelope/top-level" "Before each message goes one whose wrapper is null."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f])),
     flaw!("failures-unanswered" BOTH "envelope/answered"
         ["envelope/unknown-method", "envelope/missing-param", "envelope/wrong-param", "envelope/no-method",
          "envelope/error-codes", "read-file/missing-file", "read-file/directory", "read-file/failure-message",
@@ -21,6 +29,8 @@ pub const FLAWS: &[Entry] = &[
     flaw!("answers-twice" BOTH "envelope/answered-once" "Every answer is sent twice." Effect::Switch(Switch::AnswersTwice)),
     flaw!("answers-everybody" BOTH "envelope/unasked" ["envelope/answered-once", "envelope/ids-per-connection"]
         "Answers go to every client." Effect::Switch(Switch::AnswersEverybody)),
+    flaw!("answers-nobody" BOTH "envelope/unasked" "Before each message goes a response to a request that nobody made."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(UNASKED), f])),
     flaw!("id-cleaned" BOTH "envelope/id" ["envelope/unasked", "envelope/answered"]
     "Of an id only letters, digits and dashes come back." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
         if let Value::String(text) = id {
@@ -33,6 +43,8 @@ pub const FLAWS: &[Entry] = &[
             *id = number.into();
         }
     }))),
+    flaw!("id-null" BOTH "envelope/id" ["envelope/id-string", "envelope/answered", "envelope/unasked"]
+        "The id of every response is null." Effect::Whole(Of::Response, |m| each(m, "id", |id| *id = Value::Null))),
     flaw!("id-missing" BOTH "envelope/id" ["envelope/id-string", "envelope/answered", "envelope/unasked"]
         "Responses have no id." Effect::Whole(Of::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
     flaw!("ids-shared" BOTH "envelope/ids-per-connection"
@@ -41,6 +53,14 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::IdsAcrossConnections)),
     flaw!("result-key" CLI "envelope/method-key" "The result is under `result`, as in the quick reference."
         Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |_| "result".to_owned()))),
+    flaw!("result-of-other-method" CLI "envelope/method-key" "The result is under the name of another method."
+    Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |name| {
+        if name == "readFile" { "editFile" } else { "readFile" }.to_owned()
+    }))),
+    flaw!("result-false" CLI "envelope/method-key" "Every result is `false`."
+        Effect::Body(Of::Success(None), |b| *b = false.into())),
+    flaw!("result-as-text" CLI "envelope/method-key" "Every result is a string with JSON in it."
+        Effect::Body(Of::Success(None), |b| *b = b.to_string().into())),
     flaw!("result-empty" CLI "envelope/method-key"
         ["edit-file/result", "edit-file/succeeds", "open-uri/result", "open-uri/opens"]
         "A result that says no more than `success` is null."
@@ -91,6 +111,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("error-code-one" CLI "envelope/error-codes" "The code of every error is 1."
         Effect::Body(Of::Error, |b| set(b, "code", 1))),
 ];
+
+/// A response to nobody, in the words of both editions.
+const UNASKED: &str = r#"{"serverResponse":{"id":"nobody-asked","error":{"code":-32000,"message":"who asked?"}}}"#;
 
 /// Gives the outcome of a response another key.
 fn rename(response: &mut Value, name: fn(&str) -> String) {

@@ -16,6 +16,30 @@ pub const FLAWS: &[Entry] = &[
         Effect::Frame(Kind::Message, |f| split(f, |f| f))),
     flaw!("fragmented-messages" BOTH "framing/one-frame" "Messages are sent in two fragments."
         Effect::Frame(Kind::Message, |f| split(f, |f| FrameSpec { opcode: opcode::CONTINUATION, ..f }))),
+    flaw!("tiny-fragments" BOTH "framing/one-frame" "Messages are sent in up to 256 fragments, down to a byte each."
+        Effect::Frame(Kind::Message, |f| in_fragments(f, |len| len.div_ceil(256)))),
+    flaw!("empty-fragments" BOTH "framing/one-frame" "Messages are sent in fragments, some of which are empty."
+    Effect::Frame(Kind::Message, |f| vec![
+        FrameSpec { fin: false, payload: vec![], ..f.clone() },
+        FrameSpec::continuation("").unfinished(),
+        FrameSpec { opcode: opcode::CONTINUATION, fin: false, ..f },
+        FrameSpec::continuation(""),
+    ])),
+    flaw!("pings-between-fragments" BOTH "framing/one-frame" "Messages are sent in two fragments, with a ping between them."
+        Effect::Frame(Kind::Message, |f| between(f, FrameSpec::ping("between")))),
+    flaw!("message-within-fragments" BOTH "framing/fragments"
+        "Messages are sent in two fragments, with a whole other message between them."
+        Effect::Frame(Kind::Message, |f| between(f, FrameSpec::text(STRANGE)))),
+    flaw!("json-cut-short" BOTH "framing/json" "The second half of each message is missing."
+        Effect::Text(Of::Any, |text| text.truncate(text.len() / 2))),
+    flaw!("json-as-javascript" BOTH "framing/json" "Messages have single quotes instead of double ones."
+        Effect::Text(Of::Any, |text| text.iter_mut().filter(|b| **b == b'"').for_each(|b| *b = b'\''))),
+    flaw!("empty-messages" BOTH "framing/json" "Before each message goes an empty one."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(""), f])),
+    flaw!("deep-json" BOTH "framing/json" "Before each message goes one that is nested ten thousand levels deep, and not whole."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text("[".repeat(10_000)), f])),
+    flaw!("bad-byte" BOTH "framing/utf8" "Each message ends with a byte that no UTF-8 has."
+        Effect::Text(Of::Any, |text| text.push(0xff))),
     flaw!("latin-1" BOTH "framing/utf8"
         ["read-file/unicode", "ping/any-text", "envelope/unicode", "envelope/escapes", "edit-file/unicode",
          "message/any-text", "prompt/any-text", "framing/json", "envelope/id", "envelope/answered",
@@ -30,6 +54,8 @@ pub const FLAWS: &[Entry] = &[
         Effect::Frame(Kind::Message, |f| vec![FrameSpec::new(3, "x"), f])),
     flaw!("long-lengths" BOTH "framing/shortest-length" "Every length is written in 64 bits."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec { length: LengthForm::Bits(64), ..f }])),
+    flaw!("length-absurd" BOTH "envelope/answered" "Each message announces a length that nobody can mean."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec { length: LengthForm::Says { bits: 64, length: 1 << 62 }, ..f }])),
     flaw!("stray-continuation" BOTH "framing/fragments" "After each message goes a continuation of nothing."
         Effect::Frame(Kind::Message, |f| vec![f, FrameSpec::continuation("")])),
     flaw!("pong-too-long" BOTH "framing/control-length" ["framing/pong-payload", "framing/shortest-length"]
@@ -45,11 +71,15 @@ pub const FLAWS: &[Entry] = &[
         Effect::Frame(Kind::Pong, |f| vec![FrameSpec { payload: vec![], ..f }])),
     flaw!("close-not-answered" BOTH "framing/close-answered" ["framing/close-echoed", "framing/tcp-closed"]
         "A close frame is answered by closing the TCP connection." Effect::Switch(Switch::CloseNotAnswered)),
+    flaw!("close-ignored" BOTH "framing/close-answered" "A close frame is passed over, and the connection kept."
+        Effect::Switch(Switch::CloseIgnored)),
     flaw!("talks-after-close" BOTH "framing/close-last" ["framing/json", "envelope/top-level"]
         "After its close frame the editor says one more thing."
         Effect::Frame(Kind::Close, |f| vec![f, FrameSpec::text("{}")])),
     flaw!("close-code-reserved" BOTH "framing/close-code" ["framing/close-echoed", "framing/failure-code", "lifecycle/going-away"]
         "Close frames carry the code 1006." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3, 238], ..f }])),
+    flaw!("close-code-no-status" BOTH "framing/close-code" "Close frames carry the code 1005, which stands for none."
+        Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3, 237], ..f }])),
     flaw!("close-payload-short" BOTH "framing/close-payload"
         ["framing/close-echoed", "framing/failure-code", "lifecycle/going-away", "framing/close-code"]
         "Close frames carry a single byte." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3], ..f }])),
@@ -108,6 +138,30 @@ pub const FLAWS: &[Entry] = &[
         "A connection that fails for a fault of the client is closed with the code 1000."
         Effect::Switch(Switch::WrongFailureCode)),
 ];
+
+/// A message that tells nothing: a notification of what no edition has.
+const STRANGE: &str = r#"{"serverNotification":{"method":{"somethingHappened":{}}}}"#;
+
+/// In fragments of this many bytes each, by the length of the whole.
+fn in_fragments(frame: FrameSpec, size: fn(usize) -> usize) -> Vec<FrameSpec> {
+    let size = size(frame.payload.len()).max(1);
+    let mut frames: Vec<FrameSpec> =
+        frame.payload.chunks(size).map(|piece| FrameSpec::continuation(piece).unfinished()).collect();
+    if let Some(first) = frames.first_mut() {
+        first.opcode = frame.opcode;
+    }
+    if let Some(last) = frames.last_mut() {
+        last.fin = true;
+    }
+    frames
+}
+
+/// In two fragments, with another frame between them.
+fn between(frame: FrameSpec, other: FrameSpec) -> Vec<FrameSpec> {
+    let mut frames = in_fragments(frame, |len| len.div_ceil(2));
+    frames.insert(1, other);
+    frames
+}
 
 /// In two halves; `second` says what the second is.
 fn split(frame: FrameSpec, second: fn(FrameSpec) -> FrameSpec) -> Vec<FrameSpec> {

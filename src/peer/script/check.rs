@@ -1,0 +1,297 @@
+//! A script's file, checked as a whole.
+
+use serde_json::{Map, Value};
+
+use crate::diagnostic::yaml::{self, Entry, Kind, Node};
+use crate::diagnostic::{Diagnostic, Source, Span, nearest};
+use crate::protocol::parse_bound;
+
+use super::{MAPS, MOST, Order, SCRIPT, STEP, Script, Step, Times, VERSION, WORDS, What, When};
+
+/// Says what is wrong with a command, if anything is.
+type Judge<'a> = &'a dyn Fn(&Map<String, Value>) -> Result<(), String>;
+
+/// Reads a script. `command` says what is wrong with a command, if anything is.
+///
+/// # Errors
+/// All that is wrong, each with its place.
+pub fn read(source: &Source, command: Judge<'_>) -> Result<Script, Vec<Diagnostic>> {
+    let root = yaml::parse(source)?;
+    let mut reader = Reader { source, command, faults: vec![] };
+    let steps = reader.script(&root);
+    if reader.faults.is_empty() { Ok(Script { steps }) } else { Err(reader.faults) }
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    command: Judge<'a>,
+    faults: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn fault(&mut self, code: &'static str, span: Span, message: String, there: &str) -> &mut Diagnostic {
+        self.faults.push(Diagnostic::error(code, message).at(self.source.place(span), there));
+        let last = self.faults.len() - 1;
+        &mut self.faults[last]
+    }
+
+    fn wrong(&mut self, what: &str, node: &Node, expected: &str) {
+        self.fault(
+            "script/type",
+            node.span,
+            format!("{what} is {}", node.kind_name()),
+            &format!("expected {expected}"),
+        );
+    }
+
+    fn unknown(&mut self, what: &str, word: &str, span: Span, words: &[&str]) {
+        let there = format!("expected one of {}", words.join(", "));
+        let meant = nearest(word, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+        self.fault("script/unknown", span, format!("there is no {what} `{word}`"), &there).help.extend(meant);
+    }
+
+    /// The entries of a map that may have these keys.
+    fn map<'n>(&mut self, what: &str, node: &'n Node, keys: &[&str]) -> Option<&'n [Entry]> {
+        let Some(entries) = node.as_map() else {
+            self.wrong(what, node, &format!("a map with keys of {}", keys.join(", ")));
+            return None;
+        };
+        for entry in entries.iter().filter(|e| !keys.contains(&e.key.as_str())) {
+            self.unknown("key", &entry.key, entry.key_span, keys);
+        }
+        Some(entries)
+    }
+
+    fn script(&mut self, root: &Node) -> Vec<Step> {
+        if self.map("the script", root, &SCRIPT).is_none() {
+            return vec![];
+        }
+        match root.get("wirecert").map(|e| (&e.value.kind, e.value.span)) {
+            None => {
+                let message = "the script does not say its version".to_owned();
+                self.fault("script/version", root.span, message, "expected the key `wirecert: 1`");
+            }
+            Some((Kind::Number(n), _)) if n.as_u64() == Some(VERSION) => {}
+            Some((_, span)) => {
+                let message = "this version of the language is not known".to_owned();
+                self.fault("script/version", span, message, "expected 1");
+            }
+        }
+        match root.get("steps") {
+            Some(steps) => self.steps(&steps.value),
+            None => {
+                self.fault(
+                    "script/missing",
+                    root.span,
+                    "the script has no `steps`".to_owned(),
+                    "expected a list of them",
+                );
+                vec![]
+            }
+        }
+    }
+
+    fn steps(&mut self, node: &Node) -> Vec<Step> {
+        let Some(items) = node.as_list().filter(|items| !items.is_empty()) else {
+            self.wrong("`steps`", node, "a list of steps, such as [{do: {open: {path: a.txt}}}]");
+            return vec![];
+        };
+        let mut steps: Vec<Step> = vec![];
+        for item in items {
+            if steps.last().is_some_and(|step| step.times == Times::Forever) {
+                let message = "this step is never reached".to_owned();
+                self.fault("script/unreachable", item.span, message, "the step before is repeated forever");
+            }
+            steps.extend(self.step(item));
+        }
+        steps
+    }
+
+    fn step(&mut self, node: &Node) -> Option<Step> {
+        self.map("a step", node, &STEP)?;
+        let when = node.get("when").map_or(Some(When::Start), |entry| self.when(&entry.value));
+        let times = node.get("repeat").map_or(Some(Times::Count(1)), |entry| self.times(&entry.value));
+        let what = match (node.get("do"), node.get("steps")) {
+            (Some(orders), None) => What::Do(self.orders(&orders.value)),
+            (None, Some(steps)) => What::Steps(self.steps(&steps.value)),
+            (None, None) => {
+                let message = "the step does nothing".to_owned();
+                self.fault("script/missing", node.span, message, "expected the key `do` or `steps`");
+                return None;
+            }
+            (Some(_), Some(steps)) => {
+                let message = "a step cannot have both `do` and `steps`".to_owned();
+                self.fault("script/both", steps.key_span, message, "make two steps of it");
+                return None;
+            }
+        };
+        let step = Step { when: when?, times: times?, what };
+        if step.times == Times::Forever && !step.waits() {
+            let message = "a step that is repeated forever has to wait for something".to_owned();
+            self.fault("script/endless", node.span, message, "expected a `when` such as `connected` or {after: 1s}");
+        }
+        Some(step)
+    }
+
+    fn when(&mut self, node: &Node) -> Option<When> {
+        let all = [&WORDS[..], &MAPS[..]].concat();
+        let only = match &node.kind {
+            Kind::String(word) => {
+                match word.as_str() {
+                    "start" => return Some(When::Start),
+                    "connected" => return Some(When::Connected),
+                    "disconnected" => return Some(When::Disconnected),
+                    word => self.unknown("happening", word, node.span, &all),
+                }
+                return None;
+            }
+            Kind::Map(entries) if entries.len() == 1 => &entries[0],
+            _ => {
+                self.wrong("`when`", node, "start, connected, disconnected, {request: METHOD} or {after: TIME}");
+                return None;
+            }
+        };
+        match (only.key.as_str(), only.value.as_str()) {
+            ("request", Some(method)) if !method.is_empty() => Some(When::Request(method.to_owned())),
+            ("request", _) => {
+                self.wrong("`request`", &only.value, "the name of a method");
+                None
+            }
+            ("after", Some(text)) => match parse_bound(text) {
+                Ok(time) => Some(When::After(time)),
+                Err(what) => {
+                    self.fault("script/type", only.value.span, what, "expected a time such as 500ms");
+                    None
+                }
+            },
+            ("after", None) => {
+                self.wrong("`after`", &only.value, "a time such as 500ms");
+                None
+            }
+            (word, _) => {
+                self.unknown("happening", word, only.key_span, &all);
+                None
+            }
+        }
+    }
+
+    fn times(&mut self, node: &Node) -> Option<Times> {
+        match &node.kind {
+            Kind::String(word) if word == "forever" => Some(Times::Forever),
+            Kind::Number(n) if n.as_u64().is_some_and(|n| (1..=MOST).contains(&n)) => n.as_u64().map(Times::Count),
+            _ => {
+                let message = "this is no number of times".to_owned();
+                self.fault(
+                    "script/type",
+                    node.span,
+                    message,
+                    "expected a whole number from 1 to a million, or `forever`",
+                );
+                None
+            }
+        }
+    }
+
+    fn orders(&mut self, node: &Node) -> Vec<Order> {
+        match node.as_list() {
+            Some([]) => {
+                self.fault("script/missing", node.span, "the step does nothing".to_owned(), "expected commands");
+                vec![]
+            }
+            Some(items) => items.iter().filter_map(|item| self.order(item)).collect(),
+            None => self.order(node).into_iter().collect(),
+        }
+    }
+
+    fn order(&mut self, node: &Node) -> Option<Order> {
+        let Value::Object(command) = node.to_json() else {
+            self.wrong("a command", node, "an object of one key, such as {open: {path: a.txt}}");
+            return None;
+        };
+        if let Err(what) = (self.command)(&command) {
+            self.fault("script/command", node.span, what, "");
+            return None;
+        }
+        Some(Order { command, place: self.source.place(node.span) })
+    }
+}
+
+impl Step {
+    /// Whether anything is waited for each time the step is done.
+    fn waits(&self) -> bool {
+        self.when != When::Start
+            || match &self.what {
+                What::Do(_) => false,
+                What::Steps(steps) => steps.iter().any(Self::waits),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::{Style, render_all};
+
+    fn known(command: &Map<String, Value>) -> Result<(), String> {
+        match command.keys().next().map(String::as_str) {
+            Some("open") => Ok(()),
+            other => Err(format!("there is no command `{}`", other.unwrap_or_default())),
+        }
+    }
+
+    fn faults(text: &str) -> String {
+        match read(&Source::new("s.yaml", text), &known) {
+            Ok(script) => panic!("{text} was taken for {script:?}"),
+            Err(faults) => render_all(&faults, Style::Plain),
+        }
+    }
+
+    #[test]
+    fn a_script_is_steps_that_wait_and_do_in_their_order() {
+        let text = "wirecert: 1\nsteps:\n  - do: {open: {path: a}}\n  - {when: {request: readFile}, repeat: 3, \
+                    do: [{open: {}}, {open: {}}]}\n  - repeat: forever\n    steps:\n      - {when: {after: 1.5s}, do: {open: {}}}\n";
+        let script = read(&Source::new("s.yaml", text), &known).unwrap();
+        let told: Vec<_> = script.steps.iter().map(|s| (s.when.clone(), s.times)).collect();
+        let expected = [
+            (When::Start, Times::Count(1)),
+            (When::Request("readFile".to_owned()), Times::Count(3)),
+            (When::Start, Times::Forever),
+        ];
+        assert_eq!(told, expected);
+        let What::Do(orders) = &script.steps[0].what else { panic!("{script:?}") };
+        assert_eq!(orders[0].place.to_string(), "s.yaml:3:9");
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once_with_its_place() {
+        let drawn = faults(
+            "steps:\n  - {when: conected, do: {open: {}}}\n  - {when: {after: 5}, do: {open: {}}}\n  \
+             - {do: {fly: {}}}\n  - {repeat: 0, do: []}\n  - {when: start}\n  - {color: red, do: {open: {}}}\n",
+        );
+        for told in [
+            "s.yaml:1:1",
+            "does not say its version",
+            "s.yaml:2:12",
+            "did you mean `connected`?",
+            "s.yaml:3:20",
+            "s.yaml:4:10",
+            "there is no command `fly`",
+            "s.yaml:5:14",
+            "no number of times",
+            "s.yaml:6:5",
+            "the step does nothing",
+            "s.yaml:7:6",
+            "there is no key `color`",
+        ] {
+            assert!(drawn.contains(told), "{told} in\n{drawn}");
+        }
+    }
+
+    #[test]
+    fn what_would_never_end_or_never_come_is_refused() {
+        let head = "wirecert: 1\nsteps:\n";
+        assert!(faults(&format!("{head}  - {{repeat: forever, do: {{open: {{}}}}}}\n")).contains("has to wait"));
+        let after = "  - {when: connected, repeat: forever, do: {open: {}}}\n  - do: {open: {}}\n";
+        assert!(faults(&format!("{head}{after}")).contains("never reached"));
+    }
+}
