@@ -160,6 +160,8 @@ impl Scene<'_> {
         if let Some(place) = self.run_dir.map(super::one::place) {
             vars.insert("root".into(), text(&place.root));
             vars.insert("home".into(), text(&place.home));
+            let link = self.run_dir.and_then(|run_dir| run_dir.workspace_by_link().ok());
+            vars.extend(link.map(|link| ("root_by_link".to_owned(), text(&link))));
             vars.insert("data_home".into(), text(&place.data_home));
         }
         vars.insert("dead_pid".into(), DEAD_PID.into());

@@ -84,6 +84,7 @@ pub const VARIABLES: &[Keyword] = &[
     word("workspace_uri", "The same as a `file://` URI."),
     word("root", "The absolute path of the workspace itself."),
     word("corner", "The path of the scenario's corner below the workspace."),
+    word("root_by_link", "The same through a symbolic link, where we started the subject."),
     word("run_dir", "The directory of the subject's run."),
     word("edition", "The edition played."),
     word("role", "The role of the subject."),

@@ -72,6 +72,20 @@ impl RunDir {
         self.root.join("home")
     }
 
+    /// Another path to [`RunDir::workspace`]: through a symbolic link, which is made here at the first call.
+    ///
+    /// # Errors
+    /// [`SubjectError::File`] where it cannot be made.
+    pub fn workspace_by_link(&self) -> Result<PathBuf, SubjectError> {
+        let link = self.root.join("link-to-workspace");
+        match std::os::unix::fs::symlink(self.workspace(), &link) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+                Err(SubjectError::file("make the link", &link, e))
+            }
+            _ => Ok(link),
+        }
+    }
+
     /// Where programs keep their data, by the XDG base directory specification.
     pub fn data_home(&self) -> PathBuf {
         self.home().join(".local").join("share")
