@@ -79,7 +79,7 @@ fn check(path: &Path, edition: Option<&str>, found: &mut Vec<Subject>) -> Result
     let mut reader = open(path).map_err(unreadable)?;
     let header = reader.header().clone();
     let (protocol, edition) = edition_of(&header, path, edition)?;
-    let mut recorded = Recorded::new(protocol, edition);
+    let mut recorded = Recorded::new(protocol, edition).of(&header);
     let mut events = 0;
     for event in reader.by_ref() {
         recorded.event(&event.map_err(unreadable)?);

@@ -26,6 +26,13 @@ impl Recorded {
         Self { rules, tail, found: vec![], events: 0, last: 0 }
     }
 
+    /// Takes from the header which end the processes in the trace are: the subject.
+    pub fn of(mut self, header: &Header) -> Self {
+        let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == Who::Subject);
+        self.rules = subject.into_iter().fold(self.rules, RuleRun::with_processes_of);
+        self
+    }
+
     /// Judges the next event.
     pub fn event(&mut self, event: &Event) {
         self.tail.push(event);

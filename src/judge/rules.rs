@@ -47,6 +47,12 @@ impl RuleRun {
         }
     }
 
+    /// Tells the rules which end the processes in the trace are. To be called before the first event.
+    pub fn with_processes_of(mut self, end: End) -> Self {
+        self.rules.iter_mut().for_each(|rule| rule.processes(end));
+        self
+    }
+
     /// Judges the next event. Gives the violations that it brought to light and that were kept.
     pub fn event(&mut self, event: &Event) -> &[Violation] {
         self.deliberate.note(event);

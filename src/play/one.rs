@@ -103,7 +103,7 @@ impl Traced {
         let protocol = spec.protocol;
         let log = Log::new((protocol.observer)(plan.edition, spec.role.subject));
         let tail = Tail::new(TAIL);
-        let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition)));
+        let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition).with_processes_of(spec.role.subject)));
         let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(tail.clone()), Box::new(rules.clone())];
         let mut file = None;
         if let Some(dir) = &options.trace_dir {

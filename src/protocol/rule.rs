@@ -12,6 +12,10 @@ use super::RequirementId;
 /// An event with [`Event::deliberate`] set is ours, wrong on purpose: a rule takes it into account
 /// (what it provokes may be an unusual answer) and blames nobody for it.
 pub trait Rule: Send {
+    /// Tells before the first event which end the processes in the trace are, where that is known.
+    fn processes(&mut self, end: End) {
+        let _ = end;
+    }
     /// Looks at the next event.
     fn event(&mut self, event: &Event, out: &mut Judgements);
     /// Looks at what is left open when the trace is complete.

@@ -1,5 +1,6 @@
 //! The WebSocket handshake, judged from its two heads (RFC 6455 sections 4.1 and 4.2).
 
+use base64::Engine as _;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::trace::Head;
@@ -18,6 +19,11 @@ pub fn has_token(head: &Head, name: &str, token: &str) -> bool {
 pub fn only<'a>(head: &'a Head, name: &'a str) -> Option<&'a str> {
     let mut values = head.header(name);
     values.next().filter(|_| values.next().is_none()).map(str::trim)
+}
+
+/// Whether it is 16 bytes in base64 (RFC 6455 section 4.1).
+pub fn is_key(key: &str) -> bool {
+    base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16)
 }
 
 /// What `Sec-WebSocket-Accept` has to be; none where the request has no key to compute it from.

@@ -78,6 +78,18 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
+/// Whether a file lies where lockfiles do, whatever system the trace is from.
+pub fn is_lockfile(path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    path.ends_with(".json") && (folder == FOLDER || folder.ends_with(&format!("/{FOLDER}")))
+}
+
+/// Whether a path is absolute on any system.
+pub fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':')
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -1,10 +1,13 @@
 //! Traces for tests.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, FileChange, Frame, Head, Message, Payload, What};
 
+use super::handshake;
 use super::opcode;
 use super::rules;
 
@@ -71,10 +74,20 @@ impl Play {
         Self::new().connect("main")
     }
 
+    /// With a connection on a port.
+    pub fn connect_to(self, conn: &str, port: u16) -> Self {
+        let address = format!("127.0.0.1:{port}");
+        self.on(conn).add(Some(Direction::ToServer), What::Connected { address })
+    }
+
     pub fn connect(self, conn: &str) -> Self {
-        let play = self.on(conn);
-        let play = play.add(Some(Direction::ToServer), What::Connected { address: "127.0.0.1:1".to_owned() });
-        play.client(What::Handshake(request_head(&[]))).server(What::Handshake(response_head(&[])))
+        // Each handshake has a key of its own; the first one that of the RFC.
+        let again = self.events.iter().filter(|event| matches!(event.what, What::Connected { .. })).count();
+        let key = if again == 0 { KEY.to_owned() } else { BASE64.encode(format!("{again:016}")) };
+        let request = request_head(&[("Sec-WebSocket-Key", &key)]);
+        let accept = handshake::accept_key(&request).unwrap_or_default();
+        let response = response_head(&[("Sec-WebSocket-Accept", &accept)]);
+        self.connect_to(conn, 1).client(What::Handshake(request)).server(What::Handshake(response))
     }
 
     /// From now on, on this connection.

@@ -10,12 +10,17 @@ use super::OVERDUE;
 use super::book::{Book, Fault};
 use super::connections::Connections;
 
-/// Judges how the server takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
+/// Judges how one end takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
 ///
-/// Nothing is said of a connection on which the client did something wrong on purpose: there any end will do.
+/// Nothing is said of a connection on which the other end did something wrong on purpose: there any end will do. A
+/// client may be leaving just when the server closes, so that what it owes is held against it only once it is clear that
+/// its process lives on.
 pub struct Closings {
     book: &'static Book,
+    judged: End,
     connections: Connections<Connection>,
+    /// Clients that left without an answer to a close frame: the event, and when.
+    left: Vec<(u64, u64)>,
     now: u64,
 }
 
@@ -23,12 +28,14 @@ pub struct Closings {
 struct Connection {
     stands: bool,
     soiled: bool,
-    /// Whether the client sent a frame that is wrong on purpose.
+    /// Whether the other end sent a frame that is wrong on purpose.
     faulted: bool,
-    by_client: Option<CloseFrame>,
-    by_server: Option<CloseFrame>,
-    client_ended: bool,
-    server_ended: bool,
+    /// The close frame of the end that is judged.
+    own: Option<CloseFrame>,
+    /// That of the other one.
+    other: Option<CloseFrame>,
+    ended: bool,
+    other_ended: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -48,41 +55,73 @@ impl CloseFrame {
     }
 }
 
+/// What an end of a connection means for the end that is judged.
+enum Left {
+    /// Nothing, or it was said.
+    Rightly,
+    /// A close frame was not answered.
+    Unanswered,
+}
+
 impl Closings {
-    pub fn new(book: &'static Book) -> Self {
-        Self { book, connections: Connections::new(), now: 0 }
+    pub fn new(book: &'static Book, judged: End) -> Self {
+        Self { book, judged, connections: Connections::new(), left: vec![], now: 0 }
+    }
+
+    /// Judges the clients that left, and whose process was there for long after that.
+    fn settle(&mut self, out: &mut Judgements) {
+        let (book, now) = (self.book, self.now);
+        self.left.retain(|(index, t)| {
+            let waits = now.saturating_sub(*t) < OVERDUE;
+            if !waits {
+                book.hold(out, End::Client, "framing/close-answered", *index, Some(unanswered(End::Client)));
+            }
+            waits
+        });
     }
 }
 
 impl Rule for Closings {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let book = self.book;
+        let judge = Judge { book: self.book, end: self.judged, index: event.i };
         self.now = event.t;
+        self.settle(out);
+        if matches!(event.what, What::Exited(_)) {
+            self.left.clear();
+        }
         let Some(connection) = self.connections.of(event) else { return };
-        connection.soiled |= event.deliberate.is_some() && event.dir != Some(Direction::ToClient);
+        let own = event.dir.map(|dir| dir.sender() == self.judged);
+        connection.soiled |= event.deliberate.is_some() && own != Some(true);
         let frame = matches!(event.what, What::Frame(_));
-        connection.faulted |= frame && event.deliberate.is_some() && event.dir == Some(Direction::ToServer);
-        match (&event.what, event.dir) {
-            (What::Handshake(head), Some(Direction::ToClient)) => connection.stands = head.start.contains(" 101"),
-            (What::Frame(frame), Some(Direction::ToServer)) if frame.opcode == opcode::CLOSE => {
-                connection.by_client.get_or_insert(CloseFrame::new(event, frame));
+        connection.faulted |= frame && event.deliberate.is_some() && own == Some(false);
+        match (&event.what, own) {
+            (What::Handshake(head), _) if event.dir == Some(Direction::ToClient) => {
+                connection.stands = head.start.contains(" 101");
             }
-            (What::Frame(frame), Some(Direction::ToClient))
-                if frame.opcode == opcode::CLOSE && connection.by_server.is_none() =>
-            {
+            (What::Frame(frame), Some(false)) if frame.opcode == opcode::CLOSE => {
+                connection.other.get_or_insert(CloseFrame::new(event, frame));
+            }
+            (What::Frame(frame), Some(true)) if frame.opcode == opcode::CLOSE && connection.own.is_none() => {
                 let close = CloseFrame::new(event, frame);
-                connection.by_server = Some(close);
-                connection.answer(close, book, out);
+                connection.own = Some(close);
+                connection.answer(close, &judge, out);
             }
             // A close frame may be in it.
-            (What::Bytes { .. }, Some(Direction::ToServer)) => connection.soiled = true,
-            (What::Closed(_), Some(Direction::ToServer)) => {
-                connection.overdue(event.t, book, out);
-                connection.client_ended = true;
+            (What::Bytes { .. }, Some(false)) => connection.soiled = true,
+            (What::Closed(_), Some(false)) => {
+                connection.overdue(event.t, &judge, out);
+                connection.other_ended = true;
             }
-            (What::Closed(how), Some(Direction::ToClient)) => {
-                connection.server_ends(*how, event.i, book, out);
-                connection.server_ended = true;
+            (What::Closed(how), Some(true)) => {
+                let left = connection.ends(*how, &judge, out);
+                connection.ended = true;
+                match (left, self.judged) {
+                    (Left::Rightly, _) => {}
+                    (Left::Unanswered, End::Client) => self.left.push((event.i, event.t)),
+                    (Left::Unanswered, End::Server) => {
+                        judge.hold(out, "framing/close-answered", Some(unanswered(End::Server)));
+                    }
+                }
             }
             _ => {}
         }
@@ -90,66 +129,95 @@ impl Rule for Closings {
     }
 
     fn end(&mut self, out: &mut Judgements) {
+        self.settle(out);
         for connection in self.connections.left() {
-            connection.overdue(self.now, self.book, out);
+            let judge = Judge { book: self.book, end: self.judged, index: 0 };
+            connection.overdue(self.now, &judge, out);
         }
     }
 }
 
+/// One event before its judge.
+struct Judge {
+    book: &'static Book,
+    end: End,
+    index: u64,
+}
+
+impl Judge {
+    fn hold(&self, out: &mut Judgements, short: &str, fault: Option<Fault>) {
+        self.book.hold(out, self.end, short, self.index, fault);
+    }
+}
+
+fn unanswered(end: End) -> Fault {
+    let who = match end {
+        End::Client => "client",
+        End::Server => "server",
+    };
+    Fault::new(format!("the {who} ended the connection without an answer to the close frame"))
+}
+
 impl Connection {
-    /// The server sent its close frame.
-    fn answer(&self, close: CloseFrame, book: &Book, out: &mut Judgements) {
-        let Some(asked) = self.by_client.filter(|_| !self.soiled) else { return };
-        book.hold(out, End::Server, "framing/close-answered", close.index, None);
+    /// The end that is judged sent its close frame.
+    fn answer(&self, close: CloseFrame, judge: &Judge, out: &mut Judgements) {
+        let Some(asked) = self.other.filter(|_| !self.soiled) else { return };
+        judge.hold(out, "framing/close-answered", None);
         let Some(code) = asked.code else { return };
-        // 1001 is what a server sends that was about to close anyway.
-        let other = close.code != Some(code) && close.code != Some(1001);
+        // What an end sends that was about to close anyway.
+        let parting = match judge.end {
+            End::Server => close.code == Some(1001),
+            End::Client => matches!(close.code, Some(1000 | 1001)),
+        };
+        let other = close.code != Some(code) && !parting;
         let fault =
             Fault::new("the answer to a close frame carries another code").expected(code).actual(json!(close.code));
-        book.hold(out, End::Server, "framing/close-echoed", close.index, other.then_some(fault));
+        judge.hold(out, "framing/close-echoed", other.then_some(fault));
     }
 
-    /// The server ended its stream.
-    fn server_ends(&self, how: Closed, index: u64, book: &Book, out: &mut Judgements) {
-        if self.client_ended {
-            return;
+    /// The end that is judged ended its stream.
+    fn ends(&self, how: Closed, judge: &Judge, out: &mut Judgements) -> Left {
+        if self.other_ended {
+            return Left::Rightly;
         }
+        let server = judge.end == End::Server;
         if self.soiled {
-            if self.stands && self.faulted && how == Closed::Eof && self.by_client.is_none() && self.by_server.is_none()
-            {
+            // A client may have had reasons of its own.
+            let silent = how == Closed::Eof && self.own.is_none() && self.other.is_none();
+            if server && self.stands && self.faulted && silent {
                 let fault =
                     Fault::new("the server ended the connection for a fault of the client without a close frame");
-                book.hold(out, End::Server, "framing/failure-code", index, Some(fault));
+                judge.hold(out, "framing/failure-code", Some(fault));
             }
-            return;
+            return Left::Rightly;
         }
-        match (self.by_client, self.by_server) {
-            (Some(_), Some(_)) => book.hold(out, End::Server, "framing/tcp-closed", index, None),
+        match (self.other, self.own) {
+            (Some(_), Some(_)) if server => judge.hold(out, "framing/tcp-closed", None),
             // A reset may destroy a close frame on its way.
-            (Some(_), None) if how == Closed::Eof => {
-                let fault = Fault::new("the server ended the connection without an answer to the close frame");
-                book.hold(out, End::Server, "framing/close-answered", index, Some(fault));
-            }
+            (Some(_), None) if how == Closed::Eof => return Left::Unanswered,
             _ => {}
         }
+        Left::Rightly
     }
 
-    /// What the server has not done by now, though it had the time.
-    fn overdue(&self, now: u64, book: &Book, out: &mut Judgements) {
-        let Some(asked) = self.by_client else { return };
-        if self.soiled || self.client_ended || self.server_ended {
+    /// What the end that is judged has not done by now, though it had the time.
+    fn overdue(&self, now: u64, judge: &Judge, out: &mut Judgements) {
+        let Some(asked) = self.other else { return };
+        if self.soiled || self.other_ended || self.ended {
             return;
         }
-        let since = self.by_server.map_or(asked.t, |answer| answer.t.max(asked.t));
+        let since = self.own.map_or(asked.t, |answer| answer.t.max(asked.t));
         let waited = now.saturating_sub(since);
         if waited < OVERDUE {
             return;
         }
-        let (short, what) = match self.by_server {
+        let (short, what) = match self.own {
             None => ("framing/close-answered", "a close frame was not answered"),
+            // It is for the server to close (RFC 6455 section 7.1.1).
+            Some(_) if judge.end == End::Client => return,
             Some(_) => ("framing/tcp-closed", "the TCP connection was left open after close frames had gone both ways"),
         };
         let fault = Fault::new(format!("{what} for {} s", waited / 1_000_000));
-        book.hold(out, End::Server, short, asked.index, Some(fault));
+        judge.book.hold(out, judge.end, short, asked.index, Some(fault));
     }
 }

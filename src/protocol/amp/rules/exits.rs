@@ -1,4 +1,4 @@
-//! Processes: does the editor survive its clients?
+//! Processes: does the end that runs as one survive the other?
 
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{End, Event, Exited, What};
@@ -8,31 +8,41 @@ use super::book::{Book, Fault};
 /// Signals by which a program ends through its own fault: illegal instruction, abort, bus error, arithmetic, segment.
 const CRASHES: &[i32] = &[4, 6, 7, 8, 10, 11];
 
-/// Holds a crash of the server's process against it, once a client was there.
+/// Holds a crash of a process against it, once the other end was there. It is the server, where nobody says otherwise.
 ///
-/// An exit with success, or by a signal from outside, is no crash: somebody may have quit the editor.
+/// An exit with success, or by a signal from outside, is no crash: somebody may have quit the editor. A client that is not
+/// driven ends as it likes, too, if only by an error: it may have had other work.
 pub struct Exits {
     book: &'static Book,
-    visited: bool,
+    end: End,
+    met: bool,
     quit: bool,
+    driven: bool,
 }
 
 impl Exits {
     pub fn new(book: &'static Book) -> Self {
-        Self { book, visited: false, quit: false }
+        Self { book, end: End::Server, met: false, quit: false, driven: false }
     }
 }
 
 impl Rule for Exits {
+    fn processes(&mut self, end: End) {
+        self.end = end;
+    }
+
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         match &event.what {
-            What::Connected { .. } => self.visited = true,
-            What::Launched(_) => (self.visited, self.quit) = (false, false),
+            What::Connected { .. } => self.met = true,
+            What::Call(_) => self.driven = true,
+            What::Launched(_) => (self.met, self.quit) = (false, false),
             What::Stimulus(stimulus) => self.quit |= stimulus.name == "quit",
-            What::Exited(exited) if self.visited && !self.quit && !exited.asked => {
-                let fault = crash(exited).map(|how| Fault::new(format!("the editor's process ended {how}, unasked")));
-                if fault.is_some() {
-                    self.book.hold(out, End::Server, "robustness/alive", event.i, fault);
+            What::Exited(exited) if self.met && !self.quit && !exited.asked => {
+                let errors_count = self.end == End::Server || self.driven;
+                let who = if self.end == End::Server { "editor" } else { "client" };
+                if let Some(how) = crash(exited, errors_count) {
+                    let fault = Fault::new(format!("the {who}'s process ended {how}, unasked"));
+                    self.book.hold(out, self.end, "robustness/alive", event.i, Some(fault));
                 }
             }
             _ => {}
@@ -41,11 +51,11 @@ impl Rule for Exits {
 }
 
 /// How a process crashed, if it did. Codes from 128 stand for a signal by the convention of shells.
-fn crash(exited: &Exited) -> Option<String> {
+fn crash(exited: &Exited, errors_count: bool) -> Option<String> {
     if let Some(signal) = exited.signal {
         return CRASHES.contains(&signal).then(|| format!("by signal {signal}"));
     }
     let code = exited.code?;
-    let crashed = if code > 128 { CRASHES.contains(&(code - 128)) } else { code != 0 };
+    let crashed = if code > 128 { CRASHES.contains(&(code - 128)) } else { errors_count && code != 0 };
     crashed.then(|| format!("with code {code}"))
 }

@@ -7,7 +7,7 @@ use crate::trace::{Direction, End, Event, Head, What};
 
 use super::book::{Book, Fault};
 use super::connections::Connections;
-use crate::protocol::amp::handshake::{accept_key, has_token, items, only, stray_extension, stray_subprotocol};
+use crate::protocol::amp::handshake::{accept_key, has_token, is_key, items, only, stray_extension, stray_subprotocol};
 
 /// Holds each response to a handshake against its request (RFC 6455 section 4.2).
 pub struct Handshakes {
@@ -142,10 +142,4 @@ fn request_faults(request: &Head) -> Vec<(&'static str, String)> {
         faults.push(("connection/version-refused", format!("the WebSocket version {version}")));
     }
     faults
-}
-
-/// Whether it is 16 bytes in base64 (RFC 6455 section 4.1).
-fn is_key(key: &str) -> bool {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16)
 }

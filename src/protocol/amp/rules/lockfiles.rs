@@ -9,7 +9,7 @@ use crate::protocol::{Judgements, Rule};
 use crate::trace::{End, Event, FileChange, What};
 
 use super::book::{Book, Fault};
-use crate::protocol::amp::lockfile::FOLDER;
+use crate::protocol::amp::lockfile::{is_absolute, is_lockfile};
 
 /// Judges the content of every lockfile that was looked at (docs/amp.md, Discovery; quick reference, section 1).
 ///
@@ -108,16 +108,4 @@ impl Rule for Lockfiles {
             self.book.hold(out, End::Server, "discovery/lockfile-json", index, Some(fault));
         }
     }
-}
-
-/// Whether a file lies where lockfiles do, whatever system the trace is from.
-fn is_lockfile(path: &str) -> bool {
-    let path = path.replace('\\', "/");
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    path.ends_with(".json") && (folder == FOLDER || folder.ends_with(&format!("/{FOLDER}")))
-}
-
-/// Whether a path is absolute on any system.
-fn is_absolute(path: &str) -> bool {
-    path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':')
 }

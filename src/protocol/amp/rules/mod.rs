@@ -5,6 +5,8 @@
 //! what the edition asks for and passes over the rest.
 
 mod answer;
+mod asked;
+mod attempts;
 mod book;
 mod closings;
 mod connections;
@@ -16,8 +18,11 @@ mod messages;
 mod pings;
 mod requests;
 mod results;
+mod tokens;
+mod upgrades;
 
 use crate::protocol::Rule;
+use crate::trace::End;
 
 use book::Book;
 
@@ -30,13 +35,19 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
     let book = Book::of(edition);
     vec![
         Box::new(lockfiles::Lockfiles::new(edition, book)),
+        Box::new(upgrades::Upgrades::new(book)),
+        Box::new(tokens::Tokens::new(book)),
         Box::new(handshakes::Handshakes::new(book)),
         Box::new(frames::Frames::new(book)),
-        Box::new(pings::Pings::new(book)),
-        Box::new(closings::Closings::new(book)),
+        Box::new(pings::Pings::new(book, End::Server)),
+        Box::new(pings::Pings::new(book, End::Client)),
+        Box::new(closings::Closings::new(book, End::Server)),
+        Box::new(closings::Closings::new(book, End::Client)),
         Box::new(messages::Messages::new(edition, book)),
+        Box::new(asked::Asked::new(edition, book)),
         Box::new(requests::Requests::new(edition, book)),
         Box::new(exits::Exits::new(book)),
+        Box::new(attempts::Attempts::new(book)),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::protocol::amp::opcode;
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, What};
+use crate::trace::{End, Event, What};
 
 use super::OVERDUE;
 use super::book::{Book, Fault};
@@ -13,13 +13,15 @@ use super::connections::Connections;
 /// So many pings are remembered; of more, the latest.
 const REMEMBERED: usize = 1000;
 
-/// Holds the server's pongs against the client's pings (RFC 6455 sections 5.5.2 and 5.5.3).
+/// Holds the pongs of one end against the pings of the other one (RFC 6455 sections 5.5.2 and 5.5.3).
 ///
 /// A pong answers the ping with its payload and all before it. One with another payload may be a heartbeat,
 /// and tells only if no right one follows. A ping is missed once it has waited for [`OVERDUE`] on a
 /// connection that stood.
 pub struct Pings {
     book: &'static Book,
+    /// Who has to answer.
+    judged: End,
     connections: Connections<Connection>,
     now: u64,
 }
@@ -40,14 +42,14 @@ struct Ping {
 }
 
 impl Pings {
-    pub fn new(book: &'static Book) -> Self {
-        Self { book, connections: Connections::new(), now: 0 }
+    pub fn new(book: &'static Book, judged: End) -> Self {
+        Self { book, judged, connections: Connections::new(), now: 0 }
     }
 }
 
 impl Rule for Pings {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let book = self.book;
+        let (book, judged) = (self.book, self.judged);
         self.now = event.t;
         let Some(connection) = self.connections.of(event) else { return };
         let closes = match &event.what {
@@ -60,37 +62,38 @@ impl Rule for Pings {
         }
         if let What::Frame(frame) = &event.what {
             let payload = frame.payload.as_bytes();
-            match (event.dir, frame.opcode) {
-                (Some(Direction::ToServer), opcode::PING) if connection.over.is_none() => {
+            let own = event.dir.map(|dir| dir.sender() == judged);
+            match (own, frame.opcode) {
+                (Some(false), opcode::PING) if connection.over.is_none() => {
                     if connection.waiting.len() == REMEMBERED {
                         connection.waiting.pop_front();
                     }
                     let payload = payload.to_vec();
                     connection.waiting.push_back(Ping { payload, index: event.i, t: event.t, other: None });
                 }
-                (Some(Direction::ToClient), opcode::PONG) => connection.pong(payload, event.i, book, out),
+                (Some(true), opcode::PONG) => connection.pong(payload, event.i, (book, judged), out),
                 _ => {}
             }
         }
         if let Some(connection) = self.connections.ended(event) {
-            connection.missed(event.t, book, out);
+            connection.missed(event.t, (book, judged), out);
         }
     }
 
     fn end(&mut self, out: &mut Judgements) {
         for connection in self.connections.left() {
-            connection.missed(self.now, self.book, out);
+            connection.missed(self.now, (self.book, self.judged), out);
         }
     }
 }
 
 impl Connection {
-    fn pong(&mut self, payload: &[u8], index: u64, book: &Book, out: &mut Judgements) {
+    fn pong(&mut self, payload: &[u8], index: u64, (book, judged): (&Book, End), out: &mut Judgements) {
         match self.waiting.iter().rposition(|ping| ping.payload == payload) {
             Some(at) => {
                 self.waiting.drain(..=at);
-                book.hold(out, End::Server, "framing/pong", index, None);
-                book.hold(out, End::Server, "framing/pong-payload", index, None);
+                book.hold(out, judged, "framing/pong", index, None);
+                book.hold(out, judged, "framing/pong-payload", index, None);
             }
             None => {
                 let text = String::from_utf8_lossy(payload).into_owned();
@@ -99,7 +102,7 @@ impl Connection {
         }
     }
 
-    fn missed(&self, now: u64, book: &Book, out: &mut Judgements) {
+    fn missed(&self, now: u64, (book, judged): (&Book, End), out: &mut Judgements) {
         let until = self.over.unwrap_or(now);
         let Some(ping) = self.waiting.iter().find(|ping| until.saturating_sub(ping.t) >= OVERDUE) else { return };
         match &ping.other {
@@ -107,12 +110,12 @@ impl Connection {
                 let fault = Fault::new("a pong carries something else than the ping before it")
                     .expected(String::from_utf8_lossy(&ping.payload).into_owned())
                     .actual(actual.clone());
-                book.hold(out, End::Server, "framing/pong-payload", *index, Some(fault));
+                book.hold(out, judged, "framing/pong-payload", *index, Some(fault));
             }
             None => {
                 let waited = until.saturating_sub(ping.t) / 1_000_000;
                 let fault = Fault::new(format!("a ping was not answered for {waited} s"));
-                book.hold(out, End::Server, "framing/pong", ping.index, Some(fault));
+                book.hold(out, judged, "framing/pong", ping.index, Some(fault));
             }
         }
     }

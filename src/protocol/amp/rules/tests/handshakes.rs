@@ -6,8 +6,9 @@ fn broken(request: Head, response: Head) -> Vec<String> {
     exchange(request, response).broken("cli")
 }
 
+/// Whatever is wrong with the request is so on purpose.
 fn exchange(request: Head, response: Head) -> Play {
-    Play::new().client(What::Handshake(request)).server(What::Handshake(response))
+    Play::new().client(What::Handshake(request)).deliberate().server(What::Handshake(response))
 }
 
 fn refusal(more: &[(&str, &str)]) -> Head {

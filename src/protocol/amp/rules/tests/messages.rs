@@ -112,10 +112,3 @@ fn a_fault_says_where_it_is() {
     assert_eq!(violation.actual, Some(json!("b")));
     assert_eq!(violation.index, 3);
 }
-
-#[test]
-fn a_client_sends_requests() {
-    for wrong in [json!({}), json!({"clientRequest": {"id": 1, "ping": {}}}), json!({"clientRequest": {"id": "1"}})] {
-        assert_eq!(Play::open().asks(wrong.clone()).broken("cli"), ["envelope/client-request"], "{wrong}");
-    }
-}

@@ -1,5 +1,6 @@
 //! Every rule: a trace that breaks it, and sound ones that it must not accuse.
 
+mod clients;
 mod closings;
 mod frames;
 mod handshakes;

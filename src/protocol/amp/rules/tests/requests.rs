@@ -13,8 +13,10 @@ fn content(edition: &str, id: impl Into<Value>) -> Value {
 }
 
 /// The requirements broken by one response to a request of edition `cli`.
+/// What the answer breaks, whatever is wrong with the request.
 fn answer(method: &str, params: Value, result: Value) -> Vec<String> {
-    Play::open().asks(request("cli", "1", method, params)).says(response("cli", "1", method, result)).broken("cli")
+    let play = Play::open().asks(request("cli", "1", method, params)).says(response("cli", "1", method, result));
+    play.broken("cli").into_iter().filter(|short| !short.contains("/client-")).collect()
 }
 
 fn later(play: Play, seconds: u64) -> Play {

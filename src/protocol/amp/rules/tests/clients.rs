@@ -1,0 +1,239 @@
+//! What binds the client, as far as its handshakes, requests and pongs show it.
+
+use serde_json::{Value, json};
+
+use crate::protocol::Judgements;
+use crate::protocol::amp::testing::{Play, head, request, request_head, response_head};
+use crate::protocol::amp::{opcode, rules};
+use crate::trace::{Closed, End, Exited, Frame, Head, Payload, What};
+
+const LOCKFILE: &str = "/home/u/.local/share/amp/ide/8080.json";
+
+fn upgrade(request: Head) -> Play {
+    Play::new().client(What::Handshake(request))
+}
+
+fn starting(start: &str) -> Head {
+    Head { start: start.to_owned(), ..request_head(&[]) }
+}
+
+#[test]
+fn each_part_of_the_clients_handshake_is_judged() {
+    let cases = [
+        (starting("POST /?auth=t HTTP/1.1"), "method"),
+        (starting("GET /?auth=t HTTP/1.0"), "http-version"),
+        (starting("GET /?auth=t"), "http-version"),
+        (starting("GET ?auth=t HTTP/1.1"), "target"),
+        (starting("GET /amp?auth=t HTTP/1.1"), "target"),
+        (request_head(&[("Host", "")]), "host"),
+        (request_head(&[("Upgrade", "h2c")]), "upgrade"),
+        (request_head(&[("Connection", "close")]), "connection"),
+        (request_head(&[("Sec-WebSocket-Version", "8")]), "version"),
+        (request_head(&[("Sec-WebSocket-Key", "c2hvcnQ=")]), "key"),
+    ];
+    for (request, slug) in cases {
+        assert_eq!(upgrade(request.clone()).broken("cli"), [format!("connection/client-{slug}")]);
+        assert_eq!(upgrade(request.clone()).deliberate().broken("cli"), [""; 0], "{slug}: on purpose");
+    }
+    for start in ["GET /?x=1&auth=t HTTP/1.1", "GET ws://localhost:1/?auth=t HTTP/1.1", "GET / HTTP/1.1"] {
+        assert_eq!(upgrade(starting(start)).broken("guide"), [""; 0], "{start}");
+    }
+}
+
+#[test]
+fn each_handshake_has_a_key_of_its_own() {
+    let play = Play::open().client(What::Closed(Closed::Eof)).server(What::Closed(Closed::Eof));
+    assert_eq!(play.connect("again").broken("cli"), [""; 0]);
+    let play = Play::open().on("again").client(What::Handshake(request_head(&[])));
+    assert_eq!(play.broken("cli"), ["connection/client-key-fresh"]);
+}
+
+#[test]
+fn the_client_sends_nothing_before_it_is_accepted() {
+    let sent = |play: Play| play.client_frame(opcode::PING, b"");
+    assert_eq!(sent(upgrade(request_head(&[]))).broken("cli"), ["connection/client-waits"]);
+    let refused = upgrade(request_head(&[])).server(What::Handshake(head("HTTP/1.1 401 Unauthorized", &[], &[])));
+    assert_eq!(sent(refused).broken("cli"), ["connection/client-waits"]);
+    let accepted = upgrade(request_head(&[])).server(What::Handshake(response_head(&[])));
+    assert_eq!(sent(accepted).broken("cli"), [""; 0]);
+    assert_eq!(sent(Play::new()).broken("cli"), [""; 0], "a trace may begin in the middle");
+}
+
+fn shows(auth: &str) -> Play {
+    Play::new().connect_to("main", 8080).client(What::Handshake(starting(&format!("GET /{auth} HTTP/1.1"))))
+}
+
+fn locked(play: Play, token: &str) -> Play {
+    let content =
+        json!({"port": 8080, "authToken": token, "pid": 7, "ideName": "ed", "workspaceFolders": ["/w"]}).to_string();
+    play.file(LOCKFILE, &content)
+}
+
+#[test]
+fn the_token_is_that_of_the_lockfile_with_the_port() {
+    let wrong = ["connection/client-token"];
+    assert_eq!(locked(shows("?auth=a%20secret%2Btoken"), "a secret+token").broken("cli"), [""; 0]);
+    assert!(locked(shows("?auth=a-secret-token"), "a-secret-token").assessed("cli", "connection/client-token"));
+    assert_eq!(locked(shows("?auth=another-token"), "a-secret-token").broken("guide"), wrong);
+    assert_eq!(locked(shows("?auth="), "a-secret-token").broken("cli"), wrong);
+    assert_eq!(locked(shows(""), "a-secret-token").broken("cli"), wrong);
+    assert_eq!(locked(locked(shows("?auth=a-secret-token"), "a-secret-token"), "its-successor").broken("cli"), [""; 0]);
+    assert_eq!(shows("?auth=another-token").broken("cli"), [""; 0], "no lockfile was seen");
+}
+
+#[test]
+fn tokens_are_compared_by_what_stands_in_their_place() {
+    let wrong = ["connection/client-token"];
+    assert_eq!(locked(shows("?auth=<secret:1******>"), "<secret:1***>").broken("cli"), [""; 0]);
+    assert_eq!(locked(shows("?auth=<secret:2***>"), "<secret:1***>").broken("cli"), wrong);
+    assert_eq!(locked(shows("?auth=********"), "<secret:1***>").broken("cli"), wrong);
+    let hidden = locked(shows("?auth=<secret:2***>"), "**********").broken("cli");
+    assert_eq!(hidden, [""; 0], "nobody can tell");
+}
+
+fn asks(edition: &'static str, method: &str, params: Value) -> Vec<String> {
+    let broken = Play::open().asks(request(edition, "1", method, params)).broken(edition);
+    broken.into_iter().filter(|short| short.contains("/client-")).collect()
+}
+
+#[test]
+fn a_client_sends_requests() {
+    for wrong in [
+        json!({}),
+        json!([]),
+        json!({"clientRequest": {"id": "1"}}),
+        json!({"clientRequest": {"ping": {"message": ""}}}),
+    ] {
+        assert_eq!(Play::open().asks(wrong.clone()).broken("cli"), ["envelope/client-request"], "{wrong}");
+    }
+    let two = json!({"clientRequest": {"id": "1", "method": {"readFile": {"path": "/a"}, "openURI": {"uri": "a:b"}}}});
+    assert_eq!(Play::open().asks(two).broken("guide"), ["envelope/client-request"]);
+}
+
+#[test]
+fn the_id_of_a_request_is_a_string() {
+    for edition in ["cli", "guide"] {
+        let play = Play::open().asks(request(edition, 1, "readFile", json!({"path": "/a"})));
+        assert_eq!(play.broken(edition), ["envelope/client-id-string"], "{edition}");
+    }
+}
+
+#[test]
+fn a_client_asks_for_methods_of_the_edition() {
+    assert_eq!(asks("cli", "fly", json!({})), ["envelope/client-known-method"]);
+    assert_eq!(asks("guide", "ping", json!({"message": "m"})), ["envelope/client-known-method"]);
+}
+
+#[test]
+fn the_parameters_are_those_of_the_method() {
+    let cases = [
+        ("cli", "readFile", json!({}), "read-file/client-params"),
+        ("guide", "readFile", json!({"path": 1}), "read-file/client-params"),
+        ("cli", "readFile", json!({"path": "a"}), "read-file/client-absolute-path"),
+        ("cli", "editFile", json!({"path": "/a"}), "edit-file/client-params"),
+        ("cli", "editFile", json!({"path": "a", "fullContent": ""}), "edit-file/client-absolute-path"),
+        ("guide", "editFile", json!({"path": "/a", "start": "0", "end": 1, "newText": ""}), "edit-file/client-params"),
+        ("cli", "getDiagnostics", json!({}), "diagnostics/client-params"),
+        ("cli", "getDiagnostics", json!({"path": "a"}), "diagnostics/client-absolute-path"),
+        ("guide", "openURI", json!({"url": "a:b"}), "open-uri/client-params"),
+        ("cli", "ping", json!({}), "ping/client-params"),
+        ("cli", "authenticate", json!({"authToken": 1}), "authenticate/client-params"),
+    ];
+    for (edition, method, params, short) in cases {
+        assert_eq!(asks(edition, method, params.clone()), [short], "{edition}: {method} {params}");
+    }
+    assert_eq!(asks("guide", "readFile", json!({"path": "README.md"})), [""; 0]);
+    assert_eq!(asks("guide", "getDiagnostics", json!({})), [""; 0]);
+    assert_eq!(asks("cli", "readFile", json!({"path": "C:\\a", "more": 1})), [""; 0]);
+}
+
+/// Something that says how late it is.
+fn later(play: Play, seconds: u64) -> Vec<String> {
+    play.wait(seconds).server_frame(opcode::PONG, b"").broken("cli")
+}
+
+#[test]
+fn the_client_answers_pings() {
+    let pinged = || Play::open().server_frame(opcode::PING, b"a");
+    assert_eq!(later(pinged(), 30), ["framing/client-pong"]);
+    assert_eq!(later(pinged().client_frame(opcode::PONG, b"b"), 30), ["framing/client-pong-payload"]);
+    assert_eq!(later(pinged().client_frame(opcode::PONG, b"a"), 60), [""; 0]);
+    assert_eq!(later(pinged().deliberate(), 60), [""; 0]);
+}
+
+fn exits(code: Option<i32>, signal: Option<i32>) -> What {
+    What::Exited(Exited { pid: 1, code, signal, asked: false })
+}
+
+#[test]
+fn the_client_answers_close_frames() {
+    let closing = || Play::open().server_closes(4001);
+    assert_eq!(later(closing(), 30), ["framing/client-close-answered"]);
+    assert_eq!(later(closing().client(What::Closed(Closed::Eof)), 30), ["framing/client-close-answered"]);
+    assert_eq!(closing().client_closes(4001).ends().broken("cli"), [""; 0]);
+    assert_eq!(closing().client_closes(4002).ends().broken("cli"), ["framing/client-close-echoed"]);
+    assert_eq!(closing().client_closes(1000).ends().broken("cli"), [""; 0], "it may have been about to close");
+    assert_eq!(later(closing().client_closes(4001), 60), ["framing/tcp-closed"], "the rest is for the server");
+}
+
+#[test]
+fn a_client_that_is_leaving_owes_no_close_frame() {
+    let left = || Play::open().server_closes(1001).client(What::Closed(Closed::Eof));
+    assert_eq!(left().add(None, exits(Some(0), None)).wait(60).add(None, exits(Some(0), None)).broken("cli"), [""; 0]);
+    assert_eq!(left().broken("cli"), [""; 0]);
+    assert_eq!(later(Play::open().server_closes(1001).client(What::Closed(Closed::Reset)), 60), [""; 0]);
+}
+
+#[test]
+fn a_close_code_that_may_not_be_sent_is_not_sent_back() {
+    let play = Play::open().server_closes(1005).deliberate().client_closes(1005);
+    assert_eq!(play.broken("cli"), ["framing/close-code", "framing/client-close-refused"]);
+}
+
+/// What the rules say where the process in the trace is the client.
+fn judged(play: &Play) -> Judgements {
+    let (mut all, mut out) = (rules::of("cli"), Judgements::default());
+    all.iter_mut().for_each(|rule| rule.processes(End::Client));
+    play.events.iter().for_each(|event| all.iter_mut().for_each(|rule| rule.event(event, &mut out)));
+    all.iter_mut().for_each(|rule| rule.end(&mut out));
+    out
+}
+
+fn blamed(play: &Play) -> Vec<&'static str> {
+    judged(play).violations.into_iter().map(|violation| violation.requirement).collect()
+}
+
+#[test]
+fn a_crash_of_the_client_is_held_against_it() {
+    let alive = ["amp/cli/robustness/client-alive"];
+    assert_eq!(blamed(&Play::open().add(None, exits(None, Some(11)))), alive);
+    assert_eq!(blamed(&Play::open().add(None, exits(Some(134), None))), alive);
+    assert_eq!(blamed(&Play::open().add(None, exits(Some(1), None))), [""; 0], "it may have had other work");
+    assert_eq!(blamed(&Play::new().add(None, exits(None, Some(11)))), [""; 0], "it met no server");
+    let call = crate::trace::Call { id: 1, call: "ping".to_owned(), params: json!({}), settings: None };
+    let driven = Play::open().add(None, What::Call(call));
+    assert_eq!(blamed(&driven.add(None, exits(Some(1), None))), alive);
+}
+
+#[test]
+fn a_client_that_hammers_at_a_port_is_told_off() {
+    let calm = (0..20).fold(Play::new(), |play, n| play.wait(1).connect_to(&n.to_string(), 1));
+    assert_eq!(blamed(&calm), [""; 0]);
+    let wild = (0..6).fold(Play::new(), |play, n| play.connect_to(&n.to_string(), 1));
+    assert_eq!(blamed(&wild), ["amp/cli/lifecycle/client-retries-calmly"]);
+    assert_eq!(wild.broken("cli"), [""; 0], "several clients may be there");
+}
+
+#[test]
+fn a_message_of_the_client_is_whole() {
+    let part = Frame {
+        fin: false,
+        masked: true,
+        payload: Payload::from(b"{".as_slice()),
+        ..crate::protocol::amp::testing::frame(opcode::TEXT, b"{")
+    };
+    for edition in ["cli", "guide"] {
+        let play = Play::open().client(What::Frame(part.clone()));
+        assert_eq!(play.broken(edition), ["framing/client-one-frame"]);
+    }
+}
