@@ -123,7 +123,8 @@ export class AmpClient {
     const session = this.session;
     if (session) {
       session.socket.close(1000);
-      const bound = setTimeout(() => session.socket.terminate(), 2000);
+      // Whoever quits does not wait for an editor that hangs.
+      const bound = setTimeout(() => session.socket.terminate(), 500);
       await session.ended;
       clearTimeout(bound);
     }

@@ -176,7 +176,7 @@ class AmpClient:
                 socket = await connect(
                     self.url(editor),
                     open_timeout=self.timeout,
-                    close_timeout=self.timeout,
+                    close_timeout=0.5,  # Whoever quits does not wait for an editor that hangs.
                     max_size=MAX_MESSAGE,
                     proxy=None,  # It is on this machine, whatever the environment says about proxies.
                 )
