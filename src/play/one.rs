@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::config::SubjectSpec;
 use crate::judge::{Fault, Found, Play, RuleRun, ScenarioStatus};
 use crate::matcher::Schemas;
+use crate::matcher::template::resolve_vars;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
@@ -242,10 +243,12 @@ async fn perform(
         lag: venue.lag,
         lag_before: venue.lag.total(),
         patience: options.patience,
-        vars: plan.vars.clone(),
+        vars: serde_json::Map::new(),
         outcome: Outcome::default(),
     };
     scene.locate();
+    let vars = resolve_vars(&plan.vars, &scene.vars).map_err(|e| e.to_string())?;
+    scene.vars.extend(vars);
     scene.outcome.known = known(&scene);
     seed(&mut scene)?;
     let bound = plan.timeout + venue.spec.observe.unwrap_or_default();

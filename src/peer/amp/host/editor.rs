@@ -152,7 +152,7 @@ impl Editor {
         let values = [
             ("port", json!(self.port)),
             ("token", json!(self.token)),
-            ("url", json!(format!("ws://{address}/?auth={encoded}"))),
+            ("url", json!(format!("ws://{address}"))),
             ("token_encoded", json!(encoded)),
             ("lockfile", json!(lockfile.unwrap_or_default())),
         ];

@@ -106,6 +106,10 @@ impl Play {
         websocket::connect(&address, &request, tap, &Limits::default()).await.unwrap()
     }
 
+    fn whole_url(&self) -> String {
+        format!("{}/?auth={}", self.text("url"), self.text("token_encoded"))
+    }
+
     /// Our own client, with the right token.
     async fn connect(&self) -> Opened {
         let opened = self.request(ClientRequest::new(format!("/?auth={}", self.text("token_encoded")))).await;
@@ -140,7 +144,7 @@ async fn a_client_that_follows_the_lockfile_is_greeted_and_answered_from_the_fil
     assert_eq!((&lock["port"], &lock["authToken"]), (&play.bound["port"], &play.bound["token"]));
     assert!(lives(&lock["pid"]) && lock["ideName"].is_string());
 
-    let (mut socket, _) = tokio_tungstenite::connect_async(play.text("url")).await.unwrap();
+    let (mut socket, _) = tokio_tungstenite::connect_async(play.whole_url()).await.unwrap();
     let path = play.root().join("hello.txt");
     let request = json!({"clientRequest": {"id": "1", "readFile": {"path": path}}});
     socket.send(Theirs::text(request.to_string())).await.unwrap();
@@ -426,7 +430,7 @@ async fn an_editor_can_listen_on_the_other_loopback_address() {
         Err(Trouble::Environment(_)) => {}
         served => {
             served.unwrap();
-            tokio_tungstenite::connect_async(play.text("url")).await.unwrap();
+            tokio_tungstenite::connect_async(play.whole_url()).await.unwrap();
         }
     }
     play.host.finish().await;
