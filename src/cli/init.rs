@@ -53,6 +53,11 @@ fn template(protocol: &Protocol, role: &Role) -> String {
                 role = role.name
             )
         }
+        Reach::Url { path, .. } => format!(
+            "# It is ready when its port accepts. Where it does not answer at {path}:\n\
+             # url: \"http://127.0.0.1:{{port}}/elsewhere\"\n\
+             ready: {{ within: 10s }}\n"
+        ),
         Reach::Lockfile { .. } => {
             let stimuli: String = role.stimuli.iter().map(stimulus).collect();
             format!(

@@ -145,6 +145,8 @@ pub enum Target {
 pub struct Launch {
     /// What to run, without a shell.
     pub command: CommandLine,
+    /// Where it is to be reached, of a server that is reached by URL; may hold placeholders. Its role's own where none.
+    pub url: Option<String>,
     /// Environment variables with the last word; none removes a variable. Values may hold placeholders.
     pub env: BTreeMap<String, Option<String>>,
     /// Files to be in its home folder before it starts.
@@ -231,6 +233,7 @@ impl Launch {
     pub fn of(command: CommandLine) -> Self {
         Self {
             command,
+            url: None,
             env: BTreeMap::new(),
             home: vec![],
             files: vec![],

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span, nearest};
-use crate::protocol::{Protocol, Role, Shape, role};
+use crate::protocol::{Protocol, Reach, Role, Shape, role};
 use crate::trace::End;
 
 use super::flags::{Environment, Flags};
@@ -95,7 +95,12 @@ fn edition(reader: &mut Reader, node: &Node, flags: &Flags, protocol: &Protocol)
 /// How it is reached. A command, URL or lockfile of the flags takes the place of the file's.
 fn access(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) -> Option<Access> {
     let flags = context.flags;
-    let ways: Vec<&Entry> = ["launch", "url", "lockfile"].iter().filter_map(|key| node.get(key)).collect();
+    let by_url = matches!(role.reach, Reach::Url { .. });
+    let mut ways: Vec<&Entry> = ["launch", "url", "lockfile"].iter().filter_map(|key| node.get(key)).collect();
+    if by_url && node.get("launch").is_some() {
+        // Then it says where the one is reached that is started.
+        ways.retain(|entry| entry.key != "url");
+    }
     if let [first, second, ..] = ways[..] {
         let message = format!("both `{}` and `{}` say how to get at the subject", first.key, second.key);
         let place = reader.source.place(first.key_span);
@@ -103,8 +108,8 @@ fn access(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) 
         *fault = fault.clone().see(place, "the other").help("start it with `launch`, or attach to a running one");
     }
     let launch = launch(reader, node, context);
-    if !flags.command.is_empty() {
-        return launch;
+    if !flags.command.is_empty() || (by_url && node.get("launch").is_some() && flags.url.is_none()) {
+        return launch.map(|launch| located(launch, reader, node, flags, by_url));
     }
     let target = target(reader, node, context, role)?;
     match target {
@@ -133,6 +138,20 @@ fn access(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) 
             None
         }
     }
+}
+
+/// A server that is started, with the URL where it is to be reached if one is said.
+fn located(access: Access, reader: &mut Reader, node: &Node, flags: &Flags, by_url: bool) -> Access {
+    let Access::Launch(launch) = access else { return access };
+    if !by_url {
+        return Access::Launch(launch);
+    }
+    let from_file = node.get("url").and_then(|entry| {
+        let url = reader.string(entry)?.to_owned();
+        commands::placeholders(reader, &url, entry.value.span, &[]);
+        Some(url)
+    });
+    Access::Launch(Launch { url: flags.url.clone().or(from_file), ..launch })
 }
 
 /// Where it runs already, if that is said. Outer none: it is said wrongly.
@@ -184,6 +203,7 @@ fn launch(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<Acc
     };
     Some(Access::Launch(Launch {
         command,
+        url: None,
         env,
         home,
         files,

@@ -110,6 +110,13 @@ impl Role {
 
 /// How a subject and its peer find each other.
 pub enum Reach {
+    /// The server answers at a URL: `http://127.0.0.1:<port><path>` where nothing else is said.
+    Url {
+        /// The path where it answers.
+        path: &'static str,
+        /// The requirement, as area and slug, that a server breaks whose port accepts no connection.
+        proves: &'static str,
+    },
     /// The subject is a client, and finds our servers in the data home that its environment names.
     Seeks {
         /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
@@ -136,11 +143,12 @@ impl Reach {
     pub fn data_home(&self) -> &'static [&'static str] {
         match self {
             Self::Seeks { data_home } | Self::Lockfile { data_home, .. } => data_home,
+            Self::Url { .. } => &[],
         }
     }
 }
 
-/// What a client takes from a lockfile.
+/// What a client has to know of a server: what a lockfile says, or a URL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lock {
     /// Where the server listens.
@@ -153,6 +161,8 @@ pub struct Lock {
     pub folders: Vec<String>,
     /// The whole file.
     pub content: Value,
+    /// The whole address, of a server that is reached by a URL.
+    pub url: Option<String>,
 }
 
 /// A word of the scenario language that a role brings with it.

@@ -169,8 +169,11 @@ impl Prover {
 
     /// Whether the flaw is that the server cannot be found or, where it is found, that it cannot be connected to.
     fn breaks_reach(&self, case: &Case, found: bool) -> bool {
-        let Reach::Lockfile { proves, accepting, .. } = &self.role.reach else { return false };
-        let reach = if found { *accepting } else { std::slice::from_ref(proves) };
+        let reach = match &self.role.reach {
+            Reach::Lockfile { accepting, .. } if found => *accepting,
+            Reach::Lockfile { proves, .. } | Reach::Url { proves, .. } => std::slice::from_ref(proves),
+            Reach::Seeks { .. } => return false,
+        };
         let CaseKind::Flaw { breaks, .. } = &case.kind else { return false };
         reach.iter().any(|short| breaks.ends_with(&format!("/{short}")))
     }

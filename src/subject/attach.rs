@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::config::{EditionChoice, SubjectSpec, Target};
-use crate::protocol::Lock;
+use crate::protocol::{Lock, Reach};
 
 use super::SubjectError;
 use super::lockfile::{Candidate, Found, Lookout, accepts};
@@ -73,18 +73,22 @@ fn folders(lock: &Lock) -> String {
     if lock.folders.is_empty() { "no folder".to_owned() } else { lock.folders.join(", ") }
 }
 
-fn editions(spec: &SubjectSpec) -> Vec<&'static str> {
+pub(super) fn editions(spec: &SubjectSpec) -> Vec<&'static str> {
     match spec.edition {
         EditionChoice::Given(id) => vec![id],
         EditionChoice::Auto => spec.protocol.editions.iter().map(|e| e.id).collect(),
     }
 }
 
-/// `ws://127.0.0.1:1234?auth=…`: host, port, and the secret under one of the protocol's secret names.
-fn parse_url(spec: &SubjectSpec, url: &str) -> Result<Lock, SubjectError> {
-    // The URL holds a secret, so it is not repeated in errors.
-    let wrong = |why: &str| not_found(format!("the URL {why}; expected one like ws://127.0.0.1:1234?auth=TOKEN"));
-    let rest = url.strip_prefix("ws://").ok_or_else(|| wrong("does not begin with ws://"))?;
+/// `ws://127.0.0.1:1234?auth=…` or `http://127.0.0.1:1234/…`: host, port, and the secret under one of the protocol's
+/// secret names.
+pub(super) fn parse_url(spec: &SubjectSpec, url: &str) -> Result<Lock, SubjectError> {
+    let by_url = matches!(spec.role.reach, Reach::Url { .. });
+    let (scheme, example) =
+        if by_url { ("http://", "http://127.0.0.1:3000/") } else { ("ws://", "ws://127.0.0.1:1234?auth=TOKEN") };
+    // The URL may hold a secret, so it is not repeated in errors.
+    let wrong = |why: &str| not_found(format!("the URL {why}; expected one like {example}"));
+    let rest = url.strip_prefix(scheme).ok_or_else(|| wrong(&format!("does not begin with {scheme}")))?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, tail) = rest.split_at(end);
     let (host, port) = authority.rsplit_once(':').ok_or_else(|| wrong("names no port"))?;
@@ -99,7 +103,8 @@ fn parse_url(spec: &SubjectSpec, url: &str) -> Result<Lock, SubjectError> {
         .find(|(name, _)| spec.protocol.secret_keys.contains(name))
         .map(|(_, value)| percent_decode(value))
         .unwrap_or_default();
-    Ok(Lock { port, token, pid: None, folders: vec![], content: Value::Null })
+    let url = by_url.then(|| url.to_owned());
+    Ok(Lock { port, token, pid: None, folders: vec![], content: Value::Null, url })
 }
 
 /// Percent-decoding (RFC 3986 section 2.1). What is no escape stays as it is.

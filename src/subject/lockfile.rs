@@ -67,8 +67,8 @@ impl Lookout {
     pub(super) fn new(spec: &SubjectSpec, data_homes: &[PathBuf]) -> Self {
         let (folder, read) = match spec.role.reach {
             Reach::Lockfile { folder, read, .. } => (folder, read),
-            // A client writes none.
-            Reach::Seeks { .. } => return Self::nowhere(),
+            // Others write none.
+            Reach::Seeks { .. } | Reach::Url { .. } => return Self::nowhere(),
         };
         let editions = match spec.edition {
             EditionChoice::Given(id) => vec![id],

@@ -46,7 +46,6 @@ pub(super) async fn wait(
     misplaced: &[String],
 ) -> Result<Candidate, SubjectError> {
     let started = Instant::now();
-    let deadline = started + within;
     loop {
         lookout.look();
         if lookout.usable().next().is_some() {
@@ -61,14 +60,51 @@ pub(super) async fn wait(
             lookout.look();
             return Err(ended(lookout, process, &how(&exited), misplaced));
         }
-        let now = Instant::now();
-        if now >= deadline {
+        if !look_again(started, within).await {
             return Err(too_late(lookout, process, within));
         }
-        let (often, at_first) = FIRST_LOOKS;
-        let pause = if now - started < at_first { often } else { LOOK };
-        sleep_until((now + pause).min(deadline)).await;
     }
+}
+
+/// Waits until a port accepts connections.
+pub(super) async fn accepting(
+    port: u16,
+    process: &Process,
+    within: Duration,
+    misplaced: &[String],
+) -> Result<(), SubjectError> {
+    let started = Instant::now();
+    loop {
+        if accepts(port).await {
+            return Ok(());
+        }
+        if let Some(exited) = process.exited() {
+            let (how, seen) = (how(&exited), misplaced.to_vec());
+            return Err(SubjectError::Ended { how, seen, output: process.tap().recent() });
+        }
+        if !look_again(started, within).await {
+            let listen = "have it listen on the port that it is given: `{port}` in its command, or the variable PORT";
+            let longer = "if it only needs longer, give it `ready: { within: 60s }` in its subject file";
+            return Err(SubjectError::NotReady {
+                within,
+                problem: format!("port {port} accepts no connection"),
+                found: true,
+                seen: vec![],
+                output: process.tap().recent(),
+                help: vec![listen.to_owned(), longer.to_owned()],
+            });
+        }
+    }
+}
+
+/// Waits until it is time to look again. False where the time is up.
+async fn look_again(started: Instant, within: Duration) -> bool {
+    let now = Instant::now();
+    let deadline = started + within;
+    let (often, at_first) = FIRST_LOOKS;
+    let pause = if now - started < at_first { often } else { LOOK };
+    sleep_until((now + pause).min(deadline)).await;
+    now < deadline
 }
 
 /// Arguments that name a file where wirecert was told about the subject, but none where the subject runs.

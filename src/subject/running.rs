@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::config::{Access, Launch, StopHow, SubjectSpec};
-use crate::protocol::Lock;
+use crate::protocol::{Lock, Reach};
 use crate::trace::{Exited, FileChange, Payload, Recorder, Stimulus, What};
 
 use super::output::Tap;
@@ -87,8 +87,10 @@ impl Running {
         };
         let around = Surroundings::of_launch(&start)?;
         let tap = Tap::new(start.recorder.clone(), start.spec.limits.output);
-        if start.spec.role.is_client() {
-            return Self::launch_client(&start, launch, around, tap);
+        match start.spec.role.reach {
+            Reach::Seeks { .. } => return Self::launch_client(&start, launch, around, tap),
+            Reach::Url { .. } => return Self::launch_by_url(&start, launch, around, tap).await,
+            Reach::Lockfile { .. } => {}
         }
         let mut lookout = ready::lookout(start.spec, &around);
         let command = around.command(&launch.command);
@@ -130,6 +132,34 @@ impl Running {
             lock: None,
             lockfile: None,
             editions: vec![],
+            workspace: Some(start.run_dir.workspace()),
+        })
+    }
+
+    /// Starts a server that is reached by URL, and waits until its port accepts.
+    async fn launch_by_url(
+        start: &Start<'_>,
+        launch: &Launch,
+        around: Surroundings,
+        tap: Tap,
+    ) -> Result<Self, SubjectError> {
+        let url = around.url(launch.url.as_deref());
+        let lock = attach::parse_url(start.spec, &url)?;
+        let command = around.command(&launch.command);
+        let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
+        let process = Process::start(command, &around, tap.clone(), false)?;
+        if let Err(error) = ready::accepting(lock.port, &process, launch.ready.within, &misplaced).await {
+            process.finish().await;
+            return Err(error);
+        }
+        Ok(Self {
+            spec: start.spec.clone(),
+            around,
+            process: Some(process),
+            tap,
+            lock: Some(lock),
+            lockfile: None,
+            editions: attach::editions(start.spec),
             workspace: Some(start.run_dir.workspace()),
         })
     }

@@ -64,6 +64,12 @@ impl Surroundings {
         template.fill(&|name| self.placeholders.get(name).cloned())
     }
 
+    /// Where a server that we start is to be reached by URL.
+    pub(super) fn url(&self, template: Option<&str>) -> String {
+        let own = || self.placeholders.get("url").cloned().unwrap_or_default();
+        template.map_or_else(own, |template| fill(template, &|name| self.placeholders.get(name).cloned()))
+    }
+
     /// A stimulus's command; its parameters come before our own names. Strings are put in as they are, other values as
     /// JSON, a parameter that is not given as nothing; `{params}` is all of them as one JSON object.
     pub(super) fn stimulus(&self, template: &CommandLine, params: &Map<String, Value>) -> Vec<String> {
@@ -148,6 +154,7 @@ fn variables(
 fn url(spec: &SubjectSpec, port: u16) -> String {
     match spec.role.reach {
         Reach::Lockfile { .. } | Reach::Seeks { .. } => format!("ws://127.0.0.1:{port}"),
+        Reach::Url { path, .. } => format!("http://127.0.0.1:{port}{path}"),
     }
 }
 

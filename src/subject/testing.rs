@@ -55,7 +55,7 @@ fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {
         return Err("`pid` is missing".to_owned());
     }
     let token = content["secret"].as_str().unwrap_or_default().to_owned();
-    Ok(Lock { port, token, pid, folders: vec![], content })
+    Ok(Lock { port, token, pid, folders: vec![], content, url: None })
 }
 
 struct Blind;
@@ -91,6 +91,7 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
 pub(crate) fn launch(command: &[&str]) -> Launch {
     Launch {
         command: CommandLine(command.iter().map(|s| (*s).to_owned()).collect()),
+        url: None,
         env: BTreeMap::new(),
         home: vec![],
         files: vec![],

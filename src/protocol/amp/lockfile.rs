@@ -24,7 +24,7 @@ pub fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {
             (Some(pid(keys)?), folders(keys)?)
         }
     };
-    Ok(Lock { port, token, pid, folders, content })
+    Ok(Lock { port, token, pid, folders, content, url: None })
 }
 
 fn port(keys: &Map<String, Value>) -> Result<u16, String> {

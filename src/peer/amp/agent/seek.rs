@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn lock(port: u16) -> Lock {
-        Lock { port, token: "t".into(), pid: None, folders: vec![], content: json!({}) }
+        Lock { port, token: "t".into(), pid: None, folders: vec![], content: json!({}), url: None }
     }
 
     fn ports(locks: &[Lock]) -> Vec<u16> {

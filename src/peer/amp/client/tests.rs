@@ -105,7 +105,7 @@ fn answer(editor: Editor, message: &Value) -> Option<Value> {
 }
 
 fn lock(port: u16) -> Lock {
-    Lock { port, token: "to ken".into(), pid: None, folders: vec![], content: json!({"port": port}) }
+    Lock { port, token: "to ken".into(), pid: None, folders: vec![], content: json!({"port": port}), url: None }
 }
 
 /// A client of an editor, and the client's trace.
