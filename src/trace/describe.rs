@@ -1,6 +1,6 @@
 //! One event as one line for people: [`describe`].
 
-use super::{Closed, Direction, Event, Frame, Head, Message, Payload, What};
+use super::{Body, Closed, Direction, Event, Frame, Head, Message, Payload, StreamEvent, What};
 
 /// The most characters that are shown of a text.
 const SHOWN: usize = 160;
@@ -30,6 +30,12 @@ pub(super) fn summary(what: &What) -> String {
         What::Handshake(head) => head_line(head),
         What::Frame(frame) => frame_line(frame),
         What::Message(message) => message_line(message),
+        What::HttpRequest(head) => {
+            format!("{} ({} headers, TCP connection {})", clean(&head.start, 100), head.headers.len(), head.tcp)
+        }
+        What::HttpResponse(head) => format!("{} ({} headers)", clean(&head.start, 100), head.headers.len()),
+        What::Body(body) => body_line(body),
+        What::StreamEvent(event) => stream_line(event),
         What::Bytes { bytes } => format!("bytes {}", payload_line(bytes)),
         What::Closed(Closed::Eof) => "closed its side".to_owned(),
         What::Closed(Closed::Reset) => "cut the connection".to_owned(),
@@ -74,6 +80,28 @@ fn head_line(head: &Head) -> String {
     let body = head.body.as_ref().map(|body| format!(", body {}", payload_line(body))).unwrap_or_default();
     let headers = head.headers.len();
     format!("handshake {} ({headers} headers{body})", clean(&head.start, 100))
+}
+
+fn body_line(body: &Body) -> String {
+    let end = match (body.last, body.trailers.len()) {
+        (true, 0) => " (the last)".to_owned(),
+        (_, 0) => String::new(),
+        (_, n) => format!(" (the last, with {n} trailers)"),
+    };
+    format!("body, {} bytes{end} {}", body.bytes.as_bytes().len(), payload_line(&body.bytes)).trim_end().to_owned()
+}
+
+fn stream_line(event: &StreamEvent) -> String {
+    let mut line = "event".to_owned();
+    for (name, value) in [("type", &event.event), ("id", &event.id)] {
+        line += &value.as_ref().map(|value| format!(" {name} {}", clean(value, 40))).unwrap_or_default();
+    }
+    line += &event.retry.map(|retry| format!(" retry {retry} ms")).unwrap_or_default();
+    line += &event.comment.as_ref().map(|text| format!(" comment {}", clean(text, SHOWN))).unwrap_or_default();
+    match &event.data {
+        Some(data) => format!("{line}: {}", clean(data, SHOWN)),
+        None => line + ", no data",
+    }
 }
 
 fn frame_line(frame: &Frame) -> String {

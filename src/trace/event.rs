@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 
-use super::{Call, Returned, Told};
+use super::http;
+use super::{Body, Call, HttpRequest, HttpResponse, Returned, StreamEvent, Told};
 
 /// One line of a trace. As JSON: `{"i":…,"t":…,"conn":…,"dir":…,"kind":…,…fields of the kind}`.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,9 +70,18 @@ pub enum What {
     Handshake(Head),
     /// One WebSocket frame.
     Frame(Frame),
-    /// One whole message, joined from its frames.
+    /// One whole message, joined from its frames, or the whole body of a request or response, its content coding
+    /// undone.
     Message(Message),
-    /// Bytes that belong to no frame: half a frame, junk after the end.
+    /// The head of an HTTP request.
+    HttpRequest(HttpRequest),
+    /// The head of an HTTP response; of one that is interim (1xx), too.
+    HttpResponse(HttpResponse),
+    /// A piece of the body of a request or response.
+    Body(Body),
+    /// Something in an event stream.
+    StreamEvent(StreamEvent),
+    /// Bytes that belong to no frame, head or body: half a frame, junk after the end.
     Bytes { bytes: Payload },
     /// The sender of this direction closed or cut its TCP stream.
     Closed(Closed),
@@ -105,6 +115,10 @@ impl What {
             Self::Handshake(_) => "handshake",
             Self::Frame(_) => "frame",
             Self::Message(_) => "message",
+            Self::HttpRequest(_) => "http_request",
+            Self::HttpResponse(_) => "http_response",
+            Self::Body(_) => "body",
+            Self::StreamEvent(_) => "stream_event",
             Self::Bytes { .. } => "bytes",
             Self::Closed(_) => "closed",
             Self::Output(_) => "output",
@@ -218,14 +232,12 @@ pub struct Head {
 impl Head {
     /// The status of a response head; none where the first line is no status line.
     pub fn status(&self) -> Option<u16> {
-        let mut words = self.start.split(' ');
-        words.next().filter(|version| version.starts_with("HTTP/"))?;
-        words.next()?.parse().ok()
+        http::status(&self.start)
     }
 
     /// The values of every header of this name, whatever its case.
     pub fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
-        self.headers.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+        http::values(&self.headers, name)
     }
 }
 
@@ -255,11 +267,12 @@ fn is_zero(n: &u8) -> bool {
     *n == 0
 }
 
-/// One message: the joined payload of a text or binary frame and its continuations.
+/// One message: the joined payload of a text or binary frame and its continuations, or a whole body. That of a body
+/// whose content coding is not known has neither `json` nor `payload`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Whether it came as text (opcode 1), rather than binary (opcode 2).
+    /// Whether it came as text (opcode 1), rather than binary (opcode 2); of a body, whether it is UTF-8.
     pub text: bool,
     /// Its JSON, where it is JSON.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
@@ -267,7 +280,7 @@ pub struct Message {
     /// The payload, where it is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
-    /// How many frames it took.
+    /// How many frames it took; 1 for a body.
     pub frames: u64,
 }
 

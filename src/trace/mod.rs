@@ -9,6 +9,7 @@ mod describe;
 mod driven;
 mod event;
 mod file;
+mod http;
 mod normal;
 mod recorder;
 mod redact;
@@ -26,6 +27,7 @@ pub use event::{
 pub use file::{
     FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,
 };
+pub use http::{Body, HttpRequest, HttpResponse, StreamEvent};
 pub use normal::{Known, Normaliser, Strength, normalise};
 pub use recorder::{Recorder, Sink};
 pub use redact::Redactor;

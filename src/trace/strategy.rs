@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::{
-    Call, Closed, Direction, Event, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload,
-    Returned, Stimulus, Told, What,
+    Body, Call, Closed, Direction, Event, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched, Mark,
+    Message, Output, Payload, Returned, Stimulus, StreamEvent, Told, What,
 };
 
 /// Any event but for its number, which is 0.
@@ -57,6 +57,14 @@ fn what() -> impl Strategy<Value = What> {
         head().prop_map(What::Handshake),
         frame().prop_map(What::Frame),
         message().prop_map(What::Message),
+        (head(), any::<u64>()).prop_map(|(head, tcp)| What::HttpRequest(HttpRequest::new(head, tcp))),
+        head().prop_map(|head| What::HttpResponse(HttpResponse::from(head))),
+        (payload(), any::<bool>(), fields()).prop_map(|(bytes, last, trailers)| What::Body(Body {
+            bytes,
+            last,
+            trailers
+        })),
+        stream_event().prop_map(What::StreamEvent),
         payload().prop_map(|bytes| What::Bytes { bytes }),
         prop_oneof![Just(Closed::Eof), Just(Closed::Reset)].prop_map(What::Closed),
         (text(), payload()).prop_map(|(stream, bytes)| What::Output(Output { stream, bytes })),
@@ -87,8 +95,22 @@ fn what() -> impl Strategy<Value = What> {
 }
 
 fn head() -> impl Strategy<Value = Head> {
-    (text(), vec((text(), text()), 0..4), option::of(payload()), option::of(payload()))
-        .prop_map(|(start, headers, raw, body)| Head { start, headers, raw, body })
+    (text(), fields(), option::of(payload()), option::of(payload())).prop_map(|(start, headers, raw, body)| Head {
+        start,
+        headers,
+        raw,
+        body,
+    })
+}
+
+fn fields() -> impl Strategy<Value = Vec<(String, String)>> {
+    vec((text(), text()), 0..4)
+}
+
+fn stream_event() -> impl Strategy<Value = StreamEvent> {
+    let line = || option::of(text());
+    (line(), line(), line(), option::of(any::<u64>()), line())
+        .prop_map(|(event, data, id, retry, comment)| StreamEvent { event, data, id, retry, comment })
 }
 
 fn frame() -> impl Strategy<Value = Frame> {

@@ -52,6 +52,10 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
         What::Handshake(head) => serde_json::to_writer(&mut *out, head),
         What::Frame(frame) => serde_json::to_writer(&mut *out, frame),
         What::Message(message) => serde_json::to_writer(&mut *out, message),
+        What::HttpRequest(head) => serde_json::to_writer(&mut *out, head),
+        What::HttpResponse(head) => serde_json::to_writer(&mut *out, head),
+        What::Body(body) => serde_json::to_writer(&mut *out, body),
+        What::StreamEvent(event) => serde_json::to_writer(&mut *out, event),
         What::Output(output) => serde_json::to_writer(&mut *out, output),
         What::Launched(launched) => serde_json::to_writer(&mut *out, launched),
         What::Exited(exited) => serde_json::to_writer(&mut *out, exited),
@@ -63,8 +67,10 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
         What::File(change) => serde_json::to_writer(&mut *out, change),
         What::Mark(mark) => serde_json::to_writer(&mut *out, mark),
     }?;
-    if let Some(brace) = out.get_mut(body) {
-        *brace = b',';
+    match out.get(body + 1) {
+        // No fields, no comma.
+        Some(b'}') => drop(out.remove(body)),
+        _ => out.iter_mut().skip(body).take(1).for_each(|brace| *brace = b','),
     }
     out.push(b'\n');
     Ok(())
@@ -186,6 +192,10 @@ fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<What, D::Err
         "handshake" => What::Handshake(Deserialize::deserialize(fields)?),
         "frame" => What::Frame(Deserialize::deserialize(fields)?),
         "message" => What::Message(Deserialize::deserialize(fields)?),
+        "http_request" => What::HttpRequest(Deserialize::deserialize(fields)?),
+        "http_response" => What::HttpResponse(Deserialize::deserialize(fields)?),
+        "body" => What::Body(Deserialize::deserialize(fields)?),
+        "stream_event" => What::StreamEvent(Deserialize::deserialize(fields)?),
         "bytes" => What::Bytes { bytes: Bytes::deserialize(fields)?.bytes },
         "closed" => What::Closed(Closed::deserialize(fields)?.how),
         "output" => What::Output(Deserialize::deserialize(fields)?),
@@ -208,6 +218,10 @@ pub(super) const KINDS: &[&str] = &[
     "handshake",
     "frame",
     "message",
+    "http_request",
+    "http_response",
+    "body",
+    "stream_event",
     "bytes",
     "closed",
     "output",

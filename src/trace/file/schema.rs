@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::trace::event::{
     Closed, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus,
 };
-use crate::trace::{Call, Direction, Returned, Told};
+use crate::trace::{Body, Call, Direction, HttpRequest, HttpResponse, Returned, StreamEvent, Told};
 
 use super::header::EndLine;
 use super::{Header, line::KINDS};
@@ -44,6 +44,10 @@ fn body(kind: &str, generator: &mut SchemaGenerator) -> Value {
         "handshake" => of::<Head>(generator),
         "frame" => of::<Frame>(generator),
         "message" => of::<Message>(generator),
+        "http_request" => of::<HttpRequest>(generator),
+        "http_response" => of::<HttpResponse>(generator),
+        "body" => of::<Body>(generator),
+        "stream_event" => of::<StreamEvent>(generator),
         "bytes" => one::<Payload>("bytes", generator),
         "closed" => one::<Closed>("how", generator),
         "output" => of::<Output>(generator),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::trace::{Direction, Event, Exited, Frame, Head, Message, Payload, What};
+use crate::trace::{Direction, Event, Exited, Frame, Head, Message, Payload, StreamEvent, What};
 
+use super::exchange::{self, Exchange as HttpExchange};
 use super::volatile::{mark, neutral};
 use super::{Strength, Volatile, json};
 
@@ -22,6 +23,8 @@ pub struct Conversation<'a> {
 /// One connection.
 #[derive(Default)]
 struct Connection {
+    /// What it is where it is an exchange of HTTP.
+    http: HttpExchange,
     exchanges: Vec<Exchange>,
     /// What the server said unasked: its name, and the line.
     unasked: Vec<(String, String)>,
@@ -42,6 +45,8 @@ enum Key {
     Handshake,
     /// The JSON of an `id`.
     Id(String),
+    /// Something of HTTP, where an exchange is a connection.
+    Http,
     /// The payload of a ping.
     Ping(Vec<u8>),
     Close,
@@ -65,6 +70,12 @@ impl<'a> Conversation<'a> {
         let to_server = event.dir == Some(Direction::ToServer);
         let (key, text) = match &event.what {
             What::Handshake(head) => (Key::Handshake, self.head(head, to_server)),
+            What::HttpRequest(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
+            What::HttpResponse(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
+            What::StreamEvent(event) => match self.stream_event(event) {
+                Some(text) => (Key::Http, text),
+                None => return,
+            },
             What::Message(message) => self.message(message, to_server),
             What::Frame(frame) => match self.frame(frame, to_server) {
                 Some(said) => said,
@@ -108,11 +119,20 @@ impl<'a> Conversation<'a> {
             What::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
             What::Launched(_) => return self.around.push("launched".to_owned()),
             What::Exited(exited) => return self.around.push(ended(exited)),
-            What::Connected { .. } | What::Output(_) | What::State { .. } | What::Mark(_) => return,
+            What::Connected { .. } | What::Body(_) | What::Output(_) | What::State { .. } | What::Mark(_) => return,
         };
         let text = text + &purpose;
         let connection = self.connection(event);
-        if to_server { connection.ask(key, text) } else { connection.answer(key, text) }
+        if key == Key::Http || !connection.http.is_empty() {
+            match to_server {
+                true => connection.http.ask(event.i, text),
+                false => connection.http.answer(event.i, text),
+            }
+        } else if to_server {
+            connection.ask(key, text)
+        } else {
+            connection.answer(key, text)
+        }
     }
 
     fn exact(&self) -> bool {
@@ -162,6 +182,31 @@ impl<'a> Conversation<'a> {
             text += &format!("\n      body {}", self.payload(body));
         }
         text
+    }
+
+    fn http_head(&self, start: &str, headers: &[(String, String)]) -> String {
+        exchange::head(start, headers, self.volatile, self.strength)
+    }
+
+    /// Of an event stream, comments keep the connection alive when they will.
+    fn stream_event(&self, event: &StreamEvent) -> Option<String> {
+        if event.comment.is_some() && event.data.is_none() {
+            return None;
+        }
+        let mut text = "event".to_owned();
+        text += &event.event.as_ref().map(|name| format!(" {}", self.volatile.mark_line(name))).unwrap_or_default();
+        if self.exact() {
+            text += &event.id.as_ref().map(|id| format!(", id {}", self.volatile.mark_line(id))).unwrap_or_default();
+            text += &event.retry.map(|retry| format!(", retry {retry}")).unwrap_or_default();
+        }
+        let data = match &event.data {
+            None => " without data".to_owned(),
+            Some(data) => match serde_json::from_str::<Value>(data) {
+                Ok(json) => format!(" {}", self.json(&json, 6)),
+                Err(_) => format!(" no JSON: {}", self.payload(&Payload::Text(data.clone()))),
+            },
+        };
+        Some(text + &data)
     }
 
     fn message(&self, message: &Message, to_server: bool) -> (Key, String) {
@@ -248,12 +293,24 @@ impl<'a> Conversation<'a> {
             }
         }
         let exact = self.strength == Strength::Exact;
-        for (name, connection) in self.connections {
+        let mut unnamed = vec![];
+        let mut written = vec![];
+        for (name, mut connection) in self.connections {
+            let http = std::mem::take(&mut connection.http);
+            let mut lines = String::new();
+            http.write(&mut lines);
+            connection.write(exact, &mut lines);
+            match exchange::number(&name).filter(|_| !http.is_empty()) {
+                Some(number) => unnamed.push((number, http, lines)),
+                None => written.push((name, lines)),
+            }
+        }
+        let unnamed = exchange::in_order(unnamed).into_iter().map(|(number, lines)| (format!("x{number}"), lines));
+        for (name, lines) in written.into_iter().chain(unnamed) {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text += &format!("connection {name}\n");
-            connection.write(exact, &mut text);
+            text += &format!("connection {name}\n{lines}");
         }
         text
     }
@@ -335,7 +392,7 @@ fn ended(exited: &Exited) -> String {
 }
 
 /// A product token (RFC 9110 section 10.1.5) without the version after its slash.
-fn without_versions(value: &str) -> String {
+pub fn without_versions(value: &str) -> String {
     let product = |word: &str| match word.split_once('/') {
         Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
             format!("{name}/{}", mark("version", ""))

@@ -6,6 +6,7 @@
 //! each connection by itself, each answer beside its request, what nobody asked for sorted by its name.
 
 mod conversation;
+mod exchange;
 mod json;
 mod volatile;
 
@@ -59,8 +60,9 @@ struct Gathered {
 impl Normaliser {
     /// Takes in an event.
     pub fn push(&self, event: &Event) {
-        // What a process prints belongs to no protocol, and marks are ours.
-        if matches!(event.what, What::Output(_) | What::Mark(_)) {
+        // What a process prints belongs to no protocol, and marks are ours. Into how many pieces a body was cut is a
+        // matter of time.
+        if matches!(event.what, What::Output(_) | What::Mark(_) | What::Body(_)) {
             return;
         }
         let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);

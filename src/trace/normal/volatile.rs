@@ -18,7 +18,7 @@ const BETWEEN: char = '\u{E001}';
 const CLOSE: char = '\u{E002}';
 
 /// Kinds whose placeholders carry no number: two moments are no more alike for being the same millisecond.
-const UNNUMBERED: &[&str] = &["time", "date", "version"];
+const UNNUMBERED: &[&str] = &["time", "date", "version", "length", "value"];
 
 /// Finds what differs from one run to the next.
 pub struct Volatile {

@@ -8,13 +8,13 @@
 mod keys;
 mod pattern;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
 
 use self::keys::Keys;
 use self::pattern::{Carry, Hit, Secrets};
-use super::{Direction, Event, Frame, Head, Message, Payload, What};
+use super::{Body, Direction, Event, Frame, Message, Payload, What};
 
 /// A shorter text is too common to be hidden everywhere; it is hidden under its name only.
 const SHORTEST: usize = 4;
@@ -38,6 +38,8 @@ pub struct Redactor {
     secrets: Secrets,
     numbers: HashMap<String, usize>,
     streams: HashMap<Stream, Open>,
+    /// Where a body is in a content coding.
+    coded: HashSet<(Option<String>, Option<Direction>)>,
 }
 
 /// A sequence of events whose contents belong together.
@@ -47,6 +49,8 @@ enum Stream {
     Data(Option<String>, Option<Direction>),
     /// Those of its control frames, which may come in between.
     Control(Option<String>, Option<Direction>),
+    /// The pieces of its bodies.
+    Body(Option<String>, Option<Direction>),
     /// Its bytes outside of frames.
     Raw(Option<String>, Option<Direction>),
     /// What a process writes.
@@ -84,16 +88,41 @@ impl Redactor {
 
     /// Hides what is secret in an event.
     pub fn redact(&mut self, event: &mut Event) {
-        if let What::Handshake(head) = &event.what {
-            // A header's value may have been seen before the whole head is, as one of several fields.
-            self.learn_from_head(head);
+        // A header's value may have been seen before the whole head is, as one of several fields.
+        match &event.what {
+            What::Handshake(head) => self.learn_from_headers(&head.headers),
+            What::HttpRequest(head) => self.learn_from_headers(&head.headers),
+            What::HttpResponse(head) => self.learn_from_headers(&head.headers),
+            What::Body(body) => self.learn_from_headers(&body.trailers),
+            _ => {}
         }
         for text in [&mut event.conn, &mut event.deliberate].into_iter().flatten() {
             self.text(text);
         }
         match &mut event.what {
             What::Connected { address } => self.text(address),
-            What::Handshake(head) => self.head(head),
+            What::Handshake(head) => {
+                self.text(&mut head.start);
+                self.headers(&mut head.headers);
+                head.raw.iter_mut().chain(&mut head.body).for_each(|payload| self.payload(payload));
+            }
+            What::HttpRequest(head) => {
+                self.expect_body(&event.conn, event.dir, head.header("content-encoding"));
+                self.text(&mut head.start);
+                self.headers(&mut head.headers);
+                head.raw.iter_mut().for_each(|payload| self.payload(payload));
+            }
+            What::HttpResponse(head) => {
+                self.expect_body(&event.conn, event.dir, head.header("content-encoding"));
+                self.text(&mut head.start);
+                self.headers(&mut head.headers);
+                head.raw.iter_mut().for_each(|payload| self.payload(payload));
+            }
+            What::Body(body) => self.body(body, &event.conn, event.dir),
+            What::StreamEvent(stream_event) => {
+                let texts = [&mut stream_event.event, &mut stream_event.data, &mut stream_event.id];
+                texts.into_iter().chain([&mut stream_event.comment]).flatten().for_each(|text| self.text(text));
+            }
             What::Frame(frame) => self.frame(frame, &event.conn, event.dir),
             What::Message(message) => self.message(message),
             What::Bytes { bytes } => self.piece(Stream::Raw(event.conn.clone(), event.dir), bytes, true),
@@ -148,17 +177,16 @@ impl Redactor {
         self.text(text);
     }
 
-    fn learn_from_head(&mut self, head: &Head) {
-        for (name, value) in &head.headers {
+    fn learn_from_headers(&mut self, headers: &[(String, String)]) {
+        for (name, value) in headers {
             if let Some(secret) = self.keys.in_header(name, value) {
                 self.learn(secret, SHORTEST_NAMED);
             }
         }
     }
 
-    fn head(&mut self, head: &mut Head) {
-        self.text(&mut head.start);
-        for (name, value) in &mut head.headers {
+    fn headers(&mut self, headers: &mut [(String, String)]) {
+        for (name, value) in headers {
             if let Some(secret) = self.keys.in_header(name, value) {
                 let placeholder = self.placeholder(secret);
                 let start = value.len() - value.trim_end().len();
@@ -168,7 +196,37 @@ impl Redactor {
             self.text(name);
             self.text(value);
         }
-        head.raw.iter_mut().chain(&mut head.body).for_each(|payload| self.payload(payload));
+    }
+
+    /// A head came: the body after it belongs to no earlier one.
+    fn expect_body<'a>(
+        &mut self,
+        conn: &Option<String>,
+        dir: Option<Direction>,
+        mut codings: impl Iterator<Item = &'a str>,
+    ) {
+        self.streams.remove(&Stream::Body(conn.clone(), dir));
+        let direction = (conn.clone(), dir);
+        if codings.all(|coding| coding.trim().eq_ignore_ascii_case("identity") || coding.trim().is_empty()) {
+            self.coded.remove(&direction);
+        } else {
+            self.coded.insert(direction);
+        }
+    }
+
+    fn body(&mut self, body: &mut Body, conn: &Option<String>, dir: Option<Direction>) {
+        self.headers(&mut body.trailers);
+        let direction = (conn.clone(), dir);
+        if self.coded.contains(&direction) {
+            // Nobody can see whether a compressed piece holds a secret. The message after it tells what it says.
+            body.bytes = Payload::Text("*".repeat(body.bytes.as_bytes().len()));
+        } else {
+            self.piece(Stream::Body(conn.clone(), dir), &mut body.bytes, !body.last);
+        }
+        if body.last {
+            self.streams.remove(&Stream::Body(conn.clone(), dir));
+            self.coded.remove(&direction);
+        }
     }
 
     fn frame(&mut self, frame: &mut Frame, conn: &Option<String>, dir: Option<Direction>) {
@@ -184,7 +242,8 @@ impl Redactor {
 
     /// A connection is over in one direction: nothing continues there.
     fn forget(&mut self, conn: &Option<String>, dir: Option<Direction>) {
-        for stream in [Stream::Data, Stream::Control, Stream::Raw] {
+        self.coded.remove(&(conn.clone(), dir));
+        for stream in [Stream::Data, Stream::Control, Stream::Body, Stream::Raw] {
             self.streams.remove(&stream(conn.clone(), dir));
         }
     }

@@ -9,7 +9,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::trace::{Clock, Exited, FileChange, Launched, Mark, Output, Recorder, Sink, Stimulus, write_event};
+use crate::trace::{
+    Clock, Exited, FileChange, Head, HttpRequest, HttpResponse, Launched, Mark, Output, Recorder, Sink, Stimulus,
+    StreamEvent, write_event,
+};
 
 const TOKEN: &str = "tok/EN \"42\"-ü";
 
@@ -93,6 +96,21 @@ fn a_secret_is_hidden_in_every_string_of_every_kind_of_event() {
         frame(2, true, binary().as_bytes()),
         What::Message(Message { text: true, json: Some(Value::Object(map())), payload: Some(p()), frames: 1 }),
         What::Bytes { bytes: binary() },
+        What::HttpRequest(HttpRequest {
+            start: format!("GET /a?auth={} HTTP/1.1", percent(TOKEN)),
+            headers: vec![("X-Other".into(), t()), ("Authorization".into(), format!("Bearer {TOKEN}"))],
+            raw: Some(p()),
+            tcp: 1,
+        }),
+        What::HttpResponse(HttpResponse { start: t(), headers: vec![(t(), t())], raw: Some(binary()) }),
+        What::Body(Body { bytes: binary(), last: true, trailers: vec![(t(), t())] }),
+        What::StreamEvent(StreamEvent {
+            event: Some(t()),
+            data: Some(t()),
+            id: Some(t()),
+            retry: None,
+            comment: Some(t()),
+        }),
         What::Output(Output { stream: t(), bytes: p() }),
         What::Launched(Launched { command: vec!["x".into(), t()], pid: 1 }),
         What::Exited(Exited { pid: 1, code: None, signal: None, asked: true }),
@@ -167,6 +185,63 @@ fn a_value_under_a_secret_key_that_spans_frames_is_hidden_and_known_afterwards()
     assert_eq!(payloads[4], b"<secret:1**>");
 }
 
+fn body(bytes: &[u8], last: bool) -> What {
+    What::Body(Body { bytes: bytes.into(), last, trailers: vec![] })
+}
+
+fn bodies(events: &[Event]) -> Vec<String> {
+    let bytes = events.iter().filter_map(|event| match &event.what {
+        What::Body(body) => Some(String::from_utf8_lossy(body.bytes.as_bytes()).into_owned()),
+        _ => None,
+    });
+    bytes.collect()
+}
+
+#[test]
+fn a_value_under_a_secret_key_that_spans_the_pieces_of_a_body_is_hidden() {
+    let events = recorded(
+        &[],
+        vec![
+            body(br#"{"authToken":"abcd"#, false),
+            body(br#"efgh","x":1}"#, true),
+            body(br#"ijkl","x":1}"#, true),
+            body(b"abcdefgh", true),
+        ],
+    );
+    let bodies = bodies(&events);
+    assert_eq!(bodies[0], r#"{"authToken":"****"#);
+    assert!(bodies[1].ends_with(r#"","x":1}"#) && !bodies[1].contains("efgh"), "{bodies:?}");
+    assert_eq!(bodies[2], r#"ijkl","x":1}"#, "another body goes on with nothing");
+    assert_eq!(bodies[3], "********");
+}
+
+#[test]
+fn credentials_in_the_head_of_a_request_are_hidden_there_and_where_they_come_back() {
+    let start = "POST /v1?x=1&auth=pass%2Fphrase HTTP/1.1".to_owned();
+    let headers = vec![("authorization".into(), "Bearer correct-horse".into()), ("X-Api-Key".into(), "k".into())];
+    let raw = b"POST /v1?auth=pass%2Fphrase HTTP/1.1\nAuthorization:  Bearer correct-horse\n\n";
+    let request = What::HttpRequest(HttpRequest { start, headers, raw: Some(raw[..].into()), tcp: 1 });
+    let answer = What::StreamEvent(StreamEvent::data("you said correct-horse and pass/phrase"));
+    let events = recorded(&[], vec![request, answer]);
+    for event in &events {
+        let found = contents(event);
+        assert!(!contains(&found, b"horse") && !contains(&found, b"phrase"), "{event:?}");
+    }
+    let What::HttpRequest(request) = &events[0].what else { panic!("{events:?}") };
+    assert_eq!(request.headers[0].1, "Bearer <secret:1***>");
+    assert_eq!(request.headers[1].1, "*");
+}
+
+#[test]
+fn the_pieces_of_a_compressed_body_are_hidden_whatever_is_in_them() {
+    let head = |coding: &str| {
+        let headers = vec![("Content-Encoding".into(), coding.into())];
+        What::HttpResponse(HttpResponse { start: "HTTP/1.1 200 OK".into(), headers, raw: None })
+    };
+    let whats = vec![head("gzip"), body(b"\x1f\x8babc", false), body(b"", true), head("identity"), body(b"abc", true)];
+    assert_eq!(bodies(&recorded(&[], whats)), ["*****", "", "abc"]);
+}
+
 #[test]
 fn of_a_secret_beyond_all_measure_the_first_part_is_hidden_everywhere() {
     let secret: String = (0..10_000).map(|n| format!("{n:04}")).collect();
@@ -223,12 +298,13 @@ proptest! {
     #[test]
     fn a_known_secret_is_never_written_whatever_its_form_and_however_it_is_split(
         (secret, pieces) in pieces(),
-        kind in 0..4u8,
+        kind in 0..5u8,
     ) {
         let what = |piece: &Vec<u8>| match kind {
             0 => frame(1, false, piece),
             1 => frame(9, true, piece),
-            2 => What::Bytes { bytes: piece[..].into() },
+            2 => body(piece, false),
+            3 => What::Bytes { bytes: piece[..].into() },
             _ => What::Output(Output { stream: "stdout".into(), bytes: piece[..].into() }),
         };
         let events = recorded(&[&secret], pieces.iter().map(what).collect());
@@ -237,6 +313,7 @@ proptest! {
         for (event, piece) in events.iter().zip(&pieces) {
             let payload = match &event.what {
                 What::Frame(Frame { payload, .. }) | What::Bytes { bytes: payload } => payload,
+                What::Body(body) => &body.bytes,
                 What::Output(output) => &output.bytes,
                 other => panic!("{other:?}"),
             };
