@@ -7,6 +7,7 @@
 pub mod amp;
 mod literal;
 mod observation;
+pub mod openctx;
 mod requirement;
 mod rule;
 mod schemas;

@@ -1,0 +1,116 @@
+//! The JSON Schemas (draft-07) of the edition: `schemas/0.1/<name>.json`.
+//!
+//! They are strict where the document is, and allow both readings where it contradicts itself or the published schemas.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use include_dir::{Dir, include_dir};
+use serde_json::Value;
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/protocol/openctx/schemas/0.1");
+
+/// By name. A file that is no JSON is left out, which a test forbids.
+static ALL: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
+    let named = |file: &'static include_dir::File<'static>| {
+        let name = file.path().to_str()?.strip_suffix(".json")?;
+        Some((name, serde_json::from_slice(file.contents()).ok()?))
+    };
+    FILES.files().filter_map(named).collect()
+});
+
+/// The schema of this name. There is one edition.
+pub fn schema(_edition: &str, name: &str) -> Option<&'static Value> {
+    ALL.get(name)
+}
+
+/// The names of the schemas, in alphabetical order.
+pub fn names(_edition: &str) -> Vec<&'static str> {
+    ALL.keys().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::matcher::Pattern;
+    use crate::protocol::openctx::PROTOCOL;
+
+    fn allows(name: &str, value: Value) -> bool {
+        let pattern = Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas("0.1")).unwrap();
+        pattern.check(Some(&value), &mut Map::new()).is_ok()
+    }
+
+    #[test]
+    fn every_file_is_a_draft_07_schema_with_a_title() {
+        assert_eq!(ALL.len(), FILES.files().count(), "a file is no JSON");
+        for (name, schema) in ALL.iter() {
+            assert!(jsonschema::draft7::meta::validate(schema).is_ok(), "{name}");
+            assert!(schema["title"].is_string(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_method_has_parameters_and_a_result() {
+        for method in ["meta", "mentions", "items", "annotations"] {
+            assert!(allows(&format!("{method}.params"), json!({"uri": "a:b", "content": ""})), "{method}");
+            assert!(!allows(&format!("{method}.params"), json!([])), "{method}");
+            assert!(allows(
+                &format!("{method}.result"),
+                if method == "meta" { json!({"name": ""}) } else { json!([]) }
+            ));
+            assert!(!allows(&format!("{method}.result"), json!(null)), "{method}");
+        }
+        assert!(!allows("mentions.params", json!({"query": 5})));
+        assert!(!allows("annotations.params", json!({"uri": "file:///a"})));
+        assert!(!allows("items.params", json!({"mention": {"title": ""}})));
+    }
+
+    #[test]
+    fn an_answer_has_a_result_or_an_error() {
+        assert!(allows("response", json!({"result": [], "more": 1})));
+        assert!(allows("response", json!({"error": {"code": 1, "message": ""}})));
+        for wrong in [json!({}), json!({"result": null}), json!({"result": {}, "error": {"code": 1}}), json!([])] {
+            assert!(!allows("response", wrong.clone()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn both_readings_of_an_error_are_allowed() {
+        assert!(allows("error", json!({"code": 1, "message": "no", "data": "any"})));
+        assert!(allows("error", json!({"code": -32601})));
+        assert!(allows("error", json!({"code": "E_NO", "integer": 5})));
+        for wrong in [json!({"message": "no"}), json!({"code": "1"}), json!({"code": 1, "message": 5}), json!("no")] {
+            assert!(!allows("error", wrong.clone()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn metadata_needs_a_name_only_and_both_readings_of_auto_include_are_allowed() {
+        let meta = |mentions: Value| json!({"name": "n", "mentions": mentions});
+        assert!(allows("meta.result", meta(json!({"autoInclude": true}))));
+        assert!(allows("meta.result", meta(json!({"autoInclude": "yes"}))));
+        assert!(!allows("meta.result", meta(json!({"autoInclude": 1}))));
+        assert!(!allows("meta.result", meta(json!(true))));
+        assert!(!allows("meta.result", json!({"items": {}})));
+        assert!(!allows("meta.result", json!({"name": "n", "items": {"messageSelectors": ["a"]}})));
+        assert!(!allows("meta.result", json!({"name": "n", "annotations": {"selectors": {"path": "a"}}})));
+    }
+
+    #[test]
+    fn results_consist_of_what_the_document_describes() {
+        assert!(allows("mentions.result", json!([{"title": "t", "uri": "a:b", "data": {"x": 1}, "more": 1}])));
+        assert!(!allows("mentions.result", json!([{"title": "t", "uri": "no scheme"}])));
+        assert!(!allows("mentions.result", json!([{"title": "t", "uri": "a:b", "data": []}])));
+        assert!(allows("items.result", json!([{"title": "t", "ui": {"hover": {"text": ""}}, "ai": {}}])));
+        assert!(!allows("items.result", json!([{"title": "t", "ai": {"content": 5}}])));
+        let annotation = |range: Value| json!([{"uri": "file:///a", "range": range, "item": {"title": "t"}}]);
+        let at = |line: f64| json!({"start": {"line": line, "character": 0}, "end": {"line": 1, "character": 0}});
+        assert!(allows("annotations.result", annotation(at(0.0))));
+        assert!(!allows("annotations.result", annotation(at(-1.0))));
+        assert!(!allows("annotations.result", annotation(at(0.5))));
+        assert!(!allows("annotations.result", annotation(json!({"start": {"line": 0, "character": 0}}))));
+        assert!(allows("annotations.result", json!([{"uri": "a:b", "item": {"title": ""}, "presentationHints": []}])));
+    }
+}
