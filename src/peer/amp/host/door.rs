@@ -104,7 +104,7 @@ impl Door {
             sender.shutdown().await;
             let _ = timeout(self.limits.handshake, sender.ended()).await;
         } else if status.is_some() {
-            session::run(self.shared.clone(), sender, incoming, plan.answers, tell).await;
+            session::run(self.shared.clone(), sender, incoming, plan, tell).await;
         } else {
             drop(incoming);
             sender.ended().await;

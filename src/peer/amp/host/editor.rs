@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ impl Editor {
     /// # Errors
     /// [`Trouble::Environment`] where the system has no port, process or folder for it.
     pub async fn start(plan: Plan, setting: &Setting, place: &Place, roster: Arc<Roster>) -> Result<Self, Trouble> {
-        let token = plan.token.clone().map_or_else(token::make, Ok);
+        let token = plan.token.clone().map_or_else(|| token::make(plan.edition), Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
         let root = if plan.folder.is_dir() { &plan.folder } else { &place.root };
@@ -98,7 +99,7 @@ impl Editor {
     pub async fn start_anew(&mut self, setting: &Setting, place: &Place) -> Result<(), Trouble> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
         let listener = listen(self.plan.host, port, Some(self.port)).await?;
-        self.token = token::make().map_err(|e| system("make up a token", e))?;
+        self.token = token::make(self.plan.edition).map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
         self.run(listener, setting, place)
     }
@@ -230,8 +231,10 @@ async fn listen(host: IpAddr, port: Port, before: Option<u16>) -> Result<TcpList
             other => other,
         },
         Port::Guide => {
-            // Beginning anywhere, so that plays at the same time seldom try the same one.
-            let begin = u16::try_from(std::process::id() % 101).unwrap_or_default();
+            // Each play begins behind the one before: a client that looks for its editor must not find another play's.
+            static TURN: AtomicU32 = AtomicU32::new(0);
+            let turn = TURN.fetch_add(1, Ordering::Relaxed);
+            let begin = u16::try_from(std::process::id().wrapping_add(turn) % 101).unwrap_or_default();
             let mut refused = std::io::Error::other("no port is left");
             for port in (0..=100).map(|n| 8000 + (begin + n) % 101).filter(|port| Some(*port) != before) {
                 match bind(port).await {

@@ -26,6 +26,7 @@ pub struct ServeStep {
     token: Option<String>,
     lockfile: Option<Value>,
     answers: Answers,
+    withholds: Vec<String>,
     upgrade: Option<Upgrade>,
     pings: Automatic,
     close: Automatic,
@@ -90,6 +91,8 @@ pub struct Plan {
     pub lockfile: Option<LockfilePlan>,
     /// Whether it answers requests, and tells a new client how things are.
     pub answers: bool,
+    /// The methods that it leaves to steps all the same.
+    pub withholds: Vec<String>,
     /// How it answers handshakes.
     pub upgrade: Upgrade,
     /// What its connections do by themselves.
@@ -136,11 +139,12 @@ impl ServeStep {
             names: self.names().map(str::to_owned).collect(),
             edition,
             host,
-            port: port(self.port.as_ref()).map_err(|what| wrong(act.verb, what))?,
+            port: port(self.port.as_ref(), edition).map_err(|what| wrong(act.verb, what))?,
             folder,
             token: self.token.clone(),
             lockfile: lockfile(self.lockfile).map_err(|what| wrong(act.verb, what))?,
             answers: self.answers == Answers::All,
+            withholds: self.withholds,
             upgrade: self.upgrade.unwrap_or_default(),
             options: Options {
                 pong: self.pings == Automatic::Answer,
@@ -152,15 +156,18 @@ impl ServeStep {
     }
 }
 
-fn port(said: Option<&Value>) -> Result<Port, String> {
+fn port(said: Option<&Value>, edition: Edition) -> Result<Port, String> {
     let number = match said {
+        // Clients of the guide may look for no others.
+        None if edition == Edition::Guide => return Ok(Port::Guide),
         None => return Ok(Port::Any),
         Some(Value::String(word)) if word == "guide" => return Ok(Port::Guide),
+        Some(Value::String(word)) if word == "any" => return Ok(Port::Any),
         Some(Value::String(word)) => word.parse().ok(),
         Some(other) => other.as_u64().and_then(|n| u16::try_from(n).ok()),
     };
     let number = number.filter(|port| *port > 0);
-    number.map(Port::Fixed).ok_or_else(|| "`port` is `guide`, or a number from 1 to 65535".to_owned())
+    number.map(Port::Fixed).ok_or_else(|| "`port` is `guide`, `any`, or a number from 1 to 65535".to_owned())
 }
 
 fn lockfile(said: Option<Value>) -> Result<Option<LockfilePlan>, String> {

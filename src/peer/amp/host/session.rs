@@ -4,13 +4,15 @@ use tokio::sync::{mpsc, watch};
 
 use crate::peer::amp::editor::outgoing::Outgoing;
 use crate::peer::amp::editor::shared::{Order, Shared};
-use crate::protocol::amp::PROBE;
+use crate::protocol::amp::{PROBE, envelope};
 use crate::trace::Message;
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, opcode};
 
-/// Serves a client to its end. With `answers`, its requests are answered; the payloads of pongs that answer barriers
-/// go to `pong` in any case.
-pub async fn run(shared: Shared, sender: Sender, mut incoming: Receiver, answers: bool, pong: watch::Sender<String>) {
+use super::serve::Plan;
+
+/// Serves a client to its end. Its requests are answered as the plan says; the payloads of pongs that answer barriers go
+/// to `pong` in any case.
+pub async fn run(shared: Shared, sender: Sender, mut incoming: Receiver, plan: &Plan, pong: watch::Sender<String>) {
     let (number, mut orders) = shared.join();
     let mut talking = true;
     loop {
@@ -32,7 +34,7 @@ pub async fn run(shared: Shared, sender: Sender, mut incoming: Receiver, answers
                     }
                     Ok(())
                 }
-                Some(Incoming::Message(message)) if answers && talking => {
+                Some(Incoming::Message(message)) if talking && answers(plan, &message) => {
                     answer(&shared, number, &sender, &message).await
                 }
                 Some(_) => Ok(()),
@@ -42,6 +44,13 @@ pub async fn run(shared: Shared, sender: Sender, mut incoming: Receiver, answers
         talking &= sent.is_ok();
     }
     shared.leave(number);
+}
+
+/// Whether the editor answers a message by itself.
+fn answers(plan: &Plan, message: &Message) -> bool {
+    let request = message.json.as_ref().and_then(|json| envelope::request(plan.edition.id(), json));
+    let method = request.and_then(|request| request.method);
+    plan.answers && method.is_none_or(|method| plan.withholds.iter().all(|withheld| withheld != method))
 }
 
 async fn next(orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
