@@ -48,7 +48,8 @@ const UPGRADE: Shape = Shape::Object(&[
     Field::optional(
         "headers",
         Shape::Map(&Shape::Any),
-        "Header lines to add or to replace, name and value; null leaves one out.",
+        "Header lines to add or to replace, name and value; null leaves one out. `$${accept}` in a value is the right \
+         key.",
     ),
     Field::optional("body", Shape::String, "A body, as of a refusal."),
     Field::optional(

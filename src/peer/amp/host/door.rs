@@ -80,7 +80,8 @@ impl Door {
         // Where no request comes, the trace says what came instead.
         let Ok(request) = websocket::accept(stream, tap, &self.limits).await else { return };
         let plan = &self.plan;
-        let deliberate = plan.deliberate.as_deref();
+        // The mark is for what the scenario says of the answer, not for a usual one beside other things.
+        let deliberate = plan.deliberate.as_deref().filter(|_| plan.upgrade.says_anything());
         let (request, answer) = plan.upgrade.answer(request, &self.token, deliberate);
         self.mark(&name);
         let (socket, status) = match answer {
@@ -111,15 +112,21 @@ impl Door {
         }
     }
 
-    /// What is not done leaves no event of its own to be marked.
+    /// What is not done leaves no event of its own to be marked, so that there is one here.
     fn mark(&self, name: &str) {
-        let options = self.plan.options;
-        let omitted = [(options.pong, "pings"), (options.close, "close frames"), (options.read, "what is sent")];
+        let plan = &self.plan;
+        let omitted = [
+            (plan.answers, "leaves answers to steps"),
+            (plan.options.pong, "ignores pings"),
+            (plan.options.close, "ignores close frames"),
+            (plan.options.read, "reads nothing"),
+        ];
         let omitted: Vec<&str> = omitted.iter().filter(|(done, _)| !done).map(|(_, what)| *what).collect();
-        if let Some(why) = self.plan.deliberate.as_deref().filter(|_| !omitted.is_empty()) {
-            let mark = Mark { mark: "step".to_owned(), text: format!("ignores {}", omitted.join(", ")) };
-            let recorder = self.shared.recorder();
-            recorder.record_deliberate(Some(name), Some(Direction::ToClient), Some(why), What::Mark(mark));
+        if !omitted.is_empty() {
+            let text = omitted.join(", ");
+            let why = plan.deliberate.clone().unwrap_or_else(|| format!("{}: it {text}", plan.step));
+            let mark = What::Mark(Mark { mark: "step".to_owned(), text });
+            self.shared.recorder().record_deliberate(Some(name), Some(Direction::ToClient), Some(&why), mark);
         }
     }
 }

@@ -124,7 +124,7 @@ impl Editor {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
             let keys = lockfile::keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
             let content = Content::File(plan.content(keys));
-            let why = self.plan.deliberate.as_deref();
+            let why = self.plan.deliberate.as_deref().filter(|_| plan.says_anything());
             self.lockfile = Some(Decoy::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
         }
         Ok(())

@@ -99,6 +99,8 @@ pub struct Plan {
     pub options: Options,
     /// The trace's mark for all of this, where it is wrong on purpose.
     pub deliberate: Option<String>,
+    /// The step that says all of this.
+    pub step: String,
 }
 
 impl ServeStep {
@@ -152,6 +154,7 @@ impl ServeStep {
                 read: self.read.unwrap_or(true),
             },
             deliberate: deliberate(act, self.deliberate.as_ref()),
+            step: act.step.to_owned(),
         })
     }
 }
@@ -179,6 +182,11 @@ fn lockfile(said: Option<Value>) -> Result<Option<LockfilePlan>, String> {
 }
 
 impl LockfilePlan {
+    /// Whether it says anything at all.
+    pub fn says_anything(&self) -> bool {
+        self.data_home.is_some() || self.name.is_some() || !self.keys.is_empty() || self.text.is_some()
+    }
+
     /// The data home it lies below.
     pub fn data_home(&self, place: &Place) -> PathBuf {
         match &self.data_home {

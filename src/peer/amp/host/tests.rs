@@ -348,6 +348,11 @@ async fn a_handshake_is_answered_as_the_scenario_says() {
     assert_eq!(client.incoming.message().await.and_then(|message| message.json), Some(json!([1])));
     play.act("stop", json!({})).await.unwrap();
 
+    let headers = json!({"SEC-WEBSOCKET-ACCEPT": "${accept}", "connection": "keep-alive, UPGRADE", "X-More": 1});
+    play.act("serve", json!({"upgrade": {"headers": headers}})).await.unwrap();
+    play.connect().await;
+    play.act("stop", json!({})).await.unwrap();
+
     play.act("serve", json!({"upgrade": {"never": true}, "deliberate": "mute"})).await.unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", play.port())).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut stream, b"GET / HTTP/1.1\r\n\r\n").await.unwrap();

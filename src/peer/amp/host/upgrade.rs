@@ -59,15 +59,21 @@ impl Upgrade {
         (request, Answer::Reply(reply, frames))
     }
 
+    /// Whether it says anything at all.
+    pub fn says_anything(&self) -> bool {
+        !self.is_usual() || self.never || self.split.is_some() || !self.frames.is_empty()
+    }
+
     /// Whether it leaves the answer as it is, and says only how it is sent and what follows it.
     fn is_usual(&self) -> bool {
         self.status.is_none() && self.headers.is_empty() && self.body.is_none() && self.raw.is_none()
     }
 
     fn reply(&self, accepting: Reply) -> Reply {
-        let key = accepting.head.header("sec-websocket-accept").next().unwrap_or_default();
+        let key = accepting.head.header("sec-websocket-accept").next().unwrap_or_default().to_owned();
+        let fill = |text: &str| text.replace("${accept}", &key);
         if let Some(raw) = &self.raw {
-            return Reply::raw(raw.replace("${accept}", key).as_bytes());
+            return Reply::raw(fill(raw).as_bytes());
         }
         let body = self.body.as_deref().unwrap_or_default();
         let mut reply = match &self.status {
@@ -85,7 +91,7 @@ impl Upgrade {
             let at = lines.iter().position(|(n, _)| n.eq_ignore_ascii_case(&name)).unwrap_or(lines.len());
             lines.retain(|(n, _)| !n.eq_ignore_ascii_case(&name));
             if let Some(value) = value {
-                lines.insert(at.min(lines.len()), (name, value));
+                lines.insert(at.min(lines.len()), (name, fill(&value)));
             }
         }
         reply

@@ -8,7 +8,7 @@ use crate::trace::{Closed, Direction, End, Event, Frame, What};
 
 use super::OVERDUE;
 use super::book::{Book, Fault};
-use super::connections::Connections;
+use super::connections::{Connections, omits};
 
 /// Judges how one end takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
 ///
@@ -91,7 +91,10 @@ impl Rule for Closings {
         }
         let Some(connection) = self.connections.of(event) else { return };
         let own = event.dir.map(|dir| dir.sender() == self.judged);
-        connection.soiled |= event.deliberate.is_some() && own != Some(true);
+        connection.soiled |= match omits(event) {
+            Some(end) => end == self.judged,
+            None => event.deliberate.is_some() && own != Some(true),
+        };
         let frame = matches!(event.what, What::Frame(_));
         connection.faulted |= frame && event.deliberate.is_some() && own == Some(false);
         match (&event.what, own) {

@@ -2,7 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::trace::{Direction, Event, What};
+use crate::trace::{Direction, End, Event, What};
+
+/// The end that says with this event that it leaves something undone on purpose, such as answering. It is not blamed for
+/// that, and the other end is judged as ever.
+pub fn omits(event: &Event) -> Option<End> {
+    let dir = event.dir.filter(|_| event.deliberate.is_some() && matches!(event.what, What::Mark(_)))?;
+    Some(dir.sender())
+}
 
 /// State by connection, from its first event until both of its directions have ended.
 pub struct Connections<S> {

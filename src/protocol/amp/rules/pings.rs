@@ -8,7 +8,7 @@ use crate::trace::{End, Event, What};
 
 use super::OVERDUE;
 use super::book::{Book, Fault};
-use super::connections::Connections;
+use super::connections::{Connections, omits};
 
 /// So many pings are remembered; of more, the latest.
 const REMEMBERED: usize = 1000;
@@ -57,7 +57,8 @@ impl Rule for Pings {
             What::Closed(_) => true,
             _ => false,
         };
-        if connection.over.is_none() && (closes || event.deliberate.is_some()) {
+        let abused = event.deliberate.is_some() && omits(event).is_none_or(|end| end == judged);
+        if connection.over.is_none() && (closes || abused) {
             connection.over = Some(event.t);
         }
         if let What::Frame(frame) = &event.what {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::OVERDUE;
 use super::answer::Answer;
 use super::book::{Book, Fault};
-use super::connections::Connections;
+use super::connections::{Connections, omits};
 use super::results::Shapes;
 use crate::protocol::amp::{envelope, is_probe, opcode};
 use crate::protocol::{Judgements, Rule};
@@ -198,6 +198,7 @@ impl Rule for Requests {
             // A wrong message is answered or not; a wrong frame or a connection that is not read may delay the rest.
             connection.delayed |= !matches!(event.what, What::Message(_) | What::Frame(_));
         }
+        connection.delayed |= omits(event) == Some(End::Server);
         let mut closes = false;
         match &event.what {
             What::Frame(frame) => {

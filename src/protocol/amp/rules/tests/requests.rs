@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::{Play, request, response};
-use crate::trace::{Message, Payload, What};
+use crate::trace::{Mark, Message, Payload, What};
 
 fn asked(edition: &str) -> Play {
     Play::open().asks(request(edition, "1", "readFile", json!({"path": "/a"})))
@@ -245,4 +245,25 @@ fn what_was_wrong_on_purpose_may_be_answered_in_any_way() {
     assert!(play.says(response("cli", "1", "readFile", json!({"content": 5}))).broken("cli").is_empty());
     let never = Play::open().asks(request("cli", "1", "fly", json!({}))).deliberate();
     assert!(later(never, 60).broken("cli").is_empty());
+}
+
+#[test]
+fn who_leaves_answers_to_a_scenario_on_purpose_is_not_blamed_for_late_ones() {
+    let mark = || What::Mark(Mark { mark: "step".to_owned(), text: "leaves answers to steps".to_owned() });
+    let ask = || request("cli", "1", "openURI", json!({"uri": "file:///a"}));
+    let never = |play: Play| later(play.asks(ask()), 60).broken("cli");
+    assert!(!never(Play::open()).is_empty());
+    assert!(never(Play::open().server(mark()).deliberate()).is_empty());
+    assert_eq!(never(Play::open().server(mark())), never(Play::open()));
+}
+
+#[test]
+fn who_answers_no_pings_on_purpose_judges_those_who_have_to_all_the_same() {
+    let mark = || What::Mark(Mark { mark: "step".to_owned(), text: "ignores pings".to_owned() });
+    let play = || Play::open().server(mark()).deliberate();
+    let late = |play: Play| later(play, 60).broken("cli");
+    assert!(late(play().client_frame(opcode::PING, b"a")).is_empty());
+    assert_eq!(late(Play::open().client_frame(opcode::PING, b"a")), ["framing/pong"]);
+    let asked = play().server_frame(opcode::PING, b"a").wait(60).server_frame(opcode::PONG, b"");
+    assert_eq!(asked.broken("cli"), ["framing/client-pong"]);
 }
