@@ -4,6 +4,7 @@
 //! which names it and writes every event of it; whoever uses the connection says what to send and
 //! may read what comes, but need not: the trace has it all.
 
+pub mod http;
 pub mod http_head;
 mod limits;
 mod tap;
