@@ -116,7 +116,7 @@ impl Door {
     fn mark(&self, name: &str) {
         let plan = &self.plan;
         let omitted = [
-            (plan.answers, "leaves answers to steps"),
+            (plan.answers && plan.withholds.is_empty(), "leaves answers to steps"),
             (plan.options.pong, "ignores pings"),
             (plan.options.close, "ignores close frames"),
             (plan.options.read, "reads nothing"),
