@@ -1,6 +1,6 @@
 //! Annotations: items attached to ranges of a document.
 
-use super::{Table, doc, own, table, uri};
+use super::{Table, doc, table, uri};
 
 pub const TABLES: &[Table] = &[ANNOTATIONS];
 
@@ -46,8 +46,5 @@ const ANNOTATIONS: Table = table! { "annotations", Server, Some("annotations");
         "Documents need not be files.";
     "unmatched": Must doc("Meta") =>
         "A resource that none of the provider's selectors matches is answered, with a result or an error."
-        "";
-    "not-offered": Should own("Methods that are not offered") =>
-        "A provider without annotations answers `annotations` with an empty list or an error."
         "";
 };

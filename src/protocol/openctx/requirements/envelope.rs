@@ -64,6 +64,9 @@ const REQUESTS: Table = table! { "envelope", Server, None;
     "unknown-method": Should own("Envelope") =>
         "A request for a method that does not exist is answered with an error, or refused with a status from 400 to 599."
         "";
+    "method-not-offered": Should own("Methods that are not offered") =>
+        "A method that the provider does not have is answered with an empty list or an error."
+        "The reference client asks every provider for mentions and items.";
     "malformed": Should own("Envelope") =>
         "A body that is no JSON is answered with an error, or refused with a status from 400 to 499."
         "";

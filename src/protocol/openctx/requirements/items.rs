@@ -1,6 +1,6 @@
 //! Items: documents and other content.
 
-use super::{Table, doc, own, table, uri};
+use super::{Table, doc, table, uri};
 
 pub const TABLES: &[Table] = &[ITEMS];
 
@@ -41,7 +41,4 @@ const ITEMS: Table = table! { "items", Server, Some("items");
     "foreign-mention": Must doc("Items") =>
         "A mention that the provider did not give is answered, with a result or an error."
         "";
-    "not-offered": Should own("Methods that are not offered") =>
-        "A provider without items answers `items` with an empty list or an error."
-        "The reference client asks every provider.";
 };

@@ -35,7 +35,4 @@ const MENTIONS: Table = table! { "mentions", Server, Some("mentions");
     "auto-include": Should own("Readings") =>
         "`autoInclude` is understood as a boolean and as a string."
         "The document has the one, the published schemas the other.";
-    "not-offered": Should own("Methods that are not offered") =>
-        "A provider without mentions answers `mentions` with an empty list or an error."
-        "The reference client asks every provider.";
 };
