@@ -28,7 +28,7 @@ pub enum Begin {
     /// A server: it serves when the future is done.
     Serve(fn(MockOptions) -> Starting),
     /// A client that is driven over these lines, until it is told to end or they do.
-    Drive(fn(MockOptions, Lines) -> BoxFuture<'static, Result<(), MockError>>),
+    Drive(fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockError>>),
 }
 
 /// What a driven client reads and writes: the driver contract, a JSON object a line.

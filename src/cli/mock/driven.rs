@@ -7,12 +7,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::cli::{CliError, Exit};
-use crate::peer::{BoxFuture, Lines, MockError, MockKind, MockOptions};
+use crate::peer::{BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 
-use super::{Args, options, start_error};
+use super::{Args, DIED, options, start_error};
 
 /// How a mock of a client is driven.
-type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<(), MockError>>;
+type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockError>>;
 
 /// What is put between stdin and the mock, in bytes.
 const BETWEEN: usize = 64 << 10;
@@ -44,14 +44,17 @@ pub async fn drive(args: Args, kind: &MockKind, drive: Drive) -> Result<Exit, Cl
         done = &mut driving => (done, false),
         signal = &mut pump => match signal {
             Ok(Signal { told: true, interrupted }) => (driving.await, interrupted),
-            Ok(Signal { told: false, interrupted }) => (Ok(()), interrupted),
+            Ok(Signal { told: false, interrupted }) => (Ok(Ended::Quit), interrupted),
             // It panicked, and has said so.
-            Err(_) => (Ok(()), false),
+            Err(_) => (Ok(Ended::Quit), false),
         },
     };
     recorder.end();
-    done.map_err(|e| start_error(&args, e))?;
-    Ok(if interrupted { Exit::INTERRUPTED } else { Exit::OK })
+    Ok(match done.map_err(|e| start_error(&args, e))? {
+        Ended::Died => DIED,
+        Ended::Quit if interrupted => Exit::INTERRUPTED,
+        Ended::Quit => Exit::OK,
+    })
 }
 
 /// A signal to end.

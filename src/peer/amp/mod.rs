@@ -6,3 +6,5 @@ pub mod client;
 mod data_home;
 pub mod editor;
 pub mod host;
+mod rewrite;
+mod segments;

@@ -1,23 +1,25 @@
 //! The client itself: one loop over what it is told, what its connection brings, and what time brings.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::protocol::Lock;
+use crate::peer::Ended;
 use crate::trace::{End, Recorder};
 use crate::wire::Tap;
 use crate::wire::websocket::Socket;
 
 use super::super::editor::edition::{Edition, Method};
-use super::calls::{Call, Calls};
-use super::discovery::{self, Place};
+use super::calls::{self, Call, Calls};
+use super::discovery::{self, Found, Place};
 use super::handshake;
-use super::incoming::{self, Message, Outcome};
+use super::incoming::{Message, Outcome, Reader};
 use super::lines::{self, Output, Told};
-use super::quirks::{Effect, Quirks, Switch};
+use super::quirks::{Effect, Quirks, Switch, Trigger};
+use super::report;
 use super::seek::Seek;
 use super::session::Link;
 
@@ -25,19 +27,25 @@ use super::session::Link;
 const HOPELESS: Duration = Duration::from_secs(1);
 /// How long a call waits for a connection to an editor that does not let us in.
 const HOPEFUL: Duration = Duration::from_millis(2500);
-/// How long the freedom not to connect again at once waits.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How long the end of the connection may take, at the end of the client.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How long a flaw holds a notification back, hoping for the next one.
+const HOLD: Duration = Duration::from_millis(100);
 /// How many events of the connection wait to be looked at.
 const EVENTS: usize = 64;
 
 /// What the rest of the client tells this loop.
 pub enum Event {
-    /// An attempt to connect is over; this is the connection, if it led to one.
-    Attempted(Option<Socket>),
+    /// An attempt to connect is over; this is the connection, if it led to one, and the lockfile that led to it.
+    Attempted(Option<(Socket, PathBuf)>),
     /// A message came on the connection of this number.
     Message(u64, Vec<u8>),
     /// The connection of this number has ended.
     Ended(u64),
+    /// Something came that would upset a fragile client.
+    Upset(Trigger),
+    /// A flaw makes the client hang.
+    Hang,
 }
 
 /// What a client is started with.
@@ -53,7 +61,7 @@ pub struct Settings {
 }
 
 /// A client.
-pub struct Agent {
+struct Agent {
     settings: Settings,
     output: Output,
     events: mpsc::Sender<Event>,
@@ -68,33 +76,47 @@ pub struct Agent {
     called: bool,
     /// The number of the last attempt; connections are named after it.
     attempts: u64,
+    /// Whether there has been a connection.
+    connected: bool,
     state: &'static str,
+    /// The first editor, for the flaw to know no other.
+    first: Option<u16>,
+    /// Notifications that a flaw holds back, and until when at most.
+    held: Vec<(String, Value)>,
+    held_until: Option<Instant>,
+    hangs: bool,
+    dies: bool,
 }
 
 /// Runs a client to its end.
-pub async fn run(settings: Settings, lines: crate::peer::Lines) {
+pub async fn run(settings: Settings, lines: crate::peer::Lines) -> Ended {
     let (mut told, output) = lines::start(lines);
     let (events, mut incoming) = mpsc::channel(EVENTS);
-    let pause = if settings.quirks.has(Switch::LateReconnect) { PAUSE } else { Duration::ZERO };
     let mut agent = Agent {
+        calls: Calls::new(settings.edition, settings.quirks.clone()),
+        seek: Seek::new(Instant::now(), &settings.quirks),
         settings,
         output,
         events,
-        calls: Calls::default(),
-        seek: Seek::new(Instant::now(), pause),
         link: None,
         attempting: false,
         hopeful: false,
         called: false,
         attempts: 0,
+        connected: false,
         state: "",
+        first: None,
+        held: vec![],
+        held_until: None,
+        hangs: false,
+        dies: false,
     };
-    if agent.settings.quirks.has(Switch::Junk) {
-        agent.output.text("wirecert agent, ready when you are\n{\"log\":\"looking for an editor\"}\n".to_owned()).await;
+    if agent.has(Switch::Junk) {
+        agent.output.text("an agent, ready when you are\n{\"log\":\"looking for an editor\"}\n".to_owned()).await;
         eprintln!("looking for an editor");
     }
     let mut over = false;
-    while !(over && agent.calls.is_empty()) {
+    while !(over && agent.calls.is_empty()) && !agent.dies {
         let wake = agent.wake();
         tokio::select! {
             biased;
@@ -106,25 +128,46 @@ pub async fn run(settings: Settings, lines: crate::peer::Lines) {
             },
             () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => agent.tick().await,
         }
+        if agent.hangs {
+            // Still there, but only its end is left of it.
+            while !over && !matches!(told.recv().await, Some(Told::Close | Told::End) | None) {}
+            break;
+        }
+    }
+    if agent.dies {
+        agent.output.finish().await;
+        return Ended::Died;
     }
     agent.leave(incoming).await;
+    Ended::Quit
 }
 
 impl Agent {
+    fn has(&self, switch: Switch) -> bool {
+        self.settings.quirks.has(switch)
+    }
+
     /// When time will bring something.
     fn wake(&self) -> Option<Instant> {
         let look = self.seeks().then(|| self.seek.next());
-        let give_up = self.calls.oldest().map(|since| since + self.patience());
-        [look, give_up, self.calls.next_late()].into_iter().flatten().min()
+        let waits = self.link.is_none() && !self.is_patient();
+        let give_up = self.calls.oldest().filter(|_| waits).map(|since| since + self.patience());
+        [look, give_up, self.calls.next_due(), self.held_until].into_iter().flatten().min()
     }
 
     fn seeks(&self) -> bool {
-        let wanted = self.called || !self.settings.quirks.has(Switch::AtFirstCall);
-        self.link.is_none() && !self.attempting && wanted
+        let wanted = self.called || !self.has(Switch::AtFirstCall);
+        let done = self.connected && self.has(Switch::ConnectsOnce);
+        self.link.is_none() && !self.attempting && wanted && !done
     }
 
     fn patience(&self) -> Duration {
         if self.hopeful { HOPEFUL } else { HOPELESS }
+    }
+
+    /// Whether a flaw makes calls wait for a connection for ever.
+    fn is_patient(&self) -> bool {
+        (self.has(Switch::WaitsForever) && !self.hopeful) || (self.has(Switch::HandshakeUnbounded) && self.attempting)
     }
 
     async fn tick(&mut self) {
@@ -132,24 +175,39 @@ impl Agent {
         for call in self.calls.take_late(now) {
             self.fail(&call, "timeout", "the editor did not answer within two seconds").await;
         }
+        let again = self.calls.repeat(now);
+        if let Some(link) = &self.link {
+            for request in again {
+                link.send(request);
+            }
+        }
+        if self.held_until.is_some_and(|until| until <= now) {
+            self.release().await;
+        }
         if self.seeks() && self.seek.next() <= now {
             self.look(now).await;
         }
-        for call in self.calls.take_hopeless(self.patience(), now) {
-            self.fail(&call, "no_server", "there is no connection to an editor").await;
+        if self.link.is_none() && !self.is_patient() {
+            for call in self.calls.take_hopeless(self.patience(), now) {
+                self.fail(&call, "no_server", "there is no connection to an editor").await;
+            }
         }
+        self.pump().await;
     }
 
     async fn look(&mut self, now: Instant) {
         let Settings { edition, place, quirks, .. } = &self.settings;
-        let editors = discovery::editors(*edition, place, quirks);
+        let mut editors = discovery::editors(*edition, place, quirks);
+        if let (Some(port), true) = (self.first, self.has(Switch::RemembersEditor)) {
+            editors.retain(|found| found.lock.port == port);
+        }
         self.hopeful = !editors.is_empty();
         let chosen = self.seek.choose(editors, now);
         if !self.hopeful {
             self.state("no_server").await;
         }
         if !chosen.is_empty() {
-            if self.state == "disconnected" {
+            if self.connected {
                 self.state("reconnecting").await;
             }
             self.attempt(chosen);
@@ -157,40 +215,33 @@ impl Agent {
     }
 
     /// Tries to connect to one of these editors, in the order given.
-    fn attempt(&mut self, editors: Vec<Lock>) {
+    fn attempt(&mut self, editors: Vec<Found>) {
         self.attempting = true;
+        self.first = self.first.or(editors.first().map(|found| found.lock.port));
         let Settings { edition, ref quirks, ref recorder, .. } = self.settings;
         let (quirks, recorder, events) = (quirks.clone(), recorder.clone(), self.events.clone());
         let first = self.attempts + 1;
         self.attempts += editors.len() as u64;
         tokio::spawn(async move {
-            let mut socket = None;
-            for (number, lock) in (first..).zip(&editors) {
+            let mut made = None;
+            for (number, Found { path, lock }) in (first..).zip(editors) {
                 recorder.add_secret(&lock.token);
                 let tap = Tap::new(recorder.clone(), number.to_string(), End::Client);
-                socket = handshake::connect(edition, lock, &quirks, tap).await;
-                if socket.is_some() {
+                if let Some(socket) = handshake::connect(edition, &lock, &quirks, tap, &events).await {
+                    made = Some((socket, path));
                     break;
                 }
             }
             // It is gone only at its end.
-            let _ = events.send(Event::Attempted(socket)).await;
+            let _ = events.send(Event::Attempted(made)).await;
         });
     }
 
     async fn event(&mut self, event: Event) {
         match event {
             Event::Attempted(None) => self.attempting = false,
-            Event::Attempted(Some(socket)) => {
-                self.attempting = false;
-                let quirks = self.settings.quirks.clone();
-                self.link = Some(Link::start(self.attempts, socket, quirks, self.events.clone()));
-                self.state("connected").await;
-                for call in self.calls.take_waiting() {
-                    self.request(call).await;
-                }
-            }
-            Event::Message(number, bytes) if self.is_current(number) => self.message(&bytes).await,
+            Event::Attempted(Some((socket, lockfile))) => self.connected(socket, &lockfile).await,
+            Event::Message(number, bytes) if self.is_current(number) => self.message(bytes).await,
             Event::Ended(number) if self.is_current(number) => {
                 self.link = None;
                 self.seek.again(Instant::now());
@@ -200,78 +251,123 @@ impl Agent {
                 self.state("disconnected").await;
             }
             Event::Message(..) | Event::Ended(_) => {}
+            Event::Upset(trigger) => self.upset(trigger),
+            Event::Hang => self.hangs = true,
         }
+        self.pump().await;
     }
 
     fn is_current(&self, number: u64) -> bool {
         self.link.as_ref().is_some_and(|link| link.number == number)
     }
 
+    async fn connected(&mut self, socket: Socket, lockfile: &Path) {
+        self.attempting = false;
+        self.connected = true;
+        let Settings { edition, ref quirks, .. } = self.settings;
+        let link = Link::start(self.attempts, socket, quirks.clone(), self.events.clone());
+        if quirks.has(Switch::Greets) {
+            link.send(calls::greeting(edition, quirks));
+        }
+        if quirks.has(Switch::RemovesLockfile) {
+            let _ = std::fs::remove_file(lockfile);
+        }
+        self.link = Some(link);
+        self.state("connected").await;
+    }
+
+    /// Makes the requests that can be made.
+    async fn pump(&mut self) {
+        while let Some(link) = &self.link {
+            let Some(request) = self.calls.next_request(Instant::now()) else { return };
+            // What could not be taken is not answered, and told so in time.
+            link.send(request);
+        }
+    }
+
     async fn call(&mut self, call: lines::Call) {
-        let Some(method) = Method::parse(self.settings.edition, &call.name) else {
+        let Settings { edition, ref place, ref quirks, .. } = self.settings;
+        let Some(method) = Method::parse(edition, &call.name) else {
             self.line(json!({"id": call.id, "unsupported": true})).await;
             return;
         };
-        self.called = true;
-        let call = Call { number: call.id, method, params: call.params };
-        if self.link.is_some() {
-            self.request(call).await;
-        } else {
-            let now = Instant::now();
-            self.seek.urge(now);
-            self.calls.wait(call, now);
+        let mut params = call.params;
+        if edition == Edition::Cli && !quirks.has(Switch::AbsolutePathsOnly) {
+            make_absolute(&mut params, &place.workspace);
         }
-    }
-
-    async fn request(&mut self, call: Call) {
+        self.called = true;
         let now = Instant::now();
-        let Some(link) = &self.link else {
-            self.calls.wait(call, now);
-            return;
-        };
-        let request = self.calls.open(self.settings.edition, &self.settings.quirks, call, now);
-        // What could not be taken is not answered, and told so in time.
-        link.send(request);
+        self.seek.urge(now);
+        self.calls.wait(Call { number: call.id, method, params }, now);
+        self.pump().await;
     }
 
-    async fn message(&mut self, bytes: &[u8]) {
-        match incoming::read(self.settings.edition, bytes, |id| self.calls.method(id)) {
+    async fn message(&mut self, bytes: Vec<u8>) {
+        let Settings { edition, ref quirks, .. } = self.settings;
+        let message = Reader { edition, quirks }.read(bytes, |id| self.calls.waiting_for(id));
+        match message {
             Message::Answer(id, outcome) => {
-                let Some(call) = self.calls.answered(&id) else { return };
+                let Some(call) = self.calls.take(&id) else { return };
                 self.outcome(&call, outcome).await;
-            }
-            Message::Notifications(all) => {
-                for (mut name, mut data) in all {
-                    for quirk in self.settings.quirks.iter() {
-                        if let Effect::Told(change) = quirk.effect {
-                            change(&mut name, &mut data);
-                        }
-                    }
-                    self.line(json!({"event": name, "data": data})).await;
+                if self.calls.none_open() {
+                    self.release().await;
                 }
             }
-            Message::Nothing => {}
+            Message::Notifications(all) => {
+                for (name, data) in all {
+                    self.notification(name, data).await;
+                }
+            }
+            Message::Unasked => {}
+            Message::Unusable(trigger) => self.upset(trigger),
         }
+    }
+
+    /// Does what flaws make of something upsetting; a sound client passes it over.
+    fn upset(&mut self, trigger: Trigger) {
+        self.hangs |= self.has(Switch::HangsAfter(trigger));
+        self.dies |= self.has(Switch::DiesAfter(trigger));
+        if self.has(Switch::ClosesAfter(trigger)) {
+            // Its end closes it, and is no more ours to see.
+            self.link = None;
+            self.seek.again(Instant::now());
+        }
+    }
+
+    async fn notification(&mut self, name: String, data: Value) {
+        let mut told = Some(data);
+        for quirk in self.settings.quirks.iter() {
+            if let Effect::Told(change) = quirk.effect {
+                told = told.and_then(|data| change(&name, data));
+            }
+        }
+        let Some(data) = told else { return };
+        if self.has(Switch::HoldsWhileOpen) && !self.calls.none_open() {
+            self.held.push((name, data));
+        } else if self.has(Switch::SwapsNotifications) && self.held.is_empty() {
+            self.held.push((name, data));
+            self.held_until = Some(Instant::now() + HOLD);
+        } else {
+            self.tell(&name, &data).await;
+            self.release().await;
+        }
+    }
+
+    /// Tells what flaws have held back.
+    async fn release(&mut self) {
+        self.held_until = None;
+        for (name, data) in std::mem::take(&mut self.held) {
+            self.tell(&name, &data).await;
+        }
+    }
+
+    async fn tell(&self, name: &str, data: &Value) {
+        self.line(json!({"event": name, "data": data})).await;
     }
 
     async fn outcome(&self, call: &Call, outcome: Outcome) {
-        match outcome {
-            Outcome::Result(mut result) => {
-                if self.settings.quirks.has(Switch::Essence) {
-                    result = essence(call.method, result);
-                }
-                self.settings.quirks.rewrite(&mut result, |effect| match effect {
-                    Effect::Result(of, change) if of.is_none_or(|of| of == call.method) => Some(change),
-                    _ => None,
-                });
-                self.line(json!({"id": call.number, "result": result})).await;
-            }
-            Outcome::Error(error) => {
-                let error = json!({"code": error["code"], "message": error["message"]});
-                self.line(json!({"id": call.number, "error": error})).await;
-            }
-            Outcome::NoResult => self.fail(call, "no_result", "the editor answered without a result").await,
-        }
+        let (key, value) = report::outcome(&self.settings.quirks, call, outcome);
+        self.line(json!({"id": call.number, key: value})).await;
     }
 
     async fn fail(&self, call: &Call, code: &str, message: &str) {
@@ -281,7 +377,7 @@ impl Agent {
     async fn state(&mut self, state: &'static str) {
         if self.state != state {
             self.state = state;
-            if !self.settings.quirks.has(Switch::NoStates) {
+            if !self.has(Switch::NoStates) {
                 self.line(json!({"state": state})).await;
             }
         }
@@ -298,29 +394,26 @@ impl Agent {
     async fn leave(mut self, incoming: mpsc::Receiver<Event>) {
         // First, so that a connection with more to tell is not held up.
         drop(incoming);
-        let mut calls = self.calls.take_open();
-        calls.extend(self.calls.take_waiting());
-        for call in calls {
-            self.fail(&call, "closed", "the client was told to end").await;
+        if !self.hangs {
+            for call in self.calls.take_all() {
+                self.fail(&call, "closed", "the client was told to end").await;
+            }
         }
+        let patience = if self.has(Switch::NeverQuits) { Duration::MAX } else { GOODBYE };
         if let Some(link) = self.link.take() {
-            link.close().await;
+            link.close(patience).await;
         }
         self.output.finish().await;
     }
 }
 
-/// What matters of a result.
-fn essence(method: Method, mut result: Value) -> Value {
-    let key = match method {
-        Method::Ping => "message",
-        Method::Authenticate => "authenticated",
-        Method::ReadFile => "content",
-        Method::EditFile | Method::OpenUri => "success",
-        Method::GetDiagnostics => "entries",
-    };
-    match result.get_mut(key) {
-        Some(value) => value.take(),
-        None => result,
+/// Makes the path among the parameters absolute: the editor does not know our working directory
+/// (docs/amp.md, Methods).
+fn make_absolute(params: &mut Value, workspace: &Path) {
+    if let Some(Value::String(path)) = params.get_mut("path")
+        && !Path::new(path.as_str()).is_absolute()
+        && let Ok(absolute) = std::path::absolute(workspace.join(path.as_str()))
+    {
+        *path = absolute.to_string_lossy().into_owned();
     }
 }

@@ -1,6 +1,6 @@
 //! Calls on their way: those that wait for a connection, and those that wait for an answer.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,7 +11,11 @@ use super::super::editor::edition::{Edition, Method};
 use super::quirks::{Effect, Quirks, Switch};
 
 /// How long an answer is waited for (docs/amp.md, Messages).
-pub const ANSWER: Duration = Duration::from_secs(2);
+const ANSWER: Duration = Duration::from_secs(2);
+/// After which time a flaw makes a request again.
+const AGAIN: Duration = Duration::from_millis(500);
+/// How many ids of past requests are kept, for the flaws that need them.
+const PAST: usize = 1000;
 
 /// A call that is a method of the edition.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,26 +37,45 @@ pub struct Request {
     pub deliberate: Option<&'static str>,
 }
 
+/// A call that waits for its answer.
+#[derive(Debug)]
+struct Open {
+    id: String,
+    since: Instant,
+    repeated: bool,
+    call: Call,
+}
+
 /// The calls that have no outcome yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Calls {
+    edition: Edition,
+    quirks: Quirks,
     /// Waiting for a connection, each since when.
     waiting: VecDeque<(Instant, Call)>,
-    /// Waiting for an answer, by the ids of their requests, each until when.
-    open: HashMap<String, (Instant, Call)>,
+    /// Waiting for an answer, the oldest first.
+    open: Vec<Open>,
     /// The number of the last request on this connection.
     last: u64,
+    /// The ids of requests that were given up, and of those that were answered.
+    late: Vec<String>,
+    answered: Vec<String>,
 }
 
 impl Calls {
+    /// None.
+    pub fn new(edition: Edition, quirks: Quirks) -> Self {
+        Self { edition, quirks, waiting: VecDeque::new(), open: vec![], last: 0, late: vec![], answered: vec![] }
+    }
+
     /// Whether none is without an outcome.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.open.is_empty()
     }
 
-    /// Whether one waits for a connection.
-    pub fn are_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+    /// Whether none waits for an answer.
+    pub fn none_open(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Lets a call wait for a connection.
@@ -60,9 +83,9 @@ impl Calls {
         self.waiting.push_back((now, call));
     }
 
-    /// Takes the calls that wait for a connection, the oldest first.
-    pub fn take_waiting(&mut self) -> Vec<Call> {
-        self.waiting.drain(..).map(|(_, call)| call).collect()
+    /// Since when the oldest call has waited for a connection.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.waiting.front().map(|(since, _)| *since)
     }
 
     /// Takes the calls that have waited for a connection for too long.
@@ -74,55 +97,131 @@ impl Calls {
         hopeless
     }
 
-    /// Since when the oldest call has waited for a connection.
-    pub fn oldest(&self) -> Option<Instant> {
-        self.waiting.front().map(|(since, _)| *since)
+    /// The request of the next call that waits for a connection, which from now on waits for its answer.
+    pub fn next_request(&mut self, now: Instant) -> Option<Request> {
+        if self.quirks.has(Switch::Serial) && !self.open.is_empty() {
+            return None;
+        }
+        let (_, call) = self.waiting.pop_front()?;
+        let (id, request) = self.request(&call);
+        self.open.push(Open { id, since: now, repeated: false, call });
+        Some(request)
     }
 
-    /// Makes the request of a call, which then waits for its answer.
-    pub fn open(&mut self, edition: Edition, quirks: &Quirks, call: Call, now: Instant) -> Request {
+    fn request(&mut self, call: &Call) -> (String, Request) {
         self.last += 1;
-        let id = if quirks.has(Switch::UuidIds) { uuid() } else { self.last.to_string() };
-        let mut params = call.params.clone();
-        let mut why = quirks.rewrite(&mut params, |effect| match effect {
-            Effect::Params(of, change) if of.is_none_or(|of| of == call.method) => Some(change),
-            _ => None,
-        });
-        let mut request = envelope::request(edition.id(), &json!(id), call.method.name(), &params);
-        let change = |effect| if let Effect::Request(change) = effect { Some(change) } else { None };
-        why = quirks.rewrite(&mut request, change).or(why);
-        let mut bytes = request.to_string().into_bytes();
-        let change = |effect| if let Effect::Text(change) = effect { Some(change) } else { None };
-        why = quirks.rewrite(&mut bytes, change).or(why);
-        self.open.insert(id, (now + ANSWER, call));
-        Request { bytes, deliberate: why }
+        let id = match () {
+            () if self.quirks.has(Switch::UuidIds) => uuid(),
+            () if self.quirks.has(Switch::OneId) => "1".to_owned(),
+            () => self.last.to_string(),
+        };
+        (id.clone(), make(self.edition, &self.quirks, &id, call.method, &call.params))
     }
 
-    /// What the request of an id asked for, if it waits for an answer.
-    pub fn method(&self, id: &str) -> Option<Method> {
-        self.open.get(id).map(|(_, call)| call.method)
+    /// The requests that a flaw makes again.
+    pub fn repeat(&mut self, now: Instant) -> Vec<Request> {
+        if !self.quirks.has(Switch::Repeats) {
+            return vec![];
+        }
+        let due = |open: &&mut Open| !open.repeated && open.since + AGAIN <= now;
+        let mut calls = vec![];
+        for open in self.open.iter_mut().filter(due) {
+            open.repeated = true;
+            calls.push(open.call.clone());
+        }
+        calls.iter().map(|call| self.request(call).1).collect()
+    }
+
+    /// The id under which a request waits for the answer with this id, and its method.
+    pub fn waiting_for(&self, id: &str) -> Option<(String, Method)> {
+        let known = |ids: &[String]| ids.iter().any(|known| known == id);
+        let found = self.open.iter().find(|open| open.id == id);
+        let is_late = found.is_none() && known(&self.late);
+        let is_again = found.is_none() && !is_late && known(&self.answered);
+        let is_unknown = found.is_none() && !is_late && !is_again;
+        let has = |switch| self.quirks.has(switch);
+        let astray = has(Switch::InOrder)
+            || (is_late && has(Switch::TakesLate))
+            || (is_again && has(Switch::TakesTwice))
+            || (is_unknown && has(Switch::TakesUnknown));
+        let open = if astray { self.open.first() } else { found };
+        open.map(|open| (open.id.clone(), open.call.method))
     }
 
     /// Takes the call whose request has this id.
-    pub fn answered(&mut self, id: &str) -> Option<Call> {
-        self.open.remove(id).map(|(_, call)| call)
+    pub fn take(&mut self, id: &str) -> Option<Call> {
+        let at = self.open.iter().position(|open| open.id == id)?;
+        remember(&mut self.answered, id.to_owned());
+        Some(self.open.remove(at).call)
     }
 
     /// Takes the calls whose time to be answered is over.
     pub fn take_late(&mut self, now: Instant) -> Vec<Call> {
-        self.open.extract_if(|_, (until, _)| *until <= now).map(|(_, (_, call))| call).collect()
+        if self.quirks.has(Switch::NoTimeout) {
+            return vec![];
+        }
+        let late: Vec<Open> = self.open.extract_if(.., |open| open.since + ANSWER <= now).collect();
+        late.into_iter()
+            .map(|open| {
+                remember(&mut self.late, open.id);
+                open.call
+            })
+            .collect()
     }
 
-    /// Takes the calls that wait for an answer: none will come. Ids are counted anew from now on.
+    /// The connection ended: takes the calls that wait for an answer, since none will come. Ids are counted anew.
     pub fn take_open(&mut self) -> Vec<Call> {
         self.last = 0;
-        self.open.drain().map(|(_, (_, call))| call).collect()
+        self.late.clear();
+        self.answered.clear();
+        if self.quirks.has(Switch::KeepsOpen) {
+            return vec![];
+        }
+        self.open.drain(..).map(|open| open.call).collect()
     }
 
-    /// When the next call's time to be answered is over.
-    pub fn next_late(&self) -> Option<Instant> {
-        self.open.values().map(|(until, _)| *until).min()
+    /// Takes all calls.
+    pub fn take_all(&mut self) -> Vec<Call> {
+        let open = self.open.drain(..).map(|open| open.call);
+        open.chain(self.waiting.drain(..).map(|(_, call)| call)).collect()
     }
+
+    /// When time next brings something to the calls that wait for an answer.
+    pub fn next_due(&self) -> Option<Instant> {
+        let again = self.quirks.has(Switch::Repeats);
+        let due = |open: &Open| open.since + if again && !open.repeated { AGAIN } else { ANSWER };
+        let timeouts = !self.quirks.has(Switch::NoTimeout);
+        self.open.iter().filter(|_| timeouts).map(due).min()
+    }
+}
+
+fn remember(ids: &mut Vec<String>, id: String) {
+    if ids.len() < PAST {
+        ids.push(id);
+    }
+}
+
+/// A request.
+pub fn make(edition: Edition, quirks: &Quirks, id: &str, method: Method, params: &Value) -> Request {
+    let mut params = params.clone();
+    let mut why = quirks.rewrite(&mut params, |effect| match effect {
+        Effect::Params(of, change) if of.is_none_or(|of| of == method) => Some(change),
+        _ => None,
+    });
+    let mut request = envelope::request(edition.id(), &json!(id), method.name(), &params);
+    let change = |effect| if let Effect::Request(change) = effect { Some(change) } else { None };
+    why = quirks.rewrite(&mut request, change).or(why);
+    let mut bytes = request.to_string().into_bytes();
+    let change = |effect| if let Effect::Text(change) = effect { Some(change) } else { None };
+    why = quirks.rewrite(&mut bytes, change).or(why);
+    let deliberate = why.or(quirks.why(Switch::OneId)).or(quirks.why(Switch::Repeats));
+    Request { bytes, deliberate }
+}
+
+/// The request with which a flaw begins a connection: for a method that no edition has.
+pub fn greeting(edition: Edition, quirks: &Quirks) -> Request {
+    let request = envelope::request(edition.id(), &json!("hello"), "initialize", &json!({}));
+    Request { bytes: request.to_string().into_bytes(), deliberate: quirks.why(Switch::Greets) }
 }
 
 /// A random id of version 4 (RFC 9562 section 5.4).
@@ -144,37 +243,44 @@ fn uuid() -> String {
 mod tests {
     use super::*;
 
+    fn calls() -> Calls {
+        Calls::new(Edition::Cli, Quirks::default())
+    }
+
     fn call(number: u64) -> Call {
         Call { number: json!(number), method: Method::Ping, params: json!({"message": "m"}) }
     }
 
-    fn open(calls: &mut Calls, number: u64) -> String {
-        let request = calls.open(Edition::Cli, &Quirks::default(), call(number), Instant::now());
-        String::from_utf8(request.bytes).unwrap()
+    fn open(calls: &mut Calls, number: u64, now: Instant) -> String {
+        calls.wait(call(number), now);
+        String::from_utf8(calls.next_request(now).unwrap().bytes).unwrap()
     }
 
     #[tokio::test]
     async fn ids_are_counted_as_texts_and_anew_on_the_next_connection() {
-        let mut calls = Calls::default();
-        assert_eq!(open(&mut calls, 7), r#"{"clientRequest":{"id":"1","ping":{"message":"m"}}}"#);
-        assert!(open(&mut calls, 8).contains(r#""id":"2""#));
-        assert_eq!(calls.answered("2"), Some(call(8)));
-        assert_eq!(calls.answered("2"), None);
+        let (mut calls, now) = (calls(), Instant::now());
+        assert_eq!(open(&mut calls, 7, now), r#"{"clientRequest":{"id":"1","ping":{"message":"m"}}}"#);
+        assert!(open(&mut calls, 8, now).contains(r#""id":"2""#));
+        assert_eq!(calls.waiting_for("2"), Some(("2".to_owned(), Method::Ping)));
+        assert_eq!(calls.take("2"), Some(call(8)));
+        assert_eq!(calls.take("2"), None);
+        assert_eq!(calls.waiting_for("2"), None);
         assert_eq!(calls.take_open(), [call(7)]);
-        assert!(open(&mut calls, 9).contains(r#""id":"1""#));
+        assert!(open(&mut calls, 9, now).contains(r#""id":"1""#));
     }
 
     #[tokio::test]
     async fn what_waits_too_long_is_given_up() {
-        let mut calls = Calls::default();
-        let start = Instant::now();
+        let (mut calls, start) = (calls(), Instant::now());
+        open(&mut calls, 3, start);
         calls.wait(call(1), start);
         calls.wait(call(2), start + ANSWER);
         assert_eq!(calls.take_hopeless(ANSWER, start + ANSWER), [call(1)]);
-        open(&mut calls, 3);
         assert_eq!(calls.take_late(start), []);
-        assert_eq!(calls.take_late(start + 2 * ANSWER), [call(3)]);
-        assert!(calls.are_waiting() && !calls.is_empty());
+        assert_eq!(calls.next_due(), Some(start + ANSWER));
+        assert_eq!(calls.take_late(start + ANSWER), [call(3)]);
+        assert_eq!(calls.waiting_for("1"), None);
+        assert!(calls.none_open() && !calls.is_empty());
     }
 
     #[test]

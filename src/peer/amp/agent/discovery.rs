@@ -24,40 +24,89 @@ pub struct Place {
     pub workspace: PathBuf,
 }
 
+/// A lockfile that counts.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub lock: Lock,
+}
+
 /// The lockfiles of the editors to connect to, in the order in which they are to be tried.
 ///
 /// In `cli` there is one or none: among the editors that are alive, the one that has open what the client works in,
 /// else the one that has open a folder around or inside it; where several are left, their user has to choose
-/// (docs/amp.md, Discovery). In `guide` every lockfile counts (quick reference, section 1).
-pub fn editors(edition: Edition, place: &Place, quirks: &Quirks) -> Vec<Lock> {
-    let locks = lockfiles(edition, &place.data_home.join(lockfile::FOLDER), quirks);
+/// (docs/amp.md, Choosing an editor). In `guide` every lockfile counts (quick reference, section 1).
+pub fn editors(edition: Edition, place: &Place, quirks: &Quirks) -> Vec<Found> {
+    let folder = if quirks.has(Switch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
+    let mut found = lockfiles(edition, &place.data_home.join(folder), quirks);
+    if quirks.has(Switch::RangeOnly) {
+        found.retain(|f| (8000..=8100).contains(&f.lock.port));
+    }
+    if quirks.has(Switch::FirstOnly) {
+        found.truncate(1);
+    }
     match edition {
-        Edition::Guide => locks,
-        Edition::Cli => choose(locks, &place.workspace),
+        Edition::Guide => found,
+        Edition::Cli if quirks.has(Switch::AnyWorkspace) => found,
+        Edition::Cli => choose(found, &place.workspace, quirks),
     }
 }
 
-/// What the lockfiles in a folder say, by name; those that say nothing of use are left out, and in `cli` those of
-/// processes that have ended.
-fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Lock> {
+/// The lockfiles in a folder, by name; those that say nothing of use are left out, and in `cli` those of processes that
+/// have ended.
+fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Found> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
-    let mut paths: Vec<PathBuf> = entries
-        .take(MAX_FILES)
-        .filter_map(|entry| entry.ok().map(|e| e.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "json"))
-        .collect();
+    let mut paths: Vec<PathBuf> = entries.take(MAX_FILES).filter_map(|entry| entry.ok().map(|e| e.path())).collect();
     paths.sort();
-    let mut locks = vec![];
+    let mut found = vec![];
     for path in paths {
-        let Some(lock) = read(&path).and_then(|content| lockfile::read(edition.id(), &content).ok()) else { continue };
-        if edition == Edition::Guide || lock.pid.is_some_and(is_alive) {
-            locks.push(lock);
+        let is_ours = path.extension().is_some_and(|e| e == "json");
+        let content = if is_ours { read(&path) } else { None };
+        let Some(content) = content else {
+            if quirks.has(Switch::BlockedByForeignFiles) {
+                return vec![];
+            }
+            continue;
+        };
+        let lock = lockfile::read(edition.id(), &content).or_else(|e| match quirks.has(Switch::TakesIncomplete) {
+            true => lockfile::read("guide", &content),
+            false => Err(e),
+        });
+        let lock = match lock {
+            Ok(lock) => lock,
+            Err(_) if blocked(&content, quirks) => return vec![],
+            Err(_) => continue,
+        };
+        let alive = edition == Edition::Guide || quirks.has(Switch::IgnoresPid);
+        if alive || lock.pid.is_none_or(is_alive) {
+            found.extend(as_taken(edition, Found { path, lock }, quirks));
         } else if quirks.has(Switch::RemovesDead) {
             // Another client may have done so before.
             let _ = std::fs::remove_file(&path);
         }
     }
-    locks
+    found
+}
+
+/// Whether a flaw lets a useless file keep the client from all others.
+fn blocked(content: &[u8], quirks: &Quirks) -> bool {
+    let torn = serde_json::from_slice::<serde_json::Value>(content).is_err();
+    quirks.has(if torn { Switch::BlockedByTorn } else { Switch::BlockedByIncomplete })
+}
+
+/// A lockfile as flaws have it understood.
+fn as_taken(edition: Edition, mut found: Found, quirks: &Quirks) -> Option<Found> {
+    let keys = found.lock.content.as_object().map_or(0, serde_json::Map::len);
+    if quirks.has(Switch::RefusesExtraKeys) && keys > if edition == Edition::Guide { 2 } else { 5 } {
+        return None;
+    }
+    if quirks.has(Switch::PortFromName) {
+        let name = found.path.file_stem().and_then(|name| name.to_str());
+        found.lock.port = name.and_then(|name| name.parse().ok())?;
+    }
+    Some(found)
 }
 
 /// The content of a file; none of what is no file: opening a pipe would wait for a writer.
@@ -77,17 +126,32 @@ fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-fn choose(locks: Vec<Lock>, workspace: &Path) -> Vec<Lock> {
+fn choose(found: Vec<Found>, workspace: &Path, quirks: &Quirks) -> Vec<Found> {
+    let has = |switch| quirks.has(switch);
+    let real = |path: &Path| if has(Switch::LinksNotFollowed) { path.to_owned() } else { real(path) };
     let ours = real(workspace);
-    let folders = |lock: &Lock| lock.folders.iter().map(|folder| real(Path::new(folder))).collect::<Vec<_>>();
-    let (same, related): (Vec<_>, Vec<_>) = locks
+    let first = if has(Switch::FirstFolderOnly) { 1 } else { usize::MAX };
+    // Of whole names: `/a/bc` is not inside `/a/b`.
+    let within = |inner: &Path, outer: &Path| match has(Switch::ComparesTexts) {
+        true => inner.to_string_lossy().starts_with(&*outer.to_string_lossy()),
+        false => inner.starts_with(outer),
+    };
+    let related = |folder: &PathBuf| {
+        *folder == ours
+            || (within(&ours, folder) && !has(Switch::NotAround))
+            || (within(folder, &ours) && !has(Switch::NotInside))
+    };
+    let (same, others): (Vec<_>, Vec<_>) = found
         .into_iter()
-        .map(|lock| (folders(&lock), lock))
-        // Of whole names: `/a/bc` is not inside `/a/b`.
-        .filter(|(folders, _)| folders.iter().any(|f| f.starts_with(&ours) || ours.starts_with(f)))
+        .map(|found| (found.lock.folders.iter().take(first).map(|f| real(Path::new(f))).collect::<Vec<_>>(), found))
+        .filter(|(folders, _)| folders.iter().any(related))
         .partition(|(folders, _)| folders.contains(&ours));
-    let mut left: Vec<Lock> =
-        (if same.is_empty() { related } else { same }).into_iter().map(|(_, lock)| lock).collect();
+    let left = match () {
+        () if has(Switch::ExactNotPreferred) => same.into_iter().chain(others).collect(),
+        () if same.is_empty() => others,
+        () => same,
+    };
+    let mut left: Vec<Found> = left.into_iter().map(|(_, found)| found).collect();
     if left.len() > 1 {
         left.clear();
     }
@@ -140,7 +204,7 @@ mod tests {
 
         fn ports(&self, edition: Edition, quirks: &Quirks) -> Vec<u16> {
             let place = Place { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
-            editors(edition, &place, quirks).iter().map(|lock| lock.port).collect()
+            editors(edition, &place, quirks).iter().map(|found| found.lock.port).collect()
         }
 
         fn ports_of_cli(&self) -> Vec<u16> {

@@ -12,7 +12,10 @@ pub fn manners(quirks: &Quirks) -> Manners {
     Manners {
         from_client: false,
         overlooks: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
-        ..Manners::default()
+        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
+        deaf_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
+        refuses_fragments: quirks.has(Switch::RefusesFragments),
+        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::sync::LazyLock;
 
+use serde_json::Value;
+
 use crate::peer::Freedom;
 
 use super::super::editor::edition::Edition;
+use super::super::rewrite::{escape, pretty, reverse_keys};
 use super::quirks::{Effect, Quirk, Switch};
 
 struct Entry {
@@ -49,6 +52,36 @@ const FREEDOMS: &[Entry] = &[
         Effect::Switch(Switch::RemovesDead)),
     freedom!("late-reconnect" BOTH "After a connection has ended it waits for a second before it connects again."
         Effect::Switch(Switch::LateReconnect)),
+    freedom!("headers-by-chance" BOTH "The headers of its handshake have another order and case." Effect::Handshake(|r| {
+        for (name, value) in [("Upgrade", "WebSocket"), ("Connection", "keep-alive, upgrade"), ("Sec-WebSocket-Version", "13")] {
+            r.headers.push((name.to_owned(), None));
+            r.headers.push((name.to_ascii_lowercase(), Some(value.to_owned())));
+        }
+    })),
+    freedom!("more-headers" BOTH "Its handshake has headers that nobody needs." Effect::Handshake(|r| {
+        for (name, value) in [("Origin", "http://localhost"), ("User-Agent", "agent/1.0"), ("Cache-Control", "no-cache")] {
+            r.headers.push((name.to_owned(), Some(value.to_owned())));
+        }
+    })),
+    freedom!("offers-deflate" BOTH "Its handshake offers to compress." Effect::Handshake(|r| {
+        let offer = "permessage-deflate; client_max_window_bits";
+        r.headers.push(("Sec-WebSocket-Extensions".to_owned(), Some(offer.to_owned())));
+    })),
+    freedom!("offers-subprotocol" BOTH "Its handshake offers a subprotocol."
+        Effect::Handshake(|r| r.subprotocols.push("amp".to_owned()))),
+    freedom!("pretty-json" BOTH "Its messages have white space between their tokens." Effect::Text(pretty)),
+    freedom!("keys-reversed" BOTH "The keys of objects come in another order." Effect::Request(reverse_keys)),
+    freedom!("escaped-json" BOTH "Characters beyond ASCII, and slashes, are escaped." Effect::Text(escape)),
+    freedom!("extra-keys" BOTH "Requests have keys that nobody knows." Effect::Request(|r| r["trace"] = 1.into())),
+    freedom!("leaves-with-1001" BOTH "It closes its connection with the code 1001." Effect::Switch(Switch::LeavesWith(1001))),
+    freedom!("leaves-without-code" BOTH "It closes its connection without a code."
+        Effect::Switch(Switch::LeavesWithoutCode)),
+    freedom!("failures-as-errors" BOTH "What the editor could not do is told as an error without a code."
+        Effect::Switch(Switch::FailuresAsErrors)),
+    freedom!("errors-in-words" BOTH "Errors are told by a message only."
+    Effect::Line(|line| if let Some(Value::Object(error)) = line.get_mut("error") {
+        error.remove("code");
+    })),
 ];
 
 /// Every freedom.

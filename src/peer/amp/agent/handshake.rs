@@ -2,43 +2,146 @@
 
 use std::time::Duration;
 
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
 use crate::protocol::Lock;
-use crate::trace::End;
+use crate::trace::Head;
 use crate::wire::tcp::{self, Address};
-use crate::wire::websocket::{self, ClientRequest, Manner, Options, Socket};
+use crate::wire::websocket::{self, ClientRequest, Fault, Manner, Opened, Options, Socket};
 use crate::wire::{Limits, Tap};
 
 use super::super::client::token::{Encoding, target};
 use super::super::editor::edition::Edition;
-use super::quirks::{Effect, Quirks, Switch};
+use super::super::segments::{Cuts, Notice};
+use super::agent::Event;
+use super::quirks::{Effect, Quirks, Switch, Trigger, Unchecked};
+
+/// How long a flaw waits for the answer to a handshake.
+const FOREVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bounds of a connection.
-const LIMITS: fn() -> Limits =
-    || Limits { handshake: Duration::from_secs(3), write: Duration::from_secs(5), ..Limits::default() };
-
-/// Where the editor of a lockfile is (docs/amp.md, Connection; quick reference, section 2). `localhost` stands for both
-/// loopback addresses.
-pub fn address(edition: Edition, lock: &Lock) -> Address {
-    Address::new(if edition == Edition::Cli { "localhost" } else { "127.0.0.1" }, lock.port)
+fn limits(quirks: &Quirks) -> Limits {
+    let handshake = if quirks.has(Switch::HandshakeUnbounded) { FOREVER } else { Duration::from_secs(3) };
+    Limits { handshake, write: Duration::from_secs(5), ..Limits::default() }
 }
 
 /// Connects to the editor of a lockfile; none where nobody accepts, or the answer is no right one.
-pub async fn connect(edition: Edition, lock: &Lock, quirks: &Quirks, tap: Tap) -> Option<Socket> {
-    let address = address(edition, lock);
+pub async fn connect(
+    edition: Edition,
+    lock: &Lock,
+    quirks: &Quirks,
+    tap: Tap,
+    events: &mpsc::Sender<Event>,
+) -> Option<Socket> {
+    let address = address(edition, lock, quirks);
+    let limits = limits(quirks);
     if quirks.has(Switch::Probes) {
-        drop(tcp::open(&address, LIMITS().handshake).await.ok()?);
+        drop(tcp::open(&address, limits.handshake).await.ok()?);
     }
-    let mut request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
-    // Judged by the session, so that what breaks the RFC is not answered as if it were sound.
-    request.options = Options { pong: false, close: false, read: true };
-    let change = |effect| if let Effect::Handshake(change) = effect { Some(change) } else { None };
-    let why = quirks.rewrite(&mut request, change);
-    request.manner = Manner { deliberate: why.map(str::to_owned), ..request.manner };
-    debug_assert_eq!(tap.us(), End::Client);
-    let opened = websocket::connect(&address, &request, tap, &LIMITS()).await.ok()?;
-    if opened.accepted {
+    let near = go_between(&address, quirks, events).await;
+    let near = near.as_ref().unwrap_or(&address);
+    let request = request(&address, lock, quirks);
+    let opened = websocket::connect(near, &request, tap, &limits).await.ok()?;
+    if is_accepted(&opened, quirks) {
         return Some(opened.socket);
+    }
+    let hangs = match opened.why_not {
+        Some(Fault::Status(_)) => quirks.has(Switch::HangsAtRefusal),
+        Some(Fault::NoResponse(_)) => quirks.has(Switch::HangsAfter(Trigger::HugeHead)),
+        _ => false,
+    };
+    if hangs {
+        let _ = events.send(Event::Hang).await;
     }
     opened.socket.sender.shutdown().await;
     None
+}
+
+/// Where the editor of a lockfile is (docs/amp.md, Connection; quick reference, section 2). `localhost` stands for both
+/// loopback addresses.
+fn address(edition: Edition, lock: &Lock, quirks: &Quirks) -> Address {
+    let both = edition == Edition::Cli && !quirks.has(Switch::Ipv4Only);
+    Address::new(if both { "localhost" } else { "127.0.0.1" }, lock.port)
+}
+
+fn request(address: &Address, lock: &Lock, quirks: &Quirks) -> ClientRequest {
+    let bare = quirks.has(Switch::TokenNotEncoded);
+    let encoding = if bare { Encoding::None } else { Encoding::Component };
+    let mut request = ClientRequest::new(target(Some(&lock.token), encoding));
+    request.headers.push(("Host".to_owned(), Some(address.to_string())));
+    // Judged by the session, so that what breaks the RFC is not answered as if it were sound.
+    request.options = Options { pong: false, close: false, read: true };
+    let change = |effect| if let Effect::Handshake(change) = effect { Some(change) } else { None };
+    let why = quirks.rewrite(&mut request, change).or(quirks.why(Switch::TokenNotEncoded));
+    request.manner = Manner { deliberate: why.map(str::to_owned), ..request.manner };
+    request
+}
+
+/// Whether a flaw or the RFC takes the answer for one that accepts.
+fn is_accepted(opened: &Opened, quirks: &Quirks) -> bool {
+    let overlooked = opened.why_not.as_ref().is_some_and(|fault| {
+        let unchecked = match fault {
+            Fault::Accept(_) => Unchecked::Accept,
+            Fault::Upgrade => Unchecked::Upgrade,
+            Fault::Connection => Unchecked::Connection,
+            Fault::Extension(_) => Unchecked::Extension,
+            Fault::Subprotocol(_) => Unchecked::Subprotocol,
+            Fault::NoResponse(_) | Fault::NoStatus(_) | Fault::Status(_) => return false,
+        };
+        quirks.has(Switch::Unchecked(unchecked))
+    });
+    let refused = opened.response.as_ref().is_some_and(|response| is_refused(response, quirks));
+    (opened.accepted && !refused) || overlooked
+}
+
+/// Whether a flaw refuses a sound answer.
+fn is_refused(response: &Head, quirks: &Quirks) -> bool {
+    let exactly = |name: &str, value: &str| response.headers.iter().any(|(n, v)| n == name && v == value);
+    let connection: Vec<&str> = response.header("connection").collect();
+    let known = ["upgrade", "connection", "sec-websocket-accept"];
+    let has = |switch| quirks.has(switch);
+    (has(Switch::HeadersByCase) && !(exactly("Upgrade", "websocket") && exactly("Connection", "Upgrade")))
+        || (has(Switch::ConnectionExact) && !connection.iter().any(|c| c.eq_ignore_ascii_case("upgrade")))
+        || (has(Switch::RefusesHeaders)
+            && response.headers.iter().any(|(name, _)| !known.contains(&name.to_ascii_lowercase().as_str())))
+        || (has(Switch::ReasonExact) && response.start != "HTTP/1.1 101 Switching Protocols")
+}
+
+/// Where to connect to instead, if a flaw puts a go-between before the editor.
+async fn go_between(address: &Address, quirks: &Quirks, events: &mpsc::Sender<Event>) -> Option<Address> {
+    let hangs = |trigger| quirks.has(Switch::HangsAfter(trigger));
+    let notices = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
+    let cuts = Cuts {
+        whole_head: quirks.has(Switch::OneSegmentHead),
+        loses_behind_head: quirks.has(Switch::LosesFramesAtOnce),
+        loses_split: quirks.has(Switch::LosesSplitFrames),
+        loses_joined: quirks.has(Switch::LosesJoinedFrames),
+        notice: notices.then(|| {
+            let (events, quirks) = (events.clone(), quirks.clone());
+            let notice = move |what| {
+                let trigger = match what {
+                    Notice::HalfFrame => Trigger::HalfFrame,
+                    Notice::HugeLength => Trigger::HugeLength,
+                };
+                if quirks.has(Switch::HangsAfter(trigger)) {
+                    // Where there is no room, the client is busy hanging.
+                    let _ = events.try_send(Event::Hang);
+                }
+            };
+            Box::new(notice) as Box<dyn Fn(Notice) + Send>
+        }),
+    };
+    if !cuts.matter() {
+        return None;
+    }
+    let far: TcpStream = tcp::open(address, Duration::from_secs(3)).await.ok()?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.ok()?;
+    let near = Address::new("127.0.0.1", listener.local_addr().ok()?.port());
+    tokio::spawn(async move {
+        if let Ok((stream, _)) = listener.accept().await {
+            cuts.between(far, stream);
+        }
+    });
+    Some(near)
 }

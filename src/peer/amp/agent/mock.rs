@@ -1,12 +1,12 @@
 //! The reference client as a mock.
 
-use crate::peer::{Begin, Lines, MockError, MockKind, MockOptions};
+use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::super::data_home::{Overlooked, data_home};
 use super::super::editor::edition::Edition;
 use super::agent::{self, Settings};
 use super::discovery::Place;
-use super::quirks::{Quirk, Quirks};
+use super::quirks::{Quirk, Quirks, Switch};
 use super::{flaws, freedoms};
 
 /// The reference client.
@@ -17,17 +17,21 @@ pub static MOCK: MockKind = MockKind {
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
 };
 
-async fn drive(options: MockOptions, lines: Lines) -> Result<(), MockError> {
+async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let edition = Edition::parse(&options.edition).ok_or_else(|| {
         MockError::Option(format!("there is no edition `{}`; there are cli and guide", options.edition))
     })?;
     let quirks = quirks(edition, &options)?;
-    let named = options.data_home.or_else(|| data_home(Overlooked::default(), |name| std::env::var_os(name)));
+    let overlooked = Overlooked {
+        amp: quirks.has(Switch::IgnoresAmpDataHome),
+        xdg: quirks.has(Switch::IgnoresXdg),
+        home: quirks.has(Switch::IgnoresHome),
+    };
+    let named = options.data_home.or_else(|| data_home(overlooked, |name| std::env::var_os(name)));
     let data_home =
         named.ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?;
     let place = Place { data_home, workspace: options.workspace };
-    agent::run(Settings { edition, place, quirks, recorder: options.recorder }, lines).await;
-    Ok(())
+    Ok(agent::run(Settings { edition, place, quirks, recorder: options.recorder }, lines).await)
 }
 
 fn quirks(edition: Edition, options: &MockOptions) -> Result<Quirks, MockError> {

@@ -14,6 +14,7 @@ mod incoming;
 mod lines;
 mod mock;
 mod quirks;
+mod report;
 mod seek;
 mod session;
 mod shapes;

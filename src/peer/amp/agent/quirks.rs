@@ -38,8 +38,10 @@ pub enum Effect {
     Frame(Kind, fn(FrameSpec) -> Vec<FrameSpec>),
     /// Rewrites what is reported of a result, of every method or of one.
     Result(Option<Method>, fn(&mut Value)),
-    /// Rewrites what is reported of a notification: its name and its data.
-    Told(fn(&mut String, &mut Value)),
+    /// Rewrites what is reported of a notification, by its name; none is not reported.
+    Told(fn(&str, Value) -> Option<Value>),
+    /// Rewrites the bytes of a message that came.
+    Incoming(fn(&mut Vec<u8>)),
     /// Rewrites a line on its way out.
     Line(fn(&mut Value)),
 }
@@ -55,13 +57,120 @@ pub enum Kind {
     Close,
 }
 
+/// What makes a fragile client hang or die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    BadJson,
+    DeepJson,
+    BadEnvelope,
+    WrongTypes,
+    UnknownNotification,
+    Binary,
+    HugeMessage,
+    BadFrame,
+    HugeLength,
+    HalfFrame,
+    Cut,
+    HugeHead,
+    Flood,
+}
+
+/// Faults of an answer to the handshake that a lax client overlooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unchecked {
+    Accept,
+    Upgrade,
+    Connection,
+    Extension,
+    Subprotocol,
+}
+
 /// Behaviour that is decided by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
+    // Finding an editor.
+    IgnoresHome,
+    IgnoresXdg,
+    IgnoresAmpDataHome,
+    LooksElsewhere,
+    PortFromName,
+    IgnoresPid,
+    BlockedByTorn,
+    BlockedByIncomplete,
+    TakesIncomplete,
+    RefusesExtraKeys,
+    BlockedByForeignFiles,
+    RemovesLockfile,
+    FirstOnly,
+    RangeOnly,
+    AnyWorkspace,
+    NotAround,
+    NotInside,
+    ComparesTexts,
+    FirstFolderOnly,
+    ExactNotPreferred,
+    LinksNotFollowed,
+    // Connecting.
+    TokenNotEncoded,
+    Ipv4Only,
+    HeadersByCase,
+    ConnectionExact,
+    RefusesHeaders,
+    ReasonExact,
+    OneSegmentHead,
+    LosesFramesAtOnce,
+    HangsAtRefusal,
+    HandshakeUnbounded,
+    Unchecked(Unchecked),
+    WaitsForever,
+    Hammers,
+    NeverQuits,
+    ConnectsOnce,
+    RemembersEditor,
     // Frames.
     Tolerates(FrameFault),
+    DeafBeyond(u64),
+    RefusesFragments,
+    ChecksFragmentsAlone,
+    ForgetsAtControl,
+    LosesSplitFrames,
+    LosesJoinedFrames,
     NoPong,
+    NoPongWhileOpen,
+    ClosesOnPong,
     CloseNotAnswered,
+    AnswersCloseWith1000,
+    LeavesSilently,
+    WrongFailureCode,
+    // Requests and answers.
+    OneId,
+    NumericIds,
+    Greets,
+    Repeats,
+    Serial,
+    InOrder,
+    TakesLate,
+    TakesTwice,
+    TakesUnknown,
+    KeepsOpen,
+    NoTimeout,
+    ErrorsAsResults,
+    ErrorsWithDataAsResults,
+    NothingAsResult,
+    OtherMethods,
+    WrongTypes,
+    OnlyCompact,
+    Strict,
+    AbsolutePathsOnly,
+    SuccessAnyway(Method),
+    EmptyIsFailure(Method),
+    // Notifications.
+    HoldsWhileOpen,
+    SwapsNotifications,
+    // Robustness.
+    HangsAfter(Trigger),
+    DiesAfter(Trigger),
+    ClosesAfter(Trigger),
     // Freedoms.
     AtFirstCall,
     UuidIds,
@@ -73,6 +182,9 @@ pub enum Switch {
     SendsPings,
     RemovesDead,
     LateReconnect,
+    LeavesWith(u16),
+    LeavesWithoutCode,
+    FailuresAsErrors,
 }
 
 /// The quirks that are switched on.
@@ -94,6 +206,14 @@ impl Quirks {
     pub fn why(&self, switch: Switch) -> Option<&'static str> {
         let is = |q: &&Quirk| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch);
         self.0.iter().find(is).map(|q| q.name)
+    }
+
+    /// The first switch for which `choose` gives something.
+    pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
+        self.0.iter().find_map(|q| match q.effect {
+            Effect::Switch(switch) => choose(switch),
+            _ => None,
+        })
     }
 
     /// Those that are on.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::protocol::Lock;
+use super::discovery::Found;
+use super::quirks::{Quirks, Switch};
 
 /// How often lockfiles are read while an editor is wanted.
 const OFTEN: Duration = Duration::from_millis(100);
@@ -27,12 +28,16 @@ pub struct Seek {
     granted: Option<Instant>,
     /// How long after the end of a connection nothing is tried.
     pause: Duration,
+    /// Whether it is tried again and again without a pause, which is wrong.
+    hammers: bool,
 }
 
 impl Seek {
-    /// A search that begins; after a connection has ended it begins again no sooner than after `pause`.
-    pub fn new(now: Instant, pause: Duration) -> Self {
-        Self { since: now, next: now, tried: HashMap::new(), granted: None, pause }
+    /// A search that begins.
+    pub fn new(now: Instant, quirks: &Quirks) -> Self {
+        let pause = if quirks.has(Switch::LateReconnect) { EVERY } else { Duration::ZERO };
+        let hammers = quirks.has(Switch::Hammers);
+        Self { since: now, next: now, tried: HashMap::new(), granted: None, pause, hammers }
     }
 
     /// The connection ended: an editor is wanted again, at once unless that has just been tried.
@@ -57,18 +62,22 @@ impl Seek {
     }
 
     /// Those editors that are to be tried now: each every second, and for half a minute at most; another one at once.
-    pub fn choose(&mut self, editors: Vec<Lock>, now: Instant) -> Vec<Lock> {
+    pub fn choose(&mut self, editors: Vec<Found>, now: Instant) -> Vec<Found> {
+        if self.hammers {
+            self.next = now + Duration::from_millis(10);
+            return editors;
+        }
         let eager = now < self.since + EAGER;
         self.next = now + if eager { OFTEN } else { EVERY };
-        let key = |lock: &Lock| (lock.port, lock.token.clone());
-        self.tried.retain(|tried, _| editors.iter().any(|lock| key(lock) == *tried));
+        let key = |found: &Found| (found.lock.port, found.lock.token.clone());
+        self.tried.retain(|tried, _| editors.iter().any(|found| key(found) == *tried));
         let mut chosen = vec![];
-        for lock in editors {
-            if self.tried.get(&key(&lock)).is_some_and(|before| !eager || now < *before + EVERY) {
+        for found in editors {
+            if self.tried.get(&key(&found)).is_some_and(|before| !eager || now < *before + EVERY) {
                 continue;
             }
-            self.tried.insert(key(&lock), now);
-            chosen.push(lock);
+            self.tried.insert(key(&found), now);
+            chosen.push(found);
         }
         chosen
     }
@@ -79,19 +88,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::protocol::Lock;
 
-    fn lock(port: u16) -> Lock {
-        Lock { port, token: "t".into(), pid: None, folders: vec![], content: json!({}), url: None }
+    fn lock(port: u16) -> Found {
+        let lock = Lock { port, token: "t".into(), pid: None, folders: vec![], content: json!({}), url: None };
+        Found { path: "/x.json".into(), lock }
     }
 
-    fn ports(locks: &[Lock]) -> Vec<u16> {
-        locks.iter().map(|l| l.port).collect()
+    fn ports(found: &[Found]) -> Vec<u16> {
+        found.iter().map(|f| f.lock.port).collect()
     }
 
     #[tokio::test]
     async fn the_same_editor_is_tried_every_second_and_at_once_after_a_connection_that_has_ended() {
         let start = Instant::now();
-        let mut seek = Seek::new(start, Duration::ZERO);
+        let mut seek = Seek::new(start, &Quirks::default());
         let mut tried = |range: std::ops::Range<u64>, again: bool| -> Vec<u64> {
             if again {
                 seek.again(start + Duration::from_millis(range.start * 100));
@@ -109,7 +120,7 @@ mod tests {
     #[tokio::test]
     async fn another_editor_is_tried_at_once() {
         let start = Instant::now();
-        let mut seek = Seek::new(start, Duration::ZERO);
+        let mut seek = Seek::new(start, &Quirks::default());
         assert_eq!(ports(&seek.choose(vec![lock(1)], start)), [1]);
         assert_eq!(ports(&seek.choose(vec![lock(1), lock(2)], start + Duration::from_millis(2))), [2]);
     }
@@ -117,7 +128,7 @@ mod tests {
     #[tokio::test]
     async fn after_half_a_minute_only_others_are_tried_until_a_call_comes() {
         let start = Instant::now();
-        let mut seek = Seek::new(start, Duration::ZERO);
+        let mut seek = Seek::new(start, &Quirks::default());
         assert_eq!(ports(&seek.choose(vec![lock(1)], start)), [1]);
         let later = start + EAGER;
         assert_eq!(ports(&seek.choose(vec![lock(1), lock(2)], later)), [2]);

@@ -11,7 +11,7 @@ use super::super::assembler::{Assembler, Input};
 use super::agent::Event;
 use super::calls::Request;
 use super::frames;
-use super::quirks::{Kind, Quirks, Switch};
+use super::quirks::{Kind, Quirks, Switch, Trigger};
 
 /// How long the editor may take to end a connection that is being closed.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -21,6 +21,10 @@ const MAX_MESSAGE: usize = 16 << 20;
 const LATE: Duration = Duration::from_millis(100);
 /// How often the freedom to send pings does.
 const BEAT: Duration = Duration::from_millis(300);
+/// Beyond this many bytes a message is huge to a fragile client.
+const HUGE: usize = 1 << 20;
+/// This many messages are a flood to a fragile client.
+const FLOOD: u64 = 1000;
 /// How many requests wait to be sent.
 const BACKLOG: usize = 1024;
 
@@ -38,7 +42,18 @@ impl Link {
         let (requests, orders) = mpsc::channel(BACKLOG);
         let Socket { sender, incoming } = socket;
         let assembler = Assembler::new(MAX_MESSAGE);
-        let session = Session { number, sender, incoming, orders, quirks, assembler, events, pongs: vec![] };
+        let session = Session {
+            number,
+            sender,
+            incoming,
+            orders,
+            quirks,
+            assembler,
+            events,
+            pongs: vec![],
+            open: 0,
+            messages: 0,
+        };
         Self { number, requests, done: tokio::spawn(session.run()) }
     }
 
@@ -47,11 +62,12 @@ impl Link {
         self.requests.try_send(request).is_ok()
     }
 
-    /// Closes it, and returns when it is over.
-    pub async fn close(self) {
+    /// Closes it, and returns when it is over, or the editor does not let that happen.
+    pub async fn close(mut self, patience: Duration) {
         drop(self.requests);
         // That it panicked would have been told.
-        let _ = self.done.await;
+        let _ = timeout(patience, &mut self.done).await;
+        self.done.abort();
     }
 }
 
@@ -65,6 +81,10 @@ struct Session {
     events: mpsc::Sender<Event>,
     /// Pongs that are to be sent later.
     pongs: Vec<(Instant, Vec<u8>)>,
+    /// How many requests wait for an answer, as far as can be told here.
+    open: u64,
+    /// How many messages have come.
+    messages: u64,
 }
 
 /// Why a session ends.
@@ -73,8 +93,10 @@ enum End {
     Gone,
     /// A close frame came; it is to be answered with this code.
     Answer(Option<u16>),
-    /// It is to be closed with this code and reason.
-    Close(u16, &'static str),
+    /// The editor broke the RFC; the connection has to fail with this code and reason.
+    Fail(u16, &'static str),
+    /// We have had enough.
+    Leave,
 }
 
 impl From<SendError> for End {
@@ -99,7 +121,8 @@ impl Session {
             tokio::select! {
                 biased;
                 request = self.orders.recv() => {
-                    let Some(request) = request else { return End::Close(1000, "") };
+                    let Some(request) = request else { return End::Leave };
+                    self.open += 1;
                     let frame = FrameSpec::new(opcode::TEXT, request.bytes);
                     if let Err(e) = self.send(Kind::Request, frame, request.deliberate).await {
                         return e.into();
@@ -125,7 +148,11 @@ impl Session {
                         }
                     }
                     Some(Incoming::Message(_) | Incoming::Bytes(_)) => {}
-                    Some(Incoming::Closed(_)) | None => return End::Gone,
+                    Some(Incoming::Closed(_)) => {
+                        self.trigger(Trigger::Cut).await;
+                        return End::Gone;
+                    }
+                    None => return End::Gone,
                 },
             }
         }
@@ -133,23 +160,53 @@ impl Session {
 
     async fn input(&mut self, input: Input) -> Result<(), End> {
         match input {
-            Input::Text(bytes) => {
-                // Nobody to take it: we are about to be told to leave.
-                let _ = self.events.send(Event::Message(self.number, bytes)).await;
-            }
-            Input::Ping(_) if self.quirks.has(Switch::NoPong) => {}
-            Input::Ping(payload) if self.quirks.has(Switch::PongsLate) => {
-                // Of many pings in a row only some need an answer (RFC 6455 section 5.5.3).
-                if self.pongs.len() < 100 {
-                    self.pongs.push((Instant::now() + LATE, payload));
-                }
-            }
-            Input::Ping(payload) => self.send(Kind::Pong, FrameSpec::pong(payload), None).await?,
-            Input::Nothing | Input::Binary | Input::Pong => {}
+            Input::Text(bytes) => self.message(bytes).await,
+            Input::Ping(payload) => self.ping(payload).await?,
+            Input::Pong if self.quirks.has(Switch::ClosesOnPong) => return Err(End::Leave),
+            Input::Binary => self.trigger(Trigger::Binary).await,
+            Input::Nothing | Input::Pong => {}
             Input::Close(code) => return Err(End::Answer(code)),
-            Input::Broken(code, why) => return Err(End::Close(code, why)),
+            Input::Broken(code, why) => {
+                self.trigger(if code == 1009 { Trigger::HugeLength } else { Trigger::BadFrame }).await;
+                return Err(End::Fail(code, why));
+            }
         }
         Ok(())
+    }
+
+    async fn message(&mut self, bytes: Vec<u8>) {
+        self.messages += 1;
+        if self.messages == FLOOD {
+            self.trigger(Trigger::Flood).await;
+        }
+        if bytes.len() > HUGE {
+            self.trigger(Trigger::HugeMessage).await;
+        }
+        if bytes.windows(16).any(|w| w == b"\"serverResponse\"") {
+            self.open = self.open.saturating_sub(1);
+        }
+        // Nobody to take it: we are about to be told to leave.
+        let _ = self.events.send(Event::Message(self.number, bytes)).await;
+    }
+
+    async fn ping(&mut self, payload: Vec<u8>) -> Result<(), SendError> {
+        let mute = self.quirks.has(Switch::NoPong) || (self.open > 0 && self.quirks.has(Switch::NoPongWhileOpen));
+        if mute {
+            return Ok(());
+        }
+        if self.quirks.has(Switch::PongsLate) {
+            // Of many pings in a row only some need an answer (RFC 6455 section 5.5.3).
+            if self.pongs.len() < 100 {
+                self.pongs.push((Instant::now() + LATE, payload));
+            }
+            return Ok(());
+        }
+        self.send(Kind::Pong, FrameSpec::pong(payload), None).await
+    }
+
+    /// Tells what a fragile client would be upset by, where a flaw makes this one fragile.
+    async fn trigger(&self, trigger: Trigger) {
+        let _ = self.events.send(Event::Upset(trigger)).await;
     }
 
     async fn send(&self, kind: Kind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
@@ -160,18 +217,34 @@ impl Session {
     }
 
     async fn end(self, end: End) {
-        let frame = match end {
-            End::Gone => None,
-            End::Answer(_) if self.quirks.has(Switch::CloseNotAnswered) => None,
-            End::Answer(code) => Some(FrameSpec::close(code, "")),
-            End::Close(code, reason) => Some(FrameSpec::close(Some(code), reason)),
+        let Some(frame) = self.goodbye(&end) else {
+            self.sender.shutdown().await;
+            return;
         };
-        if let Some(frame) = frame {
-            let _ = self.send(Kind::Close, frame, None).await;
-            drop(self.incoming);
-            // It is for the server to close the stream first (RFC 6455 section 7.1.1).
-            let _ = timeout(GOODBYE, self.sender.ended()).await;
+        let _ = self.send(Kind::Close, frame, None).await;
+        drop(self.incoming);
+        // It is for the server to close the stream first (RFC 6455 section 7.1.1).
+        if self.quirks.has(Switch::NeverQuits) {
+            self.sender.ended().await;
         }
+        let _ = timeout(GOODBYE, self.sender.ended()).await;
         self.sender.shutdown().await;
+    }
+
+    /// The close frame with which a connection ends; none where it just ends.
+    fn goodbye(&self, end: &End) -> Option<FrameSpec> {
+        let has = |switch| self.quirks.has(switch);
+        let other = self.quirks.choose(|s| if let Switch::LeavesWith(code) = s { Some(code) } else { None });
+        match *end {
+            End::Gone => None,
+            End::Answer(_) if has(Switch::CloseNotAnswered) => None,
+            End::Answer(Some(_)) if has(Switch::AnswersCloseWith1000) => Some(FrameSpec::close(Some(1000), "")),
+            End::Answer(code) => Some(FrameSpec::close(code, "")),
+            End::Fail(..) if has(Switch::WrongFailureCode) => Some(FrameSpec::close(Some(1000), "")),
+            End::Fail(code, reason) => Some(FrameSpec::close(Some(code), reason)),
+            End::Leave if has(Switch::LeavesSilently) => None,
+            End::Leave if has(Switch::LeavesWithoutCode) => Some(FrameSpec::close(None, "")),
+            End::Leave => Some(FrameSpec::close(Some(other.unwrap_or(1000)), "")),
+        }
     }
 }

@@ -42,7 +42,7 @@ const SELECTION: Shape = Members(&[("range", RANGE), ("content", Text)], &[]);
 const ERROR: Shape = Members(&[("code", Number), ("message", Text)], &[]);
 
 /// Whether a method's result is one that can be used.
-pub fn is_result(edition: Edition, method: Method, result: &Value) -> bool {
+pub fn is_result(edition: Edition, method: Method, result: &Value, strict: bool) -> bool {
     let shape = match (edition, method) {
         (Edition::Cli, Method::Ping) => MESSAGE,
         (Edition::Cli, Method::Authenticate) => Members(&[("authenticated", Flag)], &[]),
@@ -58,16 +58,16 @@ pub fn is_result(edition: Edition, method: Method, result: &Value) -> bool {
         (Edition::Guide, Method::GetDiagnostics) => List(&Any),
         (Edition::Guide, Method::Ping | Method::Authenticate) => Any,
     };
-    fits(shape, result)
+    fits(shape, result, strict)
 }
 
 /// Whether an error is one that can be told.
 pub fn is_error(error: &Value) -> bool {
-    fits(ERROR, error)
+    fits(ERROR, error, false)
 }
 
 /// Whether there is such a notification, and its data can be used.
-pub fn is_notification(edition: Edition, name: &str, data: &Value) -> bool {
+pub fn is_notification(edition: Edition, name: &str, data: &Value, strict: bool) -> bool {
     let shape = match (edition, name) {
         (Edition::Cli, "selectionDidChange") => Members(&[("uri", Url), ("selections", List(&SELECTION))], &[]),
         (Edition::Cli, "visibleFilesDidChange") => Members(&[("uris", List(&Url))], &[]),
@@ -77,10 +77,18 @@ pub fn is_notification(edition: Edition, name: &str, data: &Value) -> bool {
         (Edition::Guide, "visibleFilesChanged") => Members(&[("files", List(&Text))], &[]),
         _ => return false,
     };
-    fits(shape, data)
+    fits(shape, data, strict)
 }
 
-fn fits(shape: Shape, value: &Value) -> bool {
+/// Whether there is a notification of this name.
+pub fn is_topic(edition: Edition, name: &str) -> bool {
+    use super::super::editor::edition::Topic;
+    let all = [Topic::Selection, Topic::VisibleFiles, Topic::Message, Topic::Prompt, Topic::Metadata];
+    all.iter().any(|topic| topic.name(edition) == Some(name))
+}
+
+/// `strict` allows no members but those that are known, which is wrong.
+fn fits(shape: Shape, value: &Value, strict: bool) -> bool {
     match shape {
         Any => true,
         Text => value.is_string(),
@@ -88,10 +96,13 @@ fn fits(shape: Shape, value: &Value) -> bool {
         Flag => value.is_boolean(),
         Url => value.as_str().is_some_and(is_url),
         OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
-        List(item) => value.as_array().is_some_and(|items| items.iter().all(|i| fits(*item, i))),
+        List(item) => value.as_array().is_some_and(|items| items.iter().all(|i| fits(*item, i, strict))),
         Members(needed, known) => value.as_object().is_some_and(|members| {
-            needed.iter().all(|(key, shape)| members.get(*key).is_some_and(|v| fits(*shape, v)))
-                && known.iter().all(|(key, shape)| members.get(*key).is_none_or(|v| fits(*shape, v)))
+            let fit = |(key, shape): &(&str, Shape)| members.get(*key).is_none_or(|v| fits(*shape, v, strict));
+            let is_known = |key: &str| needed.iter().chain(known).any(|(known, _)| *known == key);
+            needed.iter().all(|(key, _)| members.contains_key(*key))
+                && needed.iter().chain(known).all(fit)
+                && (!strict || members.keys().all(|key| is_known(key)))
         }),
     }
 }
@@ -111,19 +122,19 @@ mod tests {
 
     #[test]
     fn a_member_of_another_type_spoils_a_result_and_one_that_nobody_knows_does_not() {
-        let read = |result| is_result(Edition::Cli, Method::ReadFile, &result);
+        let read = |result| is_result(Edition::Cli, Method::ReadFile, &result, false);
         assert!(read(json!({"success": true, "content": "x", "extra": 1})));
         assert!(read(json!({"success": false})));
         assert!(!read(json!({"content": "x"})));
         assert!(!read(json!({"success": true, "content": 1})));
         assert!(!read(json!("x")));
-        assert!(is_result(Edition::Guide, Method::GetDiagnostics, &json!([1, {}])));
-        assert!(!is_result(Edition::Guide, Method::GetDiagnostics, &json!({"entries": []})));
+        assert!(is_result(Edition::Guide, Method::GetDiagnostics, &json!([1, {}]), false));
+        assert!(!is_result(Edition::Guide, Method::GetDiagnostics, &json!({"entries": []}), false));
     }
 
     #[test]
     fn uris_have_a_scheme() {
-        let files = |uri: &str| is_notification(Edition::Cli, "visibleFilesDidChange", &json!({"uris": [uri]}));
+        let files = |uri: &str| is_notification(Edition::Cli, "visibleFilesDidChange", &json!({"uris": [uri]}), false);
         assert!(files("file:///a%20b"));
         assert!(!files("/a"));
         assert!(!files(""));
@@ -132,7 +143,7 @@ mod tests {
     #[test]
     fn notifications_of_the_other_edition_are_unknown() {
         let data = json!({"files": ["/a"]});
-        assert!(is_notification(Edition::Guide, "visibleFilesChanged", &data));
-        assert!(!is_notification(Edition::Cli, "visibleFilesChanged", &data));
+        assert!(is_notification(Edition::Guide, "visibleFilesChanged", &data, false));
+        assert!(!is_notification(Edition::Cli, "visibleFilesChanged", &data, false));
     }
 }

@@ -8,6 +8,7 @@ use crate::peer::Freedom;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
+use super::super::rewrite::{escape, pretty, reverse_keys};
 use super::edition::{Edition, Method, Topic};
 use super::quirks::{Columns, Effect, Kind, Of, Quirk, Switch};
 
@@ -160,35 +161,6 @@ pub fn all() -> &'static [Freedom] {
 pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
     let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id()))?;
     Some(Quirk { name: entry.freedom.name, flaw: false, effect: entry.effect })
-}
-
-fn pretty(text: &mut Vec<u8>) {
-    if let Ok(value) = serde_json::from_slice::<Value>(text) {
-        *text = format!("\t{value:#}\r\n ").into_bytes();
-    }
-}
-
-fn escape(text: &mut Vec<u8>) {
-    let escaped: String = String::from_utf8_lossy(text)
-        .chars()
-        .map(|c| match c {
-            '/' => "\\/".to_owned(),
-            c if c.is_ascii() => c.to_string(),
-            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
-        })
-        .collect();
-    *text = escaped.into_bytes();
-}
-
-fn reverse_keys(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.values_mut().for_each(reverse_keys);
-            *map = std::mem::take(map).into_iter().rev().collect();
-        }
-        Value::Array(items) => items.iter_mut().for_each(reverse_keys),
-        _ => {}
-    }
 }
 
 fn extra(body: &mut Value) {

@@ -15,9 +15,9 @@ use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
 use super::edition::Edition;
+use super::go_between;
 use super::handshake::{self, Decision};
 use super::quirks::{Quirks, Switch, Trigger};
-use super::segments;
 use super::session::{self, Session};
 use super::shared::{Phase, Shared, reached};
 
@@ -107,7 +107,7 @@ pub async fn run(listener: TcpListener, shared: Shared) {
 /// Makes the handshake with a client. Gives its session if it is let in.
 async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
     let quirks = shared.quirks();
-    let stream = segments::before(stream, &quirks, &shared).await?;
+    let stream = go_between::before(stream, &quirks, &shared).await?;
     let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
     let limits = match quirks.has(Switch::HandshakeBlocksOthers) {
         true => Limits { handshake: Duration::from_secs(3600), ..LIMITS },

@@ -1,16 +1,13 @@
 //! Flaws that show in how a stream is cut into TCP segments, which the connection itself does not see.
 //!
-//! With one of them on, a client talks to a go-between that reads as such a server would.
+//! With one of them on, the two ends talk through a go-between that reads as such an end would.
 
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-
-use super::quirks::{Quirks, Switch, Trigger};
-use super::shared::Shared;
 
 /// How long a frame may be incomplete before a server that waits for it has hung.
 const HALF: Duration = Duration::from_millis(150);
@@ -19,48 +16,57 @@ const ABSURD: u64 = 1 << 31;
 /// The most that is read at once, in bytes.
 const PIECE: usize = 64 << 10;
 
-/// The stream to serve: this one, or the other end of a go-between. None where the client has been given up.
-pub async fn before(stream: TcpStream, quirks: &Quirks, shared: &Shared) -> Option<TcpStream> {
-    if quirks.has(Switch::OneSegmentHead) {
-        let mut first = [0; 4096];
-        let n = stream.peek(&mut first).await.ok()?;
-        if !first[..n].windows(4).any(|w| w == b"\r\n\r\n") {
-            return None;
-        }
-    }
-    let cuts = Cuts {
-        loses_split: quirks.has(Switch::LosesSplitFrames),
-        loses_joined: quirks.has(Switch::LosesJoinedFrames),
-        shared: shared.clone(),
-    };
-    let hangs = |t| quirks.has(Switch::HangsAfter(t));
-    if !(cuts.loses_split || cuts.loses_joined || hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength)) {
-        return Some(stream);
-    }
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.ok()?;
-    let near = TcpStream::connect(listener.local_addr().ok()?).await.ok()?;
-    let (far, _) = listener.accept().await.ok()?;
-    let _ = (near.set_nodelay(true), stream.set_nodelay(true));
-    let (client_in, client_out) = stream.into_split();
-    let (server_in, server_out) = near.into_split();
-    tokio::spawn(copy(server_in, client_out));
-    tokio::spawn(cuts.run(client_in, server_out));
-    Some(far)
-}
-
 async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
     // Either end may go at any time; that is told by the other connection's end.
     let _ = tokio::io::copy(&mut from, &mut to).await;
     let _ = to.shutdown().await;
 }
 
-struct Cuts {
-    loses_split: bool,
-    loses_joined: bool,
-    shared: Shared,
+/// What an end makes of the segments in which a stream comes.
+#[derive(Default)]
+pub struct Cuts {
+    /// A head that does not come in one segment ends the connection.
+    pub whole_head: bool,
+    /// What comes in one segment with the head is lost.
+    pub loses_behind_head: bool,
+    /// A short frame that does not come in one segment is lost.
+    pub loses_split: bool,
+    /// Of several frames in one segment all but the first are lost.
+    pub loses_joined: bool,
+    /// Called for what would make a fragile end hang.
+    pub notice: Option<Box<dyn Fn(Notice) + Send>>,
+}
+
+/// What would make a fragile end hang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A frame that is not whole.
+    HalfFrame,
+    /// A frame with a length that nobody can mean.
+    HugeLength,
 }
 
 impl Cuts {
+    /// Whether they make a difference.
+    pub fn matter(&self) -> bool {
+        self.whole_head || self.loses_behind_head || self.loses_split || self.loses_joined || self.notice.is_some()
+    }
+
+    /// Starts to carry what comes on one stream to the other as these cuts have it, and back as it is.
+    pub fn between(self, cut: TcpStream, whole: TcpStream) {
+        let _ = (cut.set_nodelay(true), whole.set_nodelay(true));
+        let (cut_in, cut_out) = cut.into_split();
+        let (whole_in, whole_out) = whole.into_split();
+        tokio::spawn(copy(whole_in, cut_out));
+        tokio::spawn(self.run(cut_in, whole_out));
+    }
+
+    fn notice(&self, what: Notice) {
+        if let Some(notice) = &self.notice {
+            notice(what);
+        }
+    }
+
     async fn run(self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
         let mut head = true;
         // Bytes of the current frame that have not come yet.
@@ -76,13 +82,14 @@ impl Cuts {
                 Ok(Ok(n)) if n > 0 => n,
                 Ok(_) => break,
                 Err(_) => {
-                    self.shared.trigger(Trigger::HalfFrame);
+                    self.notice(Notice::HalfFrame);
                     missing = 0;
                     continue;
                 }
             };
             let piece = &buffer[..n];
-            let kept = if head { piece } else { self.frames(piece, &mut missing) };
+            let kept = if head { self.head(piece) } else { Some(self.frames(piece, &mut missing)) };
+            let Some(kept) = kept else { break };
             head &= !piece.windows(4).any(|w| w == b"\r\n\r\n");
             if to.write_all(kept).await.is_err() {
                 return;
@@ -91,7 +98,16 @@ impl Cuts {
         let _ = to.shutdown().await;
     }
 
-    /// What the server takes of a piece that was read at once.
+    /// What is taken of a piece with the end of a head, or a part of one, in it; none to give up.
+    fn head<'a>(&self, piece: &'a [u8]) -> Option<&'a [u8]> {
+        match piece.windows(4).position(|w| w == b"\r\n\r\n") {
+            Some(end) if self.loses_behind_head => Some(&piece[..end + 4]),
+            None if self.whole_head => None,
+            _ => Some(piece),
+        }
+    }
+
+    /// What is taken of a piece that was read at once.
     fn frames<'a>(&self, piece: &'a [u8], missing: &mut u64) -> &'a [u8] {
         let mut at = usize::try_from(*missing).unwrap_or(usize::MAX).min(piece.len());
         *missing -= at as u64;
@@ -103,13 +119,13 @@ impl Cuts {
                 return if self.loses_split { self.lose(missing, &piece[..begin]) } else { piece };
             };
             if length > ABSURD {
-                self.shared.trigger(Trigger::HugeLength);
+                self.notice(Notice::HugeLength);
             }
             let end = (begin as u64).saturating_add(header).saturating_add(length);
             if end > piece.len() as u64 {
                 *missing = end - piece.len() as u64;
                 if length < 126 {
-                    self.shared.trigger(Trigger::HalfFrame);
+                    self.notice(Notice::HalfFrame);
                 }
                 // Only short ones: a long frame never comes in one piece, and every server would notice that.
                 let lost = self.loses_split && length < 126;

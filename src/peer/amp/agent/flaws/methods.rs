@@ -1,0 +1,173 @@
+//! Parameters and results.
+
+use serde_json::{Value, json};
+
+use super::super::super::editor::edition::Method;
+use super::super::quirks::{Effect, Switch};
+use super::{BOTH, CLI, Entry, GUIDE, flaw};
+
+const READ: Option<Method> = Some(Method::ReadFile);
+const EDIT: Option<Method> = Some(Method::EditFile);
+const DIAGNOSTICS: Option<Method> = Some(Method::GetDiagnostics);
+const OPEN: Option<Method> = Some(Method::OpenUri);
+const PING: Option<Method> = Some(Method::Ping);
+const AUTHENTICATE: Option<Method> = Some(Method::Authenticate);
+
+pub const FLAWS: &[Entry] = &[
+    flaw!("read-file-by-file" BOTH "read-file/client-params" ["read-file/client-sent", "read-file/client-absolute-path"]
+        "`readFile` has `file`, not `path`." Effect::Params(READ, |p| rename(p, "path", "file"))),
+    flaw!("read-file-relative" CLI "read-file/client-absolute-path" ["read-file/client-sent"] "`readFile` has the file's name only."
+        Effect::Params(READ, relative)),
+    flaw!("read-file-encoded" BOTH "read-file/client-sent" "The path of `readFile` is percent-encoded."
+        Effect::Params(READ, encode)),
+    flaw!("read-file-trims" BOTH "read-file/client-result" ["read-file/client-empty"] "White space around a content is dropped."
+    Effect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
+        *text = text.trim().to_owned();
+    })),
+    flaw!("read-file-loses-unicode" BOTH "read-file/client-result" ["envelope/client-unicode", "envelope/client-escapes"]
+    "Characters beyond ASCII are lost from a content."
+    Effect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
+        text.retain(|c| c.is_ascii());
+    })),
+    flaw!("read-file-empty-fails" BOTH "read-file/client-empty" "An empty content is told as a failure."
+        Effect::Switch(Switch::EmptyIsFailure(Method::ReadFile))),
+    flaw!("read-file-failure-hidden" BOTH "read-file/client-failure" ["envelope/client-error"] "A `readFile` that failed is told as an empty file."
+        Effect::Switch(Switch::SuccessAnyway(Method::ReadFile))),
+    flaw!("edit-file-as-text" CLI "edit-file/client-params" ["edit-file/client-sent"] "`editFile` has `text`, not `fullContent`."
+        Effect::Params(EDIT, |p| rename(p, "fullContent", "text"))),
+    flaw!("edit-file-offsets-as-texts" GUIDE "edit-file/client-params" ["edit-file/client-sent"] "The offsets of `editFile` are strings."
+    Effect::Params(EDIT, |p| for key in ["start", "end"] {
+        p[key] = p[key].to_string().into();
+    })),
+    flaw!("edit-file-relative" CLI "edit-file/client-absolute-path" ["edit-file/client-sent"] "`editFile` has the file's name only."
+        Effect::Params(EDIT, relative)),
+    flaw!("edit-file-crlf" BOTH "edit-file/client-sent" "Lines of `editFile` end with CR LF."
+        Effect::Params(EDIT, |p| text(p, |t| t.replace("\r\n", "\n").replace('\n', "\r\n")))),
+    flaw!("edit-file-trims" BOTH "edit-file/client-sent" "White space around the text of `editFile` is dropped."
+        Effect::Params(EDIT, |p| text(p, |t| t.trim().to_owned()))),
+    flaw!("edit-file-empty-left-out" BOTH "edit-file/client-empty" ["edit-file/client-params", "edit-file/client-sent"]
+    "An empty text is left out of `editFile`." Effect::Params(EDIT, |p| if let Value::Object(keys) = p {
+        keys.retain(|key, value| !(["fullContent", "newText"].contains(&key.as_str()) && *value == json!("")));
+    })),
+    flaw!("edit-file-success-hidden" BOTH "edit-file/client-result" "An `editFile` that succeeded is told as one that did not."
+        Effect::Result(EDIT, fail)),
+    flaw!("edit-file-failure-hidden" BOTH "edit-file/client-failure" ["envelope/client-error"]
+        "An `editFile` that failed is told as a success." Effect::Switch(Switch::SuccessAnyway(Method::EditFile))),
+    flaw!("diagnostics-without-path" CLI "diagnostics/client-params"
+        ["diagnostics/client-sent", "diagnostics/client-absolute-path"] "`getDiagnostics` has no parameters."
+        Effect::Params(DIAGNOSTICS, |p| *p = json!({}))),
+    flaw!("diagnostics-with-null" GUIDE "diagnostics/client-params" "The parameters of `getDiagnostics` are null."
+        Effect::Params(DIAGNOSTICS, |p| *p = Value::Null)),
+    flaw!("diagnostics-relative" CLI "diagnostics/client-absolute-path" ["diagnostics/client-sent"]
+        "`getDiagnostics` has the file's name only." Effect::Params(DIAGNOSTICS, relative)),
+    flaw!("diagnostics-encoded" CLI "diagnostics/client-sent" "The path of `getDiagnostics` is percent-encoded."
+        Effect::Params(DIAGNOSTICS, encode)),
+    flaw!("first-diagnostic-only" BOTH "diagnostics/client-result" "Of several diagnostics the first one is told."
+        Effect::Result(DIAGNOSTICS, first_only)),
+    flaw!("no-diagnostics-fails" BOTH "diagnostics/client-empty" "That there are no diagnostics is told as a failure."
+        Effect::Switch(Switch::EmptyIsFailure(Method::GetDiagnostics))),
+    flaw!("diagnostics-failure-hidden" BOTH "diagnostics/client-failure" ["envelope/client-error"]
+        "A `getDiagnostics` that failed is told as no diagnostics."
+        Effect::Switch(Switch::SuccessAnyway(Method::GetDiagnostics))),
+    flaw!("open-uri-by-url" BOTH "open-uri/client-params" ["open-uri/client-sent"] "`openURI` has `url`, not `uri`."
+        Effect::Params(OPEN, |p| rename(p, "uri", "url"))),
+    flaw!("open-uri-decoded" BOTH "open-uri/client-sent" ["open-uri/client-params"] "The URI of `openURI` is sent decoded."
+    Effect::Params(OPEN, |p| if let Some(Value::String(uri)) = p.get_mut("uri") {
+        *uri = decoded(uri);
+    })),
+    flaw!("open-uri-success-hidden" BOTH "open-uri/client-result" "An `openURI` that succeeded is told as one that did not."
+        Effect::Result(OPEN, fail)),
+    flaw!("open-uri-failure-hidden" BOTH "open-uri/client-failure" ["envelope/client-error"]
+        "An `openURI` that failed is told as a success." Effect::Switch(Switch::SuccessAnyway(Method::OpenUri))),
+    flaw!("ping-without-message" CLI "ping/client-params" ["ping/client-sent", "ping/client-result"] "`ping` has no message."
+        Effect::Params(PING, |p| *p = json!({}))),
+    flaw!("ping-fixed" CLI "ping/client-sent" ["ping/client-result"] "`ping` has a message of its own."
+        Effect::Params(PING, |p| p["message"] = "ping".into())),
+    flaw!("ping-success-hidden" CLI "ping/client-result" "A `ping` that was answered is told as one that was not."
+    Effect::Line(|line| if line["result"].get("message").is_some() {
+        *line = json!({"id": line["id"], "error": {"message": "no pong"}});
+    })),
+    flaw!("ping-failure-hidden" CLI "ping/client-failure" ["envelope/client-error"] "A `ping` that failed is told as a success."
+        Effect::Switch(Switch::SuccessAnyway(Method::Ping))),
+    flaw!("authenticate-by-token" CLI "authenticate/client-params" ["authenticate/client-sent", "authenticate/client-result"]
+        "`authenticate` has `token`, not `authToken`." Effect::Params(AUTHENTICATE, |p| rename(p, "authToken", "token"))),
+    flaw!("authenticate-trims" CLI "authenticate/client-sent" ["authenticate/client-result"] "The token of `authenticate` loses its last character."
+    Effect::Params(AUTHENTICATE, |p| if let Some(Value::String(token)) = p.get_mut("authToken") {
+        token.pop();
+    })),
+    flaw!("authenticate-success-hidden" CLI "authenticate/client-result" "An `authenticate` that succeeded is told as one that did not."
+        Effect::Result(AUTHENTICATE, |r| r["authenticated"] = false.into())),
+    flaw!("authenticate-failure-hidden" CLI "authenticate/client-failure" ["envelope/client-error"]
+        "An `authenticate` that failed is told as a success." Effect::Switch(Switch::SuccessAnyway(Method::Authenticate))),
+];
+
+fn rename(params: &mut Value, from: &str, to: &str) {
+    if let Value::Object(keys) = params
+        && let Some(value) = keys.remove(from)
+    {
+        keys.insert(to.to_owned(), value);
+    }
+}
+
+fn relative(params: &mut Value) {
+    if let Some(Value::String(path)) = params.get_mut("path")
+        && let Some((_, name)) = path.rsplit_once('/')
+    {
+        *path = name.to_owned();
+    }
+}
+
+fn encode(params: &mut Value) {
+    if let Some(Value::String(path)) = params.get_mut("path") {
+        let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+        *path = path.bytes().map(|b| if stays(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    }
+}
+
+fn decoded(uri: &str) -> String {
+    let (mut bytes, mut rest) = (vec![], uri.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match code.and_then(|two| u8::from_str_radix(two, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn text(params: &mut Value, change: fn(&str) -> String) {
+    for key in ["fullContent", "newText"] {
+        if let Some(Value::String(text)) = params.get_mut(key) {
+            *text = change(text);
+        }
+    }
+}
+
+fn fail(result: &mut Value) {
+    result["success"] = false.into();
+}
+
+fn first_only(result: &mut Value) {
+    let first = |items: &mut Vec<Value>| items.truncate(1);
+    match result {
+        Value::Array(items) => first(items),
+        Value::Object(_) => {
+            if let Some(Value::Array(entries)) = result.get_mut("entries") {
+                first(entries);
+                for entry in entries {
+                    if let Some(Value::Array(items)) = entry.get_mut("diagnostics") {
+                        first(items);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
