@@ -92,6 +92,12 @@ impl Sender {
         self.shared().send(frame, manner).await
     }
 
+    /// Sends a frame, unless a close frame was sent before: then our side counts as ended, as nothing may follow it
+    /// (RFC 6455 section 5.5.1).
+    pub async fn send_unless_closing(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
+        self.shared().send_unless_closing(frame, &Manner::deliberate(deliberate)).await
+    }
+
     /// Sends bytes that are no frame, or parts of one.
     pub async fn send_raw(&self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), SendError> {
         self.send_raw_in(bytes, &Manner::deliberate(deliberate)).await
@@ -234,6 +240,15 @@ impl Shared {
         let mut writer = self.writer().await?;
         self.record(&mut writer, spec, manner);
         self.write(&mut writer, &bytes, manner.split).await
+    }
+
+    async fn send_unless_closing(&self, spec: &FrameSpec, manner: &Manner) -> Result<(), SendError> {
+        let mut writer = self.writer().await?;
+        if writer.close_sent {
+            return Err(SendError::Ended { conn: self.tap.conn().to_owned() });
+        }
+        self.record(&mut writer, spec, manner);
+        self.write(&mut writer, &spec.encode(self.tap.us()), manner.split).await
     }
 
     pub(super) async fn send_raw(&self, bytes: &[u8], manner: &Manner) -> Result<(), SendError> {

@@ -78,5 +78,6 @@ async fn answer(shared: &Shared, number: u64, sender: &Sender, message: &Message
 }
 
 async fn send(sender: &Sender, message: &Outgoing) -> Result<(), SendError> {
-    sender.send(&FrameSpec::new(opcode::TEXT, message.bytes.clone()), message.deliberate).await
+    let frame = FrameSpec::new(opcode::TEXT, message.bytes.clone());
+    sender.send_unless_closing(&frame, message.deliberate).await
 }
