@@ -34,12 +34,20 @@ pub struct SharedOptions {
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub lockfile: Option<PathBuf>,
 
+    /// The JavaScript file that the subject is: Node loads it.
+    #[arg(long, value_name = "FILE", help_heading = "Subject", conflicts_with_all = ["url", "lockfile"])]
+    pub module: Option<PathBuf>,
+
+    /// The JSON file of the settings that a provider is given.
+    #[arg(long, value_name = "FILE", help_heading = "Subject")]
+    pub settings: Option<PathBuf>,
+
     /// The workspace of the subject attached to; without it, scenarios that touch files are skipped.
     #[arg(long, value_name = "DIR", help_heading = "Subject")]
     pub workspace: Option<PathBuf>,
 
     /// Certify our own mocks, even where there is a `wirecert.yaml`.
-    #[arg(long = "self", help_heading = "Subject", conflicts_with_all = ["subject", "url", "lockfile"])]
+    #[arg(long = "self", help_heading = "Subject", conflicts_with_all = ["subject", "url", "lockfile", "module", "settings"])]
     pub own: bool,
 
     /// Play only some: id(…), requirement(…), level(…), area(…) with `*` or `~regex`, joined by & | ! ( ).

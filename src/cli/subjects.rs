@@ -26,6 +26,8 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
         command: command.to_vec(),
         url: options.url.clone(),
         lockfile: options.lockfile.clone(),
+        module: options.module.clone(),
+        settings: options.settings.clone(),
         workspace: options.workspace.clone(),
         baseline: options.baseline.clone(),
         snapshots: options.snapshots.clone(),
@@ -55,6 +57,8 @@ pub fn repro(verb: &str, role: Option<&str>, options: &SharedOptions, command: &
     flag("--edition", options.edition.clone());
     flag("--subject", options.subject.as_ref().map(|p| p.display().to_string()));
     flag("--lockfile", options.lockfile.as_ref().map(|p| p.display().to_string()));
+    flag("--module", options.module.as_ref().map(|p| p.display().to_string()));
+    flag("--settings", options.settings.as_ref().map(|p| p.display().to_string()));
     flag("--workspace", options.workspace.as_ref().map(|p| p.display().to_string()));
     if options.own {
         before.push("--self".into());

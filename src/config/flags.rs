@@ -17,6 +17,10 @@ pub struct Flags {
     pub url: Option<String>,
     /// `--lockfile`.
     pub lockfile: Option<PathBuf>,
+    /// `--module`.
+    pub module: Option<PathBuf>,
+    /// `--settings`.
+    pub settings: Option<PathBuf>,
     /// `--workspace`.
     pub workspace: Option<PathBuf>,
     /// `--baseline`.
@@ -38,7 +42,7 @@ pub struct Flags {
 impl Flags {
     /// Whether they say how to get at a subject.
     pub fn have_access(&self) -> bool {
-        !self.command.is_empty() || self.url.is_some() || self.lockfile.is_some()
+        !self.command.is_empty() || self.url.is_some() || self.lockfile.is_some() || self.module.is_some()
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) const SUBJECT: &[Key] = &[
         "Where it runs already, instead of `launch`; `running`: wherever one is found through the user's data home.",
     ),
     ("lockfile", "The lockfile of one that runs already, instead of `launch`."),
+    ("module", "The JavaScript file that it is, instead of `launch`: Node loads it."),
+    ("settings", "The JSON file of the settings that it is given where a request does not say its own."),
     (
         "workspace",
         "The folder that one that runs already has open; without it, scenarios that touch files are skipped.",

@@ -6,6 +6,7 @@
 mod commands;
 mod flags;
 mod keys;
+mod module;
 mod own;
 mod reader;
 mod resolve;
@@ -24,7 +25,7 @@ pub use own::own;
 pub use resolve::{FILE, SubjectFile, resolve};
 pub use schema::schema;
 pub use spec::{
-    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, SeedFile, Stop, StopHow, SubjectSpec, Target,
-    Timeouts,
+    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, Ready, SeedFile, Stop, StopHow, SubjectSpec,
+    Target, Timeouts,
 };
 pub use template::{ALL_PARAMS, PLACEHOLDERS, fill};

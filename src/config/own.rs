@@ -38,6 +38,7 @@ pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static s
         baseline: None,
         timeouts: super::Timeouts::default(),
         limits: super::Limits::default(),
+        settings: None,
         snapshots: None,
         trace_dir: None,
         config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),

@@ -17,7 +17,8 @@ pub fn schema() -> Value {
     one["oneOf"] = json!([
         {"title": "started by wirecert", "required": ["launch"]},
         {"title": "running already, at a URL", "required": ["url"]},
-        {"title": "running already, with this lockfile", "required": ["lockfile"]}
+        {"title": "running already, with this lockfile", "required": ["lockfile"]},
+        {"title": "a JavaScript module", "required": ["module"]}
     ]);
     one["allOf"] = by_role();
     json!({

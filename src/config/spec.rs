@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::protocol::{Protocol, Role};
 
 /// One subject: what it is, how it is reached, and what it can be made to do. All paths are absolute.
@@ -34,6 +36,8 @@ pub struct SubjectSpec {
     pub timeouts: Timeouts,
     /// How much of it to keep.
     pub limits: Limits,
+    /// What it is given as settings where a request does not say its own: a JSON object.
+    pub settings: Option<Value>,
     /// Where its snapshots are; they are compared only where this is set.
     pub snapshots: Option<PathBuf>,
     /// Where traces are to be kept, if they are.
@@ -89,6 +93,8 @@ impl fmt::Debug for SubjectSpec {
             .field("baseline", &self.baseline)
             .field("timeouts", &self.timeouts)
             .field("limits", &self.limits)
+            // They may hold credentials.
+            .field("settings", &self.settings.is_some())
             .field("snapshots", &self.snapshots)
             .field("trace_dir", &self.trace_dir)
             .field("config_dir", &self.config_dir)
@@ -145,6 +151,8 @@ pub enum Target {
 pub struct Launch {
     /// What to run, without a shell.
     pub command: CommandLine,
+    /// The JavaScript module that the command is to load, where the subject is one.
+    pub module: Option<Module>,
     /// Where it is to be reached, of a server that is reached by URL; may hold placeholders. Its role's own where none.
     pub url: Option<String>,
     /// Environment variables with the last word; none removes a variable. Values may hold placeholders.
@@ -161,6 +169,22 @@ pub struct Launch {
     pub run_dir: Option<PathBuf>,
     /// Whether run directories are left for inspection.
     pub keep_run_dir: bool,
+}
+
+/// A JavaScript module as a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The file.
+    pub path: PathBuf,
+    /// The file of its settings.
+    pub settings: Option<PathBuf>,
+    /// The program that loads it and answers for it; it lies in the run directory as [`Module::HOST`].
+    pub host: &'static str,
+}
+
+impl Module {
+    /// The name under which its host lies in the run directory.
+    pub const HOST: &str = "module.mjs";
 }
 
 /// A command with placeholders such as `{workspace}`, one string for each argument.
@@ -233,6 +257,7 @@ impl Launch {
     pub fn of(command: CommandLine) -> Self {
         Self {
             command,
+            module: None,
             url: None,
             env: BTreeMap::new(),
             home: vec![],

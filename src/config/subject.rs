@@ -16,7 +16,7 @@ use super::resolve::roles;
 use super::template::ALL_PARAMS;
 use super::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Target, Timeouts,
-    commands, seeds,
+    commands, module, seeds,
 };
 
 /// What a subject is read with.
@@ -37,7 +37,8 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         return None;
     }
     let edition = edition(reader, node, context.flags, protocol);
-    let access = access(reader, node, context, role);
+    let settings = module::settings(reader, node, context, role);
+    let access = access(reader, node, context, role, settings.as_ref().map(|settings| &settings.path));
     let name = node.get("name").and_then(|entry| reader.string(entry)).map(str::to_owned);
     let spec = SubjectSpec {
         name: name.or_else(|| access.as_ref().map(name_of)).unwrap_or_default(),
@@ -51,6 +52,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         baseline: path(reader, node, "baseline", context.flags.baseline.as_ref(), context),
         timeouts: timeouts(reader, node, context.flags),
         limits: limits(reader, node),
+        settings: settings.map(|settings| settings.value),
         snapshots: path(reader, node, "snapshots", context.flags.snapshots.as_ref(), context),
         trace_dir: path(reader, node, "trace_dir", context.flags.trace_dir.as_ref(), context),
         config_dir: context.folder.to_owned(),
@@ -93,10 +95,17 @@ fn edition(reader: &mut Reader, node: &Node, flags: &Flags, protocol: &Protocol)
 }
 
 /// How it is reached. A command, URL or lockfile of the flags takes the place of the file's.
-fn access(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) -> Option<Access> {
+fn access(
+    reader: &mut Reader,
+    node: &Node,
+    context: &Context<'_>,
+    role: &Role,
+    settings: Option<&PathBuf>,
+) -> Option<Access> {
     let flags = context.flags;
     let by_url = matches!(role.reach, Reach::Url { .. });
-    let mut ways: Vec<&Entry> = ["launch", "url", "lockfile"].iter().filter_map(|key| node.get(key)).collect();
+    let mut ways: Vec<&Entry> =
+        ["launch", "url", "lockfile", "module"].iter().filter_map(|key| node.get(key)).collect();
     if by_url && node.get("launch").is_some() {
         // Then it says where the one is reached that is started.
         ways.retain(|entry| entry.key != "url");
@@ -106,6 +115,13 @@ fn access(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) 
         let place = reader.source.place(first.key_span);
         let fault = reader.fault("subject/access", second.key_span, message, "this one, or the other");
         *fault = fault.clone().see(place, "the other").help("start it with `launch`, or attach to a running one");
+    }
+    if module::is_one(node, flags) {
+        let module = module::read(reader, node, context, role, settings)?;
+        return Some(Access::Launch(Launch {
+            module: Some(module),
+            ..launched(reader, node, context, module::command())
+        }));
     }
     let launch = launch(reader, node, context);
     if !flags.command.is_empty() || (by_url && node.get("launch").is_some() && flags.url.is_none()) {
@@ -133,7 +149,11 @@ fn access(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) 
         }
         None => {
             let span = Span { start: node.span.start, end: node.span.start };
-            let there = "expected `launch`, `url` or `lockfile`";
+            let there = if role.reach.module().is_some() {
+                "expected `launch`, `url` or `module`"
+            } else {
+                "expected `launch`, `url` or `lockfile`"
+            };
             reader.fault("subject/missing", span, "it is not said how to get at the subject", there);
             None
         }
@@ -191,18 +211,25 @@ fn users_data_home(around: &Environment, names: &[&str]) -> PathBuf {
 
 fn launch(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<Access> {
     let from_file = node.get("launch").map(|entry| commands::command(reader, entry, &[], context.folder));
-    let ready = ready(reader, node);
-    let stop = stop(reader, node, context.folder);
-    let env = env(reader, node);
-    let home = node.get("home").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
-    let files = node.get("files").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
+    let launch = launched(reader, node, context, CommandLine::default());
     let command = if context.flags.command.is_empty() {
         from_file??
     } else {
         commands::given(&context.flags.command, &context.around.folder, &mut reader.faults)
     };
-    Some(Access::Launch(Launch {
+    Some(Access::Launch(Launch { command, ..launch }))
+}
+
+/// One that is started by this command, with all that is said about that.
+fn launched(reader: &mut Reader, node: &Node, context: &Context<'_>, command: CommandLine) -> Launch {
+    let ready = ready(reader, node);
+    let stop = stop(reader, node, context.folder);
+    let env = env(reader, node);
+    let home = node.get("home").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
+    let files = node.get("files").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
+    Launch {
         command,
+        module: None,
         url: None,
         env,
         home,
@@ -211,7 +238,7 @@ fn launch(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<Acc
         stop,
         run_dir: context.flags.run_dir.as_ref().map(|dir| context.around.folder.join(dir)),
         keep_run_dir: context.flags.keep_run_dir,
-    }))
+    }
 }
 
 fn ready(reader: &mut Reader, node: &Node) -> Ready {
@@ -368,6 +395,9 @@ fn path(reader: &mut Reader, node: &Node, key: &str, flag: Option<&PathBuf>, con
 /// A name for one that has none.
 fn name_of(access: &Access) -> String {
     match access {
+        Access::Launch(Launch { module: Some(module), .. }) => {
+            module.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        }
         Access::Launch(launch) => {
             let program = launch.command.0.first().map_or("", String::as_str);
             program.rsplit('/').next().unwrap_or(program).to_owned()

@@ -40,6 +40,12 @@ pub trait Peer: Send {
 
     /// Ends every connection in an orderly way.
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()>;
+
+    /// The URL where its server is, or will be once it serves, where clients are told that and do not find it by
+    /// themselves.
+    fn url(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Where a peer finds its subject, and what it writes to.
@@ -55,6 +61,8 @@ pub struct Setting {
     pub patience: Duration,
     /// Where a subject that we start lives; servers that stand opposite a client let themselves be found there.
     pub place: Option<Place>,
+    /// What the subject was described with as its settings, where they are not said otherwise: a JSON object.
+    pub settings: Option<Value>,
 }
 
 /// The folders of a subject that we start.

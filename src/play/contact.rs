@@ -43,11 +43,14 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
         server: None,
         patience,
         place: Some(place(&run_dir)),
+        settings: spec.settings.clone(),
     });
     let serving = peer.perform(Act { verb: "serve", params: &Map::new(), step: "contact" }).await;
     serving.map_err(|trouble| SubjectError::Unable(format!("no server to meet it could be started: {trouble}")))?;
     let env = BTreeMap::new();
-    let running = Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, recorder }).await?;
+    let running =
+        Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, server: peer.url(), recorder })
+            .await?;
     if let Some((first, _)) = spec.role.calls.first() {
         running.call(first, Value::Object(Map::new()), None)?;
     }

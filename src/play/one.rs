@@ -213,8 +213,14 @@ async fn perform(
         None => {
             let run_dir = venue.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
             let env = BTreeMap::new();
-            let start =
-                Start { spec: venue.spec, run_dir, scenario: Some(&plan.id), env: &env, recorder: recorder.clone() };
+            let start = Start {
+                spec: venue.spec,
+                run_dir,
+                scenario: Some(&plan.id),
+                env: &env,
+                server: None,
+                recorder: recorder.clone(),
+            };
             *venue.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }
@@ -227,6 +233,7 @@ async fn perform(
         server: venue.subject.as_ref().and_then(|s| s.lock().cloned()),
         patience: options.patience,
         place: venue.run_dir.map(place),
+        settings: venue.spec.settings.clone(),
     };
     let mut scene = Scene {
         plan,

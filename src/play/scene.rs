@@ -135,6 +135,7 @@ impl Scene<'_> {
             server: self.subject.as_ref().and_then(|s| s.lock().cloned()),
             patience: self.patience,
             place: self.run_dir.map(super::one::place),
+            settings: self.spec.settings.clone(),
         }
     }
 
@@ -172,7 +173,8 @@ impl Scene<'_> {
             vars.insert("port".into(), lock.port.into());
             vars.insert("token".into(), lock.token.clone().into());
             vars.insert("token_encoded".into(), percent_encoded(lock.token.as_bytes(), b"-._~").into());
-            vars.insert("url".into(), format!("ws://127.0.0.1:{}", lock.port).into());
+            let url = lock.url.clone().unwrap_or_else(|| format!("ws://127.0.0.1:{}", lock.port));
+            vars.insert("url".into(), url.into());
         }
         self.vars.extend(vars);
     }

@@ -248,6 +248,7 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         run_dir,
         scenario: Some(&scene.plan.id),
         env: &env,
+        server: scene.peer.url(),
         recorder: scene.recorder.clone(),
     };
     let running = Running::launch(start).await.map_err(|error| match error {

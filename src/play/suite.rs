@@ -394,7 +394,8 @@ pub async fn start(
         None => fresh_run_dir(launch, progress)?,
     };
     let env = BTreeMap::new();
-    let running = Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, recorder }).await?;
+    let running =
+        Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, server: None, recorder }).await?;
     Ok((Some(run_dir), running))
 }
 
@@ -453,6 +454,7 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
         server: subject.lock().cloned(),
         patience,
         place: None,
+        settings: spec.settings.clone(),
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);

@@ -117,6 +117,9 @@ pub enum Reach {
         path: &'static str,
         /// The requirement, as area and slug, that a server breaks whose port accepts no connection.
         proves: &'static str,
+        /// A program for Node that loads a JavaScript module and answers for it on a port, of a role that a module can
+        /// play as well. `--port`, `--module`, `--settings`, `--refusal` and `--within` tell it what to do.
+        module: Option<&'static str>,
     },
     /// The subject is a client, and finds our servers in the data home that its environment names.
     Seeks {
@@ -145,6 +148,14 @@ impl Reach {
         match self {
             Self::Seeks { data_home } | Self::Lockfile { data_home, .. } => data_home,
             Self::Url { .. } => &[],
+        }
+    }
+
+    /// The program that answers for a JavaScript module, where one can play this role.
+    pub fn module(&self) -> Option<&'static str> {
+        match self {
+            Self::Url { module, .. } => *module,
+            Self::Seeks { .. } | Self::Lockfile { .. } => None,
         }
     }
 }

@@ -66,6 +66,18 @@ pub enum SubjectError {
         /// What to try.
         help: Vec<String>,
     },
+    /// A JavaScript module could not be loaded.
+    #[error("could not load the module {}: {problem}", path.display())]
+    Module {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, or with Node.
+        problem: String,
+        /// The last lines that were written meanwhile.
+        output: Vec<String>,
+        /// What to try.
+        help: Vec<String>,
+    },
     /// What should run already was not found.
     #[error("could not attach: {problem}")]
     NotFound {
@@ -121,6 +133,7 @@ impl SubjectError {
             Self::Ended { seen, output, .. } => (seen, output, &[]),
             Self::NotReady { seen, output, help, .. } => (seen, output, help),
             Self::NotFound { seen, help, .. } => (seen, &[], help),
+            Self::Module { output, help, .. } => (&[], output, help),
             Self::Stimulus { output, .. } => (&[], output, &[]),
             Self::File { .. } | Self::Path { .. } | Self::Unable(_) => (&[], &[], &[]),
         };
@@ -158,6 +171,7 @@ impl SubjectError {
             Self::NotStarted { .. } => "subject/not-started",
             Self::Ended { .. } => "subject/ended",
             Self::NotReady { .. } => "subject/not-ready",
+            Self::Module { .. } => "subject/module",
             Self::NotFound { .. } => "subject/not-found",
             Self::Stimulus { .. } => "subject/stimulus",
             Self::Unable(_) => "subject/unable",

@@ -8,6 +8,7 @@ mod command;
 mod driver;
 mod error;
 mod lockfile;
+mod module;
 mod output;
 mod process;
 mod ready;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::config::{Launch, SeedFile};
+use crate::config::{Launch, Module, SeedFile};
 
 use super::workspace::{self, Corner};
 use super::{SubjectError, error};
@@ -37,6 +37,9 @@ impl RunDir {
         let dir = Self { root, temporary: Some(temporary), corners: workspace::Counter::default() };
         for folder in [dir.workspace(), dir.data_home(), dir.config_home(), dir.cache_home(), dir.state_home()] {
             fs::create_dir_all(&folder).map_err(|e| SubjectError::file("make the folder", &folder, e))?;
+        }
+        if let Some(module) = &launch.module {
+            workspace::write(&dir.root, Module::HOST, module.host.as_bytes())?;
         }
         seed(&dir.home(), &launch.home)?;
         seed(&dir.workspace(), &launch.files)?;

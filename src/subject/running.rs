@@ -15,7 +15,7 @@ use crate::trace::{Exited, FileChange, Payload, Recorder, Stimulus, What};
 use super::output::Tap;
 use super::process::{Process, one_line};
 use super::surroundings::Surroundings;
-use super::{RunDir, SubjectError, attach, command, lockfile, ready, tree};
+use super::{RunDir, SubjectError, attach, command, lockfile, module, ready, tree};
 
 /// How long a driven client may take to end once it was told to; then it is asked as any process is.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -31,6 +31,8 @@ pub struct Start<'a> {
     pub scenario: Option<&'a str>,
     /// Further environment variables; an empty value removes one. They have the very last word.
     pub env: &'a BTreeMap<String, String>,
+    /// The URL of the server that a client is to find, where it is told one: `{url}`, and `WIRECERT_URL`.
+    pub server: Option<String>,
     /// The trace.
     pub recorder: Recorder,
 }
@@ -143,9 +145,25 @@ impl Running {
         around: Surroundings,
         tap: Tap,
     ) -> Result<Self, SubjectError> {
+        let started = Self::start_by_url(start, launch, around, tap).await;
+        match &launch.module {
+            Some(module) => started.map_err(|error| module::explained(error, module, start.run_dir.root())),
+            None => started,
+        }
+    }
+
+    async fn start_by_url(
+        start: &Start<'_>,
+        launch: &Launch,
+        around: Surroundings,
+        tap: Tap,
+    ) -> Result<Self, SubjectError> {
         let url = around.url(launch.url.as_deref());
         let lock = attach::parse_url(start.spec, &url)?;
-        let command = around.command(&launch.command);
+        let mut command = around.command(&launch.command);
+        if let Some(module) = &launch.module {
+            command.extend(module::arguments(module, lock.port, start.run_dir.root())?);
+        }
         let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
         let process = Process::start(command, &around, tap.clone(), false)?;
         if let Err(error) = ready::accepting(lock.port, &process, launch.ready.within, &misplaced).await {

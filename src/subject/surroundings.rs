@@ -29,8 +29,13 @@ impl Surroundings {
     /// Those of a subject that we start.
     pub(super) fn of_launch(start: &Start<'_>) -> Result<Self, SubjectError> {
         let Start { spec, run_dir, .. } = start;
-        let port = free_port()?;
-        let url = url(spec, port);
+        let (port, url) = match &start.server {
+            Some(server) => (port_of(server).unwrap_or_default(), server.clone()),
+            None => {
+                let port = free_port()?;
+                (port, url(spec, port))
+            }
+        };
         let placeholders = placeholders(spec, run_dir, port, &url);
         let mut variables = variables(spec, run_dir, port, &url, start.scenario);
         if let Some(launch) = spec.launch() {
@@ -156,6 +161,12 @@ fn url(spec: &SubjectSpec, port: u16) -> String {
         Reach::Lockfile { .. } | Reach::Seeks { .. } => format!("ws://127.0.0.1:{port}"),
         Reach::Url { path, .. } => format!("http://127.0.0.1:{port}{path}"),
     }
+}
+
+/// The port that a URL names.
+fn port_of(url: &str) -> Option<u16> {
+    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    authority.rsplit_once(':')?.1.parse().ok()
 }
 
 /// A port that is free at the moment.

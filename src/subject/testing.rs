@@ -81,6 +81,7 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
         baseline: None,
         timeouts: Timeouts { expect: Duration::from_secs(5), stimulus: Duration::from_secs(20) },
         limits: Limits { output: 64 * 1024, file: 1024 * 1024 },
+        settings: None,
         snapshots: None,
         trace_dir: None,
         config_dir: PathBuf::from("/"),
@@ -91,6 +92,7 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
 pub(crate) fn launch(command: &[&str]) -> Launch {
     Launch {
         command: CommandLine(command.iter().map(|s| (*s).to_owned()).collect()),
+        module: None,
         url: None,
         env: BTreeMap::new(),
         home: vec![],

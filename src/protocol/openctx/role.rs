@@ -8,7 +8,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     name: "openctx-provider",
     subject: End::Server,
     about: "a provider of context",
-    reach: Reach::Url { path: "/", proves: "http/post" },
+    reach: Reach::Url { path: "/", proves: "http/post", module: Some(include_str!("module.mjs")) },
     verbs: VERBS,
     observations: OBSERVATIONS,
     stimuli: &[],

@@ -47,7 +47,14 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
     let env =
         BTreeMap::from([("FROM_SCENARIO".to_owned(), "scenario".to_owned()), ("PATHX".to_owned(), String::new())]);
     let recorder = trace.recorder();
-    let start = Start { spec: &spec, run_dir: &run_dir, scenario: Some("test-server/one/a/b"), env: &env, recorder };
+    let start = Start {
+        spec: &spec,
+        run_dir: &run_dir,
+        scenario: Some("test-server/one/a/b"),
+        env: &env,
+        server: None,
+        recorder,
+    };
     let running = Running::launch(start).await.unwrap();
     let seen: Value = serde_json::from_slice(&std::fs::read(run_dir.workspace().join("env.json")).unwrap()).unwrap();
     let root = run_dir.root().to_str().unwrap();

@@ -128,6 +128,7 @@ fn setting(edition: &str, port: u16, kept: &Kept) -> Setting {
         server: Some(lock(port)),
         patience: Duration::from_secs(5),
         place: None,
+        settings: None,
     }
 }
 

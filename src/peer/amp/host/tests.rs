@@ -65,6 +65,7 @@ impl Play {
             server: None,
             patience: Duration::from_secs(5),
             place: Some(Place { root, home, data_home }),
+            settings: None,
         };
         Self { host: AmpHost::new(setting), trace, folder, bound: Map::new() }
     }

@@ -1,0 +1,115 @@
+//! Subjects that are JavaScript modules, and the settings that a subject is given.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::yaml::Node;
+use crate::protocol::{Role, protocols};
+
+use super::flags::Flags;
+use super::reader::Reader;
+use super::subject::Context;
+use super::{CommandLine, Module};
+
+/// The largest file of settings, in bytes.
+const MAX_SIZE: u64 = 16 * 1024 * 1024;
+/// How much memory Node may use for a module's objects, in MiB.
+const MEMORY: u32 = 512;
+
+/// Settings that were read.
+pub(super) struct Settings {
+    pub(super) path: PathBuf,
+    pub(super) value: Value,
+}
+
+/// Whether the subject is said to be a module: by the flags, or by the file where the flags do not say otherwise.
+pub(super) fn is_one(node: &Node, flags: &Flags) -> bool {
+    flags.module.is_some() || (node.get("module").is_some() && !flags.have_access())
+}
+
+/// What starts a module's host.
+pub(super) fn command() -> CommandLine {
+    let host = format!("{{run_dir}}/{}", Module::HOST);
+    CommandLine(vec!["node".to_owned(), format!("--max-old-space-size={MEMORY}"), host])
+}
+
+/// The module. Whether it is there is seen when it is started.
+pub(super) fn read(
+    reader: &mut Reader,
+    node: &Node,
+    context: &Context<'_>,
+    role: &Role,
+    settings: Option<&PathBuf>,
+) -> Option<Module> {
+    if !context.flags.command.is_empty() {
+        reader.faults.push(
+            Diagnostic::error("subject/access", "both `--module` and a command say how to get at the subject")
+                .help("leave out one of the two: a module is started by wirecert, with Node"),
+        );
+        return None;
+    }
+    let host = host(reader, node, "module", context.flags.module.is_some(), role)?;
+    let from_file = node.get("module").and_then(|entry| reader.string(entry)).map(|path| context.folder.join(path));
+    let path = context.flags.module.as_ref().map(|path| context.around.folder.join(path)).or(from_file)?;
+    Some(Module { path, settings: settings.cloned(), host })
+}
+
+/// The settings that the flags or the file name, read.
+pub(super) fn settings(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) -> Option<Settings> {
+    let entry = node.get("settings");
+    let from_flag = context.flags.settings.as_ref().map(|path| context.around.folder.join(path));
+    let flagged = from_flag.is_some();
+    if entry.is_none() && !flagged {
+        return None;
+    }
+    host(reader, node, "settings", flagged, role)?;
+    let from_file = entry.and_then(|entry| reader.string(entry)).map(|path| context.folder.join(path));
+    let path = from_flag.or(from_file)?;
+    match content(&path) {
+        Ok(value) => Some(Settings { path, value }),
+        Err(problem) => {
+            let message = format!("the settings in {} cannot be used: {problem}", path.display());
+            match entry.filter(|_| !flagged) {
+                Some(entry) => _ = reader.fault("subject/file", entry.value.span, message, "to be read from there"),
+                None => reader.faults.push(Diagnostic::error("subject/file", message)),
+            }
+            None
+        }
+    }
+}
+
+fn content(path: &PathBuf) -> Result<Value, String> {
+    let read = std::fs::metadata(path).and_then(|meta| match meta.is_file() && meta.len() <= MAX_SIZE {
+        true => std::fs::read(path),
+        false => Err(std::io::Error::other("it is no file of at most 16 MiB")),
+    });
+    let bytes = read.map_err(|e| e.to_string())?;
+    // What is wrong with it is told by its place: the text may hold credentials.
+    let value: Value = serde_json::from_slice(&bytes)
+        .map_err(|e| format!("it is no JSON, at line {} column {}", e.line(), e.column()))?;
+    if value.is_object() { Ok(value) } else { Err("it is JSON, but no object".to_owned()) }
+}
+
+/// The program that answers for modules of this role. A fault where there is none, so that the key or flag makes no
+/// sense.
+fn host(reader: &mut Reader, node: &Node, name: &str, flagged: bool, role: &Role) -> Option<&'static str> {
+    let host = role.reach.module();
+    if host.is_none() {
+        let others = protocols().iter().flat_map(|p| p.roles).filter(|r| r.reach.module().is_some());
+        let others: Vec<&str> = others.map(|r| r.name).collect();
+        let subject = if name == "module" { "is no JavaScript module" } else { "takes no settings" };
+        let message = format!("{} {subject}", role.about);
+        let help = format!("leave `{name}` out; the roles that have it: {}", others.join(", "));
+        let fault = match node.get(name).filter(|_| !flagged) {
+            Some(entry) => reader.fault("subject/access", entry.key_span, message, "this one"),
+            None => {
+                reader.faults.push(Diagnostic::error("subject/access", message));
+                reader.faults.last_mut()?
+            }
+        };
+        fault.help.push(help);
+    }
+    host
+}
