@@ -38,6 +38,15 @@ pub trait Peer: Send {
     /// protocol can tell: by an answered request. [`Trouble::Unable`] where it has no such thing.
     fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>>;
 
+    /// Whether a server still serves: by the most harmless thing that a client can ask of it. A connection and a
+    /// barrier on it, where the protocol has no better way.
+    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+        Box::pin(async move {
+            self.perform(Act { verb: "connect", params: &Map::new(), step: "health" }).await?;
+            self.barrier(None, within).await
+        })
+    }
+
     /// Ends every connection in an orderly way.
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()>;
 

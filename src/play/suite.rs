@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::config::{Isolation, Launch, SubjectSpec};
 use crate::judge::{Play, Played, ScenarioStatus};
-use crate::peer::{self, Act, Setting};
+use crate::peer::{self, Setting};
 use crate::report::Progress;
 use crate::scenario::{Plan, Process, StepKind};
 use crate::subject::{RunDir, Running, Start, SubjectError};
@@ -39,6 +39,8 @@ pub struct Run {
 
 /// How long the end of a process that no longer serves is waited for.
 const DYING: Duration = Duration::from_millis(500);
+/// How long a subject that serves may take to show it.
+const HEALTHY: Duration = Duration::from_secs(2);
 
 /// Why a suite could not be played at all.
 #[derive(Debug, thiserror::Error)]
@@ -458,14 +460,9 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);
-    let params = serde_json::Map::new();
-    let connected = peer.perform(Act { verb: "connect", params: &params, step: "health" }).await;
-    let served = match connected {
-        Ok(_) => peer.barrier(None, Duration::from_secs(2)).await,
-        Err(trouble) => Err(trouble),
-    };
+    let served = peer.alive(HEALTHY).await;
     peer.finish().await;
-    served.map(drop).map_err(|trouble| trouble.to_string())
+    served.map_err(|trouble| trouble.to_string())
 }
 
 #[cfg(test)]
