@@ -27,7 +27,7 @@ fn commands() -> Vec<String> {
         .collect()
 }
 
-/// A project of a user: an editor called `my-editor`, as the README has it, which is our mock behind the scenes.
+/// A project of a user, with the programs that the README names; behind the scenes they are our own mocks.
 fn project() -> TempDir {
     let dir = TempDir::new().expect("a temporary folder");
     let wirecert = env!("CARGO_BIN_EXE_wirecert");
@@ -49,6 +49,8 @@ fn project() -> TempDir {
              end_line:=\"$5\" end_col:=\"$6\" ;;\nesac\n"
         ),
     );
+    script("my-client-shim", format!("#!/bin/sh\nexec {wirecert} mock amp-client --edition cli\n"));
+    script("my-agent", format!("#!/bin/sh\ntail -f /dev/null | exec {wirecert} mock amp-client --edition cli\n"));
     fs::write(dir.path().join("wirecert-baseline.yaml"), "[]\n").expect("a baseline");
     dir
 }
@@ -57,9 +59,12 @@ fn project() -> TempDir {
 fn run(dir: &Path, line: &str) -> std::process::Output {
     let path = format!("{}:{}", dir.display(), std::env::var("PATH").unwrap_or_default());
     // The whole suite is played elsewhere; here it is the words of the command that count.
+    let line = &line.replace("--observe 30s", "--observe 300ms");
     let line = match line.split_once(" -- ") {
-        Some((before, after)) => format!("{before} --filter 'area(ping) | area(selection)' -- {after}"),
-        None if line.starts_with("certify") => format!("{line} --filter 'area(ping) | area(selection)'"),
+        // A client that is watched plays one scenario, and is watched for a short time only.
+        _ if line.contains("--observe") => line.to_owned(),
+        Some((before, after)) => format!("{before} --filter 'area(read-file) | area(selection)' -- {after}"),
+        None if line.starts_with("certify") => format!("{line} --filter 'area(read-file) | area(selection)'"),
         None => line.to_owned(),
     };
     let shell = format!("exec {} {line}", env!("CARGO_BIN_EXE_wirecert"));
