@@ -54,7 +54,7 @@ pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response:
 }
 
 /// One past the empty line that ends a head, looking from `from` on.
-fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
+pub(super) fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len()).find_map(|i| {
         let rest = &bytes[i..];
         if rest.starts_with(b"\n\r\n") {

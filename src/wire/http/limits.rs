@@ -13,8 +13,6 @@ pub struct Limits {
     pub body: u64,
     /// How many bytes of one event of an event stream are kept.
     pub event: usize,
-    /// How many bytes of what was received, and not yet taken, are held before reading stops.
-    pub backlog: usize,
     /// How many connections a server holds at once; further ones wait until one goes.
     pub connections: usize,
     /// How long connecting may take.
@@ -37,7 +35,6 @@ impl Default for Limits {
             message: 16 << 20,
             body: 1 << 30,
             event: 16 << 20,
-            backlog: 16 << 20,
             connections: 4096,
             connect: Duration::from_secs(10),
             head_within: Duration::from_secs(30),

@@ -1,16 +1,33 @@
 //! HTTP/1.1 (RFC 9112) for both ends, with a codec of our own.
 //!
-//! A [`Request`] and a [`Response`] say every byte of what is sent, where that is wanted. Whatever crosses a
+//! A [`Client`] sends requests to one address; a [`Server`] hands what comes to a [`Handler`], which answers through a
+//! [`Responder`]. [`Exchanges`] names what they do in the trace. A [`Request`] and a [`Response`] say every byte of what is sent, where that is wanted. Whatever crosses a
 //! connection is read by the same decoder, in both directions, and written into the trace: what we send before it is
 //! sent, what we receive before anybody is told of it. Event streams are read by an [`EventReader`] and written by an
 //! [`EventWriter`].
 
+mod chunks;
+mod client;
+mod conduct;
+mod connection;
+mod content;
+mod decoder;
 mod event_stream;
 mod exchanges;
+mod framing;
 mod limits;
 mod outgoing;
+mod responder;
+mod server;
+mod serving;
+mod transcript;
 
+pub use client::{Client, Control, Exchange, Incoming, Receiver, Whole};
+pub use connection::Broken;
 pub use event_stream::{BYTE_ORDER_MARK, EventReader, EventWriter, LineEnd};
 pub use exchanges::Exchanges;
+pub use framing::Fault;
 pub use limits::Limits;
 pub use outgoing::{Content, Ending, Piece, Request, Response};
+pub use responder::{BodyWriter, Responder};
+pub use server::{Handler, OnHead, Received, Server};

@@ -86,6 +86,18 @@ pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<
 }
 
 impl Request {
+    /// One that came on a connection that served HTTP before, `after` being what came along with it. Its head goes
+    /// into the trace.
+    pub(in crate::wire) fn taken_over(head: Head, stream: TcpStream, after: Vec<u8>, tap: Tap, limits: Limits) -> Self {
+        tap.received(What::Handshake(head.clone()));
+        Self { head, stream, after, tap, limits }
+    }
+
+    /// The name of its connection in the trace.
+    pub fn conn(&self) -> &str {
+        self.tap.conn()
+    }
+
     /// The request target: `/?auth=…`; empty where the first line has none.
     pub fn target(&self) -> &str {
         self.head.start.split(' ').nth(1).unwrap_or_default()

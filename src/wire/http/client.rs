@@ -1,0 +1,296 @@
+//! The client: requests to one address, each an exchange of its own, over connections that are kept alive.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::trace::{Body, HttpResponse, Message, StreamEvent};
+use crate::wire::tcp::{self, Address, ConnectError};
+
+use super::conduct::Conduct;
+use super::connection::{Broken, Writer};
+use super::outgoing::Request;
+use super::{Exchanges, Limits};
+
+/// How many unused connections are kept.
+const MOST_IDLE: usize = 16;
+/// How many things may wait to be taken from an exchange, before reading stops.
+const QUEUE: usize = 64;
+
+/// Sends requests to one address. It follows nothing and repeats nothing by itself. Clones share their connections.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    address: Address,
+    exchanges: Exchanges,
+    limits: Limits,
+    idle: Mutex<Vec<(Connection, Instant)>>,
+}
+
+/// A TCP connection between two exchanges.
+pub(super) struct Connection {
+    pub read: OwnedReadHalf,
+    pub write: Writer,
+    /// Its number.
+    pub tcp: u64,
+    /// Whether an exchange went over it before.
+    pub reused: bool,
+}
+
+/// An exchange under way. The receiver may be dropped at any time: what comes is still read and written into the trace.
+/// One that is kept must be emptied: when too much waits in it, no more is read.
+pub struct Exchange {
+    /// Ends it.
+    pub control: Control,
+    /// What comes.
+    pub incoming: Receiver,
+}
+
+/// Ends an exchange. Clones share it; when the last one is dropped before the exchange is over, its connection is
+/// closed (FIN).
+#[derive(Clone)]
+pub struct Control {
+    conn: Arc<str>,
+    tcp: u64,
+    order: Arc<watch::Sender<Order>>,
+    over: watch::Receiver<bool>,
+}
+
+/// What is to become of an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It goes on.
+    None,
+    /// It goes on, but nothing is read for now.
+    Pause,
+    /// It is ended; the text says why that is wrong on purpose, if it is.
+    End(crate::trace::Closed, Option<String>),
+}
+
+/// What comes in an exchange, in order.
+pub struct Receiver(mpsc::Receiver<Incoming>);
+
+/// Something that came. All of it is in the trace already.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// The head of an interim response (1xx); others follow.
+    Interim(HttpResponse),
+    /// The head of the response.
+    Head(HttpResponse),
+    /// A piece of its body; the response is whole with the last one.
+    Body(Body),
+    /// Something in its event stream.
+    Event(StreamEvent),
+    /// The whole body; comes after its last piece.
+    Message(Message),
+    /// No whole response comes.
+    Broken(Broken),
+}
+
+/// A whole response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// The interim responses before it.
+    pub interim: Vec<HttpResponse>,
+    /// Its head.
+    pub head: HttpResponse,
+    /// Its body, its content coding not undone.
+    pub body: Vec<u8>,
+    /// What the body says; none where it has none, or was an event stream or too long.
+    pub message: Option<Message>,
+    /// What its event stream said.
+    pub events: Vec<StreamEvent>,
+    /// The fields after its body.
+    pub trailers: Vec<(String, String)>,
+}
+
+impl Client {
+    /// For requests to this address.
+    pub fn new(address: Address, exchanges: Exchanges, limits: Limits) -> Self {
+        Self(Arc::new(Inner { address, exchanges, limits, idle: Mutex::default() }))
+    }
+
+    /// Where it sends requests.
+    pub fn address(&self) -> &Address {
+        &self.0.address
+    }
+
+    /// Sends a request, as an exchange of this name in the trace or of the next one that nobody named. Sending goes on
+    /// after this returns: what comes of it is told by the exchange.
+    ///
+    /// # Errors
+    /// Where no connection can be made. Nothing is in the trace then.
+    pub async fn send(&self, name: Option<&str>, request: &Request) -> Result<Exchange, ConnectError> {
+        let Inner { address, exchanges, limits, .. } = &*self.0;
+        let kept = if request.fresh { None } else { self.kept() };
+        let (connection, tap) = match kept {
+            Some(connection) => (connection, exchanges.tap(name)),
+            None => {
+                let stream = tcp::open(address, limits.connect).await?;
+                let broken = |source| ConnectError::Broken { address: address.clone(), source };
+                let peer = stream.peer_addr().map_err(broken)?;
+                let tap = exchanges.tap(name);
+                tap.connected(peer);
+                let (read, write) = stream.into_split();
+                let write = Writer::new(write, limits.write);
+                (Connection { read, write, tcp: exchanges.next_connection(), reused: false }, tap)
+            }
+        };
+        let (queue, incoming) = mpsc::channel(QUEUE);
+        let (order, orders) = watch::channel(Order::None);
+        let (tell_over, over) = watch::channel(false);
+        let conn = tap.conn().into();
+        let control = Control { conn, tcp: connection.tcp, order: Arc::new(order), over };
+        let head = request.head(&address.to_string());
+        let conduct = Conduct::new(connection, tap, *limits, queue, orders);
+        let (client, request) = (self.clone(), request.clone());
+        tokio::spawn(async move {
+            let kept = conduct.run(head, request).await;
+            // Before anybody is told that it is over, so that the next request finds the connection.
+            if let Some(connection) = kept {
+                client.keep(connection);
+            }
+            tell_over.send_replace(true);
+        });
+        Ok(Exchange { control, incoming: Receiver(incoming) })
+    }
+
+    /// Closes the connections that are kept.
+    pub fn close_idle(&self) {
+        self.idle().clear();
+    }
+
+    /// A connection that was kept, if one still stands.
+    fn kept(&self) -> Option<Connection> {
+        loop {
+            let (connection, since) = self.idle().pop()?;
+            // What a server closed, or spoke on unasked, is of no use.
+            let silent = connection.read.try_read(&mut [0]).is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock);
+            if silent && since.elapsed() < self.0.limits.idle {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = self.idle();
+        if idle.len() == MOST_IDLE {
+            idle.remove(0);
+        }
+        idle.push((connection, Instant::now()));
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Connection, Instant)>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Control {
+    /// The name of the exchange in the trace.
+    pub fn conn(&self) -> &str {
+        &self.conn
+    }
+
+    /// The number of its TCP connection.
+    pub fn tcp(&self) -> u64 {
+        self.tcp
+    }
+
+    /// Closes the connection (FIN), whatever is under way; `deliberate` says why that is wrong on purpose, if it is.
+    /// Returns when it is done.
+    pub async fn close(&self, deliberate: Option<&str>) {
+        self.end(crate::trace::Closed::Eof, deliberate).await;
+    }
+
+    /// Cuts the connection (RST), likewise.
+    pub async fn reset(&self, deliberate: Option<&str>) {
+        self.end(crate::trace::Closed::Reset, deliberate).await;
+    }
+
+    /// Whether anything is read from the connection. It is, unless this says otherwise.
+    pub fn set_reading(&self, reading: bool) {
+        let order = if reading { Order::None } else { Order::Pause };
+        self.order.send_if_modified(|now| {
+            let goes_on = !matches!(now, Order::End(..));
+            if goes_on {
+                *now = order;
+            }
+            goes_on
+        });
+    }
+
+    /// Returns once the exchange is over: the response is whole, or never will be.
+    pub async fn over(&self) {
+        let mut over = self.over.clone();
+        // An error means that the exchange is gone, which is as good.
+        let _ = over.wait_for(|over| *over).await;
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        *self.over.borrow() || self.over.has_changed().is_err()
+    }
+
+    async fn end(&self, how: crate::trace::Closed, deliberate: Option<&str>) {
+        self.order.send_replace(Order::End(how, deliberate.map(str::to_owned)));
+        self.over().await;
+    }
+}
+
+impl Receiver {
+    /// The next thing that comes; none once the response is whole or [`Incoming::Broken`] came.
+    pub async fn recv(&mut self) -> Option<Incoming> {
+        self.0.recv().await
+    }
+}
+
+impl Exchange {
+    /// The next thing that comes; none once the response is whole or [`Incoming::Broken`] came.
+    pub async fn recv(&mut self) -> Option<Incoming> {
+        self.incoming.recv().await
+    }
+
+    /// Waits for the head of the response, past interim ones.
+    ///
+    /// # Errors
+    /// Where none comes.
+    pub async fn head(&mut self) -> Result<HttpResponse, Broken> {
+        loop {
+            match self.recv().await {
+                Some(Incoming::Head(head)) => return Ok(head),
+                Some(Incoming::Broken(broken)) => return Err(broken),
+                Some(_) => {}
+                None => return Err(Broken::Ours),
+            }
+        }
+    }
+
+    /// Waits for the whole response. Do not ask this of an endless one: it holds all of it.
+    ///
+    /// # Errors
+    /// Where no whole one comes.
+    pub async fn whole(mut self) -> Result<Whole, Broken> {
+        let (mut interim, mut found) = (vec![], None);
+        while let Some(incoming) = self.recv().await {
+            match (incoming, &mut found) {
+                (Incoming::Interim(head), _) => interim.push(head),
+                (Incoming::Head(head), _) => {
+                    let (interim, body) = (std::mem::take(&mut interim), vec![]);
+                    found = Some(Whole { interim, head, body, message: None, events: vec![], trailers: vec![] });
+                }
+                (Incoming::Broken(broken), _) => return Err(broken),
+                (Incoming::Body(body), Some(whole)) => {
+                    whole.body.extend_from_slice(body.bytes.as_bytes());
+                    whole.trailers = body.trailers;
+                }
+                (Incoming::Event(event), Some(whole)) => whole.events.push(event),
+                (Incoming::Message(message), Some(whole)) => whole.message = Some(message),
+                (_, None) => {}
+            }
+        }
+        found.ok_or(Broken::Ours)
+    }
+}

@@ -1,0 +1,184 @@
+//! What both ends share: a TCP connection in two halves, and writing to it within bounds.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::{sleep, timeout};
+
+use crate::trace::Closed;
+use crate::wire::websocket::Manner;
+
+use super::chunks::{chunk, last_chunk};
+use super::framing::Fault;
+use super::outgoing::{Content, Ending, Piece};
+use super::transcript::Transcript;
+
+/// How much is read at once.
+pub const BUFFER: usize = 16 << 10;
+
+/// The time between the pieces of a split write.
+const BETWEEN_PIECES: Duration = Duration::from_millis(2);
+
+/// Why a message did not come, or was not sent, as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// The counterpart ended the connection; `reused` where nothing came on one that had been kept alive, which is no
+    /// fault of anybody (RFC 9112 section 9.5).
+    #[error("the connection was {} before the whole message came", if *how == Closed::Eof { "closed" } else { "reset" })]
+    Closed {
+        /// How.
+        how: Closed,
+        /// Whether it had been kept alive, and closed before anything came.
+        reused: bool,
+    },
+    /// What came cannot be understood.
+    #[error("{0}")]
+    Fault(#[from] Fault),
+    /// It took too long.
+    #[error("the {part} did not come within {within:?}")]
+    Late {
+        /// What was awaited: `head` or `body`.
+        part: &'static str,
+        /// The bound.
+        within: Duration,
+    },
+    /// The counterpart does not read.
+    #[error("the other side read nothing for {0:?}")]
+    Stuck(Duration),
+    /// Writing failed: the counterpart is gone.
+    #[error("the connection broke while something was sent on it: {0}")]
+    Gone(String),
+    /// We ended the connection.
+    #[error("we ended the connection")]
+    Ours,
+}
+
+impl Broken {
+    pub(super) fn gone(error: &io::Error) -> Self {
+        Self::Gone(error.to_string())
+    }
+}
+
+/// The writing half of a connection.
+pub struct Writer {
+    half: OwnedWriteHalf,
+    within: Duration,
+}
+
+impl Writer {
+    /// Each write must be done `within` so long.
+    pub fn new(half: OwnedWriteHalf, within: Duration) -> Self {
+        Self { half, within }
+    }
+
+    /// Writes bytes that are in the trace already.
+    async fn write(&mut self, bytes: &[u8], split: Option<usize>) -> Result<(), Broken> {
+        for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
+            match timeout(self.within, self.half.write_all(piece)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return Err(Broken::gone(&error)),
+                Err(_) => return Err(Broken::Stuck(self.within)),
+            }
+            // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
+            if split.is_some() {
+                sleep(BETWEEN_PIECES).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes bytes into the trace and then to the connection.
+    pub async fn send(
+        &mut self,
+        transcript: &mut Transcript,
+        bytes: &[u8],
+        deliberate: Option<&str>,
+        split: Option<usize>,
+    ) -> Result<(), Broken> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let taken = transcript.feed(bytes, deliberate, &mut |_| {});
+        transcript.bytes(&bytes[taken..]);
+        self.write(bytes, split).await
+    }
+
+    /// Sends a head and what comes after it.
+    pub async fn send_message(
+        &mut self,
+        transcript: &mut Transcript,
+        head: Vec<u8>,
+        content: &Content,
+        manner: &Manner,
+    ) -> Result<(), Broken> {
+        let mut left = manner.cut.unwrap_or(usize::MAX);
+        let mut held = head;
+        for (pause, bytes) in pieces(content) {
+            if !pause.is_zero() && left > 0 {
+                self.send_some(transcript, std::mem::take(&mut held), &mut left, manner).await?;
+                sleep(pause).await;
+            }
+            held.extend(bytes);
+        }
+        self.send_some(transcript, held, &mut left, manner).await
+    }
+
+    async fn send_some(
+        &mut self,
+        transcript: &mut Transcript,
+        mut bytes: Vec<u8>,
+        left: &mut usize,
+        manner: &Manner,
+    ) -> Result<(), Broken> {
+        bytes.truncate(*left);
+        *left -= bytes.len();
+        self.send(transcript, &bytes, manner.deliberate.as_deref(), manner.split).await
+    }
+
+    /// Ends our side (FIN).
+    pub async fn shutdown(&mut self) {
+        // Fails only where the connection is gone already.
+        let _ = self.half.shutdown().await;
+    }
+
+    /// Cuts the connection (RST), once the reading half is dropped, too.
+    pub fn reset(self) {
+        let _ = self.half.as_ref().set_zero_linger();
+        // Dropping it would send FIN first.
+        self.half.forget();
+    }
+
+    /// The connection, put together again.
+    pub fn reunite(self, read: OwnedReadHalf) -> Option<TcpStream> {
+        self.half.reunite(read).ok()
+    }
+}
+
+/// The bytes of a content, with the pause before each.
+fn pieces(content: &Content) -> Vec<(Duration, Vec<u8>)> {
+    let same = |pieces: &[Piece], of: fn(&[u8]) -> Vec<u8>| -> Vec<(Duration, Vec<u8>)> {
+        pieces.iter().map(|piece| (piece.after, of(&piece.bytes))).collect()
+    };
+    match content {
+        Content::None => vec![],
+        Content::Whole(bytes) => vec![(Duration::ZERO, bytes.clone())],
+        Content::Raw(raw) => same(raw, <[u8]>::to_vec),
+        Content::Chunked { pieces, trailers } => {
+            let mut chunks = same(pieces, chunk);
+            chunks.push((Duration::ZERO, last_chunk(trailers)));
+            chunks
+        }
+    }
+}
+
+/// How our side of the connection is ended, if it is to be.
+pub fn closing(ending: Ending) -> Option<Closed> {
+    match ending {
+        Ending::Usual | Ending::Hold => None,
+        Ending::Close => Some(Closed::Eof),
+        Ending::Reset => Some(Closed::Reset),
+    }
+}

@@ -1,0 +1,210 @@
+//! What a body says: joined to one message, or read as an event stream, its content coding undone.
+
+use std::io::Write as _;
+
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+
+use crate::trace::{Head, Message, StreamEvent};
+
+use super::Limits;
+use super::event_stream::EventReader;
+
+/// Takes a body in, piece by piece. It holds no more than the bound on a message.
+#[derive(Debug)]
+pub struct Content {
+    coding: Coding,
+    form: Form,
+    most: usize,
+}
+
+#[derive(Debug)]
+enum Form {
+    Whole(Vec<u8>),
+    Events(EventReader),
+    /// Too long, or in a coding that is not known.
+    Dropped {
+        unknown: bool,
+    },
+}
+
+/// A content coding (RFC 9110 section 8.4.1), being undone.
+#[derive(Debug)]
+enum Coding {
+    Identity,
+    Gzip(MultiGzDecoder<Vec<u8>>),
+    /// Nothing but its first bytes has come: it is zlib's format, or the bare one that some send.
+    Deflate(Vec<u8>),
+    Zlib(ZlibDecoder<Vec<u8>>),
+    BareDeflate(DeflateDecoder<Vec<u8>>),
+    /// What came is not in the coding: nothing more is undone.
+    Broken,
+}
+
+/// So much is undone at once: it may become a thousand times as much.
+const STEP: usize = 4 << 10;
+
+impl Content {
+    /// Of the message with this head; an event stream is read as such where it is a response.
+    pub fn new(head: &Head, response: bool, limits: &Limits) -> Self {
+        let mut codings = head.header("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
+        let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
+            _ if codings.next().is_some() => None,
+            None | Some("" | "identity") => Some(Coding::Identity),
+            Some("gzip" | "x-gzip") => Some(Coding::Gzip(MultiGzDecoder::new(vec![]))),
+            Some("deflate") => Some(Coding::Deflate(vec![])),
+            Some(_) => None,
+        };
+        let form = match coding {
+            None => Form::Dropped { unknown: true },
+            Some(_) if response && is_event_stream(head) => Form::Events(EventReader::new(limits.event)),
+            Some(_) => Form::Whole(vec![]),
+        };
+        Self { coding: coding.unwrap_or(Coding::Broken), form, most: limits.message }
+    }
+
+    /// Whether it is read as an event stream.
+    pub fn is_event_stream(&self) -> bool {
+        matches!(self.form, Form::Events(_))
+    }
+
+    /// Takes the next piece in; gives the events that it completes.
+    pub fn read(&mut self, piece: &[u8]) -> Vec<StreamEvent> {
+        if matches!(self.coding, Coding::Identity) {
+            return self.take(piece);
+        }
+        let mut events = vec![];
+        for step in piece.chunks(STEP) {
+            if matches!(self.form, Form::Dropped { .. }) {
+                break;
+            }
+            let plain = self.coding.undo(step);
+            events.extend(self.take(&plain));
+        }
+        events
+    }
+
+    /// The whole message; none for an event stream, or where it was too long.
+    pub fn finish(self) -> Option<Message> {
+        match self.form {
+            Form::Whole(bytes) => {
+                let text = std::str::from_utf8(&bytes).is_ok();
+                Some(Message::joined(text, &bytes, 1))
+            }
+            Form::Dropped { unknown: true } => Some(Message { text: false, json: None, payload: None, frames: 1 }),
+            Form::Dropped { unknown: false } | Form::Events(_) => None,
+        }
+    }
+
+    fn take(&mut self, plain: &[u8]) -> Vec<StreamEvent> {
+        match &mut self.form {
+            Form::Events(reader) => return reader.read(plain),
+            Form::Whole(bytes) if bytes.len() + plain.len() <= self.most => bytes.extend_from_slice(plain),
+            Form::Whole(_) => self.form = Form::Dropped { unknown: false },
+            Form::Dropped { .. } => {}
+        }
+        vec![]
+    }
+}
+
+impl Coding {
+    /// The plain bytes that these complete. What is no longer in the coding gives none.
+    fn undo(&mut self, bytes: &[u8]) -> Vec<u8> {
+        if let Self::Deflate(held) = self {
+            held.extend_from_slice(bytes);
+            let [first, second, ..] = held[..] else { return vec![] };
+            let held = std::mem::take(held);
+            // RFC 1950 section 2.2: the method, and a check over the first two bytes.
+            let zlib = first & 0x0f == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31);
+            *self = if zlib {
+                Self::Zlib(ZlibDecoder::new(vec![]))
+            } else {
+                Self::BareDeflate(DeflateDecoder::new(vec![]))
+            };
+            return self.undo(&held);
+        }
+        let (written, plain) = match self {
+            Self::Identity => return bytes.to_vec(),
+            Self::Gzip(decoder) => (decoder.write_all(bytes).and_then(|()| decoder.flush()), decoder.get_mut()),
+            Self::Zlib(decoder) => (decoder.write_all(bytes).and_then(|()| decoder.flush()), decoder.get_mut()),
+            Self::BareDeflate(decoder) => (decoder.write_all(bytes).and_then(|()| decoder.flush()), decoder.get_mut()),
+            Self::Deflate(_) | Self::Broken => return vec![],
+        };
+        let plain = std::mem::take(plain);
+        if written.is_err() {
+            *self = Self::Broken;
+        }
+        plain
+    }
+}
+
+/// Whether the content type is that of an event stream, whatever its parameters.
+fn is_event_stream(head: &Head) -> bool {
+    let essence =
+        |value: &str| value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream");
+    head.header("content-type").next().is_some_and(essence)
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::http_head::parse;
+
+    fn message(coding: &str, bytes: &[u8], piece: usize, most: usize) -> Option<Message> {
+        let head = parse(format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n").as_bytes());
+        let mut content = Content::new(&head, true, &Limits { message: most, ..Limits::default() });
+        bytes.chunks(piece).for_each(|piece| assert_eq!(content.read(piece), []));
+        content.finish()
+    }
+
+    fn coded(coding: &str, plain: &[u8]) -> Vec<u8> {
+        let level = Compression::default();
+        match coding {
+            "gzip" => {
+                let mut encoder = GzEncoder::new(vec![], level);
+                encoder.write_all(plain).and_then(|()| encoder.finish())
+            }
+            "deflate" => {
+                let mut encoder = ZlibEncoder::new(vec![], level);
+                encoder.write_all(plain).and_then(|()| encoder.finish())
+            }
+            _ => {
+                let mut encoder = DeflateEncoder::new(vec![], level);
+                encoder.write_all(plain).and_then(|()| encoder.finish())
+            }
+        }
+        .expect("a vector takes everything")
+    }
+
+    #[test]
+    fn codings_are_undone_however_the_body_is_cut() {
+        let plain = json!({"a": "b".repeat(10_000)});
+        for coding in ["gzip", "deflate", "bare"] {
+            let bytes = coded(coding, plain.to_string().as_bytes());
+            let announced = if coding == "bare" { "deflate" } else { coding };
+            for piece in [1, 3, 100_000] {
+                let message = message(announced, &bytes, piece, 1 << 20);
+                assert_eq!(message.and_then(|m| m.json), Some(plain.clone()), "{coding} in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_body_that_becomes_a_huge_one_is_dropped() {
+        let bomb = coded("gzip", &vec![0; 50 << 20]);
+        assert!(bomb.len() < 100_000);
+        assert_eq!(message("gzip", &bomb, 100_000, 1 << 20), None);
+    }
+
+    #[test]
+    fn what_is_not_in_its_coding_gives_nothing_and_an_unknown_coding_says_so() {
+        let empty = Message::joined(true, b"", 1);
+        assert_eq!(message("gzip", b"plain text", 100, 100), Some(empty));
+        let unknown = Message { text: false, json: None, payload: None, frames: 1 };
+        assert_eq!(message("br", b"anything", 100, 100), Some(unknown.clone()));
+        assert_eq!(message("gzip, gzip", b"anything", 100, 100), Some(unknown));
+    }
+}

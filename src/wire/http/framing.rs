@@ -1,0 +1,178 @@
+//! How long the body of a message is, and whether its connection goes on (RFC 9112 sections 6.3 and 9.3).
+
+use crate::trace::Head;
+use crate::wire::http_head::has_token;
+
+/// Why what came cannot be understood as HTTP/1.1. Nothing after it on the same connection can.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The head does not end within the bound.
+    #[error("the head is longer than {0} bytes")]
+    HeadTooLong(usize),
+    /// It does not begin as a message of HTTP/1 does.
+    #[error("what came is no HTTP/1 message")]
+    NotHttp,
+    /// The first line is none of a request, or of a response.
+    #[error("`{0}` is no first line of an HTTP/1 message")]
+    FirstLine(String),
+    /// The header `Content-Length` is no number, or several of them disagree.
+    #[error("the Content-Length is `{0}`")]
+    Length(String),
+    /// A transfer coding other than `chunked`.
+    #[error("the Transfer-Encoding is `{0}`")]
+    Coding(String),
+    /// A chunk does not begin with its size, or does not end where it says.
+    #[error("{0}")]
+    Chunk(&'static str),
+    /// The body is longer than the bound.
+    #[error("the body is longer than {0} bytes")]
+    BodyTooLong(u64),
+}
+
+/// How the end of a body is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none.
+    None,
+    /// After so many bytes.
+    Length(u64),
+    /// After the last chunk.
+    Chunked,
+    /// Where the connection ends.
+    UntilClose,
+}
+
+/// The framing of a request.
+pub fn of_request(head: &Head) -> Result<Framing, Fault> {
+    let words: Vec<&str> = head.start.split(' ').collect();
+    if !matches!(words[..], [method, target, version]
+        if is_token(method) && !target.is_empty() && is_version(version))
+    {
+        return Err(Fault::FirstLine(beginning(&head.start)));
+    }
+    match (coding(head)?, length(head)?) {
+        (Some(()), _) => Ok(Framing::Chunked),
+        (None, Some(length)) => Ok(Framing::Length(length)),
+        (None, None) => Ok(Framing::None),
+    }
+}
+
+/// The framing of a response to a request with this method.
+pub fn of_response(head: &Head, method: &str) -> Result<Framing, Fault> {
+    let version = head.start.split(' ').next().unwrap_or_default();
+    let Some(status) = head.status().filter(|status| (100..1000).contains(status) && is_version(version)) else {
+        return Err(Fault::FirstLine(beginning(&head.start)));
+    };
+    if method == "HEAD" || matches!(status, 100..=199 | 204 | 304) {
+        return Ok(Framing::None);
+    }
+    match (coding(head)?, length(head)?) {
+        (Some(()), _) => Ok(Framing::Chunked),
+        (None, Some(length)) => Ok(Framing::Length(length)),
+        (None, None) => Ok(Framing::UntilClose),
+    }
+}
+
+/// Whether a message wants its connection to be kept, as far as its version and headers say.
+pub fn keeps_alive(head: &Head) -> bool {
+    let words: Vec<&str> = head.start.split(' ').collect();
+    let version = words.iter().find(|word| word.starts_with("HTTP/")).copied().unwrap_or_default();
+    if has_token(head, "connection", "close") {
+        return false;
+    }
+    // What has two framings is not to be trusted with another message (RFC 9112 section 6.3, rule 3).
+    let two = head.header("transfer-encoding").next().is_some() && head.header("content-length").next().is_some();
+    !two && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
+}
+
+/// Whether the body is chunked; a fault where it is in another transfer coding.
+fn coding(head: &Head) -> Result<Option<()>, Fault> {
+    let codings: Vec<&str> =
+        head.header("transfer-encoding").flat_map(|v| v.split(',')).map(str::trim).filter(|c| !c.is_empty()).collect();
+    match codings[..] {
+        [] => Ok(None),
+        [coding] if coding.eq_ignore_ascii_case("chunked") => Ok(Some(())),
+        _ => Err(Fault::Coding(beginning(&codings.join(", ")))),
+    }
+}
+
+/// The announced length. Several that are equal are one (RFC 9110 section 8.6).
+fn length(head: &Head) -> Result<Option<u64>, Fault> {
+    let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(str::trim);
+    let Some(first) = lengths.next() else { return Ok(None) };
+    let fault = || Fault::Length(beginning(&head.header("content-length").collect::<Vec<_>>().join(", ")));
+    let digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
+    let length = first.parse().ok().filter(|_| digits).ok_or_else(fault)?;
+    if lengths.all(|other| other == first) { Ok(Some(length)) } else { Err(fault()) }
+}
+
+fn is_version(word: &str) -> bool {
+    matches!(word.as_bytes(), [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor] if minor.is_ascii_digit())
+}
+
+fn is_token(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(is_token_byte)
+}
+
+/// Whether a byte may stand in a token (RFC 9110 section 5.6.2).
+pub fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Enough of a text to be recognised.
+fn beginning(text: &str) -> String {
+    let end = text.floor_char_boundary(60);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::http_head::parse;
+
+    fn response(headers: &str) -> Result<Framing, Fault> {
+        of_response(&parse(format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes()), "GET")
+    }
+
+    #[test]
+    fn the_body_of_a_response_ends_where_its_head_says() {
+        assert_eq!(response(""), Ok(Framing::UntilClose));
+        assert_eq!(response("content-length: 5\r\nContent-Length: 5, 5\r\n"), Ok(Framing::Length(5)));
+        assert_eq!(response("Transfer-Encoding: Chunked\r\nContent-Length: 5\r\n"), Ok(Framing::Chunked));
+        for wrong in
+            ["Content-Length: 5, 6", "Content-Length: +5", "Content-Length:", "Content-Length: 99999999999999999999"]
+        {
+            assert!(matches!(response(&format!("{wrong}\r\n")), Err(Fault::Length(_))), "{wrong}");
+        }
+        assert_eq!(response("Transfer-Encoding: gzip, chunked\r\n"), Err(Fault::Coding("gzip, chunked".into())));
+    }
+
+    #[test]
+    fn some_responses_have_no_body_whatever_they_say() {
+        let head = |status: u16| parse(format!("HTTP/1.1 {status} X\r\nContent-Length: 5\r\n\r\n").as_bytes());
+        for status in [100, 103, 204, 304] {
+            assert_eq!(of_response(&head(status), "GET"), Ok(Framing::None));
+        }
+        assert_eq!(of_response(&head(200), "HEAD"), Ok(Framing::None));
+        assert_eq!(of_response(&head(200), "POST"), Ok(Framing::Length(5)));
+    }
+
+    #[test]
+    fn a_request_without_framing_has_no_body_and_one_that_is_no_request_is_a_fault() {
+        let request = |line: &str| of_request(&parse(format!("{line}\r\nHost: x\r\n\r\n").as_bytes()));
+        assert_eq!(request("POST / HTTP/1.1"), Ok(Framing::None));
+        for wrong in ["GET /", "GET  / HTTP/1.1", "G(T / HTTP/1.1", "GET / HTTP/2.0", "GET / x HTTP/1.1", ""] {
+            assert!(matches!(request(wrong), Err(Fault::FirstLine(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_kept_by_version_and_header() {
+        let keeps = |head: &str| keeps_alive(&parse(format!("{head}\r\n\r\n").as_bytes()));
+        assert!(keeps("GET / HTTP/1.1"));
+        assert!(!keeps("GET / HTTP/1.0"));
+        assert!(keeps("HTTP/1.0 200 OK\r\nConnection: x, Keep-Alive"));
+        assert!(!keeps("HTTP/1.1 200 OK\r\nConnection: Close"));
+        assert!(!keeps("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked"));
+    }
+}

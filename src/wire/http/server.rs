@@ -1,0 +1,147 @@
+//! The server: accepts connections, and hands each request that comes to a [`Handler`].
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::trace::{HttpRequest, Message};
+use crate::wire::tcp::Address;
+use crate::wire::websocket;
+
+use super::responder::Responder;
+use super::serving::Serving;
+use super::{Exchanges, Limits, Response};
+
+/// What a server does with what comes. What cannot be understood as a request is answered by the server itself.
+pub trait Handler: Send + Sync + 'static {
+    /// What to do with a request whose head is there, but not yet its content.
+    fn on_head(&self, _request: &HttpRequest) -> OnHead {
+        OnHead::Read
+    }
+
+    /// Answers a request.
+    fn handle(&self, request: Received, answer: Responder) -> impl Future<Output = ()> + Send;
+
+    /// Goes on with a request for a WebSocket, where [`Handler::on_head`] said so. It stands in the trace as a
+    /// handshake. Refuses it unless there is something better to do.
+    fn upgrade(&self, request: websocket::Request) -> impl Future<Output = ()> + Send {
+        async {
+            let refusal = websocket::Reply::refusing("404 Not Found", "there is no WebSocket here");
+            if let Ok(socket) = request.reply(&refusal).await {
+                socket.sender.shutdown().await;
+            }
+        }
+    }
+}
+
+/// What to do with a request whose head is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnHead {
+    /// Its content is read first; one that waits for `100 Continue` gets it (RFC 9110 section 10.1.1).
+    Read,
+    /// It is answered at once, without its content, and the connection is closed after that.
+    Answer,
+    /// It is a request for a WebSocket. Only what has a header `Upgrade` can be.
+    Upgrade,
+}
+
+/// A request that came. All of it is in the trace already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// The name of the exchange in the trace.
+    pub conn: String,
+    /// Its head.
+    pub head: HttpRequest,
+    /// Its content, its content coding not undone; as much of it as the bound on messages allows.
+    pub content: Vec<u8>,
+    /// What the content says; none where there is none.
+    pub message: Option<Message>,
+    /// The fields after its content.
+    pub trailers: Vec<(String, String)>,
+}
+
+/// A server. Dropped, it stops at once.
+pub struct Server {
+    address: Address,
+    accepting: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves what comes on a listener.
+    ///
+    /// # Errors
+    /// Where the listener has no address.
+    pub fn start<H: Handler>(
+        listener: TcpListener,
+        handler: Arc<H>,
+        exchanges: Exchanges,
+        limits: Limits,
+    ) -> io::Result<Self> {
+        let local = listener.local_addr()?;
+        let address = Address::new(local.ip().to_string(), local.port());
+        let accepting = tokio::spawn(accept(listener, handler, exchanges, limits));
+        Ok(Self { address, accepting })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Stops: closes the listener and every connection. Returns when that is done.
+    pub async fn stop(mut self) {
+        self.accepting.abort();
+        // An error is what was asked for.
+        let _ = (&mut self.accepting).await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>, exchanges: Exchanges, limits: Limits) {
+    let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+    // Dropped with this future, it ends all of them.
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok(permit) = room.clone().acquire_owned().await else { return };
+        let stream = loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => break stream,
+                    // The client has left already, or the machine has nothing left for us at the moment.
+                    Err(_) => tokio::task::yield_now().await,
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        };
+        let (handler, exchanges) = (handler.clone(), exchanges.clone());
+        connections.spawn(async move {
+            serve(stream, &*handler, exchanges, limits).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn serve<H: Handler>(stream: TcpStream, handler: &H, exchanges: Exchanges, limits: Limits) {
+    // Without this, what is sent in pieces on purpose would be put together again.
+    let _ = stream.set_nodelay(true);
+    if let Some(mut serving) = Serving::new(stream, exchanges, limits) {
+        while serving.exchange(handler).await {}
+    }
+}
+
+/// A handler that answers each request with what a function makes of it.
+impl<F: Fn(&Received) -> Response + Send + Sync + 'static> Handler for F {
+    async fn handle(&self, request: Received, answer: Responder) {
+        let response = self(&request);
+        // Fails only where the client is gone.
+        let _ = answer.send(&response).await;
+    }
+}

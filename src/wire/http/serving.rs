@@ -1,0 +1,359 @@
+//! One connection of a server: reads its requests, one after the other, and sees to it that each is answered.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::trace::{Closed, Head, HttpRequest, Message};
+use crate::wire::http_head::{self, has_token};
+use crate::wire::{Tap, websocket};
+
+use super::connection::{BUFFER, Writer};
+use super::framing::{Fault, is_token_byte, keeps_alive};
+use super::outgoing::{Ending, Response};
+use super::responder::{Out, Responder};
+use super::server::{Handler, OnHead, Received};
+use super::transcript::{Seen, Transcript};
+use super::{Exchanges, Limits};
+
+/// How much of what comes before its turn is held, before reading stops.
+const AHEAD: usize = 256 << 10;
+/// How long a client may take to close a connection after us (RFC 9112 section 9.6).
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A connection that is being served.
+pub struct Serving {
+    incoming: Incoming,
+    writer: Option<Writer>,
+    exchanges: Exchanges,
+    limits: Limits,
+    tcp: u64,
+    local: SocketAddr,
+    /// Whether an exchange went over it before.
+    reused: bool,
+    gone: watch::Sender<Option<Closed>>,
+}
+
+/// The reading half.
+struct Incoming {
+    /// None once the connection serves something else.
+    half: Option<OwnedReadHalf>,
+    /// What came and was not taken.
+    buffer: Vec<u8>,
+    /// How the client ended the connection.
+    ended: Option<Closed>,
+}
+
+/// A request on its way in.
+#[derive(Default)]
+struct Arriving {
+    head: Option<Head>,
+    content: Vec<u8>,
+    message: Option<Message>,
+    trailers: Vec<(String, String)>,
+}
+
+/// What is wrong with a request, so that we answer it ourselves: a status and a text.
+type Refusal = (&'static str, String);
+
+impl Serving {
+    /// Takes a connection over; nothing where it is gone already.
+    pub fn new(stream: TcpStream, exchanges: Exchanges, limits: Limits) -> Option<Self> {
+        let local = stream.local_addr().ok()?;
+        let (half, write) = stream.into_split();
+        let tcp = exchanges.next_connection();
+        let incoming = Incoming { half: Some(half), buffer: vec![], ended: None };
+        let writer = Some(Writer::new(write, limits.write));
+        Some(Self { incoming, writer, exchanges, limits, tcp, local, reused: false, gone: watch::Sender::new(None) })
+    }
+
+    /// Serves the next exchange; gives whether another one may follow.
+    pub async fn exchange<H: Handler>(&mut self, handler: &H) -> bool {
+        while self.incoming.buffer.is_empty() {
+            if self.incoming.fill().await.is_err() {
+                return false;
+            }
+        }
+        let tap = self.exchanges.tap(None);
+        if !std::mem::replace(&mut self.reused, true) {
+            tap.connected(self.local);
+        }
+        let deadline = Instant::now() + self.limits.head_within;
+        let late = timeout_at(deadline, self.incoming.await_head(self.limits.head)).await.is_err();
+        if let Some(head) = self.incoming.upgrade()
+            && handler.on_head(&HttpRequest::new(head.clone(), self.tcp)) == OnHead::Upgrade
+        {
+            self.upgrade(head, tap, handler).await;
+            return false;
+        }
+        self.plain(tap, handler, late).await
+    }
+
+    async fn upgrade<H: Handler>(&mut self, head: Head, tap: Tap, handler: &H) {
+        let end = http_head::end_of_head(&self.incoming.buffer, 0).unwrap_or_default();
+        let after = self.incoming.buffer.split_off(end);
+        let (Some(writer), Some(half)) = (self.writer.take(), self.incoming.half.take()) else { return };
+        if let Some(stream) = writer.reunite(half) {
+            let limits = crate::wire::Limits { head: self.limits.head, write: self.limits.write, ..Default::default() };
+            handler.upgrade(websocket::Request::taken_over(head, stream, after, tap, limits)).await;
+        }
+    }
+
+    /// An exchange of HTTP.
+    async fn plain<H: Handler>(&mut self, tap: Tap, handler: &H, late: bool) -> bool {
+        let Some(mut writer) = self.writer.take() else { return false };
+        let limits = self.limits;
+        let mut request = Transcript::request(tap.clone(), false, self.tcp, &limits);
+        let mut arriving = Arriving::default();
+        let mut refusal: Option<Refusal> =
+            late.then(|| ("408 Request Timeout", format!("no whole head within {:?}", limits.head_within)));
+        let mut response = None;
+        let mut at_once = false;
+        let mut deadline = None;
+        if late {
+            self.incoming.feed(&mut request, &mut arriving, limits.message);
+        }
+        while refusal.is_none() {
+            self.incoming.feed(&mut request, &mut arriving, limits.message);
+            if let Some(fault) = request.fault() {
+                refusal = Some(refused(fault));
+                break;
+            }
+            let (Some(head), None) = (&arriving.head, &response) else {
+                if request.is_whole() {
+                    break;
+                }
+                if let Err(how) = self.incoming.fill_before(deadline).await {
+                    let Some(how) = how else {
+                        refusal =
+                            Some(("408 Request Timeout", format!("no whole content within {:?}", limits.body_within)));
+                        break;
+                    };
+                    request.close(how, None);
+                    self.writer = Some(writer);
+                    return self.leave(None).await;
+                }
+                continue;
+            };
+            // The head has just come.
+            let http = HttpRequest::new(head.clone(), self.tcp);
+            let mut answer = Transcript::response(tap.clone(), true, http.method(), &limits);
+            at_once = handler.on_head(&http) == OnHead::Answer;
+            if at_once {
+                response = Some(answer);
+                break;
+            }
+            if !request.is_whole() && has_token(head, "expect", "100-continue") {
+                let go_on = writer.send(&mut answer, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
+                if go_on.is_err() {
+                    request.closed(Closed::Reset, None);
+                    self.writer = Some(writer);
+                    return self.leave(Some(Closed::Reset)).await;
+                }
+            }
+            deadline = Some(Instant::now() + limits.body_within);
+            response = Some(answer);
+        }
+        let head = arriving.head.take();
+        let method = head.as_ref().and_then(|head| head.start.split(' ').next()).unwrap_or_default().to_owned();
+        let transcript = response.unwrap_or_else(|| Transcript::response(tap.clone(), true, &method, &limits));
+        let keep = refusal.is_none() && !at_once && head.as_ref().is_some_and(keeps_alive);
+        let out = Out { writer, transcript, method, keep, ending: Ending::Usual, why: None };
+        let (give_back, back) = oneshot::channel();
+        let answer = Responder::new(out, give_back, self.gone.subscribe());
+        let out = match (refusal, head) {
+            (None, Some(head)) => {
+                let received = Received {
+                    conn: tap.conn().to_owned(),
+                    head: HttpRequest::new(head, self.tcp),
+                    content: std::mem::take(&mut arriving.content),
+                    message: arriving.message.take(),
+                    trailers: std::mem::take(&mut arriving.trailers),
+                };
+                self.watch(handler.handle(received, answer), back, &mut request).await
+            }
+            (refusal, _) => {
+                request.leave();
+                let (status, text) = refusal.unwrap_or(("400 Bad Request", "no request came".into()));
+                let response = Response::new(status).text(text);
+                let refusing = async {
+                    // Fails only where the client is gone.
+                    let _ = answer.send(&response).await;
+                };
+                self.watch(refusing, back, &mut request).await
+            }
+        };
+        match out {
+            Some(out) => self.after(out, &mut request).await,
+            None => false,
+        }
+    }
+
+    /// Waits until a request is answered, and meanwhile for the client to leave.
+    async fn watch(
+        &mut self,
+        handling: impl Future<Output = ()>,
+        mut back: oneshot::Receiver<Out>,
+        request: &mut Transcript,
+    ) -> Option<Out> {
+        tokio::pin!(handling);
+        let mut handled = false;
+        let mut out: Option<Option<Out>> = None;
+        while !handled || out.is_none() {
+            tokio::select! {
+                biased;
+                () = &mut handling, if !handled => handled = true,
+                given = &mut back, if out.is_none() => out = Some(given.ok()),
+                ended = self.incoming.fill(), if self.incoming.has_room() => {
+                    if let Err(how) = ended {
+                        request.closed(how, None);
+                        self.gone.send_replace(Some(how));
+                    }
+                }
+            }
+        }
+        out.flatten()
+    }
+
+    /// Ends an exchange as its answer says; gives whether the connection goes on.
+    async fn after(&mut self, mut out: Out, request: &mut Transcript) -> bool {
+        let why = out.why.take();
+        let whole = out.transcript.is_whole();
+        self.writer = Some(out.writer);
+        match out.ending {
+            Ending::Usual if whole && out.keep && request.is_whole() => return self.incoming.ended.is_none(),
+            Ending::Usual | Ending::Close => {
+                // A body that is as long as the connection is whole with its end.
+                out.transcript.end(&mut |_| {});
+                out.transcript.close(Closed::Eof, why.as_deref());
+            }
+            Ending::Reset => {
+                if self.incoming.ended.is_none() {
+                    out.transcript.closed(Closed::Reset, why.as_deref());
+                }
+                return self.leave(Some(Closed::Reset)).await;
+            }
+            Ending::Hold => {
+                while self.incoming.ended.is_none() {
+                    self.incoming.buffer.clear();
+                    if let Err(how) = self.incoming.fill().await {
+                        request.closed(how, None);
+                    }
+                }
+            }
+        }
+        self.leave(None).await
+    }
+
+    /// Ends the connection: at once with RST, or with FIN, after which the client gets time to read and close.
+    async fn leave(&mut self, how: Option<Closed>) -> bool {
+        let Some(mut writer) = self.writer.take() else { return false };
+        if how == Some(Closed::Reset) {
+            writer.reset();
+            return false;
+        }
+        writer.shutdown().await;
+        // Closing at once, with something unread, would cut the connection before the client has read our answer.
+        let incoming = &mut self.incoming;
+        let reading = async {
+            while incoming.ended.is_none() {
+                incoming.buffer.clear();
+                let _ = incoming.fill().await;
+            }
+        };
+        // Too long is as good as closed.
+        let _ = timeout(LINGER, reading).await;
+        false
+    }
+}
+
+impl Incoming {
+    /// Reads some bytes; gives how the client ended the connection, if it did.
+    async fn fill(&mut self) -> Result<(), Closed> {
+        if let Some(how) = self.ended {
+            return Err(how);
+        }
+        self.buffer.reserve(BUFFER);
+        let Some(half) = &mut self.half else { return Err(Closed::Eof) };
+        let how = match half.read_buf(&mut self.buffer).await {
+            Ok(0) => Closed::Eof,
+            Ok(_) => return Ok(()),
+            Err(_) => Closed::Reset,
+        };
+        self.ended = Some(how);
+        Err(how)
+    }
+
+    /// The same before a moment, after which there is neither bytes nor an end.
+    async fn fill_before(&mut self, deadline: Option<Instant>) -> Result<(), Option<Closed>> {
+        match deadline {
+            None => self.fill().await.map_err(Some),
+            Some(deadline) => match timeout_at(deadline, self.fill()).await {
+                Ok(filled) => filled.map_err(Some),
+                Err(_) => Err(None),
+            },
+        }
+    }
+
+    /// Whether more may be read before its turn.
+    fn has_room(&self) -> bool {
+        self.ended.is_none() && self.buffer.len() < AHEAD
+    }
+
+    /// Reads until a whole head is there, or what cannot become one.
+    async fn await_head(&mut self, most: usize) {
+        let mut searched = 0;
+        loop {
+            let start = self.buffer.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
+            let impossible = start.is_some_and(|at| !is_token_byte(self.buffer[at]));
+            let found = start.is_some_and(|at| http_head::end_of_head(&self.buffer, searched.max(at)).is_some());
+            if found || impossible || self.buffer.len() > most {
+                return;
+            }
+            searched = self.buffer.len().saturating_sub(3);
+            if self.fill().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The head at the beginning of what came, where it asks for a WebSocket.
+    fn upgrade(&self) -> Option<Head> {
+        let end = http_head::end_of_head(&self.buffer, 0)?;
+        let asks = self.buffer[..end].windows(9).any(|window| window.eq_ignore_ascii_case(b"\nupgrade:"));
+        let head = asks.then(|| http_head::parse(&self.buffer[..end]))?;
+        has_token(&head, "upgrade", "websocket").then_some(head)
+    }
+
+    /// Gives what came to a request, as far as it belongs to it.
+    fn feed(&mut self, request: &mut Transcript, arriving: &mut Arriving, most: usize) {
+        let taken = request.feed(&self.buffer, None, &mut |seen| match seen {
+            Seen::Head(head) => arriving.head = Some(head),
+            Seen::Body(body) => {
+                let room = most.saturating_sub(arriving.content.len());
+                let bytes = body.bytes.as_bytes();
+                arriving.content.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                arriving.trailers = body.trailers;
+            }
+            Seen::Message(message) => arriving.message = Some(message),
+            Seen::Interim(_) | Seen::Event(_) => {}
+        });
+        self.buffer.drain(..taken);
+    }
+}
+
+/// What we answer to what cannot be understood.
+fn refused(fault: &Fault) -> Refusal {
+    let status = match fault {
+        Fault::HeadTooLong(_) => "431 Request Header Fields Too Large",
+        Fault::BodyTooLong(_) => "413 Content Too Large",
+        Fault::Coding(_) => "501 Not Implemented",
+        _ => "400 Bad Request",
+    };
+    (status, fault.to_string())
+}

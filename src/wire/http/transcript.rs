@@ -1,0 +1,222 @@
+//! Writes one direction of an exchange into the trace, from its bytes.
+
+use crate::trace::{Body, Closed, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent, What};
+use crate::wire::Tap;
+
+use super::Limits;
+use super::content::Content;
+use super::decoder::{Decoder, Part};
+use super::framing::Fault;
+
+/// One direction of one exchange. What we send and what we receive are read in the same way.
+pub struct Transcript {
+    tap: Tap,
+    /// Whether we send it.
+    ours: bool,
+    /// The number of the TCP connection, for a request.
+    tcp: Option<u64>,
+    limits: Limits,
+    decoder: Decoder,
+    content: Option<Content>,
+    /// How many bytes of the body came.
+    size: u64,
+    /// A piece of the body that may turn out to be the last.
+    piece: Option<Vec<u8>>,
+    /// Why a part of what is not yet recorded is wrong on purpose.
+    deliberate: Option<String>,
+    /// Why some part of the message was.
+    wrong: Option<String>,
+    fault: Option<Fault>,
+}
+
+/// What came, in order. All of it is in the trace already.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    /// The head of an interim response.
+    Interim(Head),
+    /// The head.
+    Head(Head),
+    /// A piece of the body.
+    Body(Body),
+    /// Something in an event stream.
+    Event(StreamEvent),
+    /// The whole body.
+    Message(Message),
+}
+
+impl Transcript {
+    /// Of the request of an exchange, on the TCP connection of this number.
+    pub fn request(tap: Tap, ours: bool, tcp: u64, limits: &Limits) -> Self {
+        Self::new(tap, ours, Some(tcp), Decoder::request(limits.head), limits)
+    }
+
+    /// Of the response to a request with this method.
+    pub fn response(tap: Tap, ours: bool, method: &str, limits: &Limits) -> Self {
+        Self::new(tap, ours, None, Decoder::response(method, limits.head), limits)
+    }
+
+    fn new(tap: Tap, ours: bool, tcp: Option<u64>, decoder: Decoder, limits: &Limits) -> Self {
+        Self {
+            tap,
+            ours,
+            tcp,
+            limits: *limits,
+            decoder,
+            content: None,
+            size: 0,
+            piece: None,
+            deliberate: None,
+            wrong: None,
+            fault: None,
+        }
+    }
+
+    /// Takes bytes in; what they complete goes into the trace and to `seen`. Gives how many of them belong to this
+    /// message: all, unless it is whole.
+    pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, seen: &mut dyn FnMut(Seen)) -> usize {
+        if self.deliberate.is_none() {
+            self.deliberate = deliberate.map(str::to_owned);
+        }
+        if self.wrong.is_none() {
+            self.wrong.clone_from(&self.deliberate);
+        }
+        let mut rest = bytes;
+        while !self.is_whole() && self.fault.is_none() {
+            match self.decoder.decode(&mut rest) {
+                Ok(Some(part)) => self.part(part, seen),
+                Ok(None) => break,
+                Err(fault) => self.fault = Some(fault),
+            }
+            if self.size > self.limits.body && !self.is_event_stream() {
+                self.fault = Some(Fault::BodyTooLong(self.limits.body));
+            }
+        }
+        if self.piece.is_some() {
+            self.body(false, vec![], seen);
+        }
+        if self.fault.is_some() {
+            let held = std::mem::replace(&mut self.decoder, Decoder::request(0));
+            self.bytes(held.rest());
+            self.bytes(rest);
+            rest = &[];
+        }
+        if self.decoder.rest().is_empty() {
+            self.deliberate = None;
+        }
+        bytes.len() - rest.len()
+    }
+
+    /// The stream has ended: a body that is as long as the stream is whole now.
+    pub fn end(&mut self, seen: &mut dyn FnMut(Seen)) {
+        if self.fault.is_none() && self.decoder.end() {
+            self.body(true, vec![], seen);
+            self.message(seen);
+        }
+    }
+
+    /// No more of it is read: what had begun is recorded as the bytes it is.
+    pub fn leave(&mut self) {
+        let rest = self.decoder.rest().to_vec();
+        self.bytes(&rest);
+    }
+
+    /// The sender closed or cut the connection. Where the message is not whole, the trace tells.
+    pub fn close(&mut self, how: Closed, deliberate: Option<&str>) {
+        if !self.is_whole() {
+            self.leave();
+            self.closed(how, deliberate);
+        }
+    }
+
+    /// The same, whether the message is whole or not: the exchange is not.
+    pub fn closed(&mut self, how: Closed, deliberate: Option<&str>) {
+        self.deliberate = deliberate.map(str::to_owned);
+        self.record(What::Closed(how));
+        self.deliberate = None;
+    }
+
+    /// Whether the message is whole.
+    pub fn is_whole(&self) -> bool {
+        self.decoder.is_done()
+    }
+
+    /// Whether nothing of it has come.
+    pub fn is_fresh(&self) -> bool {
+        self.fault.is_none() && self.decoder.is_fresh()
+    }
+
+    /// Why nothing more of it can be understood.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Whether its body is an event stream.
+    pub fn is_event_stream(&self) -> bool {
+        self.content.as_ref().is_some_and(Content::is_event_stream)
+    }
+
+    /// Bytes that belong to no message.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.record(What::Bytes { bytes: Payload::from(bytes) });
+        }
+    }
+
+    fn part(&mut self, part: Part<'_>, seen: &mut dyn FnMut(Seen)) {
+        match part {
+            Part::Stray(bytes) => self.bytes(bytes),
+            Part::Interim(head) => {
+                self.record(What::HttpResponse(HttpResponse::from(head.clone())));
+                seen(Seen::Interim(head));
+            }
+            Part::Head(head) => {
+                self.content =
+                    self.decoder.has_content().then(|| Content::new(&head, self.tcp.is_none(), &self.limits));
+                self.record(match self.tcp {
+                    Some(tcp) => What::HttpRequest(HttpRequest::new(head.clone(), tcp)),
+                    None => What::HttpResponse(HttpResponse::from(head.clone())),
+                });
+                seen(Seen::Head(head));
+            }
+            Part::Body(bytes) => {
+                if self.piece.is_some() {
+                    self.body(false, vec![], seen);
+                }
+                self.size += bytes.len() as u64;
+                self.piece = Some(bytes.to_vec());
+            }
+            Part::End(trailers) => {
+                self.body(true, trailers, seen);
+                self.message(seen);
+            }
+        }
+    }
+
+    /// Records the piece that is held, and the events in it.
+    fn body(&mut self, last: bool, trailers: Vec<(String, String)>, seen: &mut dyn FnMut(Seen)) {
+        let piece = self.piece.take().unwrap_or_default();
+        let body = Body { bytes: Payload::from(&piece[..]), last, trailers };
+        self.record(What::Body(body.clone()));
+        seen(Seen::Body(body));
+        for event in self.content.as_mut().map(|content| content.read(&piece)).unwrap_or_default() {
+            self.record(What::StreamEvent(event.clone()));
+            seen(Seen::Event(event));
+        }
+    }
+
+    fn message(&mut self, seen: &mut dyn FnMut(Seen)) {
+        if let Some(message) = self.content.take().and_then(Content::finish) {
+            self.deliberate = self.wrong.take();
+            self.record(What::Message(message.clone()));
+            seen(Seen::Message(message));
+        }
+    }
+
+    fn record(&self, what: What) {
+        if self.ours {
+            self.tap.sent(self.deliberate.as_deref(), what);
+        } else {
+            self.tap.received(what);
+        }
+    }
+}
