@@ -52,6 +52,10 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     data_home: Option<PathBuf>,
 
+    /// Where the server is that a client talks to, instead of where the environment says.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+
     /// The secret to ask of clients; made up, if not given.
     #[arg(long, value_name = "TEXT")]
     token: Option<String>,
@@ -241,6 +245,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
         workspace: args.workspace.clone(),
         port: args.port,
         data_home: args.data_home.clone(),
+        url: args.url.clone(),
         token: args.token.clone(),
         name: args.ide_name.clone(),
         flaws: args.flaw.clone(),

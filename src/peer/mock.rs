@@ -53,6 +53,8 @@ pub struct MockOptions {
     pub port: Option<u16>,
     /// The data home, instead of the one that the environment names.
     pub data_home: Option<PathBuf>,
+    /// Where the server is that a client talks to, instead of where the environment says.
+    pub url: Option<String>,
     /// The secret to ask of clients; made up where not said.
     pub token: Option<String>,
     /// What it calls itself.

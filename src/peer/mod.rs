@@ -7,6 +7,7 @@ pub mod amp;
 pub mod control;
 mod kind;
 mod latency;
+mod lines;
 mod mock;
 pub mod script;
 

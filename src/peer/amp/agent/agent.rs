@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::peer::Ended;
+use crate::peer::lines::{self, Output, Told};
 use crate::trace::{End, Recorder};
 use crate::wire::Tap;
 use crate::wire::websocket::Socket;
@@ -17,7 +18,6 @@ use super::calls::{self, Call, Calls};
 use super::discovery::{self, Found, Place};
 use super::handshake;
 use super::incoming::{Message, Outcome, Reader};
-use super::lines::{self, Output, Told};
 use super::quirks::{Effect, Quirks, Switch, Trigger};
 use super::report;
 use super::seek::Seek;

@@ -11,7 +11,6 @@ mod frames;
 mod freedoms;
 mod handshake;
 mod incoming;
-mod lines;
 mod mock;
 mod quirks;
 mod report;

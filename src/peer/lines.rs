@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::peer::Lines;
-use crate::peer::control::{self, Line};
+use super::Lines;
+use super::control::{self, Line};
 
 /// What a driven client is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,8 @@ pub struct Call {
     pub name: String,
     /// With what.
     pub params: Value,
+    /// The settings that go with it, where the protocol has such.
+    pub settings: Option<Value>,
 }
 
 /// How many lines wait to be written.
@@ -105,7 +107,8 @@ fn parse(mut line: Map<String, Value>) -> Option<Told> {
     let Some(Value::String(name)) = line.remove("call") else { return None };
     let id = line.remove("id").unwrap_or_default();
     let params = line.remove("params").filter(|params| !params.is_null()).unwrap_or_else(|| json!({}));
-    Some(Told::Call(Call { id, name, params }))
+    let settings = line.remove("settings").filter(|settings| !settings.is_null());
+    Some(Told::Call(Call { id, name, params, settings }))
 }
 
 #[cfg(test)]
@@ -119,9 +122,11 @@ mod tests {
 
     #[test]
     fn a_line_is_a_call_or_the_end_or_nothing() {
-        let call = |params| Some(Told::Call(Call { id: json!(1), name: "ping".into(), params }));
+        let call = |params| Some(Told::Call(Call { id: json!(1), name: "ping".into(), params, settings: None }));
         assert_eq!(parsed(json!({"id": 1, "call": "ping", "params": {"message": "m"}})), call(json!({"message": "m"})));
         assert_eq!(parsed(json!({"id": 1, "call": "ping"})), call(json!({})));
+        let with = Call { id: json!(1), name: "meta".into(), params: json!({}), settings: Some(json!({"a": 1})) };
+        assert_eq!(parsed(json!({"id": 1, "call": "meta", "settings": {"a": 1}})), Some(Told::Call(with)));
         assert_eq!(parsed(json!({"close": true})), Some(Told::Close));
         assert_eq!(parsed(json!({"id": 1})), None);
     }
