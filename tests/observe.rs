@@ -22,7 +22,9 @@ fn watched(flags: &str) -> (Option<i32>, Value) {
 fn status<'a>(report: &'a Value, requirement: &str) -> &'a str {
     let all = report["subjects"][0]["requirements"].as_array().expect("requirements");
     let of = |r: &&Value| r["id"].as_str().is_some_and(|id| id.ends_with(requirement));
-    all.iter().find(of).unwrap_or_else(|| panic!("{requirement} is in the catalogue"))["status"].as_str().expect("a word")
+    all.iter().find(of).unwrap_or_else(|| panic!("{requirement} is in the catalogue"))["status"]
+        .as_str()
+        .expect("a word")
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::scenario::{Expectation, Part, Step, Until};
 
 use super::scene::{Failure, Halt, Scene};
 use super::standing::{Miss, Standing, Taken, Wanted, standing};
-use super::steps::{name, resolve_map};
+use super::steps::{HELD_UP, name, resolve_map};
 
 /// How often files are looked at while one is awaited.
 const LOOK: Duration = Duration::from_millis(5);
@@ -60,6 +60,13 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let left = deadline.left();
         if !open || left.is_none() {
             let late = open.then_some(within);
+            // A client has times of its own: one that gave up on a server that was held up did nothing wrong.
+            if scene.spec.role.is_client() && scene.held_up() > HELD_UP {
+                let (place, held_up) = (&step.place, scene.held_up());
+                return Err(Halt::Error(format!(
+                    "{place}: this machine was too busy: plays were held up for {held_up:?}"
+                )));
+            }
             return scene.fail(failure(step, expectation, &outcomes, nearest, late));
         }
         let left = left.unwrap_or_default();

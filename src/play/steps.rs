@@ -17,7 +17,7 @@ use super::expect;
 use super::scene::{Failure, Halt, Scene};
 
 /// A play that was held up for longer than this on our side blames nobody for what happened to our connections.
-const HELD_UP: Duration = Duration::from_secs(1);
+pub const HELD_UP: Duration = Duration::from_secs(1);
 
 type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
 
@@ -281,7 +281,7 @@ fn signal(scene: &mut Scene<'_>, step: &Step, name: &str) -> Result<(), Halt> {
 
 impl Scene<'_> {
     /// How long this play was held up on our side.
-    fn held_up(&self) -> Duration {
+    pub fn held_up(&self) -> Duration {
         self.lag.total().saturating_sub(self.lag_before)
     }
 
