@@ -1,2 +1,3 @@
+mod certified;
 mod driven;
 mod processes;

@@ -1,0 +1,103 @@
+//! As subjects: they conform, and each way in which they can be made wrong is caught, by the requirement that it breaks.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::processes::Language;
+
+/// Makes a test of each way to be wrong, for each example.
+macro_rules! caught {
+    ($($name:ident: $wrong:literal in $edition:literal breaks $requirement:literal, seen in $filter:literal;)*) => {
+        caught! { @ python Python $($name $wrong $edition $requirement $filter)* }
+        caught! { @ javascript JavaScript $($name $wrong $edition $requirement $filter)* }
+    };
+    (@ $module:ident $language:ident $($name:ident $wrong:literal $edition:literal $requirement:literal $filter:literal)*) => {
+        mod $module {
+            $(
+                #[test]
+                fn $name() {
+                    super::is_caught(super::Language::$language, $edition, $wrong, $requirement, $filter);
+                }
+            )*
+        }
+    };
+}
+
+caught! {
+    ids_that_are_numbers: "number-ids" in "cli" breaks "envelope/client-id-string", seen in "id(*/read-file/empty)";
+    ids_that_are_all_the_same: "same-id" in "guide" breaks "envelope/client-id-unique", seen in "requirement(envelope/client-matched)";
+    any_answer_taken_for_ones_own: "first-answer" in "guide" breaks "envelope/client-matched", seen in "requirement(envelope/client-matched)";
+    errors_taken_for_results: "error-as-result" in "cli" breaks "envelope/client-error", seen in "requirement(envelope/client-error)";
+    one_call_at_a_time: "one-at-a-time" in "cli" breaks "envelope/client-concurrent", seen in "requirement(envelope/client-concurrent)";
+    notifications_dropped_while_a_call_is_open: "drops-notifications-while-open" in "guide"
+        breaks "notifications/client-while-open", seen in "requirement(notifications/client-while-open)";
+    requests_as_binary_data: "binary-frames" in "guide" breaks "framing/client-text-frames", seen in "id(*/read-file/empty)";
+    an_end_by_bad_json: "dies-of-bad-json" in "guide" breaks "robustness/client-alive", seen in "requirement(robustness/client-after-bad-json)";
+    lockfiles_of_the_dead: "dead-pid" in "cli" breaks "discovery/client-dead-pid", seen in "requirement(discovery/client-dead-pid)";
+    editors_of_other_folders: "any-folder" in "cli" breaks "discovery/client-workspace", seen in "requirement(discovery/client-workspace)";
+    tokens_that_are_not_encoded: "raw-token" in "cli" breaks "connection/client-token-encoded", seen in "requirement(connection/client-token-encoded)";
+    answers_waited_for_without_end: "no-timeout" in "cli" breaks "envelope/client-gives-up", seen in "requirement(envelope/client-gives-up)";
+    connections_that_do_not_come_again: "no-reconnect" in "cli"
+        breaks "lifecycle/client-reconnects", seen in "requirement(lifecycle/client-reconnects)";
+}
+
+/// Certifies an example. Gives the exit code, and what the report says of it.
+fn certify(language: Language, edition: &str, options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
+    let shim = language.shim();
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    command.args(["certify", "amp-client", "--edition", edition, "--progress", "none", "--report"]);
+    command.arg(format!("json={}", report.display())).args(options);
+    command.arg("--").arg(&shim.program).arg(&shim.script);
+    if let Some(wrong) = wrong {
+        command.args(["--wrong", wrong]);
+    }
+    command.current_dir(folder.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = command.output().expect("it can be run");
+    let text = std::fs::read(&report).unwrap_or_else(|_| panic!("no report: {output:?}"));
+    let mut report: Value = serde_json::from_slice(&text).expect("JSON");
+    (output.status.code(), report["subjects"][0].take())
+}
+
+/// The status of a requirement in a report.
+fn status<'a>(subject: &'a Value, requirement: &str) -> &'a str {
+    let all = subject["requirements"].as_array().expect("a list");
+    let found = all.iter().find(|r| r["id"].as_str().is_some_and(|id| id.ends_with(requirement)));
+    found.and_then(|r| r["status"].as_str()).unwrap_or("unknown")
+}
+
+fn is_caught(language: Language, edition: &str, wrong: &str, requirement: &str, filter: &str) {
+    let (code, subject) = certify(language, edition, &["--strict", "--filter", filter], Some(wrong));
+    assert_eq!(status(&subject, requirement), "violated", "{:#}", subject["findings"]);
+    assert_eq!(code, Some(1));
+}
+
+fn conforms(language: Language, edition: &str) {
+    let (code, subject) = certify(language, edition, &[], None);
+    // What it should do it does as well, but for what depends on the machine: whether it is fast, whether `localhost`
+    // stands for ::1.
+    assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn the_example_in_python_conforms_to_the_edition_cli() {
+    conforms(Language::Python, "cli");
+}
+
+#[test]
+fn the_example_in_python_conforms_to_the_edition_guide() {
+    conforms(Language::Python, "guide");
+}
+
+#[test]
+fn the_example_in_javascript_conforms_to_the_edition_cli() {
+    conforms(Language::JavaScript, "cli");
+}
+
+#[test]
+fn the_example_in_javascript_conforms_to_the_edition_guide() {
+    conforms(Language::JavaScript, "guide");
+}
