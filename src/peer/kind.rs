@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
-use super::{BoxFuture, Peer, Setting, Trouble, amp};
+use super::{BoxFuture, Peer, Setting, Trouble, amp, openctx};
 
 /// What there is for one role.
 pub struct PeerKind {
@@ -45,7 +45,7 @@ pub enum Answer {
     Error(Value),
 }
 
-static KINDS: [PeerKind; 2] = [
+static KINDS: [PeerKind; 3] = [
     PeerKind {
         role: "amp-server",
         new: |setting| Box::new(amp::client::AmpClient::new(setting)),
@@ -55,6 +55,14 @@ static KINDS: [PeerKind; 2] = [
         }),
     },
     PeerKind { role: "amp-client", new: |setting| Box::new(amp::host::AmpHost::new(setting)), probe: None },
+    PeerKind {
+        role: "openctx-provider",
+        new: |setting| Box::new(openctx::client::OpenctxClient::new(setting)),
+        probe: Some(Probe {
+            detect: |lock, patience, recorder| Box::pin(openctx::client::detect(lock, patience, recorder)),
+            call: |setting, method, params| Box::pin(openctx::client::call(setting, method, params)),
+        }),
+    },
 ];
 
 /// What there is for this role; none where it cannot be played against yet.

@@ -5,10 +5,12 @@
 
 pub mod amp;
 pub mod control;
+mod http_url;
 mod kind;
 mod latency;
 mod lines;
 mod mock;
+pub mod openctx;
 pub mod script;
 
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};

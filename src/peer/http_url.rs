@@ -1,0 +1,66 @@
+//! Where an `http` URL leads.
+
+use crate::wire::tcp::Address;
+
+/// The parts of an `http` URL that a client needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpUrl {
+    /// Where to connect to.
+    pub address: Address,
+    /// The request target: path and query.
+    pub target: String,
+}
+
+impl HttpUrl {
+    /// From its text, such as `http://127.0.0.1:3000/path?query`; the port is 80 where there is none.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a fragment. The URL may hold a secret, and is not repeated.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        let rest = url.strip_prefix("http://").ok_or("the URL does not begin with http://")?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, tail) = rest.split_at(end);
+        let authority = authority.rsplit('@').next().unwrap_or_default();
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                let port = port.parse().ok().filter(|port| *port != 0);
+                (host, port.ok_or("the URL names a port that is none")?)
+            }
+            _ => (authority, 80),
+        };
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        if host.is_empty() {
+            return Err("the URL names no host".to_owned());
+        }
+        let tail = tail.split('#').next().unwrap_or_default();
+        let slash = if tail.starts_with('/') { "" } else { "/" };
+        Ok(Self { address: Address::new(host, port), target: format!("{slash}{tail}") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_gives_address_and_target() {
+        for (url, host, port, target) in [
+            ("http://127.0.0.1:3000", "127.0.0.1", 3000, "/"),
+            ("http://localhost/a/b?c=d#e", "localhost", 80, "/a/b?c=d"),
+            ("http://[::1]:8080?x", "::1", 8080, "/?x"),
+            ("http://[::1]/", "::1", 80, "/"),
+        ] {
+            let expected = HttpUrl { address: Address::new(host, port), target: target.to_owned() };
+            assert_eq!(HttpUrl::parse(url), Ok(expected), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_url_is_told() {
+        for url in
+            ["https://127.0.0.1/", "http://", "http://127.0.0.1:0/", "http://:80/", "http://a:b/", "127.0.0.1:3000"]
+        {
+            assert!(HttpUrl::parse(url).is_err(), "{url}");
+        }
+    }
+}

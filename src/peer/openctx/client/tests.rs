@@ -1,0 +1,1 @@
+//! The client against providers that say whatever a test wants.
