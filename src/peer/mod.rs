@@ -117,6 +117,9 @@ pub enum Trouble {
     /// The machine is in the way: no socket to be had, a full disk.
     #[error("{0}")]
     Environment(String),
+    /// The machine lacks what the scenario is about, for this reason: it cannot be played here.
+    #[error("{0}")]
+    Lacking(String),
     /// This peer has no such thing.
     #[error("{0}")]
     Unable(String),

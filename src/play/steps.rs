@@ -172,6 +172,7 @@ fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) ->
             // Whatever the level: without its connection, the play has nothing to go on with.
             Err(Halt::Failed)
         }
+        Trouble::Lacking(why) => Err(Halt::Skip(why)),
         other => Err(Halt::Error(format!("{}: {other}", step.place))),
     }
 }

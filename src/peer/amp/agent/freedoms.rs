@@ -36,10 +36,13 @@ macro_rules! freedom {
 }
 
 const BOTH: &[&str] = &["cli", "guide"];
+const CLI: &[&str] = &["cli"];
 
 const FREEDOMS: &[Entry] = &[
     freedom!("connects-at-first-call" BOTH "It connects when the first call comes."
         Effect::Switch(Switch::AtFirstCall)),
+    freedom!("ipv4-only" CLI forgoes ["connection/client-ipv6"] "It connects to 127.0.0.1 only."
+        Effect::Switch(Switch::Ipv4Only)),
     freedom!("uuid-ids" BOTH "The ids of requests are UUIDs." Effect::Switch(Switch::UuidIds)),
     freedom!("essence" BOTH "Of a result only what matters is told: the content, whether it succeeded."
         Effect::Switch(Switch::Essence)),

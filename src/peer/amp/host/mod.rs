@@ -115,6 +115,7 @@ impl AmpHost {
             return Err(wrong(act.verb, format!("a connection `{twice}` belongs to another editor already")));
         }
         let place = self.place(act.verb)?.clone();
+        step.findable().await?;
         let plan = step.plan(act, self.edition, &place)?;
         let editor = Editor::start(plan, &self.setting, &place, self.roster.clone()).await?;
         let bindings = editor.bindings();

@@ -126,6 +126,18 @@ impl ServeStep {
         self.upgrade.as_ref().map_or(Ok(()), Upgrade::check)
     }
 
+    /// Whether clients can find the editor on this machine at all: those of the edition `cli` look up `localhost`.
+    pub async fn findable(&self) -> Result<(), Trouble> {
+        if self.host.as_deref() != Some("::1") {
+            return Ok(());
+        }
+        let found = tokio::net::lookup_host("localhost:0").await;
+        match found.is_ok_and(|mut addresses| addresses.any(|address| address.is_ipv6())) {
+            true => Ok(()),
+            false => Err(Trouble::Lacking("`localhost` does not stand for ::1 on this machine".to_owned())),
+        }
+    }
+
     /// What the editor is to be like.
     pub fn plan(self, act: &Act<'_>, edition: Edition, place: &Place) -> Result<Plan, Trouble> {
         let host = match self.host.as_deref() {

@@ -4,7 +4,7 @@ use crate::trace::End;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
 use super::super::quirks::{Effect, Switch, Unchecked};
-use super::{BOTH, CLI, Entry, flaw};
+use super::{BOTH, Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
     flaw!("handshake-by-post" BOTH "connection/client-method" "The handshake is a POST request."
@@ -37,7 +37,6 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("token-not-encoded" BOTH "connection/client-token-encoded" ["connection/client-token"]
         "The token is not percent-encoded." Effect::Switch(Switch::TokenNotEncoded)),
-    flaw!("ipv4-only" CLI "connection/client-ipv6" "It connects to 127.0.0.1 only." Effect::Switch(Switch::Ipv4Only)),
     flaw!("answer-by-case" BOTH "connection/client-response-case"
         "The answer must have its headers in the usual case." Effect::Switch(Switch::HeadersByCase)),
     flaw!("answer-by-list" BOTH "connection/client-response-list"
