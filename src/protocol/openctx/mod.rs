@@ -3,9 +3,14 @@
 //! One edition, `0.1`. [`PROTOCOL`] is its descriptor.
 
 mod client_role;
+mod content;
+mod observer;
 mod requirements;
 mod role;
+mod rules;
 mod schemas;
+#[cfg(test)]
+mod testing;
 
 use super::{Edition, Protocol};
 
@@ -20,8 +25,8 @@ pub static PROTOCOL: Protocol = Protocol {
     roles: &[role::OPENCTX_PROVIDER, client_role::OPENCTX_CLIENT],
     secret_keys: SECRET_KEYS,
     requirements: requirements::all,
-    rules: |_| vec![],
-    observer: |_, _| Box::new(Blind),
+    rules: |_| rules::of(),
+    observer: |_, subject| Box::new(observer::OpenCtxObserver::new(subject)),
     schema: schemas::schema,
     schema_names: schemas::names,
 };
@@ -43,12 +48,3 @@ const SECRET_KEYS: &[&str] = &[
     "secret",
     "token",
 ];
-
-/// Sees nothing yet.
-struct Blind;
-
-impl super::Observer for Blind {
-    fn observe(&mut self, _: &crate::trace::Event) -> Vec<super::Observation> {
-        vec![]
-    }
-}

@@ -1,0 +1,185 @@
+//! Answers: one outcome in the protocol's envelope, with a status that clients look behind.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::book::{Bench, Fault};
+use super::exchanges::Exchange;
+use super::members::{INTEGER, Place, STRING};
+use super::requests::Asked;
+use super::{http, results};
+use crate::protocol::openctx::content::{Content, METHODS};
+
+/// Statuses that whoever stands before a provider may send in its place.
+const FROM_OTHERS: &[u16] = &[401, 407, 408, 413, 414, 429, 431, 502, 503, 504];
+
+/// Judges an answer to a POST request. Gives the result, where there is one.
+pub fn judge(exchange: &Exchange, asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) -> Option<Value> {
+    let status = exchange.response.as_ref()?.status()?;
+    if (300..400).contains(&status) {
+        return None;
+    }
+    bench.hold("http/post", None);
+    let taken = (200..300).contains(&status);
+    let answer = content.json().and_then(Value::as_object);
+    let failed = !taken || answer.is_some_and(|answer| answer.get("error").is_some_and(|error| !error.is_null()));
+    match asked {
+        Asked::Unknown => {}
+        Asked::Malformed => refused("envelope/malformed", "a body that is no JSON", failed && status < 500, bench),
+        Asked::NoRequest => refused("envelope/no-request", "JSON that is no request", failed && status < 500, bench),
+        Asked::Request(request) if !METHODS.contains(&request.method.as_str()) => {
+            refused("envelope/unknown-method", "a request for a method that does not exist", failed, bench);
+        }
+        Asked::Request(request) if !request.sound => {
+            // Nothing can be missing where there is nothing at all: that is judged by itself.
+            if request.has_params {
+                let what = "a request with missing or wrong parameters";
+                refused("envelope/bad-params", what, failed && status < 500, bench);
+            }
+        }
+        Asked::Request(request) => {
+            if !taken {
+                lost(status, answer, bench);
+                return None;
+            }
+            let outcome = envelope(exchange, content, bench)?;
+            let result = outcome.get("result").filter(|result| !result.is_null());
+            if let Some(result) = result {
+                bench.hold("http/status-result", None);
+                results::judge(request, result, bench);
+            } else {
+                bench.hold("http/status-error", None);
+            }
+            return result.filter(|_| !failed).cloned();
+        }
+    }
+    if taken {
+        envelope(exchange, content, bench);
+    }
+    None
+}
+
+/// What cannot succeed has to fail.
+fn refused(short: &str, what: &str, failed: bool, bench: &mut Bench<'_>) {
+    bench.hold_if(short, !failed, || format!("{what} is neither answered with an error nor refused as it should be"));
+}
+
+/// An answer to a sound request that clients do not look behind.
+fn lost(status: u16, answer: Option<&Map<String, Value>>, bench: &mut Bench<'_>) {
+    let has = |key: &str| answer.and_then(|answer| answer.get(key)).is_some_and(|value| !value.is_null());
+    let fault = |what: &str| {
+        let fault = Fault::new(format!("{what} comes with the status {status}, behind which clients do not look"));
+        Some(fault.expected("a status from 200 to 299").actual(status))
+    };
+    if has("result") && !has("error") {
+        bench.hold("http/status-result", fault("a result"));
+    } else if has("error") {
+        bench.hold("http/status-error", fault("an error"));
+    } else if FROM_OTHERS.contains(&status) {
+        bench.note("http/status-error", format!("A request was refused with the status {status}"));
+    } else {
+        bench.hold("http/status-error", fault("the answer to a sound request"));
+    }
+}
+
+/// Judges the body of an answer that clients read. Gives its members.
+fn envelope<'c>(
+    exchange: &Exchange,
+    content: &'c Content<'_>,
+    bench: &mut Bench<'_>,
+) -> Option<Cow<'c, Map<String, Value>>> {
+    let head = exchange.response.as_ref()?;
+    if let Content::Coded = content {
+        let broken = http::is_zipped(head);
+        bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
+        return None;
+    }
+    if head.header("content-encoding").next().is_some() {
+        bench.hold("http/encoding", None);
+    }
+    let json = json_of(content, bench)?;
+    http::answer_type(head, bench);
+    let fault = Fault::new("an answer is no object").actual(json.as_ref().clone());
+    bench.hold("envelope/object", (!json.is_object()).then_some(fault));
+    let members = match json {
+        Cow::Borrowed(Value::Object(members)) => Cow::Borrowed(members),
+        Cow::Owned(Value::Object(members)) => Cow::Owned(members),
+        _ => return None,
+    };
+    outcome(Place { members: &members, pointer: "" }, bench);
+    Some(members)
+}
+
+/// The JSON of a body, judged for being that.
+fn json_of<'c>(content: &'c Content<'_>, bench: &mut Bench<'_>) -> Option<Cow<'c, Value>> {
+    let (json, utf8, marked) = match content {
+        Content::Json { json, marked } => (Some(Cow::Borrowed(json.as_ref())), true, *marked),
+        // What is nested that deep is left to the clients.
+        Content::Deep => return None,
+        // Some other encoding spoils the characters, not the shape.
+        Content::Binary(bytes) => {
+            (serde_json::from_str(&String::from_utf8_lossy(bytes)).ok().map(Cow::Owned), false, false)
+        }
+        _ => (None, true, false),
+    };
+    bench.hold_if("http/utf-8", !utf8, || "the body of an answer is no UTF-8".to_owned());
+    bench.hold_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    let fault = Fault::new("the body of an answer is no JSON");
+    let fault = match content {
+        Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
+        _ => fault,
+    };
+    bench.hold("envelope/json", json.is_none().then_some(fault));
+    json
+}
+
+/// Judges the result and the error of an answer.
+fn outcome(answer: Place<'_>, bench: &mut Bench<'_>) {
+    let given = |key: &str| answer.members.get(key).filter(|value| !value.is_null());
+    let (result, error) = (given("result"), given("error"));
+    let fault = || Fault::new("an answer holds neither a result nor an error").actual(answer.members.clone());
+    bench.hold("envelope/outcome", (result.is_none() && error.is_none()).then(fault));
+    let both = result.is_some() && error.is_some();
+    bench.hold_if("envelope/one-outcome", both, || "an answer holds both a result and an error".to_owned());
+    let null = ["result", "error"].into_iter().find(|key| answer.members.get(*key).is_some_and(Value::is_null));
+    let fault = null.map(|key| Fault::new(format!("`{key}` is null instead of being left out")).at(answer.at(key)));
+    bench.hold("envelope/no-nulls", fault);
+    if let Some(result) = result {
+        let fault = Fault::new("a result is neither an object nor a list").at("/result").actual(result.clone());
+        bench.hold("envelope/result-type", (!result.is_object() && !result.is_array()).then_some(fault));
+    }
+    if let Some(value) = error {
+        let fault = Fault::new("an error is no object").at("/error").actual(value.clone());
+        bench.hold("envelope/error-object", (!value.is_object()).then_some(fault));
+        if let Some(members) = value.as_object() {
+            error_members(Place { members, pointer: "/error" }, bench);
+        }
+    }
+    let others = answer.others(&["result", "error"]);
+    if !others.is_empty() {
+        bench.note(
+            "envelope/object",
+            format!("Answers have members that the protocol does not know: {}", others.join(", ")),
+        );
+    }
+}
+
+/// Judges an error. The document has two readings of it: `code` and `message`, or `code` and `integer`.
+fn error_members(error: Place<'_>, bench: &mut Bench<'_>) {
+    let second = error.members.get("integer").is_some_and(|value| value.is_i64() || value.is_u64());
+    if second && error.members.contains_key("code") {
+        bench.hold("envelope/error-code", None);
+        bench.note("envelope/error-code", "Errors have the members `code` and `integer`");
+    } else {
+        error.required(bench, "code", INTEGER, "envelope/error-code");
+    }
+    if error.members.contains_key("message") {
+        error.optional(bench, "message", STRING, "envelope/error-message");
+    } else if !second {
+        bench.note("envelope/error-message", "Errors have no message");
+    }
+    if error.members.get("data").is_some_and(|data| !data.is_object() && !data.is_array()) {
+        bench.note("envelope/error-object", "The `data` of errors is neither an object nor a list");
+    }
+}

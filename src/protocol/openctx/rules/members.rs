@@ -1,0 +1,103 @@
+//! Members of objects, and the requirements that each of them breaks where it is missing or has another type.
+
+use serde_json::{Map, Value};
+
+use super::book::{Bench, Fault};
+
+/// A type, and its name for people.
+#[derive(Clone, Copy)]
+pub struct Type {
+    name: &'static str,
+    is: fn(&Value) -> bool,
+}
+
+pub const STRING: Type = Type { name: "a string", is: Value::is_string };
+pub const OBJECT: Type = Type { name: "an object", is: Value::is_object };
+pub const LIST: Type = Type { name: "a list", is: Value::is_array };
+pub const INTEGER: Type = Type { name: "an integer", is: is_integer };
+pub const STRING_OR_BOOLEAN: Type = Type { name: "a string or a boolean", is: |v| v.is_string() || v.is_boolean() };
+
+/// A number without a fraction, however it is written.
+fn is_integer(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
+}
+
+/// An object and its place in the body.
+#[derive(Clone, Copy)]
+pub struct Place<'v> {
+    pub members: &'v Map<String, Value>,
+    pub pointer: &'v str,
+}
+
+impl<'v> Place<'v> {
+    /// A member that has to be there: its value where it is of the type.
+    pub fn required(self, bench: &mut Bench<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
+        if !self.members.contains_key(key) {
+            let fault = Fault::new(format!("there is no `{key}`")).at(self.pointer).expected(kind.name);
+            bench.hold(short, Some(fault));
+            return None;
+        }
+        self.optional(bench, key, kind, short)
+    }
+
+    /// A member that may be left out: its value where it is there, and of the type.
+    pub fn optional(self, bench: &mut Bench<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
+        let value = self.members.get(key)?;
+        let fine = (kind.is)(value);
+        let fault = || {
+            let fault = Fault::new(format!("`{key}` is not {}", kind.name)).at(self.at(key));
+            fault.expected(kind.name).actual(value.clone())
+        };
+        bench.hold(short, (!fine).then(fault));
+        fine.then_some(value)
+    }
+
+    /// The place of a member, as a JSON pointer.
+    pub fn at(self, key: &str) -> String {
+        format!("{}/{key}", self.pointer)
+    }
+
+    /// The names of members that are not among these.
+    pub fn others(self, known: &[&str]) -> Vec<String> {
+        self.members.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect()
+    }
+}
+
+/// Whether a text is a URI: it has a scheme (RFC 3986 section 3.1), and each percent sign begins an encoded byte
+/// (section 2.1).
+pub fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let scheme_is_sound = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
+    let mut parts = rest.split('%');
+    parts.next();
+    scheme_is_sound && parts.all(|part| part.len() >= 2 && part.bytes().take(2).all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Holds a text to being a URI.
+pub fn uri(bench: &mut Bench<'_>, value: &Value, pointer: &str, short: &str) {
+    let sound = value.as_str().is_some_and(is_uri);
+    let fault = Fault::new("this is no URI").at(pointer).expected("a scheme, and percent signs that encode bytes");
+    bench.hold(short, (!sound).then(|| fault.actual(value.clone())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_has_a_scheme_and_percent_signs_that_encode_something() {
+        for sound in ["file:///a", "untitled:1", "https://a/b%20c", "a+b.c-d:", "urn:x%E2%82%AC"] {
+            assert!(is_uri(sound), "{sound}");
+        }
+        for wrong in ["", "/a", "a b", "1a:b", ":b", "file:///100%", "file:///%zz", "file:///%a", "a%20:b"] {
+            assert!(!is_uri(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_integer_may_be_written_with_a_fraction_of_nothing() {
+        assert!(is_integer(&serde_json::json!(1.0)) && is_integer(&serde_json::json!(-3)));
+        assert!(!is_integer(&serde_json::json!(1.5)) && !is_integer(&serde_json::json!("1")));
+    }
+}

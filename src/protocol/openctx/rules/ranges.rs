@@ -1,0 +1,45 @@
+//! Ranges: where in a document an annotation belongs.
+
+use serde_json::Value;
+
+use super::book::{Bench, Fault};
+use super::members::{INTEGER, OBJECT, Place};
+
+/// Judges a range in this content, as far as the document's words go: the unit of characters is left open.
+pub fn judge(range: &Value, pointer: &str, content: &str, bench: &mut Bench<'_>) {
+    let short = "annotations/range";
+    let Some(members) = range.as_object() else { return };
+    let place = Place { members, pointer };
+    let mut position = |key: &str| {
+        let pointer = place.at(key);
+        let members = place.required(bench, key, OBJECT, short)?.as_object()?;
+        let position = Place { members, pointer: &pointer };
+        let line = position.required(bench, "line", INTEGER, short).and_then(Value::as_f64);
+        let character = position.required(bench, "character", INTEGER, short).and_then(Value::as_f64);
+        Some((line?, character?))
+    };
+    let (Some(start), Some(end)) = (position("start"), position("end")) else { return };
+    let fault = |message: &str| Fault::new(message).at(pointer).actual(range.clone());
+    let below = [start.0, start.1, end.0, end.1].into_iter().any(|n| n < 0.0);
+    bench
+        .hold("annotations/range-zero-based", below.then(|| fault("a position is negative, though they count from 0")));
+    if below {
+        return;
+    }
+    bench.hold("annotations/range-ordered", (end < start).then(|| fault("a range ends before it starts")));
+    let inside = [start, end].into_iter().all(|(line, character)| is_inside(content, line, character));
+    bench.hold("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
+}
+
+/// Whether there is such a position, in any unit of characters. The line after the last one has one position.
+fn is_inside(content: &str, line: f64, character: f64) -> bool {
+    let lines = content.split('\n').count() as f64;
+    // A carriage return by itself ends a line in some editors.
+    let alone = content.as_bytes().iter().filter(|b| **b == b'\r').count() as f64;
+    if line >= lines {
+        return line < lines + alone || line == lines && character == 0.0;
+    }
+    let text = content.split('\n').nth(line as usize).unwrap_or_default();
+    // One more for the line's end.
+    alone > 0.0 || character <= text.len() as f64 + 1.0
+}

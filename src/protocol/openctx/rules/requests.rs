@@ -1,0 +1,105 @@
+//! Requests: what the client sent, as JSON.
+
+use serde_json::{Map, Value};
+
+use super::book::{Bench, Fault};
+use super::members::{OBJECT, Place};
+use super::params;
+use crate::protocol::openctx::content::{Content, METHODS};
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// It is no JSON.
+    Malformed,
+    /// Nobody can tell.
+    Unknown,
+    /// It is JSON, but names no method, or its parts have the wrong types.
+    NoRequest,
+    /// A request.
+    Request(Request),
+}
+
+/// A request in the protocol's envelope.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    pub method: String,
+    pub params: Map<String, Value>,
+    /// Settings as JSON text, by which requests are told apart.
+    pub settings: String,
+    /// Whether it has parameters at all.
+    pub has_params: bool,
+    /// Whether its parameters are those of its method.
+    pub sound: bool,
+}
+
+impl Asked {
+    /// The method, where it is one of the four.
+    pub fn method(&self) -> Option<&str> {
+        self.request().map(|request| request.method.as_str()).filter(|method| METHODS.contains(method))
+    }
+
+    /// The request, where it is one.
+    pub fn request(&self) -> Option<&Request> {
+        match self {
+            Self::Request(request) => Some(request),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the body of a request.
+pub fn read(content: &Content<'_>) -> Asked {
+    match content {
+        Content::Empty | Content::Text(_) | Content::Binary(_) => Asked::Malformed,
+        Content::Coded | Content::Deep | Content::Json { marked: true, .. } => Asked::Unknown,
+        Content::Json { json, .. } => request(json).map_or(Asked::NoRequest, Asked::Request),
+    }
+}
+
+fn request(json: &Value) -> Option<Request> {
+    let members = json.as_object()?;
+    let object = |key: &str| match members.get(key) {
+        None => Some(None),
+        Some(value) => value.as_object().map(Some),
+    };
+    let (params, settings) = (object("params")?, object("settings")?);
+    let method = members.get("method")?.as_str()?.to_owned();
+    let settings = settings.map_or_else(|| "none".to_owned(), |settings| Value::Object(settings.clone()).to_string());
+    let has_params = params.is_some();
+    let params = params.cloned().unwrap_or_default();
+    let sound = params::are_sound(&method, &params);
+    Some(Request { method, params, settings, has_params, sound })
+}
+
+/// Judges a request by its body.
+pub fn judge(asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) {
+    let utf8 = matches!(content, Content::Binary(_));
+    bench.hold_if("http/client-utf-8", utf8, || "the body of a request is no UTF-8".to_owned());
+    let marked = matches!(content, Content::Json { marked: true, .. });
+    bench.hold_if("http/client-no-bom", marked, || "the body of a request begins with a byte order mark".to_owned());
+    if matches!(content, Content::Coded | Content::Deep | Content::Binary(_)) {
+        return;
+    }
+    let fault = (*asked == Asked::Malformed).then(|| Fault::new("the body of a request is no JSON"));
+    bench.hold("envelope/client-json", fault);
+    let Some(json) = content.json() else { return };
+    let fault = Fault::new("a request is no object").actual(json.clone());
+    bench.hold("envelope/client-object", (!json.is_object()).then_some(fault));
+    let Some(members) = json.as_object() else { return };
+    let place = Place { members, pointer: "" };
+    let method = members.get("method");
+    let known = method.and_then(Value::as_str).filter(|method| METHODS.contains(method));
+    let fault = Fault::new("a request names none of the four methods").at("/method").expected(METHODS.to_vec());
+    let actual = method.cloned().unwrap_or(Value::Null);
+    bench.hold("envelope/client-method", known.is_none().then(|| fault.actual(actual)));
+    let params = place.optional(bench, "params", OBJECT, "envelope/client-params").and_then(Value::as_object);
+    place.optional(bench, "settings", OBJECT, "envelope/client-settings-type");
+    let others = place.others(&["method", "params", "settings"]);
+    let fault = Fault::new("a request has members that the protocol does not know").actual(others.clone());
+    bench.hold("envelope/client-members", (!others.is_empty()).then_some(fault));
+    if let Some(method) = known {
+        let none = Map::new();
+        params::judge(method, Place { members: params.unwrap_or(&none), pointer: "/params" }, bench);
+    }
+}

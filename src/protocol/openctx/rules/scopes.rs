@@ -1,0 +1,64 @@
+//! Scopes: what providers say that they are to be asked about, and what clients ask them.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::book::{Bench, Fault};
+use super::requests::Asked;
+
+/// So many answers to `meta` are remembered, for so many settings.
+const SETTINGS: usize = 64;
+const ANSWERS: usize = 16;
+
+/// What `meta` gave, by the settings of the request.
+///
+/// Clients may keep such an answer for a while, so that a request is only too much where none of them allows it. Globs are
+/// left to scenarios.
+#[derive(Default)]
+pub struct Scopes {
+    told: HashMap<String, Vec<Value>>,
+}
+
+impl Scopes {
+    /// A provider answered `meta`.
+    pub fn told(&mut self, asked: &Asked, meta: Value) {
+        let Some(request) = asked.request() else { return };
+        if self.told.len() < SETTINGS || self.told.contains_key(&request.settings) {
+            let answers = self.told.entry(request.settings.clone()).or_default();
+            if answers.contains(&meta) {
+                return;
+            }
+            answers.push(meta);
+            if answers.len() > ANSWERS {
+                // It changes its mind: anything is allowed from now on.
+                *answers = vec![json!({"annotations": {}})];
+            }
+        }
+    }
+
+    /// A client asked for annotations.
+    pub fn asked(&self, asked: &Asked, bench: &mut Bench<'_>) {
+        let Some(request) = asked.request().filter(|request| request.method == "annotations") else { return };
+        let Some(content) = request.params.get("content").and_then(Value::as_str) else { return };
+        let Some(answers) = self.told.get(&request.settings) else { return };
+        let features: Vec<&Value> = answers.iter().filter_map(|meta| meta.get("annotations")).collect();
+        let fault = Fault::new("a provider without the annotations feature is asked for annotations");
+        bench.hold("selectors/client-feature", features.is_empty().then_some(fault));
+        let texts: Option<Vec<&str>> = features.iter().flat_map(|feature| texts(feature)).collect();
+        // A selector without a text may match anything.
+        let Some(texts) = texts.filter(|texts| !texts.is_empty()) else { return };
+        let matches = texts.iter().any(|text| content.contains(text));
+        let fault = Fault::new("a provider is asked about a resource whose content none of its selectors matches");
+        bench.hold("selectors/client-content-other", (!matches).then(|| fault.expected(texts)));
+    }
+}
+
+/// The text that each selector of a feature asks for; none for one that asks for none. A feature without selectors counts
+/// as one such.
+fn texts(feature: &Value) -> Vec<Option<&str>> {
+    match feature.get("selectors").and_then(Value::as_array).filter(|selectors| !selectors.is_empty()) {
+        Some(selectors) => selectors.iter().map(|s| s.get("contentContains").and_then(Value::as_str)).collect(),
+        None => vec![None],
+    }
+}

@@ -1,0 +1,115 @@
+use serde_json::json;
+
+use super::super::super::testing::Play;
+use crate::trace::{Exited, What};
+
+fn asked() -> Play {
+    Play::new().asks("meta", json!({}))
+}
+
+fn junk() -> What {
+    What::Bytes { bytes: b"junk".as_slice().into() }
+}
+
+/// Something to end a wait with.
+fn later(play: Play, seconds: u64) -> Play {
+    play.wait(seconds).asks("mentions", json!({})).gives(json!([]))
+}
+
+#[test]
+fn a_connection_that_is_closed_without_an_answer_leaves_a_request_unanswered() {
+    assert_eq!(asked().server_closes().broken(), ["envelope/answered"]);
+    assert!(asked().client_closes().server_closes().broken().is_empty(), "the client had gone");
+    let half = Play::new().request_head("POST / HTTP/1.1", &[("Host", "a"), ("Content-Type", "application/json")]);
+    assert!(half.server_closes().broken().is_empty(), "the request was not whole");
+}
+
+#[test]
+fn an_idle_connection_may_be_closed_while_a_request_is_under_way() {
+    let reused = Play::new().over(7).asks("meta", json!({})).gives(json!({"name": "n"})).asks("meta", json!({}));
+    assert!(reused.server_closes().broken().is_empty());
+}
+
+#[test]
+fn requests_that_follow_one_another_on_a_connection_show_that_it_is_kept() {
+    let twice = Play::new().over(7).asks("items", json!({})).gives(json!([]));
+    assert!(!twice.assessed("http/keep-alive"));
+    assert!(twice.asks("items", json!({})).gives(json!([])).assessed("http/keep-alive"));
+}
+
+#[test]
+fn an_answer_that_ends_early_or_does_not_end_in_time_is_shorter_than_its_head_says() {
+    assert_eq!(asked().response_head(200, &[]).server_closes().broken(), ["http/length"]);
+    assert_eq!(asked().response_head(200, &[]).server(junk()).server_closes().broken(), ["http/length"]);
+    assert_eq!(asked().gives(json!({"name": "n"})).server(junk()).broken(), ["http/length"]);
+    let late = What::Bytes { bytes: b"HTTP/1.1 408 Request Timeout\r\n\r\n".as_slice().into() };
+    assert!(asked().gives(json!({"name": "n"})).server(late).broken().is_empty(), "it says that it closes");
+}
+
+#[test]
+fn what_is_no_http_is_told_of_the_end_that_sent_it() {
+    assert_eq!(asked().server(junk()).server_closes().broken(), ["http/valid-head"]);
+    assert_eq!(Play::new().client(junk()).broken(), ["http/client-valid-head"]);
+    let body = Play::new().request_head("POST / HTTP/1.1", &[("Host", "a"), ("Content-Type", "application/json")]);
+    assert_eq!(body.client(junk()).broken(), ["http/client-length"]);
+    assert!(Play::new().client(junk()).deliberate().server_closes().broken().is_empty());
+}
+
+#[test]
+fn a_late_answer_is_told_and_one_that_never_came_is_missed() {
+    assert!(asked().wait(9).gives(json!({"name": "n"})).broken().is_empty());
+    assert_eq!(asked().wait(11).gives(json!({"name": "n"})).broken(), ["http/timely"]);
+    assert!(later(asked(), 9).broken().is_empty());
+    assert_eq!(later(asked(), 11).broken(), ["http/timely"]);
+    assert_eq!(later(asked(), 301).broken(), ["http/timely", "envelope/answered"]);
+    assert!(later(asked().client_closes(), 301).broken().is_empty());
+}
+
+#[test]
+fn what_is_wrong_on_purpose_may_be_answered_in_any_way() {
+    for bad in ["{", "[]", "{\"method\": 5}"] {
+        assert!(Play::new().posts(bad.as_bytes()).deliberate().gives(json!(5)).broken().is_empty(), "{bad}");
+        assert!(Play::new().posts(bad.as_bytes()).deliberate().server_closes().broken().is_empty(), "{bad}");
+    }
+    let peer = asked().response_head(500, &[]).deliberate().server_closes();
+    assert!(peer.broken().is_empty(), "{:?}", peer.broken());
+    assert!(later(asked().server(What::Bytes { bytes: b"".as_slice().into() }).deliberate(), 301).broken().is_empty());
+}
+
+#[test]
+fn a_name_may_come_again() {
+    let play = asked().gives(json!({"name": "n"}));
+    let mut again = play.asks("items", json!({}));
+    again.events.iter_mut().for_each(|event| event.conn = Some("same".to_owned()));
+    assert!(again.on("same").gives(json!([])).broken().is_empty());
+}
+
+fn exits(code: Option<i32>, signal: Option<i32>, asked: bool) -> What {
+    What::Exited(Exited { pid: 1, code, signal, asked })
+}
+
+#[test]
+fn a_crash_after_a_request_is_held_against_the_provider() {
+    assert_eq!(asked().add(None, exits(None, Some(11), false)).broken(), ["robustness/alive"]);
+    assert_eq!(asked().add(None, exits(Some(1), None, false)).broken(), ["robustness/alive"]);
+    for exit in [exits(Some(0), None, false), exits(None, Some(15), false), exits(Some(1), None, true)] {
+        assert!(asked().add(None, exit).broken().is_empty());
+    }
+    assert!(Play::new().add(None, exits(Some(1), None, false)).broken().is_empty(), "nobody had asked anything");
+}
+
+#[test]
+fn a_crash_of_a_client_is_its_own() {
+    let broken = |play: Play| {
+        let mut rules = super::super::of();
+        let mut out = crate::protocol::Judgements::default();
+        rules.iter_mut().for_each(|rule| rule.processes(crate::trace::End::Client));
+        play.events.iter().for_each(|event| rules.iter_mut().for_each(|rule| rule.event(event, &mut out)));
+        out.violations.iter().map(|violation| violation.requirement).collect::<Vec<_>>()
+    };
+    assert_eq!(broken(asked().add(None, exits(None, Some(6), false))), ["openctx/0.1/robustness/client-alive"]);
+    assert!(
+        broken(asked().add(None, exits(Some(1), None, false))).is_empty(),
+        "one that is not driven ends as it likes"
+    );
+}
