@@ -61,6 +61,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let jobs = args.jobs.map_or(cores * 3, NonZeroUsize::get);
     let options = Options {
         patience: crate::config::Timeouts::default().expect,
+        longest: None,
         trace_dir: None,
         strict: false,
         snapshotter: None,

@@ -152,6 +152,7 @@ impl Session<'_> {
         let run = Run {
             options: Options {
                 patience: self.patience(spec),
+                longest: None,
                 trace_dir,
                 strict: self.options.strict,
                 snapshotter: snapshots.snapshotter(),

@@ -50,7 +50,7 @@ async fn wait_for_end(
     part: &crate::scenario::Part,
 ) -> Result<Option<u64>, Halt> {
     let end = [want(scene, step, part)?];
-    let within = collect.within.unwrap_or(scene.patience);
+    let within = scene.time(collect.within);
     let lag = scene.lag;
     let deadline = lag.deadline(within);
     let log = scene.log.clone();

@@ -32,7 +32,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         }
         outcomes.push(wanted);
     }
-    let within = expectation.within.unwrap_or(scene.patience);
+    let within = scene.time(expectation.within);
     let lag = scene.lag;
     let deadline = lag.deadline(within);
     let log = scene.log.clone();

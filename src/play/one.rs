@@ -33,6 +33,8 @@ pub type Snapshotter = dyn Fn(&Plan, &Normaliser, &Known) + Send + Sync;
 pub struct Options {
     /// How long to wait where a step does not say.
     pub patience: Duration,
+    /// The longest wait, also where a step asks for more; none where steps have the last word.
+    pub longest: Option<Duration>,
     /// Where traces are kept, if they are.
     pub trace_dir: Option<PathBuf>,
     /// Whether a violated `should` counts like a `must`.
@@ -250,6 +252,7 @@ async fn perform(
         lag: venue.lag,
         lag_before: venue.lag.total(),
         patience: options.patience,
+        longest: options.longest,
         vars: serde_json::Map::new(),
         outcome: Outcome::default(),
     };

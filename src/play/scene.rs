@@ -51,6 +51,8 @@ pub struct Scene<'a> {
     pub lag_before: Duration,
     /// How long to wait where a step does not say.
     pub patience: Duration,
+    /// The longest wait, also where a step asks for more.
+    pub longest: Option<Duration>,
     /// Variables and labels.
     pub vars: Map<String, Value>,
     /// What came of it so far.
@@ -120,6 +122,12 @@ impl Scene<'_> {
         }
         let binding = ids.iter().any(|id| id.is_none_or(|id| self.level(id) == Level::Must));
         if binding { Err(Halt::Failed) } else { Ok(()) }
+    }
+
+    /// How long to wait for what a step gives so long, if it does.
+    pub fn time(&self, within: Option<Duration>) -> Duration {
+        let asked = within.unwrap_or(self.patience);
+        self.longest.map_or(asked, |longest| asked.min(longest))
     }
 
     /// The level of a requirement.

@@ -523,7 +523,13 @@ mod tests {
         });
         let protocol = protocols()[0];
         let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[]);
-        let options = Options { patience: Duration::from_secs(1), trace_dir: None, strict: false, snapshotter: None };
+        let options = Options {
+            patience: Duration::from_secs(1),
+            longest: None,
+            trace_dir: None,
+            strict: false,
+            snapshotter: None,
+        };
         let run = Run { options, jobs: 2, repeat: 1, retries: 0, fail_fast: false };
         let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
         let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();

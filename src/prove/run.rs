@@ -19,6 +19,9 @@ use super::proof::{Case, CaseKind, Proof, Result as CaseResult};
 /// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
 const READY: Duration = Duration::from_secs(2);
 
+/// A flawed mock is waited for no longer than this, whatever a step says.
+const LONGEST: Duration = Duration::from_millis(3500);
+
 /// How much is played for a flaw. For a sound mock it is always the whole suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -131,6 +134,8 @@ impl Prover {
             let mut run = Run { jobs: 1, ..self.run.clone() };
             if let CaseKind::Flaw { .. } = case.kind {
                 run.options.patience = self.patience;
+                // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
+                run.options.longest = Some(LONGEST.max(self.patience));
             }
             match suite(&spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
                 Ok(played) => told.add(&played, (self.protocol.requirements)(), self.role),
