@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(plain.content, Content::Whole(br#"{"method":"meta","params":{},"settings":{"key":"k"}}"#.to_vec()));
         assert_eq!(header(&plain, "Content-Type").as_deref(), Some("application/json; charset=utf-8"));
         let bare = request(json!({"method": "m", "params": null, "settings": null, "extra": {"id": 1}}));
-        assert_eq!(bare.content, Content::Whole(br#"{"id":1,"method":"m"}"#.to_vec()));
+        assert_eq!(bare.content, Content::Whole(br#"{"method":"m","id":1}"#.to_vec()));
         let other = request(json!({"method": "m", "headers": {"content-type": "text/plain", "accept-encoding": null}}));
         assert_eq!(header(&other, "content-type").as_deref(), Some("text/plain"));
         assert_eq!(header(&other, "Accept-Encoding"), None);

@@ -1,1 +1,157 @@
-//! The client against providers that say whatever a test wants.
+//! The client against a provider that echoes what it is asked.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Map;
+
+use super::*;
+use crate::peer::Answer;
+use crate::protocol::Lock;
+use crate::trace::{Clock, Event, HttpRequest, Recorder, Sink};
+use crate::wire::http::{Handler, Received, Responder, Response, Server};
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for Kept {
+    fn event(&mut self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    }
+}
+
+impl Kept {
+    /// Name and TCP connection of each request, in order.
+    fn requests(&self) -> Vec<(String, u64)> {
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let request = |event: &Event| match &event.what {
+            What::HttpRequest(HttpRequest { tcp, .. }) => Some((event.conn.clone()?, *tcp)),
+            _ => None,
+        };
+        events.iter().filter_map(request).collect()
+    }
+}
+
+/// Gives back the request as its result; is silent where the method is `silence`, refuses where it is `refuse`.
+struct Echo;
+
+impl Handler for Echo {
+    async fn handle(&self, request: Received, answer: Responder) {
+        let message = request.message.and_then(|message| message.json).unwrap_or_default();
+        let response = match message["method"].as_str() {
+            Some("silence") => return answer.never(None),
+            Some("refuse") => Response::new("400 Bad Request").text("no"),
+            Some("fail") => Response::new("200 OK").json(&json!({"error": {"code": 1}})),
+            _ => Response::new("200 OK").json(&json!({"result": message})),
+        };
+        let _ = answer.send(&response).await;
+    }
+}
+
+struct Play {
+    client: OpenctxClient,
+    trace: Kept,
+    setting: Setting,
+    _server: Server,
+}
+
+impl Play {
+    async fn new() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Server);
+        let server = Server::start(listener, Arc::new(Echo), nowhere, Limits::default()).unwrap();
+        let port = server.address().port;
+        let trace = Kept::default();
+        let setting = Setting {
+            edition: "0.1".to_owned(),
+            recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
+            server: Some(Lock {
+                port,
+                token: String::new(),
+                pid: None,
+                folders: vec![],
+                content: Value::Null,
+                url: Some(format!("http://127.0.0.1:{port}/p")),
+            }),
+            patience: Duration::from_secs(5),
+            place: None,
+            settings: Some(json!({"key": "k"})),
+        };
+        Self { client: OpenctxClient::new(setting.clone()), trace, setting, _server: server }
+    }
+
+    async fn act(&mut self, verb: &str, params: Value) -> Result<Vec<(String, Value)>, Trouble> {
+        let Value::Object(params) = params else { panic!("parameters are an object") };
+        let act = Act { verb, params: &params, step: "step" };
+        self.client.perform(act).await.map(|performed| performed.bindings)
+    }
+
+    async fn barrier(&mut self) -> Result<(), Trouble> {
+        self.client.barrier(None, Duration::from_secs(5)).await
+    }
+}
+
+#[tokio::test]
+async fn a_label_that_is_given_again_names_the_latest_exchange() {
+    let mut play = Play::new().await;
+    let first = play.act("request", json!({"as": "a", "method": "meta"})).await.unwrap();
+    assert_eq!(first, [("a".to_owned(), json!("a"))]);
+    let again = play.act("request", json!({"as": "a", "method": "meta", "repeat": 2})).await.unwrap();
+    assert_eq!(again, [("a".to_owned(), json!("a-3"))]);
+    play.barrier().await.unwrap();
+    let mut names: Vec<String> = play.trace.requests().into_iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["a", "a-2", "a-3"]);
+    play.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
+    let mut play = Play::new().await;
+    play.act("request", json!({"as": "a", "method": "meta"})).await.unwrap();
+    play.act("http", json!({"as": "b", "over": "a", "json": {"method": "meta"}})).await.unwrap();
+    play.barrier().await.unwrap();
+    play.act("request", json!({"as": "c", "method": "meta"})).await.unwrap();
+    play.barrier().await.unwrap();
+    let requests = play.trace.requests();
+    assert_eq!(requests, [("a".to_owned(), 1), ("b".to_owned(), 1), ("c".to_owned(), 2)]);
+    assert!(matches!(play.act("http", json!({"over": "z"})).await, Err(Trouble::Scenario(_))));
+}
+
+#[tokio::test]
+async fn a_barrier_waits_for_what_is_due_and_asks_for_meta_where_nothing_is() {
+    let mut play = Play::new().await;
+    play.act("open", json!({"as": "silent"})).await.unwrap();
+    play.barrier().await.unwrap();
+    assert_eq!(play.trace.requests(), [("barrier".to_owned(), 2)]);
+    play.act("request", json!({"as": "never", "method": "silence"})).await.unwrap();
+    let passed = play.client.barrier(None, Duration::from_millis(100)).await;
+    assert!(matches!(passed, Err(Trouble::Subject { proves: Some(proves), .. }) if proves == "envelope/answered"));
+    play.act("drop", json!({"of": "never", "how": "reset"})).await.unwrap();
+    play.barrier().await.unwrap();
+    play.client.alive(Duration::from_secs(5)).await.unwrap();
+    play.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_single_call_gives_what_a_client_would_take() {
+    let play = Play::new().await;
+    let ask = |method: &str| call(play.setting.clone(), method.to_owned(), json!({"q": 1}));
+    let echoed = json!({"method": "items", "params": {"q": 1}, "settings": {"key": "k"}});
+    assert_eq!(ask("items").await.unwrap(), Answer::Result(echoed));
+    assert_eq!(ask("fail").await.unwrap(), Answer::Error(json!({"code": 1})));
+    let refused = ask("refuse").await.unwrap_err().to_string();
+    assert_eq!(refused, "`refuse` was answered with the status 400: no");
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_there_is_the_subjects_fault() {
+    let mut play = Play::new().await;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let lock = play.client.setting.server.as_mut().unwrap();
+    (lock.port, lock.url) = (port, None);
+    let params = Map::from_iter([("method".to_owned(), json!("meta"))]);
+    let done = play.client.perform(Act { verb: "request", params: &params, step: "s" }).await;
+    assert!(matches!(done, Err(Trouble::Subject { proves: Some(proves), .. }) if proves == "http/post"));
+}
