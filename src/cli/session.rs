@@ -12,7 +12,7 @@ use crate::config::{Access, EditionChoice, SubjectSpec, Target};
 use crate::judge::{Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject};
 use crate::peer;
 use crate::play::{Cancel, Options, Run, contact, serves, start, suite};
-use crate::protocol::Requirement;
+use crate::protocol::{Requirement, Role};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan, filter};
 use crate::subject::{RunDir, Running};
@@ -25,8 +25,10 @@ use super::{CliError, Exit, SharedOptions, Terminal};
 /// What a scenario requires that is for clients that are only watched.
 const OBSERVED: &str = "observed";
 
-/// The most subjects that are started side by side where nothing is said.
-const JOBS: usize = 4;
+/// The most servers that are started side by side where nothing is said.
+const SERVERS: usize = 4;
+/// The most clients.
+const CLIENTS: usize = 16;
 
 /// What is to be played against whom.
 pub struct Session<'a> {
@@ -157,7 +159,7 @@ impl Session<'_> {
                 strict: self.options.strict,
                 snapshotter: snapshots.snapshotter(),
             },
-            jobs: self.options.jobs.map_or_else(default_jobs, NonZeroUsize::get),
+            jobs: self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get),
             repeat: self.options.repeat.map_or(1, std::num::NonZeroU32::get),
             retries: self.options.retries.unwrap_or(0),
             fail_fast: self.options.fail_fast,
@@ -329,8 +331,10 @@ fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
     filter.matches(filter::Candidate { id: &plan.id, requirements: &requirements })
 }
 
-fn default_jobs() -> usize {
-    available_parallelism().map_or(1, NonZeroUsize::get).min(JOBS)
+/// A server works while it is played against; clients are small, and their plays mostly wait for them to give up.
+fn default_jobs(role: &Role) -> usize {
+    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+    if role.is_client() { (cores * 4).min(CLIENTS) } else { cores.min(SERVERS) }
 }
 
 type First = (Option<RunDir>, Running);
