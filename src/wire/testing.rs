@@ -6,6 +6,7 @@ use tokio::net::TcpListener;
 
 use crate::trace::{Clock, End, Event, Recorder, Sink, What};
 
+use super::http::Exchanges;
 use super::tcp::Address;
 use super::websocket::{ClientRequest, Opened, Reply, Socket, accept, connect};
 use super::{Limits, Tap};
@@ -24,6 +25,16 @@ impl Kept {
     /// Both ends of a connection, each with a trace of its own under the name `main`.
     pub fn tap(&self, us: End) -> Tap {
         Tap::new(Recorder::new(Clock::start(), vec![Box::new(self.clone())]), "main", us)
+    }
+
+    /// Names and numbers for exchanges that are recorded here.
+    pub fn exchanges(&self, us: End) -> Exchanges {
+        Exchanges::new(Recorder::new(Clock::start(), vec![Box::new(self.clone())]), us)
+    }
+
+    /// The words of the events of one connection.
+    pub fn words_of(&self, conn: &str) -> Vec<String> {
+        self.events().iter().filter(|event| event.conn.as_deref() == Some(conn)).map(word).collect()
     }
 
     /// What has been recorded.
@@ -49,6 +60,12 @@ fn word(event: &Event) -> String {
             (Some(json), _) => format!("json {json}"),
             (_, payload) => format!("message {}", show(payload.as_ref().map_or(b"", |p| p.as_bytes()))),
         },
+        What::HttpRequest(head) => head.start.clone(),
+        What::HttpResponse(head) => head.start.clone(),
+        What::Body(body) => format!("body {}{}", show(body.bytes.as_bytes()), if body.last { "." } else { "…" }),
+        What::StreamEvent(event) => {
+            format!("event {} {}", event.event_type(), event.data.as_deref().unwrap_or("without data"))
+        }
         What::Bytes { bytes } => format!("bytes {}", show(bytes.as_bytes())),
         What::Closed(how) => format!("{how:?}"),
         other => format!("{other:?}"),

@@ -180,3 +180,159 @@ impl Decoder {
         Ok(Some(Part::Head(head)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a message is in the end, however it came.
+    #[derive(Debug, Default, PartialEq)]
+    struct Outcome {
+        stray: usize,
+        interim: usize,
+        head: Option<Head>,
+        body: Vec<u8>,
+        trailers: Option<Vec<(String, String)>>,
+        fault: Option<Fault>,
+        /// What was not taken, or taken and not understood.
+        rest: Vec<u8>,
+        at_end: bool,
+    }
+
+    fn decode<'a>(mut decoder: Decoder, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+        let mut outcome = Outcome::default();
+        for mut piece in pieces {
+            while outcome.fault.is_none() {
+                match decoder.decode(&mut piece) {
+                    Ok(Some(Part::Stray(bytes))) => outcome.stray += bytes.len(),
+                    Ok(Some(Part::Interim(_))) => outcome.interim += 1,
+                    Ok(Some(Part::Head(head))) => outcome.head = Some(head),
+                    Ok(Some(Part::Body(bytes))) => outcome.body.extend(bytes),
+                    Ok(Some(Part::End(trailers))) => outcome.trailers = Some(trailers),
+                    Ok(None) => break,
+                    Err(fault) => {
+                        outcome.rest.extend(decoder.rest());
+                        outcome.fault = Some(fault);
+                    }
+                }
+            }
+            outcome.rest.extend(piece);
+        }
+        if outcome.fault.is_none() {
+            outcome.at_end = decoder.end();
+            if !decoder.is_done() {
+                outcome.rest = decoder.rest().to_vec();
+            }
+        }
+        outcome
+    }
+
+    fn response(bytes: &[u8]) -> Outcome {
+        decode(Decoder::response("GET", 1000), [bytes])
+    }
+
+    fn request(bytes: &[u8]) -> Outcome {
+        decode(Decoder::request(1000), [bytes])
+    }
+
+    #[test]
+    fn what_follows_a_message_is_left() {
+        let found = response(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1");
+        assert_eq!((&found.body[..], &found.rest[..], found.trailers), (&b"ab"[..], &b"HTTP/1.1"[..], Some(vec![])));
+        let found = request(b"\r\n\nGET / HTTP/1.1\r\n\r\nGET");
+        assert_eq!((found.stray, &found.rest[..], found.trailers), (3, &b"GET"[..], Some(vec![])));
+    }
+
+    #[test]
+    fn interim_responses_come_before_the_response() {
+        let found =
+            response(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 204 No\r\n\r\n");
+        assert_eq!((found.interim, found.head.and_then(|h| h.status()), found.trailers), (2, Some(204), Some(vec![])));
+    }
+
+    #[test]
+    fn a_body_without_a_length_goes_on_to_the_end() {
+        let found = response(b"HTTP/1.0 200 OK\r\n\r\nabc");
+        assert_eq!((&found.body[..], found.at_end, found.trailers), (&b"abc"[..], true, None));
+    }
+
+    #[test]
+    fn a_message_that_is_cut_does_not_end() {
+        for bytes in
+            ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", "HTTP/1.1 100 Continue\r\n\r\n"]
+        {
+            let found = response(bytes.as_bytes());
+            assert!(!found.at_end && found.trailers.is_none() && found.fault.is_none(), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_a_fault_and_none_of_it_is_lost() {
+        let found = response(b"SSH-2.0-x\r\n");
+        assert_eq!((found.fault, &found.rest[..]), (Some(Fault::NotHttp), &b"SSH-2.0-x\r\n"[..]));
+        let found = request(b"\x16\x03\x01hello");
+        assert_eq!((found.fault, &found.rest[..]), (Some(Fault::NotHttp), &b"\x16\x03\x01hello"[..]));
+        let long = [b"GET / HTTP/1.1\r\nA: ".to_vec(), vec![b'x'; 2000]].concat();
+        let found = request(&long);
+        assert_eq!((found.fault, found.rest), (Some(Fault::HeadTooLong(1000)), long));
+        let found = response(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\naXY");
+        assert!(matches!(found.fault, Some(Fault::Chunk(_))), "{found:?}");
+        assert_eq!((&found.body[..], &found.rest[..]), (&b"a"[..], &b"XY"[..]));
+        let found = response(b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nabc");
+        assert!(found.head.is_some() && found.fault == Some(Fault::Length("x".into())), "{found:?}");
+        assert_eq!(found.rest, b"abc");
+    }
+
+    /// Bytes that are likely to be taken for a message, or for part of one.
+    fn traffic() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            prop::sample::select(vec![
+                "HTTP/1.1 200 OK\r\n",
+                "HTTP/1.1 100 Go\r\n\r\n",
+                "HTTP/1.1 304 Same\r\n",
+                "POST / HTTP/1.1\r\n",
+                "Content-Length: 5\r\n",
+                "Content-Length: 99\r\n",
+                "Transfer-Encoding: chunked\r\n",
+                "\r\n",
+                "\n",
+                "\r",
+                "\r\n\r\n",
+                "3\r\nabc\r\n",
+                "0\r\n\r\n",
+                "0;x=y\r\nA: b\r\n\r\n",
+                "ffffffffffffffff\r\n",
+                "hello",
+                ":",
+            ])
+            .prop_map(|text| text.as_bytes().to_vec()),
+            vec(any::<u8>(), 0..4),
+        ];
+        vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1024) })]
+
+        #[test]
+        fn a_message_is_the_same_however_it_is_cut(
+            bytes in traffic(),
+            cuts in vec(0..20usize, 0..30),
+            is_request in any::<bool>(),
+            most in prop_oneof![Just(1000), 0..60usize],
+        ) {
+            let decoder = || if is_request { Decoder::request(most) } else { Decoder::response("GET", most) };
+            let (mut pieces, mut rest) = (vec![], &bytes[..]);
+            for cut in cuts {
+                let (piece, tail) = rest.split_at(cut.min(rest.len()));
+                pieces.push(piece);
+                rest = tail;
+            }
+            pieces.push(rest);
+            prop_assert_eq!(decode(decoder(), pieces), decode(decoder(), [&bytes[..]]));
+        }
+    }
+}

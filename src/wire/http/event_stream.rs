@@ -212,3 +212,151 @@ impl EventWriter {
         *out += self.line_end.as_str();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Vec<StreamEvent> {
+        EventReader::new(1 << 20).read(bytes)
+    }
+
+    fn data(bytes: &[u8]) -> Vec<Option<String>> {
+        read(bytes).into_iter().map(|event| event.data).collect()
+    }
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn the_examples_of_the_standard_read_as_it_says() {
+        assert_eq!(data(b"data: YHOO\ndata: +2\ndata: 10\n\n"), [some("YHOO\n+2\n10")]);
+        let events =
+            read(b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n");
+        assert_eq!(events[0], StreamEvent { comment: some(" test stream"), ..StreamEvent::default() });
+        assert_eq!(events[1], StreamEvent { id: some("1"), ..StreamEvent::data("first event") });
+        assert_eq!(events[2], StreamEvent { id: some(""), ..StreamEvent::data("second event") });
+        assert_eq!(events[3], StreamEvent::data(" third event"));
+        assert_eq!(data(b"data\n\ndata\ndata\n\ndata:"), [some(""), some("\n")]);
+        assert_eq!(data(b"data:test\n\ndata: test\n\n"), [some("test"), some("test")]);
+    }
+
+    #[test]
+    fn lines_end_in_each_of_three_ways_and_in_all_of_them_at_once() {
+        for stream in ["data: a\n\ndata: b\n\n", "data: a\r\rdata: b\r\r", "data: a\r\n\r\ndata: b\r\n\r\n"] {
+            assert_eq!(data(stream.as_bytes()), [some("a"), some("b")], "{stream:?}");
+        }
+        assert_eq!(data(b"data: a\r\n\rdata: b\n\r\n"), [some("a"), some("b")]);
+        assert_eq!(data(b"data: a\r\ndata: b\n\n"), [some("a\nb")]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over_at_the_beginning_only() {
+        assert_eq!(data(b"\xef\xbb\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n"), [some("a")]);
+        assert_eq!(data(b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n"), []);
+    }
+
+    #[test]
+    fn fields_that_are_no_data_dispatch_nothing_and_are_told() {
+        let events =
+            read(b"event: a\nevent: b\n\nretry: 10\nretry: 1x\n\nother: x\n\nid: 1\nid: \0\n\nevent\ndata: x\n\n");
+        let none = StreamEvent::default;
+        assert_eq!(
+            events,
+            [
+                StreamEvent { event: some("b"), ..none() },
+                StreamEvent { retry: Some(10), ..none() },
+                StreamEvent { id: some("1"), ..none() },
+                StreamEvent { event: some(""), ..StreamEvent::data("x") },
+            ]
+        );
+        assert_eq!(events[3].event_type(), "message");
+    }
+
+    #[test]
+    fn the_last_event_id_is_that_of_the_last_event_that_ended() {
+        let mut reader = EventReader::new(100);
+        reader.read(b"id: 1\ndata: x\n\ndata: y\n\nid: 2\n");
+        assert_eq!(reader.last_event_id(), "1");
+        assert!(reader.is_pending() || reader.block.id.is_some());
+        reader.read(b"\n");
+        assert_eq!(reader.last_event_id(), "2");
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_become_replacement_characters() {
+        assert_eq!(data(b"data: \xff\xe2\x82\n\n"), [some("\u{fffd}\u{fffd}")]);
+    }
+
+    #[test]
+    fn an_endless_event_is_cut_and_the_next_one_is_whole() {
+        let mut reader = EventReader::new(100);
+        for _ in 0..1000 {
+            assert_eq!(reader.read(b"data: 0123456789\n"), []);
+        }
+        assert!(reader.line.capacity() + reader.block.data.as_ref().map_or(0, String::len) < 400);
+        let event = reader.read(b"\n").remove(0);
+        assert!(event.data.is_some_and(|data| data.starts_with("0123456789\n0123456789") && data.len() < 101));
+        assert_eq!(reader.read(b"data: x\n\n"), [StreamEvent::data("x")]);
+        let endless = [b"data: ".to_vec(), vec![b'x'; 1 << 20], b"\n\n".to_vec()].concat();
+        assert_eq!(reader.read(&endless)[0].data.as_ref().map(String::len), Some(94));
+        for _ in 0..1000 {
+            assert_eq!(reader.read(b": keep-alive\n").len(), 1);
+        }
+    }
+
+    /// Pieces of streams that are likely to go wrong.
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            prop::sample::select(vec![
+                "\r", "\n", "\r\n", ":", " ", "data", "data:", "data: ", "id: 7", "event:", "retry: 1", "\u{feff}",
+                "ü", "𝄞", "\0", "x",
+            ])
+            .prop_map(|text| text.as_bytes().to_vec()),
+            vec(any::<u8>(), 0..3),
+        ];
+        vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+        #[test]
+        fn what_is_read_does_not_depend_on_where_it_is_cut(
+            stream in stream(),
+            cuts in vec(0..8usize, 0..40),
+            most in prop_oneof![Just(1 << 20), 1..20usize],
+        ) {
+            let mut whole = EventReader::new(most);
+            let expected = whole.read(&stream);
+            let mut reader = EventReader::new(most);
+            let (mut found, mut rest) = (vec![], &stream[..]);
+            for cut in cuts {
+                let (piece, tail) = rest.split_at(cut.min(rest.len()));
+                found.extend(reader.read(piece));
+                rest = tail;
+            }
+            found.extend(reader.read(rest));
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(reader.last_event_id(), whole.last_event_id());
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(
+            name in "[a-zü]{0,5}",
+            text in "[a-z ü:𝄞\n]{0,12}",
+            id in proptest::option::of("[a-z ]{0,3}"),
+            retry in proptest::option::of(any::<u32>().prop_map(u64::from)),
+            line_end in prop::sample::select(vec![LineEnd::Lf, LineEnd::Cr, LineEnd::CrLf]),
+            space in any::<bool>(),
+        ) {
+            let event = StreamEvent { event: Some(name), data: Some(text), id, retry, comment: None };
+            let written = EventWriter { line_end, space }.write(&event);
+            prop_assert_eq!(read(&[BYTE_ORDER_MARK, &written[..]].concat()), [event]);
+        }
+    }
+}
