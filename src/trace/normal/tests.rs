@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::trace::{Closed, Direction, Exited, FileChange, Frame, Head, Launched, Message, Payload, Stimulus};
+use crate::trace::{
+    Body, Closed, Direction, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched, Message, Payload,
+    Stimulus, StreamEvent,
+};
 
 use Direction::{ToClient, ToServer};
 
@@ -200,6 +203,65 @@ fn hostile_text_can_neither_forge_a_mark_nor_a_line() {
     let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, what };
     let text = normalise([&event], &Known::default(), Strength::Exact);
     assert_eq!(text, "connection a\n  unasked\n    ← \"\u{FFFD}uuid\u{FFFD}x\u{FFFD}\\nconnection forged\"\n");
+}
+
+/// Exchanges of two runs: the first two are under way at once, and may come in either order.
+fn exchanges(swapped: bool, date: &str) -> Vec<Event> {
+    let headers = |more: &[(&str, &str)]| more.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect::<Vec<_>>();
+    let request = |path: &str| {
+        let headers = headers(&[("Host", "localhost:8123"), ("User-Agent", "node/20.1.2")]);
+        What::HttpRequest(HttpRequest { start: format!("POST {path} HTTP/1.1"), headers, raw: None, tcp: 1 })
+    };
+    let response = || {
+        let headers = headers(&[("date", date), ("Content-Length", &date.len().to_string()), ("X-A", "b")]);
+        What::HttpResponse(HttpResponse { start: "HTTP/1.1 200 OK".into(), headers, raw: None })
+    };
+    let body = |text: &str, last| What::Body(Body { bytes: text.as_bytes().into(), last, trailers: vec![] });
+    let comment = StreamEvent { comment: Some(date.into()), ..StreamEvent::default() };
+    let (first, second) = if swapped { ("/two", "/one") } else { ("/one", "/two") };
+    let whats = [
+        ("x1", ToServer, request(first)),
+        ("x2", ToServer, request(second)),
+        ("x2", ToClient, response()),
+        ("x1", ToClient, response()),
+        ("x1", ToClient, body(date, true)),
+        ("x1", ToClient, Run::message(json!({"b": 1, "a": first}))),
+        ("x2", ToClient, body(date, true)),
+        ("x2", ToClient, Run::message(json!({"b": 1, "a": second}))),
+        ("x10", ToServer, request("/")),
+        ("x10", ToClient, response()),
+        ("x10", ToClient, What::StreamEvent(StreamEvent::data("{\"n\": 1}"))),
+        ("x10", ToClient, What::StreamEvent(comment)),
+        ("x10", ToClient, What::StreamEvent(StreamEvent { event: Some("end".into()), ..StreamEvent::data("bye") })),
+        ("x10", ToClient, What::Closed(Closed::Eof)),
+    ];
+    let event = |(i, (conn, dir, what)): (usize, (&str, _, _))| Event {
+        i: i as u64,
+        t: i as u64,
+        conn: Some(conn.into()),
+        dir: Some(dir),
+        deliberate: None,
+        what,
+    };
+    whats.into_iter().enumerate().map(event).collect()
+}
+
+#[test]
+fn an_exchange_of_http_is_a_conversation_and_those_at_once_come_in_one_order() {
+    let known = Known { folders: vec![], ports: BTreeSet::from([8123]) };
+    let exact = normalise(&exchanges(false, "Fri, 02 Jan 2026 03:04:05 GMT"), &known, Strength::Exact);
+    let request = "      Host: localhost:<port:1>\n      User-Agent: node/<version>\n";
+    let response =
+        "    ← HTTP/1.1 200 OK\n      date: <date>\n      Content-Length: <length>\n      X-A: b\n".to_owned();
+    let pair =
+        |path: &str| format!("  → POST {path} HTTP/1.1\n{request}{response}    ← {{\"a\": \"{path}\", \"b\": 1}}\n");
+    let events = "    ← event {\"n\": 1}\n    ← event end no JSON: \"bye\"\n  closed\n";
+    let last = format!("connection x10\n  → POST / HTTP/1.1\n{request}{response}{events}");
+    let expected = format!("connection x1\n{}\nconnection x2\n{}\n{last}", pair("/one"), pair("/two"));
+    assert_eq!(exact, expected);
+    assert_eq!(normalise(&exchanges(true, "Sat, 03 Jan 2026 13:14:15 GMT+1"), &known, Strength::Exact), expected);
+    let shape = normalise(&exchanges(true, "x"), &known, Strength::Shape);
+    assert!(shape.starts_with("connection x1\n  → request POST /one\n    ← response 200\n"), "{shape}");
 }
 
 proptest! {

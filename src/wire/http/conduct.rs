@@ -73,7 +73,6 @@ impl Conduct {
         let outcome = {
             let reading = reading.read_all();
             tokio::pin!(sending, reading);
-            let mut failed = None;
             let mut done = false;
             loop {
                 tokio::select! {
@@ -82,16 +81,12 @@ impl Conduct {
                     outcome = &mut sending, if !done => match outcome {
                         Ok(Some(Closed::Reset)) => break Err(Broken::Ours),
                         Ok(_) => done = true,
-                        // A server may answer and hang up before it has read everything: its answer counts.
-                        Err(broken) => {
-                            done = true;
-                            failed = Some(broken);
-                        }
+                        Err(Broken::Stuck(within)) => break Err(Broken::Stuck(within)),
+                        // A server may answer and hang up before it has read everything: its answer counts, and if
+                        // there is none, how it hung up.
+                        Err(_) => done = true,
                     },
-                    outcome = &mut reading => break match (outcome, failed) {
-                        (Err(Broken::Closed { .. }), Some(broken)) => Err(broken),
-                        (outcome, _) => outcome.map(|()| done),
-                    },
+                    outcome = &mut reading => break outcome.map(|()| done),
                 }
             }
         };
@@ -129,7 +124,7 @@ impl Conduct {
             }
             (Ok(_), _) => end(reading.half, write, Closed::Eof).await,
             (Err(_), _) => {
-                if request.ending != Ending::Close {
+                if request.ending != Ending::Close && reading.ended.is_none() {
                     sent.closed(Closed::Eof, None);
                 }
                 end(reading.half, write, Closed::Eof).await;

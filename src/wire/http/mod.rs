@@ -20,6 +20,8 @@ mod outgoing;
 mod responder;
 mod server;
 mod serving;
+#[cfg(test)]
+mod tests;
 mod transcript;
 
 pub use client::{Client, Control, Exchange, Incoming, Receiver, Whole};

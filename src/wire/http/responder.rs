@@ -2,7 +2,7 @@
 
 use tokio::sync::{oneshot, watch};
 
-use crate::trace::{Closed, Head, HttpResponse, StreamEvent};
+use crate::trace::{Closed, Head, StreamEvent};
 use crate::wire::http_head;
 
 use super::chunks::{chunk, last_chunk};
@@ -230,12 +230,5 @@ impl BodyWriter {
     /// Returns once the client has closed or cut the connection. One that has closed its side only may still read.
     pub async fn gone(&self) -> Closed {
         self.held.gone().await
-    }
-}
-
-/// What a head of ours says, for those that want to know it before it is sent.
-impl From<&Response> for HttpResponse {
-    fn from(response: &Response) -> Self {
-        Self::from(response.head(false))
     }
 }

@@ -230,7 +230,9 @@ impl Serving {
             Ending::Usual | Ending::Close => {
                 // A body that is as long as the connection is whole with its end.
                 out.transcript.end(&mut |_| {});
-                out.transcript.close(Closed::Eof, why.as_deref());
+                if self.incoming.ended != Some(Closed::Reset) {
+                    out.transcript.close(Closed::Eof, why.as_deref());
+                }
             }
             Ending::Reset => {
                 if self.incoming.ended.is_none() {

@@ -96,8 +96,7 @@ impl Transcript {
         }
         if self.fault.is_some() {
             let held = std::mem::replace(&mut self.decoder, Decoder::request(0));
-            self.bytes(held.rest());
-            self.bytes(rest);
+            self.bytes(&[held.rest(), rest].concat());
             rest = &[];
         }
         if self.decoder.rest().is_empty() {
