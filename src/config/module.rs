@@ -113,3 +113,96 @@ fn host(reader: &mut Reader, node: &Node, name: &str, flagged: bool, role: &Role
     }
     host
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Environment;
+    use crate::diagnostic::{Source, Style, render_all, yaml};
+    use crate::protocol::openctx::PROTOCOL;
+
+    struct Outcome {
+        module: Option<Module>,
+        settings: Option<Value>,
+        faults: String,
+    }
+
+    /// Reads a text in this folder as a provider, or as an editor.
+    fn outcome(text: &str, flags: &Flags, folder: &Path, editor: bool) -> Outcome {
+        let source = Source::new("wirecert.yaml", text);
+        let node = yaml::parse(&source).unwrap();
+        let mut reader = Reader::new(source);
+        let around = Environment { folder: "/here".into(), variable: |_| None };
+        let context = Context { flags, around: &around, folder };
+        let editors = crate::protocol::role("amp-server").map(|(_, role)| role);
+        let role = editors.filter(|_| editor).unwrap_or(&PROTOCOL.roles[0]);
+        let settings = settings(&mut reader, &node, &context, role);
+        let path = settings.as_ref().map(|settings| &settings.path);
+        let module = is_one(&node, flags).then(|| read(&mut reader, &node, &context, role, path)).flatten();
+        let faults = render_all(&reader.faults, Style::Plain).replace(&folder.display().to_string(), "<folder>");
+        Outcome { module, settings: settings.map(|settings| settings.value), faults }
+    }
+
+    fn folder(settings: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("s.json"), settings).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_module_and_its_settings_lie_beside_the_file_that_names_them() {
+        let folder = folder(r#"{"a": 1}"#);
+        let text = "{ module: dist/p.js, settings: s.json }";
+        let read = outcome(text, &Flags::default(), folder.path(), false);
+        assert_eq!(read.faults, "");
+        let module = read.module.unwrap();
+        assert_eq!(module.path, folder.path().join("dist/p.js"));
+        assert_eq!(module.settings, Some(folder.path().join("s.json")));
+        assert_eq!(read.settings, Some(json!({"a": 1})));
+    }
+
+    #[test]
+    fn flags_beat_the_file() {
+        let folder = folder("{}");
+        let module = Flags { module: Some("m.mjs".into()), ..Flags::default() };
+        let read = outcome("{ module: p.js }", &module, folder.path(), false);
+        assert_eq!(read.module.unwrap().path, Path::new("/here/m.mjs"));
+        let url = Flags { url: Some("http://127.0.0.1:1/".into()), ..Flags::default() };
+        assert!(outcome("{ module: p.js }", &url, folder.path(), false).module.is_none());
+    }
+
+    #[test]
+    fn settings_that_are_no_object_are_told_without_being_shown() {
+        let flags = Flags::default();
+        for (text, problem) in
+            [("[\"hush\"]", "it is JSON, but no object"), ("{\"token\": hush}", "it is no JSON, at line 1 column 11")]
+        {
+            let faults = outcome("{ settings: s.json }", &flags, folder(text).path(), false).faults;
+            assert!(faults.contains(problem) && !faults.contains("hush"), "{faults}");
+        }
+        let missing = Flags { settings: Some("/nowhere/s.json".into()), ..Flags::default() };
+        let faults = outcome("{}", &missing, folder("").path(), false).faults;
+        assert!(faults.contains("the settings in /nowhere/s.json cannot be used: No such file"), "{faults}");
+    }
+
+    #[test]
+    fn a_role_that_is_no_module_is_told_apart() {
+        let folder = folder("{}");
+        let faults = outcome("{ module: p.js }", &Flags::default(), folder.path(), true).faults;
+        assert!(faults.contains("is no JavaScript module"), "{faults}");
+        let flags = Flags { settings: Some("s.json".into()), ..Flags::default() };
+        let faults = outcome("{}", &flags, folder.path(), true).faults;
+        assert!(faults.contains("takes no settings"), "{faults}");
+    }
+
+    #[test]
+    fn a_module_and_a_command_exclude_each_other() {
+        let flags = Flags { module: Some("m.mjs".into()), command: vec!["x".into()], ..Flags::default() };
+        let faults = outcome("{}", &flags, folder("{}").path(), false).faults;
+        assert!(faults.contains("both `--module` and a command"), "{faults}");
+    }
+}

@@ -152,7 +152,7 @@ pub struct Launch {
     /// What to run, without a shell.
     pub command: CommandLine,
     /// The JavaScript module that the command is to load, where the subject is one.
-    pub module: Option<Module>,
+    pub module: Option<Box<Module>>,
     /// Where it is to be reached, of a server that is reached by URL; may hold placeholders. Its role's own where none.
     pub url: Option<String>,
     /// Environment variables with the last word; none removes a variable. Values may hold placeholders.

@@ -119,7 +119,7 @@ fn access(
     if module::is_one(node, flags) {
         let module = module::read(reader, node, context, role, settings)?;
         return Some(Access::Launch(Launch {
-            module: Some(module),
+            module: Some(Box::new(module)),
             ..launched(reader, node, context, module::command())
         }));
     }

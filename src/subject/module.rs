@@ -10,7 +10,7 @@ use crate::config::Module;
 use super::SubjectError;
 
 /// How long a call of a module may take before it is answered with an error.
-const CALL: Duration = Duration::from_secs(60);
+const CALL: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(60) };
 /// Where the host says why it cannot answer for a module, below the run directory.
 const REFUSAL: &str = "module-refused.json";
 /// The most that is read of that, in bytes.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::config::{
-    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Timeouts,
+    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, Ready, Stop, StopHow, SubjectSpec, Timeouts,
 };
 use crate::protocol::{Edition, Lock, Observation, Observer, Protocol, Reach, Role};
 use crate::trace::{Clock, End, Event, Recorder, Sink, What};
@@ -16,7 +16,7 @@ use crate::trace::{Clock, End, Event, Recorder, Sink, What};
 static PROTOCOL: Protocol = Protocol {
     name: "test",
     editions: &[Edition { id: "one", document: "", about: "" }, Edition { id: "two", document: "", about: "" }],
-    roles: &[ROLE],
+    roles: &[ROLE, MODULE],
     secret_keys: &["secret"],
     requirements: || &[],
     rules: |_| vec![],
@@ -41,6 +41,17 @@ const ROLE: Role = Role {
     stimuli: &[],
     calls: &[],
     capabilities: &[],
+};
+
+const MODULE: Role = Role {
+    name: "test-module",
+    about: "a server for tests that may be a module",
+    reach: Reach::Url {
+        path: "/",
+        proves: "connection/port",
+        module: Some(include_str!("../protocol/openctx/module.mjs")),
+    },
+    ..ROLE
 };
 
 /// Edition `two` wants a `pid`, edition `one` does not.
@@ -86,6 +97,13 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
         trace_dir: None,
         config_dir: PathBuf::from("/"),
     }
+}
+
+/// A subject that is this module.
+pub(crate) fn module_spec(path: PathBuf, settings: Option<PathBuf>) -> SubjectSpec {
+    let module = Module { path, settings, host: MODULE.reach.module().unwrap_or_default() };
+    let launch = Launch { module: Some(Box::new(module)), ..launch(&["node", "{run_dir}/module.mjs"]) };
+    SubjectSpec { role: &PROTOCOL.roles[1], access: Access::Launch(launch), ..spec(&[]) }
 }
 
 /// How that is started.

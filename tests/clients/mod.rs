@@ -1,3 +1,4 @@
 mod certified;
 mod driven;
+mod openctx;
 mod processes;

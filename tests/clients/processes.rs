@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A bound that only a hang reaches.
-const LONG: Duration = Duration::from_secs(30);
+pub const LONG: Duration = Duration::from_secs(30);
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -24,7 +24,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    fn start(command: &mut Command) -> Self {
+    pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it can be started");
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().expect("it is piped"));

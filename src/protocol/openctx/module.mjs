@@ -63,9 +63,10 @@ async function load(path) {
   try {
     loaded = await import(pathToFileURL(path).href);
   } catch (error) {
-    tell("the module could not be loaded", error);
     // Only Node's own report says in which line.
-    if (error instanceof SyntaxError) process.stderr.write(spawnSync(process.execPath, ["--check", path], CHECK).stderr);
+    const checked = error instanceof SyntaxError && spawnSync(process.execPath, ["--check", path], CHECK);
+    if (checked && checked.status === 1) process.stderr.write(checked.stderr);
+    else tell("the module could not be loaded", error);
     refuse(...explained(error));
   }
   if (!("default" in loaded)) {
