@@ -5,6 +5,10 @@ use crate::trace::End;
 
 use super::role::{CHUNKED, CUT, DELIBERATE, FILL, LENGTH, PACE, SPLIT};
 
+/// The path and query of the URL at which clients find the provider that we play: more than a slash, so that it shows
+/// whether they keep both.
+pub const TARGET: &str = "/openctx?for=wire%20cert";
+
 /// A client that asks providers for context.
 pub const OPENCTX_CLIENT: Role = Role {
     name: "openctx-client",
@@ -62,7 +66,8 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "serve",
         doc: "Starts the provider at the URL that the client is given, and answers requests from its data. After `stop` it \
-              starts at the same URL again, with other data if need be. Sets `port` and `url` to its own.",
+              starts at the same URL again, with other data if need be. Sets `port` and `url` to its own. The URL's path and \
+              query are `/openctx?for=wire%20cert`; requests with any other are served alike.",
         shape: Shape::Object(&[
             Field::optional(
                 "data",

@@ -2,7 +2,7 @@
 //!
 //! One edition, `0.1`. [`PROTOCOL`] is its descriptor.
 
-mod client_role;
+pub mod client_role;
 mod content;
 mod observer;
 mod requirements;

@@ -68,8 +68,11 @@ const ANSWERS: Table = table! { "http", Client, None;
         "An answer with a content coding that the request allows by its `Accept-Encoding` is understood."
         "";
     "client-interim": Must semantics("15.2") =>
-        "Interim answers with a status from 100 to 199 are passed over, 101 excepted."
+        "Interim answers with a status from 102 to 199 are passed over."
         "";
+    "client-continue": Should semantics("15.2") =>
+        "An interim answer with the status 100 is passed over, though nobody asked for it."
+        "Some servers and proxies send it; the reference client fails on it.";
     "client-reuse": Must http11("9.3") =>
         "Calls that follow one another each get their own answer, on one connection or on several."
         "";
