@@ -169,8 +169,11 @@ pub fn last_chunk(trailers: &[(String, String)]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The body and what ended it.
-    fn decoded(bytes: &[u8]) -> (String, Result<Option<Vec<(String, String)>>, Fault>, String) {
+    /// The trailers, where the body ended.
+    type Ended = Result<Option<Vec<(String, String)>>, Fault>;
+
+    /// The body, what ended it, and what was left.
+    fn decoded(bytes: &[u8]) -> (String, Ended, String) {
         let mut chunks = Chunks::new(100);
         let mut input = bytes;
         let mut body = vec![];
