@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use crate::protocol::{Field, Protocol, Role, Shape};
 
 use super::{Access, CommandLine, EditionChoice, Isolation, Launch, SubjectSpec};
@@ -38,7 +40,8 @@ pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static s
         baseline: None,
         timeouts: super::Timeouts::default(),
         limits: super::Limits::default(),
-        settings: None,
+        // It needs none.
+        settings: Some(json!({})),
         snapshots: None,
         trace_dir: None,
         config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),

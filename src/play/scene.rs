@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
 use crate::diagnostic::Place;
@@ -154,6 +154,7 @@ impl Scene<'_> {
         let mut vars = Map::new();
         vars.insert("edition".into(), self.plan.edition.into());
         vars.insert("role".into(), self.plan.role.into());
+        vars.insert("settings".into(), self.spec.settings.clone().unwrap_or_else(|| json!({})));
         if let Some(corner) = corner {
             vars.insert("workspace".into(), text(corner));
             vars.insert("workspace_uri".into(), file_uri(corner).into());

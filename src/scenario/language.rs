@@ -92,6 +92,7 @@ pub const VARIABLES: &[Keyword] = &[
     word("url", "Where the server is to be reached."),
     word("token", "The subject's secret, where the protocol has one."),
     word("token_encoded", "The same, percent-encoded as a URL component."),
+    word("settings", "The subject's settings, as it was described; an empty object where it has none."),
     word("lockfile", "The path of the server's lockfile, where we are the server."),
     word("home", "What stands for the user's home folder, where we started the subject."),
     word("data_home", "The data home that the subject's environment names, where we started it."),

@@ -115,6 +115,9 @@ fn top(roles: &[(&Protocol, &Role)]) -> Map<String, Value> {
 fn of_role(protocol: &Protocol, role: &Role) -> Value {
     let editions: Vec<&str> = protocol.editions.iter().map(|e| e.id).collect();
     let mut needs = vec!["workspace".to_owned(), "process".to_owned()];
+    if !role.is_client() {
+        needs.push("settings".to_owned());
+    }
     needs.extend(role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
     needs.extend(role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
     let edition = json!({"enum": editions});

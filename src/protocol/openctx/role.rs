@@ -73,7 +73,7 @@ const VERBS: &[Verb] = &[
             Field::optional(
                 "settings",
                 Shape::Any,
-                "Its settings; those that the subject was described with where not said, and null leaves them out.",
+                "Its settings; those that the subject was described with where not said, none being an empty object, and null leaves them out.",
             ),
             Field::optional("extra", Shape::Map(&Shape::Any), "Further members of the request."),
             HEADERS,

@@ -328,6 +328,8 @@ impl Check<'_> {
         let mut known = vec!["workspace".to_owned(), "process".to_owned()];
         if self.role.is_client() {
             known.push("observed".to_owned());
+        } else {
+            known.push("settings".to_owned());
         }
         known.extend(self.role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
         known.extend(self.role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));

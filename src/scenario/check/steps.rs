@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
-use crate::protocol::{Shape, Verb};
+use crate::protocol::{Field, Shape, Verb};
 use crate::scenario::language::{self, CONNECTION, MAIN, MAX_TIMES, STEPS};
 use crate::scenario::{Step, StepKind};
 
@@ -134,20 +134,31 @@ impl Check<'_> {
         }
     }
 
+    /// Whether steps of this role can give a connection a name.
+    fn has_connections(&self) -> bool {
+        let names = |field: &Field| matches!(field.shape, Shape::Binds(CONNECTION));
+        self.verbs().any(|verb| match &verb.shape {
+            Shape::Object(fields) | Shape::Choose(fields, _) => fields.iter().any(names),
+            _ => false,
+        })
+    }
+
     fn barrier(&mut self, entry: &Entry) -> Option<StepKind> {
         let map = self.map(entry, "a map (`{}` for the connection `main`)")?;
         self.known_keys(map, &["on"], " of `barrier`");
         let conn = match find(map, "on") {
             Some(on) => {
                 self.shape(&Shape::Bound(CONNECTION), &on.value, on.key_span);
-                on.value.as_str()?.to_owned()
+                Some(on.value.as_str()?.to_owned())
             }
+            // Where everything sent is an exchange of its own, there is no connection to speak of.
+            None if !self.has_connections() => None,
             None => {
                 self.bound(CONNECTION, MAIN, entry.key_span);
-                MAIN.to_owned()
+                Some(MAIN.to_owned())
             }
         };
-        Some(StepKind::Barrier { conn: Some(conn) })
+        Some(StepKind::Barrier { conn })
     }
 
     fn stimulate(&mut self, entry: &Entry) -> Option<StepKind> {

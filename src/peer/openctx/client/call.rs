@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::peer::{Answer, Detected, Setting, Trouble};
@@ -33,7 +33,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     let url = HttpUrl::parse(&url).map_err(Trouble::Scenario)?;
     let limits = Limits { connect: patience, head_within: patience, body_within: patience, ..Limits::default() };
     let client = Client::new(url.address.clone(), Exchanges::new(recorder, End::Client), limits);
-    let request = post(&url, &envelope(&method, params, settings.unwrap_or_default()));
+    let request = post(&url, &envelope(&method, params, settings.unwrap_or_else(|| json!({}))));
     let exchange = client.send(None, &request).await.map_err(unreachable)?;
     match timeout(patience, exchange.whole()).await {
         Err(_) => Err(trouble(format!("no answer to `{method}` within {patience:?}"))),

@@ -221,7 +221,7 @@ impl OpenctxClient {
     /// Asks for `meta`, which every provider has, on a connection of its own. Any answer will do.
     async fn ask(&mut self, within: Duration) -> Result<(), Trouble> {
         let url = self.url()?;
-        let settings = self.setting.settings.clone().unwrap_or_default();
+        let settings = self.setting.settings.clone().unwrap_or_else(|| json!({}));
         let request = post(&url, &envelope("meta", json!({}), settings));
         let name = self.name(BARRIER);
         let exchange = self.client(&url).send(Some(&name), &request).await.map_err(unreachable)?;

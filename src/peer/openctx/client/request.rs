@@ -76,7 +76,7 @@ impl RequestStep {
     /// The request, as the reference client sends one.
     pub fn request(&self, url: &HttpUrl, settings: Option<&Value>, deliberate: Option<String>) -> Request {
         let params = self.params.clone().unwrap_or_else(|| json!({}));
-        let settings = self.settings.clone().or_else(|| settings.cloned()).unwrap_or_default();
+        let settings = self.settings.clone().or_else(|| settings.cloned()).unwrap_or_else(|| json!({}));
         let mut message = envelope(&self.method, params, settings);
         if let Value::Object(members) = &mut message {
             members.extend(self.extra.clone());

@@ -5,8 +5,35 @@ use serde_json::Value;
 use super::book::{Bench, Fault};
 use super::members::{INTEGER, OBJECT, Place};
 
+/// How long the lines of a document are. Measured once, however many ranges lie in it.
+pub struct Measures {
+    /// In bytes, each without its line feed.
+    lines: Vec<usize>,
+    /// How many carriage returns there are: by itself, one ends a line in some editors.
+    returns: usize,
+}
+
+impl Measures {
+    /// Of this content.
+    pub fn of(content: &str) -> Self {
+        let returns = content.bytes().filter(|byte| *byte == b'\r').count();
+        Self { lines: content.split('\n').map(str::len).collect(), returns }
+    }
+
+    /// Whether there is such a position, in any unit of characters. The line after the last one has one position.
+    fn holds(&self, line: f64, character: f64) -> bool {
+        let (lines, alone) = (self.lines.len() as f64, self.returns as f64);
+        if line >= lines {
+            return line < lines + alone || line == lines && character == 0.0;
+        }
+        let length = self.lines.get(line as usize).copied().unwrap_or_default();
+        // One more for the line's end.
+        alone > 0.0 || character <= length as f64 + 1.0
+    }
+}
+
 /// Judges a range in this content, as far as the document's words go: the unit of characters is left open.
-pub fn judge(range: &Value, pointer: &str, content: &str, bench: &mut Bench<'_>) {
+pub fn judge(range: &Value, pointer: &str, content: &Measures, bench: &mut Bench<'_>) {
     let short = "annotations/range";
     let Some(members) = range.as_object() else { return };
     let place = Place { members, pointer };
@@ -27,19 +54,6 @@ pub fn judge(range: &Value, pointer: &str, content: &str, bench: &mut Bench<'_>)
         return;
     }
     bench.hold("annotations/range-ordered", (end < start).then(|| fault("a range ends before it starts")));
-    let inside = [start, end].into_iter().all(|(line, character)| is_inside(content, line, character));
+    let inside = [start, end].into_iter().all(|(line, character)| content.holds(line, character));
     bench.hold("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
-}
-
-/// Whether there is such a position, in any unit of characters. The line after the last one has one position.
-fn is_inside(content: &str, line: f64, character: f64) -> bool {
-    let lines = content.split('\n').count() as f64;
-    // A carriage return by itself ends a line in some editors.
-    let alone = content.as_bytes().iter().filter(|b| **b == b'\r').count() as f64;
-    if line >= lines {
-        return line < lines + alone || line == lines && character == 0.0;
-    }
-    let text = content.split('\n').nth(line as usize).unwrap_or_default();
-    // One more for the line's end.
-    alone > 0.0 || character <= text.len() as f64 + 1.0
 }

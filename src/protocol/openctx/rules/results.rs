@@ -23,6 +23,8 @@ pub fn judge(request: &Request, result: &Value, bench: &mut Bench<'_>) {
         let fault = Fault::new(format!("the result of `{area}` is no list")).at("/result").actual(result.clone());
         return bench.hold(&format!("{area}/result"), Some(fault));
     };
+    let content = request.params.get("content").and_then(Value::as_str).unwrap_or_default();
+    let measures = ranges::Measures::of(content);
     for (n, entry) in list.iter().enumerate() {
         let pointer = format!("/result/{n}");
         let Some(members) = entry.as_object() else {
@@ -33,7 +35,7 @@ pub fn judge(request: &Request, result: &Value, bench: &mut Bench<'_>) {
         match area {
             "mentions" => mention(place, bench),
             "items" => item(place, &ITEM, bench),
-            _ => annotation(request, place, bench),
+            _ => annotation(request, &measures, place, bench),
         }
     }
     bench.hold(&format!("{area}/result"), None);
@@ -149,7 +151,7 @@ fn item(item: Place<'_>, rules: &ItemRules, bench: &mut Bench<'_>) {
     unknown(item, &["title", "url", "ui", "ai"], rules.result, "Items", bench);
 }
 
-fn annotation(request: &Request, annotation: Place<'_>, bench: &mut Bench<'_>) {
+fn annotation(request: &Request, content: &ranges::Measures, annotation: Place<'_>, bench: &mut Bench<'_>) {
     if let Some(value) = annotation.required(bench, "uri", STRING, "annotations/uri") {
         uri(bench, value, &annotation.at("uri"), "annotations/uri-syntax");
         let asked = request.params.get("uri").and_then(Value::as_str).unwrap_or_default();
@@ -162,7 +164,6 @@ fn annotation(request: &Request, annotation: Place<'_>, bench: &mut Bench<'_>) {
         item(Place { members, pointer: &annotation.at("item") }, &ITEM_OF_ANNOTATION, bench);
     }
     if let Some(range) = annotation.optional(bench, "range", OBJECT, "annotations/range") {
-        let content = request.params.get("content").and_then(Value::as_str).unwrap_or_default();
         ranges::judge(range, &annotation.at("range"), content, bench);
     }
     if annotation.members.contains_key("presentationHints") {
