@@ -14,8 +14,8 @@ use crate::wire::{Limits, Tap};
 use super::super::client::token::{Encoding, target};
 use super::super::editor::edition::Edition;
 use super::super::segments::{Cuts, Notice};
-use super::agent::Event;
 use super::quirks::{Effect, Quirks, Switch, Trigger, Unchecked};
+use super::run::Event;
 
 /// How long a flaw waits for the answer to a handshake.
 const FOREVER: Duration = Duration::from_secs(24 * 60 * 60);

@@ -4,9 +4,9 @@ use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::super::data_home::{Overlooked, data_home};
 use super::super::editor::edition::Edition;
-use super::agent::{self, Settings};
 use super::discovery::Place;
 use super::quirks::{Quirk, Quirks, Switch};
+use super::run::{self, Settings};
 use super::{flaws, freedoms};
 
 /// The reference client.
@@ -31,7 +31,7 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let data_home =
         named.ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?;
     let place = Place { data_home, workspace: options.workspace };
-    Ok(agent::run(Settings { edition, place, quirks, recorder: options.recorder }, lines).await)
+    Ok(run::run(Settings { edition, place, quirks, recorder: options.recorder }, lines).await)
 }
 
 fn quirks(edition: Edition, options: &MockOptions) -> Result<Quirks, MockError> {

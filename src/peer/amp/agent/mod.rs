@@ -1,9 +1,8 @@
 //! The reference client: plays `amp-client`, driven by lines on stdin and stdout.
 //!
-//! [`agent::Agent`] is the whole of it: it looks for an editor, keeps a connection to it, makes the calls that it is
+//! [`run::run`] is the whole of it: it looks for an editor, keeps a connection to it, makes the calls that it is
 //! told to make, and says what came of them. Flaws and freedoms make it different in small ways.
 
-mod agent;
 mod calls;
 mod discovery;
 mod flaws;
@@ -14,6 +13,7 @@ mod incoming;
 mod mock;
 mod quirks;
 mod report;
+mod run;
 mod seek;
 mod session;
 mod shapes;

@@ -8,10 +8,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
 
 use super::super::assembler::{Assembler, Input};
-use super::agent::Event;
 use super::calls::Request;
 use super::frames;
 use super::quirks::{Kind, Quirks, Switch, Trigger};
+use super::run::Event;
 
 /// How long the editor may take to end a connection that is being closed.
 const GOODBYE: Duration = Duration::from_secs(1);
