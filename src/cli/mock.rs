@@ -76,6 +76,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 
+    /// What a provider has to give (YAML); examples of everything, if not given.
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+
     /// Be wrong in this way; repeatable.
     #[arg(long, value_name = "NAME")]
     flaw: Vec<String>,
@@ -101,7 +105,7 @@ pub struct Args {
     trace: Option<PathBuf>,
 
     /// Send one command to the mock that listens on this socket, print its answer, and exit.
-    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "flaw", "freedom", "latency", "script", "trace", "list_flaws"])]
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "data", "flaw", "freedom", "latency", "script", "trace", "list_flaws"])]
     steer: Option<PathBuf>,
 }
 
@@ -245,6 +249,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
         workspace: args.workspace.clone(),
         port: args.port,
         data_home: args.data_home.clone(),
+        data: args.data.as_deref().map(yaml::read).transpose()?,
         url: args.url.clone(),
         token: args.token.clone(),
         name: args.ide_name.clone(),
@@ -259,6 +264,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
 fn start_error(args: &Args, error: MockError) -> CliError {
     match error {
         MockError::Option(_) => CliError::usage(error.to_string()),
+        MockError::Data(faults) => faults.into(),
         MockError::System { .. } => match args.port {
             Some(_) if error.is_taken() => {
                 CliError::unjudged(error.to_string()).help("choose another --port, or leave it out to get a free one")

@@ -22,6 +22,7 @@ const FORMATS: &[Format] = &[
     ("report", "the JSON report", crate::report::schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
     ("trace", "a line of a trace", crate::trace::schema),
+    ("provider-data", "what a mock of an OpenCtx provider gives", crate::peer::openctx::provider::data::schema),
     ("mock-script", "what a mock does by itself", crate::peer::script::schema),
 ];
 

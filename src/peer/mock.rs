@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::sync::broadcast;
 
+use crate::diagnostic::{Diagnostic, Source};
 use crate::trace::Recorder;
 
-use super::{BoxFuture, Flaw, Freedom, Latency, amp};
+use super::{BoxFuture, Flaw, Freedom, Latency, amp, openctx};
 
 /// The mock of a role, and what can be different about it.
 pub struct MockKind {
@@ -59,6 +60,8 @@ pub struct MockOptions {
     pub token: Option<String>,
     /// What it calls itself.
     pub name: Option<String>,
+    /// What it has to give, instead of an example.
+    pub data: Option<Source>,
     /// Names of flaws that are on from the beginning.
     pub flaws: Vec<String>,
     /// Names of freedoms that are on from the beginning.
@@ -75,6 +78,9 @@ pub enum MockError {
     /// An option does not fit: an edition, a flaw, a folder.
     #[error("{0}")]
     Option(String),
+    /// The data that it was given is wrong.
+    #[error("what it was told to give is wrong")]
+    Data(Vec<Diagnostic>),
     /// The machine is in the way.
     #[error("cannot {doing}: {source}")]
     System {
@@ -142,7 +148,7 @@ pub enum Ended {
 
 /// The mock of a role; none where there is none.
 pub fn mock(role: &str) -> Option<&'static MockKind> {
-    static MOCKS: [&MockKind; 2] = [&amp::editor::MOCK, &amp::agent::MOCK];
+    static MOCKS: [&MockKind; 3] = [&amp::editor::MOCK, &amp::agent::MOCK, &openctx::provider::MOCK];
     MOCKS.into_iter().find(|m| m.role == role)
 }
 

@@ -1,4 +1,5 @@
-//! OpenCtx: the client that stands opposite a provider, and the reference client.
+//! OpenCtx: clients and providers, those that perform scenarios and those that stand by themselves.
 
 pub mod client;
 mod params;
+pub mod provider;

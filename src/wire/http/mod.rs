@@ -32,4 +32,4 @@ pub use framing::Fault;
 pub use limits::Limits;
 pub use outgoing::{Content, Ending, Piece, Request, Response};
 pub use responder::{BodyWriter, Responder};
-pub use server::{Handler, OnHead, Received, Server};
+pub use server::{Handler, Mishap, OnHead, Received, Server};

@@ -7,10 +7,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::trace::{HttpRequest, Message};
+use crate::trace::{Closed, HttpRequest, Message};
 use crate::wire::tcp::Address;
 use crate::wire::websocket;
 
+use super::framing::Fault;
 use super::responder::Responder;
 use super::serving::Serving;
 use super::{Exchanges, Limits, Response};
@@ -21,6 +22,9 @@ pub trait Handler: Send + Sync + 'static {
     fn on_head(&self, _request: &HttpRequest) -> OnHead {
         OnHead::Read
     }
+
+    /// Told of what came and was not, or not to its end, a request that can be answered.
+    fn on_mishap(&self, _mishap: Mishap) {}
 
     /// Answers a request.
     fn handle(&self, request: Received, answer: Responder) -> impl Future<Output = ()> + Send;
@@ -42,10 +46,23 @@ pub trait Handler: Send + Sync + 'static {
 pub enum OnHead {
     /// Its content is read first; one that waits for `100 Continue` gets it (RFC 9110 section 10.1.1).
     Read,
+    /// The same, but nobody is told to go on: one that waits for `100 Continue` waits in vain.
+    ReadSilently,
     /// It is answered at once, without its content, and the connection is closed after that.
     Answer,
     /// It is a request for a WebSocket. Only what has a header `Upgrade` can be.
     Upgrade,
+}
+
+/// What kept a request from being answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mishap {
+    /// It cannot be understood as HTTP/1.1.
+    Fault(Fault),
+    /// It did not come in time.
+    Late,
+    /// The client left before it was whole, or before it was answered.
+    Left(Closed),
 }
 
 /// A request that came. All of it is in the trace already.
@@ -61,6 +78,8 @@ pub struct Received {
     pub message: Option<Message>,
     /// The fields after its content.
     pub trailers: Vec<(String, String)>,
+    /// How often something was read until it was whole.
+    pub reads: u64,
 }
 
 /// A server. Dropped, it stops at once.

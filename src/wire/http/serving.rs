@@ -17,7 +17,7 @@ use super::connection::{BUFFER, Writer};
 use super::framing::{Fault, is_token_byte, keeps_alive};
 use super::outgoing::{Ending, Response};
 use super::responder::{Out, Responder};
-use super::server::{Handler, OnHead, Received};
+use super::server::{Handler, Mishap, OnHead, Received};
 use super::transcript::{Seen, Transcript};
 use super::{Exchanges, Limits};
 
@@ -47,6 +47,8 @@ struct Incoming {
     buffer: Vec<u8>,
     /// How the client ended the connection.
     ended: Option<Closed>,
+    /// How often something was read since the last request was whole.
+    reads: u64,
 }
 
 /// A request on its way in.
@@ -67,7 +69,7 @@ impl Serving {
         let local = stream.local_addr().ok()?;
         let (half, write) = stream.into_split();
         let tcp = exchanges.next_connection();
-        let incoming = Incoming { half: Some(half), buffer: vec![], ended: None };
+        let incoming = Incoming { half: Some(half), buffer: vec![], ended: None, reads: 0 };
         let writer = Some(Writer::new(write, limits.write));
         Some(Self { incoming, writer, exchanges, limits, tcp, local, reused: false, gone: watch::Sender::new(None) })
     }
@@ -116,11 +118,13 @@ impl Serving {
         let mut at_once = false;
         let mut deadline = None;
         if late {
+            handler.on_mishap(Mishap::Late);
             self.incoming.feed(&mut request, &mut arriving, limits.message);
         }
         while refusal.is_none() {
             self.incoming.feed(&mut request, &mut arriving, limits.message);
             if let Some(fault) = request.fault() {
+                handler.on_mishap(Mishap::Fault(fault.clone()));
                 refusal = Some(refused(fault));
                 break;
             }
@@ -130,10 +134,12 @@ impl Serving {
                 }
                 if let Err(how) = self.incoming.fill_before(deadline).await {
                     let Some(how) = how else {
+                        handler.on_mishap(Mishap::Late);
                         refusal =
                             Some(("408 Request Timeout", format!("no whole content within {:?}", limits.body_within)));
                         break;
                     };
+                    handler.on_mishap(Mishap::Left(how));
                     request.close(how, None);
                     self.writer = Some(writer);
                     return self.leave(None).await;
@@ -143,12 +149,14 @@ impl Serving {
             // The head has just come.
             let http = HttpRequest::new(head.clone(), self.tcp);
             let mut answer = Transcript::response(tap.clone(), true, http.method(), &limits);
-            at_once = handler.on_head(&http) == OnHead::Answer;
+            let decision = handler.on_head(&http);
+            at_once = decision == OnHead::Answer;
             if at_once {
                 response = Some(answer);
                 break;
             }
-            if !request.is_whole() && has_token(head, "expect", "100-continue") {
+            let goes_on = decision != OnHead::ReadSilently;
+            if goes_on && !request.is_whole() && has_token(head, "expect", "100-continue") {
                 let go_on = writer.send(&mut answer, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
                 if go_on.is_err() {
                     request.closed(Closed::Reset, None);
@@ -174,8 +182,9 @@ impl Serving {
                     content: std::mem::take(&mut arriving.content),
                     message: arriving.message.take(),
                     trailers: std::mem::take(&mut arriving.trailers),
+                    reads: std::mem::take(&mut self.incoming.reads),
                 };
-                self.watch(handler.handle(received, answer), back, &mut request).await
+                self.watch(handler, handler.handle(received, answer), back, &mut request).await
             }
             (refusal, _) => {
                 request.leave();
@@ -185,7 +194,7 @@ impl Serving {
                     // Fails only where the client is gone.
                     let _ = answer.send(&response).await;
                 };
-                self.watch(refusing, back, &mut request).await
+                self.watch(handler, refusing, back, &mut request).await
             }
         };
         match out {
@@ -195,8 +204,9 @@ impl Serving {
     }
 
     /// Waits until a request is answered, and meanwhile for the client to leave.
-    async fn watch(
+    async fn watch<H: Handler>(
         &mut self,
+        handler: &H,
         handling: impl Future<Output = ()>,
         mut back: oneshot::Receiver<Out>,
         request: &mut Transcript,
@@ -211,6 +221,7 @@ impl Serving {
                 given = &mut back, if out.is_none() => out = Some(given.ok()),
                 ended = self.incoming.fill(), if self.incoming.has_room() => {
                     if let Err(how) = ended {
+                        handler.on_mishap(Mishap::Left(how));
                         request.closed(how, None);
                         self.gone.send_replace(Some(how));
                     }
@@ -284,7 +295,10 @@ impl Incoming {
         let Some(half) = &mut self.half else { return Err(Closed::Eof) };
         let how = match half.read_buf(&mut self.buffer).await {
             Ok(0) => Closed::Eof,
-            Ok(_) => return Ok(()),
+            Ok(_) => {
+                self.reads += 1;
+                return Ok(());
+            }
             Err(_) => Closed::Reset,
         };
         self.ended = Some(how);

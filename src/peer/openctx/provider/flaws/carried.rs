@@ -1,0 +1,222 @@
+//! Answers that are carried wrongly: heads, lengths, chunks, codings, bytes.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::wire::http::{Content, Ending, Piece, Response};
+use crate::wire::http_head;
+
+use super::super::quirks::Effect;
+use super::{Entry, flaw};
+
+pub const FLAWS: &[Entry] = &[
+    flaw!("status-line-short" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+        "The status line has no version."
+        Effect::Carried(|r| raw(r, |head| head.replacen("HTTP/1.1 ", "", 1)))),
+    flaw!("status-not-a-number" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+        "The status is a word."
+        Effect::Carried(|r| raw(r, |head| head.replacen(" 200 ", " OK ", 1)))),
+    flaw!("header-without-colon" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+        "A header line has no colon."
+        Effect::Carried(|r| raw(r, |head| head.replacen("\r\n", "\r\nX-Powered-By\r\n", 1)))),
+    flaw!("header-with-space" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+        "A header name has a space before its colon."
+        Effect::Carried(|r| raw(r, |head| head.replacen("Content-Type:", "Content-Type :", 1)))),
+    flaw!("header-not-text" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+        "A header has a control character."
+        Effect::Carried(|r| raw(r, |head| head.replacen("\r\n", "\r\nX-Odd: a\u{1}b\r\n", 1)))),
+    flaw!("head-cut" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+        "The connection is closed within the head."
+    Effect::Carried(|r| {
+        r.manner.cut = Some(30);
+        r.ending = Ending::Close;
+    })),
+    flaw!("no-http" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+        "The body comes without a head."
+    Effect::Carried(|r| {
+        let body = take(r);
+        r.raw = Some(vec![]);
+        r.content = Content::Raw(vec![Piece::now(body)]);
+        r.ending = Ending::Close;
+    })),
+    flaw!("length-too-long" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The head announces ten bytes more than there are, and the connection is closed."
+    Effect::Carried(|r| {
+        let length = length(r) + 10;
+        r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
+        r.ending = Ending::Close;
+    })),
+    flaw!("length-never-reached" "http/length" ["http/timely", "envelope/answered", "envelope/json", "http/post"]
+    "The head announces ten bytes more than there are, and the connection is held."
+    Effect::Carried(|r| {
+        let length = length(r) + 10;
+        r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
+        r.ending = Ending::Hold;
+    })),
+    flaw!("length-too-short" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The head announces ten bytes less than there are."
+    Effect::Carried(|r| {
+        let length = length(r).saturating_sub(10);
+        r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
+    })),
+    flaw!("length-in-characters" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The head announces the number of characters, not of bytes."
+    Effect::Carried(|r| {
+        let body = if let Content::Whole(body) = &r.content { String::from_utf8_lossy(body).chars().count() } else { 0 };
+        r.headers.push(("Content-Length".to_owned(), Some(body.to_string())));
+    })),
+    flaw!("length-twice" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The head has two lengths that differ."
+    Effect::Carried(|r| {
+        let length = length(r);
+        for said in [length, length + 1] {
+            r.headers.push(("Content-Length".to_owned(), Some(said.to_string())));
+        }
+    })),
+    flaw!("length-not-a-number" "http/length" ["http/valid-head", "envelope/answered", "envelope/json", "http/post"] "The length is a word."
+        Effect::Carried(|r| r.headers.push(("Content-Length".to_owned(), Some("many".to_owned()))))),
+    flaw!("body-cut" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The connection is closed in the middle of the body."
+    Effect::Carried(|r| {
+        let cut = r.head(true);
+        r.manner.cut = Some(http_head::encode(&cut).len() + length(r) / 2);
+        r.ending = Ending::Close;
+    })),
+    flaw!("body-reset" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The connection is cut in the middle of the body."
+    Effect::Carried(|r| {
+        let cut = r.head(false);
+        r.manner.cut = Some(http_head::encode(&cut).len() + length(r) / 2);
+        r.ending = Ending::Reset;
+    })),
+    flaw!("chunks-unended" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The connection is closed before the last chunk."
+        Effect::Carried(|r| chunks(r, |body| format!("{:x}\r\n{body}\r\n", body.len())))),
+    flaw!("chunk-size-wrong" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The size of a chunk is smaller than the chunk."
+        Effect::Carried(|r| chunks(r, |body| format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len().saturating_sub(5))))),
+    flaw!("chunk-size-decimal" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "Sizes of chunks are decimal."
+        Effect::Carried(|r| chunks(r, |body| format!("{}\r\n{body}\r\n0\r\n\r\n", body.len() + 1000)))),
+    flaw!("chunked-but-plain" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+        "The head says that the body is chunked, and it is not."
+        Effect::Carried(|r| chunks(r, str::to_owned))),
+    flaw!("redirect-with-301-and-body" "http/redirect" ["envelope/answered", "envelope/json", "http/post"]
+        "Answers have the status 301, a `Location` and the body."
+    Effect::Carried(|r| {
+        r.status = "301 Moved Permanently".to_owned();
+        r.headers.push(("Location".to_owned(), Some("/moved".to_owned())));
+    })),
+    flaw!("content-type-missing" "http/content-type" "There is no content type."
+        Effect::Carried(|r| r.headers.retain(|(name, _)| name != "Content-Type"))),
+    flaw!("content-type-text" "http/content-type" "The content type is that of a text."
+        Effect::Carried(|r| content_type(r, "text/plain; charset=utf-8"))),
+    flaw!("content-type-page" "http/content-type" "The content type is that of a page."
+        Effect::Carried(|r| content_type(r, "text/html"))),
+    flaw!("latin-1" "http/utf-8" ["envelope/json"] "Characters beyond ASCII are sent as Latin-1."
+    Effect::Carried(|r| {
+        let chars = String::from_utf8_lossy(&take(r)).into_owned();
+        let body = chars.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'\xbf')).collect();
+        r.content = Content::Whole(body);
+        content_type(r, "application/json; charset=iso-8859-1");
+    })),
+    flaw!("utf-16" "http/utf-8" ["envelope/json", "http/no-bom"] "The body is UTF-16, as its content type says."
+    Effect::Carried(|r| {
+        let text = String::from_utf8_lossy(&take(r)).into_owned();
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        r.content = Content::Whole(units.flat_map(u16::to_be_bytes).collect());
+        content_type(r, "application/json; charset=utf-16");
+    })),
+    flaw!("bad-byte" "http/utf-8" ["envelope/json"] "The body has a byte that no UTF-8 has, within a text."
+    Effect::Body(|b| if let Some(at) = b.windows(2).rposition(|two| two == b":\"") {
+        b.insert(at + 2, 0xff);
+    })),
+    flaw!("byte-order-mark" "http/no-bom" ["envelope/json"] "The body begins with a byte order mark."
+        Effect::Body(|b| drop(b.splice(..0, *b"\xef\xbb\xbf")))),
+    flaw!("gzip-in-name-only" "http/encoding" ["http/encoding-offered", "envelope/json", "envelope/answered"] "The head says gzip, and the body is none."
+        Effect::CarriedFor(|r, _| r.headers.push(("Content-Encoding".to_owned(), Some("gzip".to_owned()))))),
+    flaw!("gzip-cut" "http/encoding" ["http/encoding-offered", "envelope/json", "envelope/answered"] "The body is gzip without its end."
+    Effect::CarriedFor(|r, _| {
+        gzip(r);
+        let mut body = take(r);
+        body.truncate(body.len() / 2);
+        r.content = Content::Whole(body);
+    })),
+    flaw!("coding-unknown" "http/encoding" ["http/encoding-offered", "envelope/json", "envelope/answered"]
+        "The head names a content coding that nobody knows."
+        Effect::Carried(|r| r.headers.push(("Content-Encoding".to_owned(), Some("rot13".to_owned()))))),
+    flaw!("gzip-unasked" "http/encoding-offered" "Bodies are gzip, whether the request allows it or not."
+    Effect::CarriedFor(|r, request| {
+        let allowed = request.head.header("accept-encoding").any(|value| value.contains("gzip"));
+        // Where it is allowed, another coding is not.
+        if allowed { deflate(r) } else { gzip(r) }
+    })),
+    flaw!("trickles" "http/timely" "A body comes byte by byte, for twelve seconds."
+    Effect::Carried(|r| {
+        let body = take(r);
+        let length = body.len();
+        let size = length.div_ceil(24).max(1);
+        let pieces = body.chunks(size).map(|piece| Piece::after(Duration::from_millis(500), piece)).collect::<Vec<_>>();
+        let missing = 24_usize.saturating_sub(pieces.len());
+        let pause = Piece::after(Duration::from_millis(500 * missing as u64), "");
+        r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
+        r.content = Content::Raw(std::iter::once(pause).chain(pieces).collect());
+    })),
+];
+
+/// The length of a body.
+fn length(response: &Response) -> usize {
+    if let Content::Whole(body) = &response.content { body.len() } else { 0 }
+}
+
+/// Takes the body out.
+pub fn take(response: &mut Response) -> Vec<u8> {
+    match std::mem::take(&mut response.content) {
+        Content::Whole(body) => body,
+        _ => vec![],
+    }
+}
+
+/// Changes the head as it is sent.
+fn raw(response: &mut Response, change: fn(String) -> String) {
+    let head = String::from_utf8_lossy(&http_head::encode(&response.head(false))).into_owned();
+    response.raw = Some(change(head).into_bytes());
+}
+
+/// The body as these chunks, after which the connection is closed.
+fn chunks(response: &mut Response, make: fn(&str) -> String) {
+    let body = String::from_utf8_lossy(&take(response)).into_owned();
+    response.headers.push(("Transfer-Encoding".to_owned(), Some("chunked".to_owned())));
+    response.content = Content::Raw(vec![Piece::now(make(&body))]);
+    response.ending = Ending::Close;
+}
+
+/// Another content type.
+pub fn content_type(response: &mut Response, value: &str) {
+    response.headers.retain(|(name, _)| name != "Content-Type");
+    response.headers.push(("Content-Type".to_owned(), Some(value.to_owned())));
+}
+
+/// The body in the coding gzip, as the head says.
+pub fn gzip(response: &mut Response) {
+    let body = take(response);
+    let mut encoder = GzEncoder::new(vec![], Compression::default());
+    // Into memory, it cannot fail.
+    let packed = encoder.write_all(&body).and_then(|()| encoder.finish()).unwrap_or_default();
+    response.headers.push(("Content-Encoding".to_owned(), Some("gzip".to_owned())));
+    response.headers.push(("Vary".to_owned(), Some("Accept-Encoding".to_owned())));
+    response.content = Content::Whole(packed);
+}
+
+/// The body in the coding deflate, as the head says.
+fn deflate(response: &mut Response) {
+    let body = take(response);
+    let mut encoder = flate2::write::ZlibEncoder::new(vec![], Compression::default());
+    // Into memory, it cannot fail.
+    let packed = encoder.write_all(&body).and_then(|()| encoder.finish()).unwrap_or_default();
+    response.headers.push(("Content-Encoding".to_owned(), Some("deflate".to_owned())));
+    response.content = Content::Whole(packed);
+}

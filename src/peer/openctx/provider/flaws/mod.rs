@@ -1,0 +1,163 @@
+//! Ways in which the mock provider can be wrong, each with the requirement that it breaks.
+//!
+//! They are what real providers get wrong, or might: the tables follow the areas of the requirements.
+
+mod annotations;
+mod answers;
+mod carried;
+mod envelope;
+mod items;
+mod mentions;
+mod meta;
+mod requests;
+mod robustness;
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::peer::Flaw;
+
+use super::quirks::{Effect, Instead, Quirk, Seen};
+use super::request::{METHODS, Method};
+
+/// A flaw and what it does.
+pub(super) struct Entry {
+    flaw: Flaw,
+    effect: Effect,
+}
+
+/// An entry: a name, the requirement that it breaks, others that it cannot help breaking; what it does, in words and in
+/// effect.
+macro_rules! flaw {
+    ($name:literal $breaks:literal $([$($also:literal),+ $(,)?])? $about:literal $effect:expr) => {
+        Entry {
+            flaw: $crate::peer::Flaw {
+                name: $name,
+                about: $about,
+                editions: &[$crate::peer::openctx::provider::EDITION],
+                breaks: $breaks,
+                also: &[$($($also),+)?],
+            },
+            effect: $effect,
+        }
+    };
+}
+use flaw;
+
+pub(super) use carried::{content_type, gzip, take};
+
+const TABLES: [&[Entry]; 9] = [
+    carried::FLAWS,
+    answers::FLAWS,
+    requests::FLAWS,
+    envelope::FLAWS,
+    meta::FLAWS,
+    mentions::FLAWS,
+    items::FLAWS,
+    annotations::FLAWS,
+    robustness::FLAWS,
+];
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    TABLES.into_iter().flatten()
+}
+
+/// Every flaw, in the order of the areas.
+pub fn all() -> &'static [Flaw] {
+    static ALL: LazyLock<Vec<Flaw>> = LazyLock::new(|| entries().map(|e| e.flaw).collect());
+    &ALL
+}
+
+/// The flaw of this name.
+pub fn find(name: &str) -> Option<Quirk> {
+    let entry = entries().find(|e| e.flaw.name == name)?;
+    Some(Quirk { name: entry.flaw.name, flaw: true, effect: entry.effect })
+}
+
+/// Sets a member of an object.
+fn set(object: &mut Value, key: &str, value: impl Into<Value>) {
+    if let Value::Object(map) = object {
+        map.insert(key.to_owned(), value.into());
+    }
+}
+
+/// Takes a member out of an object, and gives it.
+fn remove(object: &mut Value, key: &str) -> Value {
+    object.as_object_mut().and_then(|map| map.shift_remove(key)).unwrap_or_default()
+}
+
+/// Changes each item of a list.
+fn each(list: &mut Value, change: impl Fn(&mut Value)) {
+    list.as_array_mut().into_iter().flatten().for_each(change);
+}
+
+/// Sets a member of each item of a list.
+fn set_each(list: &mut Value, key: &str, value: impl Into<Value>) {
+    let value = value.into();
+    each(list, |item| set(item, key, value.clone()));
+}
+
+/// Sets a member of a feature in the result of `meta`, which has it from then on.
+fn feature(meta: &mut Value, feature: &str, key: &str, value: impl Into<Value>) {
+    if !meta[feature].is_object() {
+        set(meta, feature, Value::Object(serde_json::Map::new()));
+    }
+    set(&mut meta[feature], key, value);
+}
+
+/// As a provider that has not the feature of this method, and answers it so.
+fn without(seen: &Seen<'_>, method: Method, instead: Instead) -> Option<Instead> {
+    if seen.is(method) {
+        return Some(instead);
+    }
+    let features = METHODS.iter().skip(1).filter(|feature| **feature != method);
+    let mut meta = serde_json::json!({"name": format!("No {}", method.name())});
+    features.for_each(|feature| set(&mut meta, feature.name(), serde_json::json!({})));
+    seen.is(Method::Meta).then_some(Instead::Result(meta))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::protocol::Level;
+    use crate::protocol::openctx::PROTOCOL;
+    use crate::trace::End;
+
+    fn requirements() -> &'static [crate::protocol::Requirement] {
+        (PROTOCOL.requirements)()
+    }
+
+    #[test]
+    fn every_requirement_on_the_provider_that_can_be_violated_has_a_flaw() {
+        let missing: Vec<&str> = requirements()
+            .iter()
+            .filter(|r| r.binds == End::Server && r.level != Level::May)
+            .filter(|r| !all().iter().any(|f| f.breaks == r.short() && f.editions.contains(&r.edition())))
+            .map(|r| r.id)
+            .collect();
+        assert_eq!(missing, [""; 0]);
+    }
+
+    #[test]
+    fn every_flaw_breaks_what_a_provider_is_bound_to() {
+        let exists = |short: &str| requirements().iter().any(|r| r.binds == End::Server && r.short() == short);
+        for flaw in all() {
+            assert!(exists(flaw.breaks), "{}: {}", flaw.name, flaw.breaks);
+            for also in flaw.also {
+                assert!(exists(also), "{}: {also}", flaw.name);
+                assert_ne!(*also, flaw.breaks, "{}", flaw.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_flaws_or_freedoms_have_the_same_name() {
+        let names = all().iter().map(|f| f.name).chain(super::super::freedoms::all().iter().map(|f| f.name));
+        let names: Vec<&str> = names.collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')));
+    }
+}

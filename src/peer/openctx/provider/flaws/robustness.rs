@@ -1,0 +1,61 @@
+//! What other clients suffer from after one of them did something wrong.
+
+use super::super::memory::{Trouble, is_deep};
+use super::super::quirks::{Effect, Instead, Seen, Switch};
+use super::super::request::Fault;
+use super::{Entry, flaw};
+
+pub const FLAWS: &[Entry] = &[
+    flaw!("exits-on-bad-json" "robustness/alive" ["robustness/bad-json", "envelope/malformed", "envelope/answered", "robustness/deep-json"]
+        "A body that is no JSON makes the provider exit."
+        Effect::Instead(|s| (*s.request == Err(Fault::NoJson)).then_some(Instead::Die))),
+    flaw!("exits-on-unknown-method" "robustness/alive" ["robustness/unknown-method", "envelope/unknown-method", "envelope/answered"]
+        "A request for an unknown method makes the provider exit."
+        Effect::Instead(|s| (*s.request == Err(Fault::NoMethod)).then_some(Instead::Die))),
+    flaw!("exits-on-deep-json" "robustness/deep-json" ["robustness/alive", "envelope/malformed", "envelope/answered"]
+        "JSON that is nested deep makes the provider exit."
+        Effect::Instead(|s| is_deep(&s.received.content).then_some(Instead::Die))),
+    flaw!("confuses-requests" "robustness/concurrent" ["mentions/offered", "items/offered", "annotations/offered",
+        "annotations/uri-same", "items/of-mention", "meta/result", "meta/name", "mentions/result", "items/result", "annotations/result"]
+        "Requests that come at the same time get the answer to the last of them." Effect::Switch(Switch::SharesRequest)),
+    flaw!("silent-after-bad-json" "robustness/bad-json" "After a body that is no JSON nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::NoJson))),
+    flaw!("silent-after-bad-envelope" "robustness/bad-envelope" "After JSON that is no request nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::NoRequest))),
+    flaw!("silent-after-bad-params" "robustness/bad-params" "After wrong parameters nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Params))),
+    flaw!("silent-after-unknown-method" "robustness/unknown-method" "After an unknown method nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::NoMethod))),
+    flaw!("silent-after-deep-json" "robustness/deep-json" "After JSON that is nested deep nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Deep))),
+    flaw!("silent-after-huge-content" "robustness/huge-content" "After a document of more than a mebibyte nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Huge))),
+    flaw!("silent-after-bad-head" "robustness/bad-head" "After a head that is no HTTP nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Head))),
+    flaw!("silent-after-huge-head" "robustness/huge-head" "After an endless head nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::EndlessHead))),
+    flaw!("silent-after-wrong-length" "robustness/wrong-length" ["robustness/half-request", "robustness/reset"]
+        "After a body that is not as long as its head says nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Length).or_else(|| after(s, Trouble::Head)))),
+    flaw!("silent-after-bad-chunks" "robustness/bad-chunks" "After chunks that are none nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Chunks))),
+    flaw!("silent-after-reset" "robustness/reset" ["robustness/half-request", "robustness/silent-client"]
+        "After a connection was cut while a request was open nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Cut))),
+    flaw!("one-at-a-time" "robustness/half-request" ["robustness/silent-client", "robustness/concurrent",
+        "robustness/connection-flood", "robustness/request-flood", "http/expect-continue", "envelope/answered", "http/timely"]
+        "One connection is served at a time." Effect::Switch(Switch::OneAtATime)),
+    flaw!("one-client-at-a-time" "robustness/silent-client" ["robustness/half-request", "robustness/concurrent",
+        "robustness/connection-flood", "robustness/request-flood", "http/expect-continue", "envelope/answered", "http/timely"]
+        "While an answer is not read, nobody else gets one." Effect::Switch(Switch::OneAtATime)),
+    flaw!("leaks-connections" "robustness/connection-flood" ["robustness/silent-client"]
+        "After twenty connections without a request nothing is answered."
+        Effect::Instead(|s| (s.memory.unused(s.received.head.tcp) > 20).then_some(Instead::Close))),
+    flaw!("busy-beyond-fifty" "robustness/request-flood" ["envelope/answered"] "While fifty requests are open, others are not answered."
+        Effect::Instead(|s| (s.memory.active > 50).then_some(Instead::Close))),
+];
+
+/// Closes every connection after something went wrong once.
+fn after(seen: &Seen<'_>, trouble: Trouble) -> Option<Instead> {
+    seen.memory.had(trouble).then_some(Instead::Close)
+}

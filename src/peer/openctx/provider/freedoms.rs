@@ -1,0 +1,259 @@
+//! Ways in which a mock provider can differ from the next and be right all the same.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::peer::Freedom;
+use crate::wire::http::{Content, Ending, Piece, Response};
+
+use super::flaws::{content_type, gzip, take};
+use super::mock::EDITION;
+use super::quirks::{Effect, Instead, Quirk, Switch};
+use super::request::{Fault, Method};
+
+struct Entry {
+    freedom: Freedom,
+    effect: Effect,
+}
+
+macro_rules! freedom {
+    ($name:literal $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
+        Entry {
+            freedom: Freedom {
+                name: $name,
+                about: $about,
+                editions: &[EDITION],
+                forgoes: freedom!(@list $($forgoes)?),
+            },
+            effect: $effect,
+        }
+    };
+    (@list) => {
+        &[]
+    };
+    (@list $list:tt) => {
+        &$list
+    };
+}
+
+const FREEDOMS: &[Entry] = &[
+    freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
+    Effect::Carried(|r| {
+        r.version = "HTTP/1.0".to_owned();
+        until_close(r);
+    })),
+    freedom!("until-close" "Answers have no length, and end with the connection." Effect::Carried(until_close)),
+    freedom!("closes-announced" "The connection is closed after each answer, and the head says so."
+        Effect::Carried(|r| r.ending = Ending::Close)),
+    freedom!("chunked" "Bodies are chunked."
+        Effect::Carried(|r| chunked(r, 1000))),
+    freedom!("chunked-tiny" "Bodies are chunked, a few bytes each, also within characters, with trailers."
+    Effect::Carried(|r| {
+        let size = if let Content::Whole(body) = &r.content { body.len().div_ceil(50).max(7) } else { 7 };
+        chunked(r, size);
+        if let Content::Chunked { trailers, .. } = &mut r.content {
+            trailers.push(("X-Checksum".to_owned(), "none".to_owned()));
+        }
+    })),
+    freedom!("chunk-extensions" "Chunks have extensions."
+    Effect::Carried(|r| {
+        let body = take(r);
+        let mut raw = format!("{:X};name=\"a;b\"\r\n", body.len()).into_bytes();
+        raw.extend(body);
+        raw.extend(b"\r\n00\r\n\r\n");
+        r.headers.push(("Transfer-Encoding".to_owned(), Some("chunked".to_owned())));
+        r.content = Content::Raw(vec![Piece::now(raw)]);
+    })),
+    freedom!("in-segments" "Answers come in many TCP segments." Effect::Carried(|r| {
+        let length = if let Content::Whole(body) = &r.content { body.len() } else { 0 };
+        r.manner.split = Some(length.div_ceil(40).max(11));
+    })),
+    freedom!("head-then-body" "The body comes a little after the head."
+    Effect::Carried(|r| {
+        let body = take(r);
+        r.headers.push(("Content-Length".to_owned(), Some(body.len().to_string())));
+        r.content = Content::Raw(vec![Piece::after(Duration::from_millis(50), body)]);
+    })),
+    freedom!("headers-in-lower-case" "Header names are in lower case."
+        Effect::Carried(|r| names(r, str::to_lowercase))),
+    freedom!("headers-in-upper-case" "Header names are in upper case."
+        Effect::Carried(|r| names(r, str::to_uppercase))),
+    freedom!("more-headers" "Answers have more headers, some of them several times."
+    Effect::Carried(|r| for (name, value) in [
+        ("Server", "provider"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2; HttpOnly"), ("X-Empty", ""),
+        ("Access-Control-Allow-Origin", "*"), ("Cache-Control", "no-store"), ("ETag", "W/\"1\""),
+    ] {
+        r.headers.push((name.to_owned(), Some(value.to_owned())));
+    })),
+    freedom!("charset-named" "The content type names the charset." Effect::Carried(|r| content_type(r, "application/json; charset=utf-8"))),
+    freedom!("content-type-odd" "The content type is written in an odd way."
+        Effect::Carried(|r| content_type(r, "Application/JSON ;Charset=\"UTF-8\""))),
+    freedom!("content-type-suffix" "The content type is one that ends with `+json`."
+        Effect::Carried(|r| content_type(r, "application/vnd.openctx+json"))),
+    freedom!("status-201" "Answers have the status 201." Effect::Carried(|r| if r.status.starts_with("200") {
+        r.status = "201 Created".to_owned();
+    })),
+    freedom!("no-reason" "The status line has no reason." Effect::Carried(|r| r.status = r.status[..3].to_owned() + " ")),
+    freedom!("compressed" "Bodies are gzip where the request allows it."
+    Effect::CarriedFor(|r, request| {
+        if request.head.header("accept-encoding").any(|value| value.contains("gzip")) {
+            gzip(r);
+        }
+    })),
+    freedom!("interim" "An interim answer with the status 103 comes before each answer." Effect::Switch(Switch::Interim)),
+    freedom!("redirects" "Requests are redirected with the status 307, once."
+    Effect::Instead(|s| {
+        let there = s.received.head.path() == "/provider";
+        let response = Response::new("307 Temporary Redirect").header("Location", "/provider");
+        (!there && s.received.head.method() == "POST").then(|| Instead::Respond(Box::new(response)))
+    })),
+    freedom!("unhurried" "Answers take half a second." Effect::Switch(Switch::Takes(500))),
+    freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
+    Effect::Instead(|s| {
+        s.header("transfer-encoding")?;
+        Some(Instead::Respond(Box::new(Response::new("411 Length Required").text("say how long it is\n"))))
+    })),
+    freedom!("bad-requests-refused" "What is no sound request is refused with a status."
+    Effect::Instead(|s| {
+        let status = match s.request {
+            Err(Fault::NoMethod) => "404 Not Found",
+            Err(Fault::Params(_)) => "422 Unprocessable Content",
+            Err(_) => "400 Bad Request",
+            Ok(_) => return None,
+        };
+        let post = s.received.head.method() == "POST";
+        post.then(|| Instead::Respond(Box::new(Response::new(status).text("no\n"))))
+    })),
+    freedom!("bad-requests-with-200" "What is no request is answered with an error and the status 200."
+    Effect::Carried(|r| if r.status.starts_with("400") {
+        r.status = "200 OK".to_owned();
+    })),
+    freedom!("pretty-json" "Bodies have white space between their tokens."
+    Effect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
+        *b = format!("\t{value:#}\r\n ").into_bytes();
+    })),
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." Effect::Body(escape)),
+    freedom!("keys-reversed" "The keys of objects come in another order." Effect::Envelope(reverse)),
+    freedom!("extra-keys" "Everything has a member that nobody knows." Effect::Envelope(extra)),
+    freedom!("as-in-json-rpc" "Answers have the members of JSON-RPC."
+    Effect::Envelope(|a| if let Value::Object(map) = a {
+        map.insert("jsonrpc".to_owned(), "2.0".into());
+        map.insert("id".to_owned(), 1.into());
+    })),
+    freedom!("error-without-message" "Errors have no message, as where the document lists their members."
+    Effect::Error(|e| if let Value::Object(map) = e {
+        map.shift_remove("message");
+    })),
+    freedom!("error-integer" "The integer of errors is in a member of that name, as the document can be read."
+        Effect::Error(|e| *e = json!({"code": "provider", "integer": e["code"], "message": e["message"]}))),
+    freedom!("error-codes" "Errors have another code." Effect::Error(|e| e["code"] = 0.into())),
+    freedom!("error-data" "Errors have `data`." Effect::Error(|e| e["data"] = json!({"hint": null, "more": [1]}))),
+    freedom!("auto-include-as-text" "`autoInclude` of the mentions feature is a text."
+        of(Method::Meta, |m| m["mentions"]["autoInclude"] = "true".into())),
+    freedom!("features-empty" "The features have no members."
+    of(Method::Meta, |m| for name in ["items", "mentions", "annotations"] {
+        m[name] = json!({});
+    })),
+    freedom!("nothing-offered" "There is no feature, and methods but `meta` give an empty list."
+    Effect::Instead(|s| match s.request {
+        Ok(request) if request.method == Method::Meta => Some(Instead::Result(json!({"name": "Nothing"}))),
+        Ok(_) => Some(Instead::Result(json!([]))),
+        Err(_) => None,
+    })),
+    freedom!("methods-refused" "There is no feature, and methods but `meta` are answered with an error."
+    Effect::Instead(|s| match s.request {
+        Ok(request) if request.method == Method::Meta => Some(Instead::Result(json!({"name": "Nothing"}))),
+        Ok(_) => Some(Instead::error(-32601, "not implemented")),
+        Err(_) => None,
+    })),
+    freedom!("presentation-hints" "Annotations have `presentationHints`, as in the published schemas."
+    of(Method::Annotations, |list| for one in list.as_array_mut().into_iter().flatten() {
+        one["presentationHints"] = json!(["show-at-top-of-file"]);
+    })),
+    freedom!("whole-documents" "Annotations have no ranges."
+    of(Method::Annotations, |list| for one in list.as_array_mut().into_iter().flatten() {
+        if let Value::Object(one) = one {
+            one.shift_remove("range");
+        }
+    })),
+    freedom!("empty-ranges" "Ranges are empty."
+    of(Method::Annotations, |list| for one in list.as_array_mut().into_iter().flatten() {
+        if let Some(range) = one.get_mut("range") {
+            range["end"] = range["start"].clone();
+        }
+    })),
+    freedom!("code-points" "Characters of positions count code points." Effect::Switch(Switch::CodePoints)),
+    freedom!("bare-items" "Items consist of their titles."
+    of(Method::Items, |list| for item in list.as_array_mut().into_iter().flatten() {
+        *item = json!({"title": item["title"]});
+    })),
+];
+
+/// Every freedom.
+pub fn all() -> &'static [Freedom] {
+    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
+    &ALL
+}
+
+/// The freedom of this name.
+pub fn find(name: &str) -> Option<Quirk> {
+    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
+    Some(Quirk { name: entry.freedom.name, flaw: false, effect: entry.effect })
+}
+
+const fn of(method: Method, change: fn(&mut Value)) -> Effect {
+    Effect::Result(Some(method), change)
+}
+
+fn until_close(response: &mut Response) {
+    let body = take(response);
+    response.content = Content::Raw(vec![Piece::now(body)]);
+    response.ending = Ending::Close;
+}
+
+fn chunked(response: &mut Response, size: usize) {
+    let pieces = take(response).chunks(size).map(Piece::now).collect();
+    response.content = Content::Chunked { pieces, trailers: vec![] };
+}
+
+/// Writes the names of all headers in another way.
+fn names(response: &mut Response, write: fn(&str) -> String) {
+    let head = response.head(false);
+    response.headers = head.headers.iter().map(|(name, value)| (write(name), Some(value.clone()))).collect();
+}
+
+fn escape(body: &mut Vec<u8>) {
+    let escaped: String = String::from_utf8_lossy(body)
+        .chars()
+        .map(|c| match c {
+            '/' => "\\/".to_owned(),
+            c if c.is_ascii() => c.to_string(),
+            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
+        })
+        .collect();
+    *body = escaped.into_bytes();
+}
+
+fn reverse(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(reverse);
+            *map = std::mem::take(map).into_iter().rev().collect();
+        }
+        Value::Array(items) => items.iter_mut().for_each(reverse),
+        _ => {}
+    }
+}
+
+fn extra(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(extra);
+            map.insert("x-extra".to_owned(), json!({"null": null, "deep": [[{}]]}));
+        }
+        Value::Array(items) => items.iter_mut().for_each(extra),
+        _ => {}
+    }
+}

@@ -1,0 +1,158 @@
+//! The mock provider as [`crate::peer::Mock`].
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, broadcast};
+
+use crate::diagnostic::{Source, nearest, yaml};
+use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
+use crate::trace::End;
+use crate::wire::http::{Exchanges, Limits, Server};
+
+use super::data::Data;
+use super::quirks::{Quirk, Quirks, Switch};
+use super::service::Service;
+use super::steer::{self, Command};
+use super::{flaws, freedoms};
+
+/// The mock provider.
+pub static MOCK: MockKind = MockKind {
+    role: "openctx-provider",
+    flaws: flaws::all,
+    freedoms: freedoms::all,
+    begin: Begin::Serve(|options| Box::pin(start(options))),
+};
+
+/// The one edition that there is.
+pub const EDITION: &str = "0.1";
+
+struct MockProvider {
+    service: Arc<Service>,
+    address: SocketAddr,
+    server: Mutex<Option<Server>>,
+}
+
+async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
+    if options.edition != EDITION {
+        let message = format!("there is no edition `{}`; there is {EDITION}", options.edition);
+        return Err(MockError::Option(message));
+    }
+    let quirks = quirks(&options)?;
+    let data = match &options.data {
+        Some(source) => Data::parse(source).map_err(MockError::Data)?,
+        None => Data::example(),
+    };
+    let limits = limits(&quirks);
+    let service = Arc::new(Service::new(data, quirks, options.latency));
+    let listen = (Ipv4Addr::LOCALHOST, options.port.unwrap_or(0));
+    let listener = TcpListener::bind(listen).await.map_err(|source| {
+        let port = options.port.map_or("any port".to_owned(), |port| format!("port {port}"));
+        MockError::System { doing: format!("listen on {port} of the loopback address"), source }
+    })?;
+    let learn = |source| MockError::System { doing: "learn where it listens".to_owned(), source };
+    let address = listener.local_addr().map_err(learn)?;
+    let exchanges = Exchanges::new(options.recorder, End::Server);
+    let server = Server::start(listener, service.clone(), exchanges, limits).map_err(learn)?;
+    Ok(Box::new(MockProvider { service, address, server: Mutex::new(Some(server)) }))
+}
+
+/// The bounds of its server.
+fn limits(quirks: &Quirks) -> Limits {
+    let connections = if quirks.switch(Switch::OneAtATime).is_some() { 1 } else { Limits::default().connections };
+    Limits { connections, ..Limits::default() }
+}
+
+impl Mock for MockProvider {
+    fn ready(&self) -> Value {
+        json!({
+            "role": MOCK.role,
+            "edition": EDITION,
+            "port": self.address.port(),
+            "url": format!("http://{}/", self.address),
+            "pid": std::process::id(),
+        })
+    }
+
+    fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
+        Box::pin(async move {
+            match steer::read(command)? {
+                Command::Data(from) => self.service.replace(data(&from)?),
+                Command::Switch(name, on) => {
+                    let quirk = find(&name).ok_or_else(|| unknown("flaw or freedom", &name))?;
+                    self.service.switch(|quirks| quirks.set(quirk, on));
+                }
+                Command::State => return Ok(self.service.describe()),
+                Command::Quit => self.service.end(Ended::Quit),
+            }
+            Ok(json!({}))
+        })
+    }
+
+    fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
+        match steer::read(command)? {
+            Command::Switch(name, _) if find(&name).is_none() => Err(unknown("flaw or freedom", &name)),
+            Command::Data(from @ steer::Source::Here(_)) => data(&from).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn happenings(&self) -> broadcast::Receiver<Happening> {
+        self.service.happenings()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, Ended> {
+        Box::pin(self.service.ended())
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(server) = self.server.lock().await.take() {
+                server.stop().await;
+            }
+        })
+    }
+}
+
+/// The data that a command speaks of.
+fn data(from: &steer::Source) -> Result<Data, String> {
+    let source = match from {
+        steer::Source::Example => return Ok(Data::example()),
+        steer::Source::File(path) => yaml::read(Path::new(path)).map_err(|fault| fault.message)?,
+        // JSON is YAML.
+        steer::Source::Here(value) => Source::new("data", value.to_string()),
+    };
+    Data::parse(&source).map_err(|faults| {
+        let faults = faults.iter().map(|fault| match fault.labels.first() {
+            Some(label) => format!("{} ({})", fault.message, label.text),
+            None => fault.message.clone(),
+        });
+        faults.collect::<Vec<_>>().join("; ")
+    })
+}
+
+fn quirks(options: &MockOptions) -> Result<Quirks, MockError> {
+    let of = |kind, known: fn(&str) -> Option<Quirk>, names: &[String]| {
+        let find = |name: &String| known(name).ok_or_else(|| MockError::Option(unknown(kind, name)));
+        names.iter().map(find).collect::<Result<Vec<_>, _>>()
+    };
+    let mut all = of("flaw", flaws::find, &options.flaws)?;
+    all.extend(of("freedom", freedoms::find, &options.freedoms)?);
+    Ok(Quirks::new(all))
+}
+
+/// The flaw or freedom of this name.
+pub fn find(name: &str) -> Option<Quirk> {
+    flaws::find(name).or_else(|| freedoms::find(name))
+}
+
+fn unknown(kind: &str, name: &str) -> String {
+    let names = flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name));
+    match nearest(name, names) {
+        Some(near) => format!("there is no {kind} `{name}`; did you mean `{near}`?"),
+        None => format!("there is no {kind} `{name}`; --list-flaws lists them all"),
+    }
+}

@@ -1,0 +1,19 @@
+//! The mock provider: plays `openctx-provider` for somebody else's client or tests.
+//!
+//! [`data::Data`] says what it has to give. What it answers to a request comes of that alone; the rest puts it on a
+//! socket, and makes it different where flaws and freedoms say so.
+
+pub mod data;
+pub mod request;
+
+mod flaws;
+mod freedoms;
+mod memory;
+mod mock;
+mod quirks;
+mod service;
+mod steer;
+#[cfg(test)]
+mod tests;
+
+pub use mock::{EDITION, MOCK};

@@ -1,0 +1,242 @@
+//! What is different about a mock provider, and how.
+
+use serde_json::{Value, json};
+
+use crate::wire::http::{Received, Response};
+
+use super::memory::Memory;
+use super::request::{Fault, Method, Request};
+
+/// A flaw or freedom that is on.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirk {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a flaw.
+    pub flaw: bool,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// What a quirk does.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// Does something else than to answer, where it says so.
+    Instead(fn(&Seen<'_>) -> Option<Instead>),
+    /// Changes what was asked.
+    Request(fn(&mut Request, &Memory)),
+    /// Changes the result of a method, or of all.
+    Result(Option<Method>, fn(&mut Value)),
+    /// Changes an error.
+    Error(fn(&mut Value)),
+    /// Changes an answer, be it a result or an error.
+    Envelope(fn(&mut Value)),
+    /// Changes the bytes of a body.
+    Body(fn(&mut Vec<u8>)),
+    /// Changes how an answer is carried.
+    Carried(fn(&mut Response)),
+    /// The same, given the request.
+    CarriedFor(fn(&mut Response, &Received)),
+    /// Something else.
+    Switch(Switch),
+}
+
+/// What is looked at here and there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// One connection is served at a time, and closed after each answer.
+    OneAtATime,
+    /// Requests that wait for `100 Continue` wait in vain.
+    NoContinue,
+    /// Requests that come at the same time are confused.
+    SharesRequest,
+    /// A body goes on as long as anybody reads it.
+    Endless,
+    /// Answers take their time.
+    Takes(u64),
+    /// Character offsets count code points.
+    CodePoints,
+    /// An interim answer comes before each answer.
+    Interim,
+}
+
+/// A request that came, and what came before it.
+pub struct Seen<'a> {
+    /// As it came.
+    pub received: &'a Received,
+    /// As it is understood.
+    pub request: &'a Result<Request, Fault>,
+    /// What came before.
+    pub memory: &'a Memory,
+}
+
+impl Seen<'_> {
+    /// Whether it is a sound request for this method.
+    pub fn is(&self, method: Method) -> bool {
+        self.request.as_ref().is_ok_and(|request| request.method == method)
+    }
+
+    /// A parameter that is a text.
+    pub fn text(&self, name: &str) -> &str {
+        self.request.as_ref().map_or("", |request| request.text(name))
+    }
+
+    /// The body as text; empty where it is none.
+    pub fn body(&self) -> &str {
+        std::str::from_utf8(&self.received.content).unwrap_or_default()
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.received.content).unwrap_or_default()
+    }
+
+    /// The value of a header.
+    pub fn header<'n>(&'n self, name: &'n str) -> Option<&'n str> {
+        self.received.head.header(name).next()
+    }
+}
+
+/// What is done instead of an answer.
+#[derive(Clone, Debug)]
+pub enum Instead {
+    /// This is the result.
+    Result(Value),
+    /// This is the error.
+    Error(Value),
+    /// This is the whole answer.
+    Respond(Box<Response>),
+    /// The request is taken for one that cannot be understood.
+    Refuse(Fault),
+    /// Nothing, and the connection is held.
+    Never,
+    /// The connection is closed.
+    Close,
+    /// The connection is cut.
+    Reset,
+    /// The provider exits.
+    Die,
+}
+
+impl Instead {
+    /// An answer with this status and JSON.
+    pub fn status(status: &str, body: &Value) -> Self {
+        Self::Respond(Box::new(Response::new(status).json(body)))
+    }
+
+    /// An error with this code.
+    pub fn error(code: i64, message: &str) -> Self {
+        Self::Error(json!({"code": code, "message": message}))
+    }
+}
+
+/// All that is on.
+#[derive(Clone, Debug, Default)]
+pub struct Quirks(Vec<Quirk>);
+
+impl Quirks {
+    /// These.
+    pub fn new(quirks: Vec<Quirk>) -> Self {
+        Self(quirks)
+    }
+
+    /// Switches one on or off.
+    pub fn set(&mut self, quirk: Quirk, on: bool) {
+        self.0.retain(|other| other.name != quirk.name);
+        if on {
+            self.0.push(quirk);
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
+        self.0.iter()
+    }
+
+    /// The quirk with this switch.
+    pub fn switch(&self, switch: Switch) -> Option<&Quirk> {
+        self.find(|other| other == switch)
+    }
+
+    /// The quirk with a switch such as this.
+    pub fn find(&self, is: impl Fn(Switch) -> bool) -> Option<&Quirk> {
+        self.0.iter().find(|quirk| matches!(quirk.effect, Effect::Switch(switch) if is(switch)))
+    }
+
+    /// What is done instead of an answer, and why that is wrong, if it is.
+    pub fn instead(&self, seen: &Seen<'_>) -> Option<(Instead, Option<&'static str>)> {
+        self.0.iter().find_map(|quirk| match quirk.effect {
+            Effect::Instead(decide) => Some((decide(seen)?, quirk.flaw.then_some(quirk.name))),
+            _ => None,
+        })
+    }
+
+    /// Changes the request.
+    pub fn ask(&self, request: &mut Request, memory: &Memory) -> Why {
+        self.apply(request, |effect, request| {
+            if let Effect::Request(change) = effect {
+                change(request, memory);
+            }
+        })
+    }
+
+    /// Changes a result.
+    pub fn result(&self, method: Method, result: &mut Value) -> Why {
+        self.apply(result, |effect, result| match effect {
+            Effect::Result(of, change) if of.is_none_or(|of| of == method) => change(result),
+            _ => {}
+        })
+    }
+
+    /// Changes an error.
+    pub fn error(&self, error: &mut Value) -> Why {
+        self.apply(error, |effect, error| {
+            if let Effect::Error(change) = effect {
+                change(error);
+            }
+        })
+    }
+
+    /// Changes an answer.
+    pub fn envelope(&self, answer: &mut Value) -> Why {
+        self.apply(answer, |effect, answer| {
+            if let Effect::Envelope(change) = effect {
+                change(answer);
+            }
+        })
+    }
+
+    /// Changes a body.
+    pub fn body(&self, body: &mut Vec<u8>) -> Why {
+        self.apply(body, |effect, body| {
+            if let Effect::Body(change) = effect {
+                change(body);
+            }
+        })
+    }
+
+    /// Changes how an answer is carried.
+    pub fn carried(&self, response: &mut Response, received: &Received) -> Why {
+        self.apply(response, |effect, response| match effect {
+            Effect::Carried(change) => change(response),
+            Effect::CarriedFor(change) => change(response, received),
+            _ => {}
+        })
+    }
+
+    /// Applies effects; gives the flaw that changed something.
+    fn apply<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(Effect, &mut T)) -> Why {
+        let mut why = None;
+        for quirk in &self.0 {
+            let before = quirk.flaw.then(|| value.clone());
+            effect(quirk.effect, value);
+            if before.is_some_and(|before| before != *value) {
+                why = Some(quirk.name);
+            }
+        }
+        why
+    }
+}
+
+/// The flaw that made something wrong, if one did.
+pub type Why = Option<&'static str>;

@@ -1,0 +1,345 @@
+//! Answers what comes over HTTP.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::{broadcast, watch};
+
+use crate::peer::{Draws, Ended, Happening, Latency};
+use crate::trace::HttpRequest;
+use crate::wire::http::{BodyWriter, Content, Ending, Handler, Mishap, OnHead, Piece, Received, Responder, Response};
+
+use super::data::{Characters, Data, Outcome};
+use super::memory::Memory;
+use super::quirks::{Instead, Quirks, Seen, Switch, Why};
+use super::request::{Fault, Request, understand};
+
+/// How many happenings wait for whoever reads them.
+const HAPPENINGS: usize = 1024;
+
+/// How long confused requests are held, so that others come meanwhile.
+const CONFUSION: Duration = Duration::from_millis(30);
+
+/// A piece of a body that does not end.
+const ENDLESS: usize = 16 << 10;
+
+/// A provider that answers requests.
+pub struct Service {
+    state: Mutex<State>,
+    over: watch::Sender<Option<Ended>>,
+    happenings: broadcast::Sender<Happening>,
+}
+
+/// What changes while it serves.
+struct State {
+    data: Arc<Data>,
+    quirks: Quirks,
+    memory: Memory,
+    latency: Option<Draws>,
+    /// Draws what the data leaves open.
+    pace: u64,
+}
+
+/// What is known of a request once it came.
+struct Arrival {
+    data: Arc<Data>,
+    quirks: Quirks,
+    request: Result<Request, Fault>,
+    instead: Option<(Instead, Why)>,
+    why: Why,
+    held: Duration,
+    pace: u64,
+}
+
+/// An answer on its way.
+struct Answer {
+    response: Response,
+    why: Why,
+    takes: Duration,
+}
+
+impl Service {
+    /// One that gives this.
+    pub fn new(data: Data, quirks: Quirks, latency: Option<Latency>) -> Self {
+        let latency = latency.map(|latency| latency.draws(1));
+        let state = State { data: Arc::new(data), quirks, memory: Memory::default(), latency, pace: 0 };
+        Self { state: Mutex::new(state), over: watch::Sender::new(None), happenings: broadcast::channel(HAPPENINGS).0 }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on it gives this.
+    pub fn replace(&self, data: Data) {
+        self.state().data = Arc::new(data);
+    }
+
+    /// Changes what is on.
+    pub fn switch(&self, change: impl FnOnce(&mut Quirks)) {
+        change(&mut self.state().quirks);
+    }
+
+    /// What state it is in, as JSON.
+    pub fn describe(&self) -> Value {
+        let state = self.state();
+        json!({
+            "name": state.data.meta.get("name"),
+            "data": state.data.counts(),
+            "requests": state.memory.requests,
+            "switched_on": state.quirks.iter().map(|quirk| quirk.name).collect::<Vec<_>>(),
+        })
+    }
+
+    /// It is to serve no more.
+    pub fn end(&self, how: Ended) {
+        self.over.send_if_modified(|over| over.is_none() && over.replace(how).is_none());
+    }
+
+    /// Returns once it is to serve no more.
+    pub async fn ended(&self) -> Ended {
+        let mut over = self.over.subscribe();
+        // The sender lives as long as we do.
+        over.wait_for(Option::is_some).await.ok().and_then(|over| *over).unwrap_or(Ended::Quit)
+    }
+
+    /// What clients do.
+    pub fn happenings(&self) -> broadcast::Receiver<Happening> {
+        self.happenings.subscribe()
+    }
+
+    fn arrive(&self, received: &Received) -> Arrival {
+        let mut state = self.state();
+        let mut request = understand(&received.content);
+        let seen = Seen { received, request: &request, memory: &state.memory };
+        let instead = state.quirks.instead(&seen);
+        let mut why = None;
+        let as_it_came = request.clone();
+        if let Ok(request) = &mut request {
+            why = state.quirks.ask(request, &state.memory);
+        }
+        if received.head.method() == "POST" {
+            state.memory.note(received, &as_it_came);
+        }
+        state.memory.active += 1;
+        state.pace = state.pace.wrapping_add(1);
+        let held = state.latency.as_mut().and_then(Iterator::next).unwrap_or_default();
+        let (data, quirks, pace) = (state.data.clone(), state.quirks.clone(), state.pace);
+        Arrival { data, quirks, request, instead, why, held, pace }
+    }
+
+    /// As it is where the request that is answered is kept in one place for all.
+    async fn confuse(&self, arrival: &mut Arrival) {
+        if let Some(quirk) = arrival.quirks.switch(Switch::SharesRequest) {
+            tokio::time::sleep(CONFUSION).await;
+            let last = self.state().memory.last.clone();
+            if let (Ok(request), Some(last)) = (&mut arrival.request, last)
+                && *request != last
+            {
+                *request = last;
+                arrival.why = Some(quirk.name);
+            }
+        }
+    }
+}
+
+/// What HTTP itself makes of a request: nothing, where it is for the protocol to answer.
+fn refusal(received: &Received) -> Option<Response> {
+    let told = |status: &str, message: &str| {
+        Response::new(status).json(&json!({"error": {"code": Fault::NoRequest.code(), "message": message}}))
+    };
+    if received.head.method() != "POST" {
+        return Some(told("405 Method Not Allowed", "requests are sent by POST").header("Allow", "POST"));
+    }
+    let coded = received.head.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity"));
+    coded.then(|| told("415 Unsupported Media Type", "requests have no content coding").header("Accept-Encoding", ""))
+}
+
+impl Arrival {
+    /// The answer of the protocol.
+    fn answer(&self, received: &Received) -> Answer {
+        let (fault, mut takes) = match &self.request {
+            Err(fault) => (Some(*fault), Duration::ZERO),
+            Ok(_) => (None, Duration::ZERO),
+        };
+        let outcome = match (&self.instead, &self.request) {
+            (Some((Instead::Result(value), _)), _) => Outcome::Result(value.clone()),
+            (Some((Instead::Error(error), _)), _) => Outcome::Error(error.clone(), None),
+            (Some((Instead::Refuse(fault), _)), _) => refused(*fault),
+            (_, Err(fault)) => refused(*fault),
+            (_, Ok(request)) => {
+                let characters = match self.quirks.switch(Switch::CodePoints) {
+                    Some(_) => Characters::CodePoints,
+                    None => Characters::default(),
+                };
+                let (outcome, (least, most)) = self.data.answer(request, characters);
+                let latency = Latency { min: least, max: most, seed: 0 };
+                takes = latency.draws(self.pace).next().unwrap_or_default();
+                outcome
+            }
+        };
+        let mut why = self.why;
+        if matches!(self.instead, Some((Instead::Result(_) | Instead::Error(_) | Instead::Refuse(_), _))) {
+            why = self.instead.as_ref().and_then(|(_, why)| *why);
+        }
+        let (mut envelope, status) = match outcome {
+            Outcome::Result(mut result) => {
+                if let Ok(request) = &self.request {
+                    why = self.quirks.result(request.method, &mut result).or(why);
+                }
+                (json!({"result": result}), fault.map(Fault::status))
+            }
+            Outcome::Error(mut error, status) => {
+                why = self.quirks.error(&mut error).or(why);
+                (json!({"error": error}), status.or(fault.map(Fault::status)))
+            }
+            Outcome::Status(status) => {
+                let response = Response::new(line(status)).text("the provider fails, as its data says\n");
+                return Answer { response, why, takes };
+            }
+        };
+        why = self.quirks.envelope(&mut envelope).or(why);
+        let mut body = envelope.to_string().into_bytes();
+        why = self.quirks.body(&mut body).or(why);
+        let mut response = Response::new(line(status.unwrap_or(200)));
+        response = response.header("Content-Type", "application/json").content(Content::Whole(body));
+        why = self.quirks.carried(&mut response, received).or(why);
+        Answer { response, why, takes }
+    }
+}
+
+fn refused(fault: Fault) -> Outcome {
+    Outcome::Error(json!({"code": fault.code(), "message": fault.message()}), Some(fault.status()))
+}
+
+/// A status with its reason (RFC 9110 section 15).
+pub fn line(status: u16) -> String {
+    let reason = match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Content",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "Unnamed",
+    };
+    format!("{status} {reason}")
+}
+
+impl Handler for Service {
+    fn on_head(&self, _request: &HttpRequest) -> OnHead {
+        match self.state().quirks.switch(Switch::NoContinue) {
+            Some(_) => OnHead::ReadSilently,
+            None => OnHead::Read,
+        }
+    }
+
+    fn on_mishap(&self, mishap: Mishap) {
+        self.state().memory.note_mishap(&mishap);
+    }
+
+    async fn handle(&self, received: Received, mut answer: Responder) {
+        let mut arrival = self.arrive(&received);
+        self.confuse(&mut arrival).await;
+        let why = arrival.instead.as_ref().and_then(|(_, why)| *why);
+        let wanted = match arrival.instead.take() {
+            Some((unanswered @ (Instead::Never | Instead::Close | Instead::Reset | Instead::Die), _)) => {
+                self.left();
+                match unanswered {
+                    Instead::Never => answer.never(why),
+                    Instead::Close => answer.close(why),
+                    Instead::Die => self.end(Ended::Died),
+                    _ => answer.reset(why),
+                }
+                return;
+            }
+            Some((Instead::Respond(response), why)) => Answer { response: *response, why, takes: Duration::ZERO },
+            instead => {
+                arrival.instead = instead;
+                match refusal(&received) {
+                    Some(response) if arrival.instead.is_none() => {
+                        Answer { response, why: None, takes: Duration::ZERO }
+                    }
+                    _ => arrival.answer(&received),
+                }
+            }
+        };
+        let Answer { mut response, mut why, mut takes } = wanted;
+        let slow = arrival.quirks.find(|switch| matches!(switch, Switch::Takes(_)));
+        if let Some((Switch::Takes(ms), quirk)) = slow.and_then(|quirk| Some((switch_of(quirk)?, quirk))) {
+            takes += Duration::from_millis(ms);
+            why = why.or(quirk.flaw.then_some(quirk.name));
+        }
+        takes += arrival.held;
+        response.manner.deliberate = why.map(str::to_owned);
+        if arrival.quirks.switch(Switch::OneAtATime).is_some() {
+            response.ending = Ending::Close;
+        }
+        if !takes.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(takes) => {}
+                // Nobody waits for it any more.
+                _ = answer.gone() => {}
+            }
+        }
+        // Whatever fails from here on, the client is gone.
+        if arrival.quirks.switch(Switch::Interim).is_some() {
+            let _ = answer.interim(&Response::new("103 Early Hints").header("Link", "</style.css>; rel=preload")).await;
+        }
+        if let Some(quirk) = arrival.quirks.switch(Switch::Endless) {
+            let _ = endless(answer, quirk.name).await;
+        } else {
+            let _ = answer.send(&response).await;
+        }
+        self.left();
+        if let Ok(request) = &arrival.request {
+            // An error means that nobody wants to know.
+            let _ = self.happenings.send(Happening::Request(request.method.name().to_owned()));
+        }
+    }
+}
+
+impl Service {
+    /// A request is dealt with.
+    fn left(&self) {
+        let mut state = self.state();
+        state.memory.active = state.memory.active.saturating_sub(1);
+    }
+}
+
+fn switch_of(quirk: &super::quirks::Quirk) -> Option<Switch> {
+    if let super::quirks::Effect::Switch(switch) = quirk.effect { Some(switch) } else { None }
+}
+
+/// Sends a list of mentions that does not end.
+async fn endless(answer: Responder, why: &str) -> Result<(), crate::wire::http::Broken> {
+    let begin = Content::Chunked { pieces: vec![Piece::now(r#"{"result":["#)], trailers: vec![] };
+    let mut response = Response::new("200 OK").header("Content-Type", "application/json").content(begin);
+    response.manner.deliberate = Some(why.to_owned());
+    let mut body: BodyWriter = answer.start(&response).await?;
+    let piece = r#"{"title":"again","uri":"a:b"},"#.repeat(ENDLESS / 30);
+    loop {
+        body.write(piece.as_bytes(), Some(why)).await?;
+    }
+}
