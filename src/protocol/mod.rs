@@ -27,7 +27,7 @@ use crate::trace::End;
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {
-    static ALL: [&Protocol; 1] = [&amp::PROTOCOL];
+    static ALL: [&Protocol; 2] = [&amp::PROTOCOL, &openctx::PROTOCOL];
     &ALL
 }
 

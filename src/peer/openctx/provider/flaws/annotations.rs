@@ -117,10 +117,10 @@ pub const FLAWS: &[Entry] = &[
             || (path.ends_with(".md") && s.text("content").contains("TODO"));
         (s.is(Method::Annotations) && !matched).then_some(Instead::Close)
     })),
-    flaw!("annotations-missing-empty-object" "annotations/not-offered" ["annotations/result"]
+    flaw!("annotations-missing-empty-object" "envelope/method-not-offered" ["annotations/result"]
         "There is no annotations feature, and `annotations` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
-    flaw!("annotations-missing-unanswered" "annotations/not-offered" ["envelope/answered", "annotations/any-content",
+    flaw!("annotations-missing-unanswered" "envelope/method-not-offered" ["envelope/answered", "annotations/any-content",
         "annotations/any-uri", "annotations/unmatched"]
         "There is no annotations feature, and `annotations` is not answered."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Close))),

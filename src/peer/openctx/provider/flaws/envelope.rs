@@ -68,7 +68,7 @@ pub const FLAWS: &[Entry] = &[
         set(a, "result", Value::Null);
     })),
     flaw!("nothing-as-null" "envelope/outcome" ["envelope/no-nulls", "envelope/result-type", "mentions/result", "items/result",
-    "annotations/result", "mentions/not-offered", "items/not-offered", "annotations/not-offered"]
+    "annotations/result", "envelope/method-not-offered"]
     "An empty result is null." Effect::Envelope(|a| if a["result"] == json!([]) {
         a["result"] = Value::Null;
     })),

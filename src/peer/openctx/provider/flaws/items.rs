@@ -60,9 +60,9 @@ pub const FLAWS: &[Entry] = &[
         let known = ["https://tickets.example/", "wirecert:"].iter().any(|ours| uri.starts_with(ours));
         (s.is(Method::Items) && !known).then_some(Instead::Close)
     })),
-    flaw!("items-missing-empty-object" "items/not-offered" ["items/result"] "There is no items feature, and `items` is answered with an empty object."
+    flaw!("items-missing-empty-object" "envelope/method-not-offered" ["items/result"] "There is no items feature, and `items` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
-    flaw!("items-missing-unanswered" "items/not-offered" ["envelope/answered"] "There is no items feature, and `items` is not answered."
+    flaw!("items-missing-unanswered" "envelope/method-not-offered" ["envelope/answered"] "There is no items feature, and `items` is not answered."
     Effect::Instead(|s| without(s, Method::Items, Instead::Close))),
 ];
 

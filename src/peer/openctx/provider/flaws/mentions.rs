@@ -68,9 +68,9 @@ pub const FLAWS: &[Entry] = &[
         Effect::Instead(|s| include(s, Value::is_string))),
     flaw!("auto-include-text-only" "mentions/auto-include" "`autoInclude` as a boolean is answered with an error."
         Effect::Instead(|s| include(s, Value::is_boolean))),
-    flaw!("mentions-missing-empty-object" "mentions/not-offered" ["mentions/result"] "There is no mentions feature, and `mentions` is answered with an empty object."
+    flaw!("mentions-missing-empty-object" "envelope/method-not-offered" ["mentions/result"] "There is no mentions feature, and `mentions` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
-    flaw!("mentions-missing-unanswered" "mentions/not-offered" ["envelope/answered"] "There is no mentions feature, and `mentions` is not answered."
+    flaw!("mentions-missing-unanswered" "envelope/method-not-offered" ["envelope/answered"] "There is no mentions feature, and `mentions` is not answered."
     Effect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
 ];
 
