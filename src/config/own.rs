@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::protocol::{Field, Protocol, Role, Shape};
+use crate::protocol::{Field, Protocol, Reach, Role, Shape};
 
 use super::{Access, CommandLine, EditionChoice, Isolation, Launch, SubjectSpec};
 
@@ -20,6 +20,10 @@ pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static s
     // No `--data-home`: like any subject it is to find its data home by the environment, which scenarios vary.
     if !role.is_client() {
         command.extend(words(&["--control", CONTROL]));
+    }
+    // What is reached by its URL listens where it is told.
+    if matches!(role.reach, Reach::Url { .. }) {
+        command.extend(words(&["--port", "{port}"]));
     }
     command.extend(flags.iter().cloned());
     let stimuli = role.stimuli.iter().map(|verb| {
