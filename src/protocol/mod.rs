@@ -5,6 +5,7 @@
 //! speak about. [`protocols`] lists them; nothing else in the crate names one.
 
 pub mod amp;
+pub mod amplifier;
 mod literal;
 mod observation;
 pub mod openctx;

@@ -1,0 +1,133 @@
+//! Whole bodies, and what they are.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::trace::{Direction, Event, Message, Payload, What};
+
+/// What a body is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content<'a> {
+    /// There is none.
+    Empty,
+    /// JSON, and whether a byte order mark stands before it.
+    Json { json: Cow<'a, Value>, marked: bool },
+    /// JSON, as far as anybody can tell: it is nested too deep to be looked at.
+    Deep,
+    /// Text, and no JSON.
+    Text(&'a str),
+    /// No UTF-8.
+    Binary(&'a [u8]),
+    /// In a content coding that was not undone.
+    Coded,
+}
+
+impl<'a> Content<'a> {
+    /// Of a body; none where it was empty.
+    pub fn of(message: Option<&'a Message>) -> Self {
+        let Some(message) = message else { return Self::Empty };
+        if let Some(json) = &message.json {
+            return Self::Json { json: Cow::Borrowed(json), marked: false };
+        }
+        match &message.payload {
+            None => Self::Coded,
+            Some(Payload::Binary(bytes)) => Self::Binary(bytes),
+            Some(Payload::Text(text)) => Self::of_text(text),
+        }
+    }
+
+    fn of_text(text: &'a str) -> Self {
+        let unmarked = text.strip_prefix('\u{feff}');
+        match serde_json::from_str(unmarked.unwrap_or(text)) {
+            Ok(json) => Self::Json { json: Cow::Owned(json), marked: unmarked.is_some() },
+            Err(e) if e.to_string().contains("recursion limit") => Self::Deep,
+            Err(_) => Self::Text(text),
+        }
+    }
+
+    /// The JSON, where it is that.
+    pub fn json(&self) -> Option<&Value> {
+        match self {
+            Self::Json { json, .. } => Some(json),
+            _ => None,
+        }
+    }
+}
+
+/// Tells which event makes a request or response whole.
+///
+/// It holds the requests and responses that are under way.
+#[derive(Default)]
+pub struct Wholes {
+    /// By exchange and direction: whether there was content, and whether it is an event stream.
+    open: HashMap<(String, bool), (bool, bool)>,
+}
+
+impl Wholes {
+    /// Whether this event makes a request or response whole: with the body that it then has.
+    pub fn of<'e>(&mut self, event: &'e Event) -> Option<(Direction, Content<'e>)> {
+        let (conn, dir) = (event.conn.as_deref()?, event.dir?);
+        let key = (conn.to_owned(), dir == Direction::ToServer);
+        match &event.what {
+            What::HttpRequest(_) => drop(self.open.insert(key, (false, false))),
+            What::HttpResponse(head) => {
+                let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
+                self.open.insert(key, (false, stream));
+            }
+            What::Body(body) => {
+                let (content, stream) = self.open.get_mut(&key)?;
+                *content |= !body.bytes.as_bytes().is_empty();
+                if body.last && (!*content || *stream) {
+                    let content = if *content { Content::Text("") } else { Content::Empty };
+                    self.open.remove(&key);
+                    return Some((dir, content));
+                }
+            }
+            What::Message(message) => {
+                self.open.remove(&key)?;
+                return Some((dir, Content::of(Some(message))));
+            }
+            What::Closed(_) => drop(self.open.remove(&key)),
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::protocol::amplifier::testing::Play;
+
+    fn wholes(play: &Play) -> Vec<u64> {
+        let mut wholes = Wholes::default();
+        play.events.iter().filter(|event| wholes.of(event).is_some()).map(|event| event.i).collect()
+    }
+
+    #[test]
+    fn a_request_is_whole_with_its_body_or_with_its_end_where_it_has_none() {
+        let play = Play::new().posts("/sessions", &json!({}));
+        assert_eq!(wholes(&play), [play.events.len() as u64 - 1]);
+        let empty = Play::new().request_head("POST /sessions HTTP/1.1", &[]).client_body("", true);
+        assert_eq!(wholes(&empty), [empty.events.len() as u64 - 1]);
+        assert!(wholes(&Play::new().request_head("POST /sessions HTTP/1.1", &[]).client_body("{", false)).is_empty());
+    }
+
+    #[test]
+    fn a_body_is_told_for_what_it_is() {
+        let of = |bytes: &[u8]| {
+            let message = Message::joined(true, bytes, 1);
+            format!("{:?}", Content::of(Some(&message))).split([' ', '(']).next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(of(b"{}"), "Json");
+        assert_eq!(of("\u{feff}{}".as_bytes()), "Json");
+        assert_eq!(of(b"<html>"), "Text");
+        assert_eq!(of(b"\"\xff\""), "Binary");
+        assert_eq!(of("[".repeat(5000).as_bytes()), "Deep");
+        assert_eq!(of(format!("{}{}", "[".repeat(110), "]".repeat(110)).as_bytes()), "Json");
+    }
+}

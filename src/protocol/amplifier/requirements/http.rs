@@ -1,0 +1,82 @@
+//! HTTP: how requests reach the server, and how its answers are carried.
+
+use super::{Table, doc, http11, json, own, semantics, table, uri};
+
+pub const TABLES: &[Table] = &[ANSWERS, REQUESTS];
+
+/// What the server sends.
+const ANSWERS: Table = table! { "http", Server, None;
+    "valid-head": Must http11("4") =>
+        "An answer begins with a status line and header lines that are valid."
+        "";
+    "length": Must http11("6.3") =>
+        "The body of an answer is as long as its head says, and its chunks are valid."
+        "The client waits for what is missing, or fails.";
+    "answered": Must doc("Overview") =>
+        "A request is answered, before the connection ends."
+        "";
+    "json": Must doc("Overview") =>
+        "The body of an answer that is no event stream is JSON."
+        "";
+    "content-type": Should semantics("8.3") =>
+        "An answer with a JSON body has a JSON media type as its `Content-Type`."
+        "";
+    "utf-8": Must json("8.1") =>
+        "The body of an answer is valid UTF-8."
+        "";
+    "no-bom": Must json("8.1") =>
+        "The body of an answer does not begin with a byte order mark."
+        "";
+    "encoding": Must semantics("8.4") =>
+        "The body of an answer decodes by the content codings that its head names."
+        "";
+    "encoding-offered": Should semantics("12.5.3") =>
+        "An answer has no content coding that the request does not allow by its `Accept-Encoding`."
+        "";
+    "no-redirect": Should own("HTTP") =>
+        "A request for an endpoint as the document writes it is not redirected."
+        "Clients in browsers and editors lose the body of a POST, or the request for an event stream, on the way.";
+    "timely": Should own("Time") =>
+        "A request is answered within ten seconds."
+        "The answer to a prompt comes by events: nobody has to wait for a response.";
+};
+
+/// What the server has to cope with.
+const REQUESTS: Table = table! { "http", Server, None;
+    "base-path": Must doc("Base URL") =>
+        "The endpoints are found below the server's URL without any prefix."
+        "";
+    "content-type-charset": Must semantics("8.3.1") =>
+        "A request with the content type `application/json; charset=utf-8` is understood."
+        "";
+    "header-case": Must semantics("5.1") =>
+        "The case of header names makes no difference in requests."
+        "";
+    "extra-headers": Must semantics("5.1") =>
+        "Header fields that are not known do no harm in requests."
+        "";
+    "extra-query": Should own("Unknown members") =>
+        "Query parameters that are not known do no harm."
+        "";
+    "encoded-path": Must uri("2.1") =>
+        "A path with characters that are encoded although they need not be is the same path."
+        "Clients encode the colon in the name of a profile, or they do not.";
+    "segments": Must http11("6.3") =>
+        "A request is understood however its bytes are cut into TCP segments."
+        "";
+    "keep-alive": Must http11("9.3") =>
+        "Requests that follow one another on a connection are each answered, unless the server has said that it closes."
+        "";
+    "close-asked": Must http11("9.6") =>
+        "A request with `Connection: close` is answered, and the connection ended."
+        "";
+    "chunked-request": Should http11("7.1") =>
+        "A request with a chunked body is understood, or refused with the status 411."
+        "";
+    "unknown-path": Should semantics("15.5.5") =>
+        "A request for what is no endpoint is refused with the status 404."
+        "";
+    "method-not-allowed": Should semantics("15.5.6") =>
+        "A request for an endpoint by a method that it does not have is refused with the status 405, 404 or 501."
+        "";
+};

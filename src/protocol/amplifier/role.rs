@@ -1,0 +1,378 @@
+//! The role `amplifier-server`: the words with which scenarios play the client to a server.
+
+use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
+use crate::trace::End;
+
+use super::words::{CHUNKED, CUT, DELIBERATE, ENDPOINTS, EVENTS, FILL, FRAMES, HEADERS, HOW, LENGTH, PACE, SPLIT};
+
+/// A server with an agent behind it.
+pub const AMPLIFIER_SERVER: Role = Role {
+    name: "amplifier-server",
+    subject: End::Server,
+    about: "a server with an agent behind it",
+    reach: Reach::Url { path: "/", proves: "health/status", module: None },
+    verbs: VERBS,
+    observations: OBSERVATIONS,
+    stimuli: &[],
+    calls: &[],
+    capabilities: CAPABILITIES,
+};
+
+/// What a prompt may have to provoke: the keys of `prompts:`, beside the codes of errors.
+const PROVOKED: &[&str] = &[
+    "text",
+    "tool",
+    "tool_error",
+    "thinking",
+    "approval",
+    "slow",
+    "diagnostics",
+    "INVALID_API_KEY",
+    "API_KEY_UNAUTHORIZED",
+    "RATE_LIMITED",
+    "SERVER_ERROR",
+    "MODULE_LOAD_FAILED",
+    "PROVIDER_ERROR",
+    "PROVIDER_UNAVAILABLE",
+];
+
+/// What `wirecert.yaml` says of such a server, beside what it says of all subjects. What is not said cannot be provoked: the
+/// scenarios that need it are skipped, with that reason.
+pub const DESCRIBED: &[Field] = &[
+    Field::optional(
+        "prompts",
+        Shape::Map(&Shape::String),
+        "Prompts by what they provoke: `text`, `tool`, `tool_error`, `thinking`, `approval`, `slow` (it works for some \
+         seconds), `diagnostics`, or an error by its code.",
+    ),
+    Field::optional(
+        "approval",
+        Shape::Object(&[
+            Field::optional("allow", Shape::List(&Shape::String), "Options that allow; by their words where not said."),
+            Field::optional("deny", Shape::List(&Shape::String), "Options that deny; by their words where not said."),
+            Field::optional(
+                "effect",
+                Shape::Either(&[
+                    Shape::String,
+                    Shape::Object(&[Field::required("file", Shape::Path, "A file below the workspace.")]),
+                ]),
+                "What the action leaves behind that the prompt `approval` asks for, if it runs: a file.",
+            ),
+            Field::optional("timeout", Shape::Duration, "The time after which its approvals time out, if it is short."),
+        ]),
+        "How its approvals are decided, and what shows that the action ran.",
+    ),
+    Field::optional(
+        "profiles",
+        Shape::Object(&[
+            Field::optional("good", Shape::String, "A profile that sessions are created with; `dev` where not said."),
+            Field::optional("bad", Shape::String, "One that does not exist."),
+            Field::optional("collection", Shape::String, "A collection that has profiles or agents."),
+            Field::optional("model", Shape::String, "A model that it has."),
+        ]),
+        "Names that it knows.",
+    ),
+    Field::optional(
+        "credentials",
+        Shape::Object(&[
+            Field::optional("good", Shape::String, "The environment variable that has a key which is valid."),
+            Field::optional("bad", Shape::String, "The one that has a key which is not."),
+            Field::optional("unauthorized", Shape::String, "The one that has a key which may not do enough."),
+        ]),
+        "Where API keys are found: names of environment variables, never keys.",
+    ),
+];
+
+const AS: Field = Field::optional(
+    "as",
+    Shape::Binds("request"),
+    "A label by which expectations name the request, and the name of its exchange in the trace.",
+);
+const OVER: Field = Field::optional(
+    "over",
+    Shape::Bound("request"),
+    "An earlier request, over whose TCP connection it goes; over one of its own where not said.",
+);
+const READ: Field = Field::optional("read", Shape::Bool, "Whether the answer is read; it is where not said.");
+const SUBSCRIPTION: Field = Field::required("of", Shape::Bound("subscription"), "The label of the subscription.");
+
+const VERBS: &[Verb] = &[
+    Verb {
+        name: "request",
+        doc: "Sends a request to one of the twelve endpoints, and goes on at once.",
+        shape: Shape::Object(&[
+            AS,
+            OVER,
+            Field::required("endpoint", Shape::Choice(ENDPOINTS), "Which one."),
+            Field::optional(
+                "params",
+                Shape::Map(&Shape::Any),
+                "`session_id` and `name` go into the path, encoded where need be, everything else into the query.",
+            ),
+            Field::optional(
+                "body",
+                Shape::Any,
+                "The members of the body. For a new session, `profile` and `credentials` are those that the subject was \
+                 described with where not said; null leaves one out.",
+            ),
+            Field::optional(
+                "provokes",
+                Shape::Choice(PROVOKED),
+                "Has the `prompt` that provokes this, as the subject was described.",
+            ),
+            Field::optional(
+                "decides",
+                Shape::Choice(&["allow", "deny"]),
+                "Has as its `decision` an option that allows or denies, of the approval that was last required.",
+            ),
+            Field::optional(
+                "key",
+                Shape::Choice(&["good", "bad", "unauthorized", "none"]),
+                "Which API key a new session has; `good` where not said.",
+            ),
+            HEADERS,
+            Field::optional("repeat", Shape::Integer { min: 1, max: 10_000 }, "Sends the same so many times, at once."),
+            READ,
+            DELIBERATE,
+        ]),
+    },
+    Verb {
+        name: "http",
+        doc: "Sends an HTTP request of any kind, and goes on at once: at most one of `json`, `text`, `hex` and `fill` is its body.",
+        shape: Shape::Object(&[
+            AS,
+            OVER,
+            Field::optional("method", Shape::String, "The HTTP method; GET where not said."),
+            Field::optional("target", Shape::String, "The request target, below the server's URL; `/` where not said."),
+            Field::optional("version", Shape::String, "The HTTP version; HTTP/1.1 where not said."),
+            HEADERS,
+            Field::optional("json", Shape::Any, "The body as JSON."),
+            Field::optional("text", Shape::String, "The body as text."),
+            Field::optional("hex", Shape::Hex, "The body as hexadecimal digits."),
+            Field::optional("fill", FILL, "A large body, made of a text repeated."),
+            Field::optional("raw", Shape::String, "The whole request as it is to be sent, instead of all the above."),
+            CHUNKED,
+            LENGTH,
+            SPLIT,
+            PACE,
+            CUT,
+            READ,
+            DELIBERATE,
+        ]),
+    },
+    Verb {
+        name: "subscribe",
+        doc: "Subscribes to the events of a session, and goes on at once.",
+        shape: Shape::Object(&[
+            Field::optional(
+                "as",
+                Shape::Binds("subscription"),
+                "A label by which expectations name the subscription, and the name of its exchange in the trace.",
+            ),
+            Field::required("session_id", Shape::String, "The session."),
+            Field::optional("transport", Shape::Choice(&["sse", "ws"]), "Event stream (where not said) or WebSocket."),
+            HEADERS,
+            READ,
+            DELIBERATE,
+        ]),
+    },
+    Verb {
+        name: "control",
+        doc: "Sends a control message over a WebSocket, or anything else: exactly one of `message`, `text` and `hex`.",
+        shape: Shape::Choose(
+            &[
+                SUBSCRIPTION,
+                Field::optional("message", Shape::Map(&Shape::Any), "The message: `action`, and what belongs to it."),
+                Field::optional("text", Shape::String, "Text instead."),
+                Field::optional("hex", Shape::Hex, "Bytes instead, as hexadecimal digits."),
+                Field::optional(
+                    "provokes",
+                    Shape::Choice(PROVOKED),
+                    "Has the `prompt` that provokes this, as the subject was described.",
+                ),
+                Field::optional(
+                    "decides",
+                    Shape::Choice(&["allow", "deny"]),
+                    "Has as its `decision` an option that allows or denies, of the approval that was last required.",
+                ),
+                FRAMES[0],
+                FRAMES[1],
+                FRAMES[2],
+                FRAMES[3],
+                FRAMES[4],
+                Field::optional("fragments", Shape::Integer { min: 1, max: 1024 }, "Sends it in so many frames."),
+                DELIBERATE,
+            ],
+            &["message", "text", "hex"],
+        ),
+    },
+    Verb {
+        name: "unsubscribe",
+        doc: "Ends a subscription: the connection is closed or cut, or a WebSocket closed by its handshake.",
+        shape: Shape::Object(&[
+            SUBSCRIPTION,
+            Field::optional(
+                "how",
+                Shape::Choice(&["close", "eof", "reset"]),
+                "`close` (where not said) as a well-behaved client does; `eof` with FIN; `reset` with RST.",
+            ),
+            DELIBERATE,
+        ]),
+    },
+    Verb { name: "open", doc: "Opens a TCP connection and sends nothing.", shape: Shape::Object(&[AS, DELIBERATE]) },
+    Verb {
+        name: "drop",
+        doc: "Ends the TCP connection of a request.",
+        shape: Shape::Object(&[
+            Field::required("of", Shape::Bound("request"), "The label of the request."),
+            HOW,
+            DELIBERATE,
+        ]),
+    },
+];
+
+const TO: Field = Field::optional("to", Shape::Bound("request"), "The label of the request.");
+const OF: Field = Field::optional("of", Shape::Bound("subscription"), "The label of the subscription.");
+const EXCHANGE: Field = Field::optional("exchange", Shape::Pattern, "The name of the exchange.");
+const RESPONSE_HEADERS: Field = Field::optional(
+    "headers",
+    Shape::Pattern,
+    "The header lines: names in lower case, values; of repeated ones joined by a comma.",
+);
+const SESSION: Field = Field::optional("session_id", Shape::Pattern, "The session that its path names.");
+
+const OBSERVATIONS: &[ObservationKind] = &[
+    ObservationKind {
+        name: "response",
+        doc: "The server answered a request: its answer is whole, or what came of it will not become more.",
+        on_connection: false,
+        selectors: &[TO],
+        fields: &[
+            Field::optional("status", Shape::Pattern, "The HTTP status; absent where the answer is no HTTP."),
+            RESPONSE_HEADERS,
+            Field::optional("json", Shape::Pattern, "The body, where it is JSON."),
+            Field::optional("text", Shape::Pattern, "The body as text, where it is no JSON."),
+            Field::optional("error", Shape::Pattern, "The `error` of the body."),
+            Field::optional("code", Shape::Pattern, "The `code` of that error."),
+            Field::optional("whole", Shape::Pattern, "Whether the answer came whole."),
+            EXCHANGE,
+        ],
+        pick: Pick::First,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "subscribed",
+        doc: "The server answered a subscription: its head is there, or the answer to a handshake.",
+        on_connection: false,
+        selectors: &[OF],
+        fields: &[
+            Field::optional("status", Shape::Pattern, "The HTTP status; 101 for a WebSocket."),
+            RESPONSE_HEADERS,
+            SESSION,
+            EXCHANGE,
+        ],
+        pick: Pick::First,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "event",
+        doc: "An event came, by event stream or WebSocket.",
+        on_connection: false,
+        selectors: &[OF, Field::optional("event", Shape::Choice(EVENTS), "Its name.")],
+        fields: &[
+            Field::optional("data", Shape::Pattern, "What belongs to it."),
+            Field::optional("json", Shape::Pattern, "The whole message."),
+            Field::optional("type", Shape::Pattern, "The event type of a stream; `message` where it has none."),
+            Field::optional("id", Shape::Pattern, "The `id` of a stream's event."),
+            EXCHANGE,
+        ],
+        pick: Pick::Any,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "completed",
+        doc: "A prompt came to `prompt:complete`: all that was told of it in this subscription.",
+        on_connection: false,
+        selectors: &[OF],
+        fields: &[
+            Field::optional("request_id", Shape::Pattern, "Its `request_id`."),
+            Field::optional("response", Shape::Pattern, "Its `response`."),
+            Field::optional("joined", Shape::Pattern, "The deltas of the content, joined; a mebibyte at most."),
+            Field::optional("deltas", Shape::Pattern, "How many they were."),
+            Field::optional("thinking", Shape::Pattern, "The deltas of the thinking, joined; a mebibyte at most."),
+            Field::optional(
+                "events",
+                Shape::Pattern,
+                "The names of all its events in order, the same one after the other only once; a thousand at most.",
+            ),
+            EXCHANGE,
+        ],
+        pick: Pick::First,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "keep_alive",
+        doc: "Something came in an event stream that is no protocol event: a comment, or an event of another kind.",
+        on_connection: false,
+        selectors: &[OF],
+        fields: &[
+            Field::optional("comment", Shape::Pattern, "The text of a comment."),
+            Field::optional("text", Shape::Pattern, "The data of an event."),
+            Field::optional("type", Shape::Pattern, "Its event type."),
+            EXCHANGE,
+        ],
+        pick: Pick::Any,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "frame",
+        doc: "The server sent a frame over a WebSocket.",
+        on_connection: false,
+        selectors: &[OF, Field::optional("opcode", Shape::Integer { min: 0, max: 15 }, "Its opcode.")],
+        fields: &[
+            Field::optional("fin", Shape::Pattern, "Its FIN bit."),
+            Field::optional("text", Shape::Pattern, "Its payload, where it is text."),
+            Field::optional("code", Shape::Pattern, "Its close code."),
+            EXCHANGE,
+        ],
+        pick: Pick::First,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "ended",
+        doc: "The server ended a subscription: an event stream, or the connection of a WebSocket.",
+        on_connection: false,
+        selectors: &[OF],
+        fields: &[
+            Field::optional("how", Shape::Pattern, "`whole` where the stream ended as it should, `eof`, or `reset`."),
+            EXCHANGE,
+        ],
+        pick: Pick::First,
+        default_proves: None,
+    },
+    ObservationKind {
+        name: "closed",
+        doc: "The server ended the TCP connection of a request before its answer was whole.",
+        on_connection: false,
+        selectors: &[TO],
+        fields: &[Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut."), EXCHANGE],
+        pick: Pick::First,
+        default_proves: None,
+    },
+];
+
+const CAPABILITIES: &[(&str, &str)] = &[
+    ("agents", "has agents to list"),
+    ("approval", "asks for approvals"),
+    ("collections", "has collections to list"),
+    ("credentials", "looks at the API keys that it is given"),
+    ("diagnostics", "tells of diagnostics"),
+    ("profiles", "has profiles to list"),
+    ("provider-errors", "tells errors of a model's provider by their codes"),
+    ("server-errors", "tells errors of its own by their codes"),
+    ("status-updates", "tells how far it has come"),
+    ("streaming", "tells its response in pieces"),
+    ("thinking", "tells what it thinks"),
+    ("tools", "uses tools"),
+    ("websocket", "has the WebSocket beside the event stream"),
+];

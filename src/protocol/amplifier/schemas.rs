@@ -1,0 +1,96 @@
+//! The JSON Schemas (draft-07) of the edition: `schemas/2025-12-09/<name>.json`.
+//!
+//! `<endpoint>.request` and `<endpoint>.response` are bodies, `<event>.event` are messages (with `-` for the colon of the
+//! event's name), `control` is a message of a client over a WebSocket, `error` the body of any error. They are strict where the
+//! document is, and allow every accepted reading where it is not.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use include_dir::{Dir, include_dir};
+use serde_json::Value;
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/protocol/amplifier/schemas/2025-12-09");
+
+/// By name. A file that is no JSON is left out, which a test forbids.
+static ALL: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
+    let named = |file: &'static include_dir::File<'static>| {
+        let name = file.path().to_str()?.strip_suffix(".json")?;
+        Some((name, serde_json::from_slice(file.contents()).ok()?))
+    };
+    FILES.files().filter_map(named).collect()
+});
+
+/// The schema of this name. There is one edition.
+pub fn schema(_edition: &str, name: &str) -> Option<&'static Value> {
+    ALL.get(name)
+}
+
+/// The names of the schemas, in alphabetical order.
+pub fn names(_edition: &str) -> Vec<&'static str> {
+    ALL.keys().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::matcher::Pattern;
+    use crate::protocol::amplifier::{ENDPOINTS, EVENTS, PROTOCOL};
+
+    fn allows(name: &str, value: &Value) -> bool {
+        let pattern = Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas("2025-12-09")).unwrap();
+        pattern.check(Some(value), &mut Map::new()).is_ok()
+    }
+
+    #[test]
+    fn every_file_is_a_draft_07_schema_with_a_title() {
+        assert_eq!(ALL.len(), FILES.files().count(), "a file is no JSON");
+        for (name, schema) in ALL.iter() {
+            assert!(jsonschema::draft7::meta::validate(schema).is_ok(), "{name}");
+            assert!(schema["title"].is_string(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_endpoint_has_an_answer_and_every_event_a_message() {
+        for endpoint in ENDPOINTS {
+            assert!(!allows(&format!("{endpoint}.response"), &json!([])), "{endpoint}");
+        }
+        for event in EVENTS {
+            let name = format!("{}.event", event.replace(':', "-"));
+            assert!(!allows(&name, &json!({"event": event, "data": []})), "{event}");
+            assert!(!allows(&name, &json!({"event": event, "data": {}})), "{event}: no session");
+        }
+    }
+
+    #[test]
+    fn what_the_types_leave_open_is_allowed() {
+        assert!(allows("createSession.request", &json!({"profile": "dev", "credentials": {}})));
+        let update = json!({"prompt": "p", "context_update": {"open_files": []}});
+        assert!(allows("submitPrompt.request", &update));
+        let profile = json!({"name": "a", "collection": null, "description": "", "extends": null});
+        assert!(allows("getProfile.response", &profile));
+        let delta = json!({"event": "content_block:delta", "data": {"session_id": "s", "delta": "d"}});
+        assert!(allows("content_block-delta.event", &delta), "as over a WebSocket");
+        assert!(allows("error", &json!({"error": {"code": "SESSION_BUSY", "message": "m"}})));
+    }
+
+    #[test]
+    fn what_the_document_says_is_held_to() {
+        assert!(!allows("createSession.request", &json!({"profile": "dev"})));
+        assert!(!allows("createSession.request", &json!({"profile": "dev", "credentials": {}, "context": {}})));
+        assert!(!allows("error", &json!({"detail": "Not Found"})));
+        assert!(!allows("error", &json!({"error": {"code": "NO_SUCH", "message": "m"}})));
+        assert!(!allows("control", &json!({"action": "submit_prompt"})));
+        assert!(allows("control", &json!({"action": "stop"})));
+        let session = json!({"session_id": "s", "status": "created", "profile": "p",
+            "created_at": "2025-12-09T10:30:00Z", "last_activity": "2025-12-09T10:30:00Z", "message_count": 0,
+            "token_usage": {"input_tokens": 0, "output_tokens": 0}, "pending_approval": null});
+        assert!(!allows("getSession.response", &session), "`created` is no status value");
+        let naive =
+            json!({"session_id": "s", "status": "created", "profile": "p", "created_at": "2025-12-09T10:30:00"});
+        assert!(!allows("createSession.response", &naive));
+    }
+}
