@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use wirecert::diagnostic::render;
+use wirecert::protocol::{Protocol, amp, openctx};
 use wirecert::scenario::load;
+use wirecert::trace::End;
 
 /// What only a whole trace can show: rules judge it in every play, and no scenario has to ask for it.
 const JUDGED_BY_RULES: &[&str] = &[
@@ -39,6 +41,31 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/client-utf8",
 ];
 
+/// The same of OpenCtx.
+const JUDGED_BY_RULES_OF_OPENCTX: &[&str] = &[
+    "annotations/client-extra-params",
+    "annotations/client-uri-syntax",
+    "envelope/client-json",
+    "envelope/client-members",
+    "envelope/client-method",
+    "envelope/client-object",
+    "envelope/client-params",
+    "envelope/client-settings-type",
+    "http/client-content-type",
+    "http/client-host",
+    "http/client-length",
+    "http/client-no-bom",
+    "http/client-plain-body",
+    "http/client-utf-8",
+    "http/client-valid-head",
+    "items/client-extra-params",
+    "items/client-mention-shape",
+    "mentions/client-auto-include",
+    "mentions/client-extra-params",
+    "meta/client-params",
+    "meta/client-params-empty",
+];
+
 fn load_all() -> wirecert::scenario::Loaded {
     load(&[PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scenarios")])
 }
@@ -52,23 +79,41 @@ fn every_scenario_file_is_sound() {
     assert!(!loaded.plans.is_empty());
 }
 
+fn proved() -> BTreeSet<&'static str> {
+    load_all().plans.iter().flat_map(|plan| plan.requirements.clone()).collect()
+}
+
+/// What binds either end, is proved by no scenario, and not listed as judged by rules.
+fn unproved(protocol: &Protocol, binds: &[End], judged_by_rules: &[&str]) -> Vec<&'static str> {
+    let proved = proved();
+    (protocol.requirements)()
+        .iter()
+        .filter(|r| binds.contains(&r.binds) && !proved.contains(r.id))
+        .filter(|r| !judged_by_rules.contains(&r.short()))
+        .map(|r| r.id)
+        .collect()
+}
+
 #[test]
 fn every_requirement_of_amp_is_proved_by_a_scenario_or_judged_by_a_rule() {
-    let proved: BTreeSet<&str> = load_all().plans.iter().flat_map(|plan| plan.requirements.clone()).collect();
-    let protocol = &wirecert::protocol::amp::PROTOCOL;
-    let unproved: Vec<&str> = (protocol.requirements)()
-        .iter()
-        .filter(|r| !proved.contains(r.id))
-        .filter(|r| !JUDGED_BY_RULES.contains(&r.short()))
-        .map(|r| r.id)
-        .collect();
+    let unproved = unproved(&amp::PROTOCOL, &[End::Client, End::Server], JUDGED_BY_RULES);
+    assert_eq!(unproved, Vec::<&str>::new());
+}
+
+#[test]
+fn every_requirement_of_clients_of_openctx_is_proved_by_a_scenario_or_judged_by_a_rule() {
+    let unproved = unproved(&openctx::PROTOCOL, &[End::Client], JUDGED_BY_RULES_OF_OPENCTX);
     assert_eq!(unproved, Vec::<&str>::new());
 }
 
 #[test]
 fn no_scenario_asks_for_what_rules_judge_alone() {
-    let proved: BTreeSet<&str> = load_all().plans.iter().flat_map(|plan| plan.requirements.clone()).collect();
-    let idle: Vec<&&str> =
-        JUDGED_BY_RULES.iter().filter(|short| proved.iter().any(|id| id.ends_with(*short))).collect();
+    let proved = proved();
+    let amp = JUDGED_BY_RULES.iter().map(|short| ("amp/", short));
+    let openctx = JUDGED_BY_RULES_OF_OPENCTX.iter().map(|short| ("openctx/", short));
+    let asked = |(protocol, short): &(&str, &&str)| {
+        proved.iter().any(|id| id.starts_with(protocol) && id.ends_with(&format!("/{short}")))
+    };
+    let idle: Vec<_> = amp.chain(openctx).filter(asked).collect();
     assert!(idle.is_empty(), "these need not be listed any more: {idle:?}");
 }
