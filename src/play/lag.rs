@@ -15,6 +15,8 @@ const TICK: Duration = Duration::from_millis(5);
 #[derive(Default)]
 pub struct LagMeter {
     late_micros: AtomicU64,
+    /// The longest delay at a time since [`LagMeter::begin`].
+    worst_micros: AtomicU64,
 }
 
 impl LagMeter {
@@ -25,8 +27,20 @@ impl LagMeter {
             sleep_until(due).await;
             // Timers are a millisecond coarse: only what exceeds that is lateness.
             let late = due.elapsed().saturating_sub(Duration::from_millis(2));
-            self.late_micros.fetch_add(u64::try_from(late.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            let late = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
+            self.late_micros.fetch_add(late, Ordering::Relaxed);
+            self.worst_micros.fetch_max(late, Ordering::Relaxed);
         }
+    }
+
+    /// Another play begins.
+    pub fn begin(&self) {
+        self.worst_micros.store(0, Ordering::Relaxed);
+    }
+
+    /// How late the job has been at a time since the play began.
+    pub fn worst(&self) -> Duration {
+        Duration::from_micros(self.worst_micros.load(Ordering::Relaxed))
     }
 
     /// How late the job has been, all told.

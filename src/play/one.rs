@@ -66,6 +66,7 @@ pub struct Aftermath {
 /// Plays a plan once.
 pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath {
     let began = Instant::now();
+    venue.lag.begin();
     let traced = match Traced::start(plan, venue.spec, options) {
         Ok(traced) => traced,
         Err(reason) => return Aftermath { play: Play::error(reason), clean: true },
@@ -250,7 +251,6 @@ async fn perform(
         log: traced.log.clone(),
         tail: traced.tail.clone(),
         lag: venue.lag,
-        lag_before: venue.lag.total(),
         patience: options.patience,
         longest: options.longest,
         vars: serde_json::Map::new(),

@@ -47,8 +47,6 @@ pub struct Scene<'a> {
     pub tail: Tail,
     /// The harness's own delay.
     pub lag: &'a LagMeter,
-    /// What that delay came to when the play began.
-    pub lag_before: Duration,
     /// How long to wait where a step does not say.
     pub patience: Duration,
     /// The longest wait, also where a step asks for more.

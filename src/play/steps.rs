@@ -16,8 +16,8 @@ use crate::subject::{Running, Start, SubjectError};
 use super::expect;
 use super::scene::{Failure, Halt, Scene};
 
-/// A play that was held up for longer than this on our side blames nobody for what happened to our connections.
-pub const HELD_UP: Duration = Duration::from_secs(1);
+/// A play that was held up for longer than this at a time on our side blames nobody for what happened to our connections.
+pub const HELD_UP: Duration = Duration::from_millis(700);
 
 type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
 
@@ -281,9 +281,9 @@ fn signal(scene: &mut Scene<'_>, step: &Step, name: &str) -> Result<(), Halt> {
 }
 
 impl Scene<'_> {
-    /// How long this play was held up on our side.
+    /// How long this play was held up on our side, at a time.
     pub fn held_up(&self) -> Duration {
-        self.lag.total().saturating_sub(self.lag_before)
+        self.lag.worst()
     }
 
     fn corner(&self, step: &Step) -> Result<&crate::subject::Corner, Halt> {
