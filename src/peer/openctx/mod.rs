@@ -1,5 +1,6 @@
 //! OpenCtx: clients and providers, those that perform scenarios and those that stand by themselves.
 
+pub mod agent;
 pub mod client;
 mod params;
 pub mod provider;

@@ -1,0 +1,218 @@
+//! The client itself: calls come, each becomes a task, and its outcome a line.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::peer::http_url::HttpUrl;
+use crate::peer::lines::{self, Call, Told};
+use crate::peer::{Ended, Lines};
+use crate::trace::Recorder;
+
+use super::ask::Asker;
+use super::failure::Failure;
+use super::quirks::{Effect, Quirks, Switch};
+use super::selectors::{wants_message, wants_resource};
+
+/// How long calls may take that are under way once nothing more is to be done.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How many outcomes wait to be written.
+const WAITING: usize = 256;
+
+/// What tasks share.
+struct Shared {
+    asker: Asker,
+    quirks: Quirks,
+    serial: tokio::sync::Mutex<()>,
+    memory: Mutex<Memory>,
+    /// A flaw has made the client deaf: nothing is answered any more.
+    deaf: AtomicBool,
+}
+
+/// What flaws remember from one call to the next.
+#[derive(Default)]
+struct Memory {
+    settings: Option<Value>,
+    meta: Option<Value>,
+    /// The parameters of the first call of a method among those under way.
+    under_way: Vec<(&'static str, Value)>,
+}
+
+/// What became of a call.
+enum Outcome {
+    /// A line to write.
+    Line(Value),
+    /// A flaw makes the client die.
+    Died,
+}
+
+/// Runs a client to its end.
+pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
+    let (mut told, output) = lines::start(lines);
+    if quirks.has(Switch::Junk) {
+        output.text("a client, ready when you are\n{\"log\":\"starting\"}\n".to_owned()).await;
+        eprintln!("starting");
+    }
+    let shared = Arc::new(Shared {
+        asker: Asker::new(url, quirks.clone(), recorder),
+        quirks,
+        serial: tokio::sync::Mutex::default(),
+        memory: Mutex::default(),
+        deaf: AtomicBool::new(false),
+    });
+    let (tell, mut outcomes) = mpsc::channel(WAITING);
+    let mut calls: JoinSet<()> = JoinSet::new();
+    let mut died = false;
+    let mut over = false;
+    loop {
+        tokio::select! {
+            biased;
+            Some(outcome) = outcomes.recv() => match outcome {
+                Outcome::Line(line) => {
+                    // Without a reader there is nobody to tell.
+                    output.line(&line).await;
+                }
+                Outcome::Died => {
+                    died = true;
+                    break;
+                }
+            },
+            Some(_) = calls.join_next(), if !calls.is_empty() => {}
+            line = told.recv(), if !over => match line {
+                Some(Told::Call(call)) => {
+                    let (shared, tell) = (shared.clone(), tell.clone());
+                    calls.spawn(async move {
+                        if let Some(outcome) = shared.outcome(call).await {
+                            // It is over if nobody hears it.
+                            let _ = tell.send(outcome).await;
+                        }
+                    });
+                }
+                Some(Told::End) | None => over = true,
+                Some(Told::Close) => break,
+            },
+            else => break,
+        }
+        if over {
+            let finish = async { while calls.join_next().await.is_some() {} };
+            // What takes longer is given up.
+            let _ = timeout(GOODBYE, finish).await;
+            while let Ok(Outcome::Line(line)) = outcomes.try_recv() {
+                output.line(&line).await;
+            }
+            break;
+        }
+    }
+    calls.abort_all();
+    output.finish().await;
+    if died { Ended::Died } else { Ended::Quit }
+}
+
+impl Shared {
+    fn has(&self, switch: Switch) -> bool {
+        self.quirks.has(switch)
+    }
+
+    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What becomes of a call; nothing where a flaw lets it never come to its end.
+    async fn outcome(&self, call: Call) -> Option<Outcome> {
+        if self.deaf.load(Ordering::SeqCst) {
+            return None;
+        }
+        let Some(method) = ["meta", "mentions", "items", "annotations"].into_iter().find(|m| *m == call.name) else {
+            return Some(Outcome::Line(json!({"id": call.id, "unsupported": true})));
+        };
+        let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
+        let settings = call.settings.unwrap_or_else(|| json!({}));
+        let settings = if self.has(Switch::FirstSettings) {
+            self.memory().settings.get_or_insert(settings).clone()
+        } else {
+            settings
+        };
+        let mut line = match self.call(method, call.params, settings).await {
+            Ok(result) if self.has(Switch::DiesAfterHuge) && Asker::is_huge(&result) => return Some(Outcome::Died),
+            Ok(result) => json!({"id": call.id, "result": self.told(method, result)}),
+            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(Outcome::Died),
+            Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
+            Err(failure) => {
+                if self.has(Switch::DeafAfter(failure.kind)) {
+                    self.deaf.store(true, Ordering::SeqCst);
+                }
+                json!({"id": call.id, "error": failure.told()})
+            }
+        };
+        let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };
+        self.quirks.rewrite(&mut line, change);
+        Some(Outcome::Line(line))
+    }
+
+    async fn call(&self, method: &'static str, params: Value, settings: Value) -> Result<Value, Failure> {
+        let text = |key: &str| params.get(key).and_then(Value::as_str);
+        match method {
+            "mentions" if self.has(Switch::NeedsQuery) && text("query").is_none() => return Ok(json!([])),
+            "items" => {
+                if let Some(message) = text("message").filter(|_| params.get("mention").is_none())
+                    && !self.has(Switch::AsksForAnyMessage)
+                    && (self.has(Switch::NeverForMessages) || !self.wants(message, &settings).await)
+                {
+                    return Ok(json!([]));
+                }
+            }
+            "annotations" => {
+                let meta = self.meta(&settings).await?;
+                let (uri, content) = (text("uri").unwrap_or_default(), text("content").unwrap_or_default());
+                if !wants_resource(&meta, uri, content, &self.quirks) {
+                    return Ok(json!([]));
+                }
+            }
+            _ => {}
+        }
+        if !self.has(Switch::Shares) {
+            return self.asker.ask(method, params, settings).await;
+        }
+        let first = {
+            let mut memory = self.memory();
+            let first = memory.under_way.iter().find(|(of, _)| *of == method).map(|(_, params)| params.clone());
+            memory.under_way.push((method, params.clone()));
+            first
+        };
+        let answer = self.asker.ask(method, first.unwrap_or_else(|| params.clone()), settings).await;
+        let mut memory = self.memory();
+        let at = memory.under_way.iter().position(|under_way| *under_way == (method, params.clone()));
+        at.map(|at| memory.under_way.remove(at));
+        answer
+    }
+
+    /// Whether items for a message are asked for. A provider that does not say is asked.
+    async fn wants(&self, message: &str, settings: &Value) -> bool {
+        self.meta(settings).await.map_or(true, |meta| wants_message(&meta, message))
+    }
+
+    async fn meta(&self, settings: &Value) -> Result<Value, Failure> {
+        let known = self.memory().meta.clone().filter(|_| self.has(Switch::RemembersMeta));
+        let meta = match known {
+            Some(meta) => meta,
+            None => self.asker.ask("meta", json!({}), settings.clone()).await?,
+        };
+        self.memory().meta.get_or_insert_with(|| meta.clone());
+        Ok(meta)
+    }
+
+    /// A result as the caller is told of it.
+    fn told(&self, method: &'static str, mut result: Value) -> Value {
+        let change = |effect| match effect {
+            Effect::Result(of, change) if of == method => Some(change),
+            _ => None,
+        };
+        self.quirks.rewrite(&mut result, change);
+        if self.has(Switch::Lists) && method == "meta" { json!([result]) } else { result }
+    }
+}

@@ -1,0 +1,98 @@
+//! Ways in which a client can differ from the next and be right all the same.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::peer::Freedom;
+
+use super::quirks::{Effect, Quirk, Switch};
+
+struct Entry {
+    freedom: Freedom,
+    effect: Effect,
+}
+
+macro_rules! freedom {
+    ($name:literal $([$($forgoes:literal),+])? $about:literal $effect:expr) => {
+        Entry {
+            freedom: Freedom { name: $name, about: $about, editions: &["0.1"], forgoes: &[$($($forgoes),+)?] },
+            effect: $effect,
+        }
+    };
+}
+
+const FREEDOMS: &[Entry] = &[
+    freedom!("leaves-messages-to-caller" ["items/client-message-selectors"]
+        "It leaves to its caller for which messages a provider is asked." Effect::Switch(Switch::AsksForAnyMessage)),
+    freedom!("keeps-meta" ["selectors/client-current"] "It asks for metadata once."
+        Effect::Switch(Switch::RemembersMeta)),
+    freedom!("fresh-connections" "Each request goes over a connection of its own."
+        Effect::Switch(Switch::FreshConnections)),
+    freedom!("junk" "It says more than calls need, on stdout and stderr." Effect::Switch(Switch::Junk)),
+    freedom!("lists" "Metadata comes in a list: one entry for each provider." Effect::Switch(Switch::Lists)),
+    freedom!("no-settings" "Settings that are empty are left out." Effect::Message(|message| {
+        if message["settings"].as_object().is_some_and(serde_json::Map::is_empty)
+            && let Value::Object(members) = message
+        {
+            members.remove("settings");
+        }
+    })),
+    freedom!("keys-reversed" "The members of requests come in another order." Effect::Message(|message| {
+        if let Value::Object(members) = message {
+            *members = std::mem::take(members).into_iter().rev().collect();
+        }
+    })),
+    freedom!("pretty-json" "Requests have white space between their tokens." Effect::Text(|text| {
+        let json = serde_json::from_slice::<Value>(text);
+        if let Ok(pretty) = json.and_then(|json| serde_json::to_vec_pretty(&json)) {
+            *text = pretty;
+        }
+    })),
+    freedom!("plain-content-type" "The content type has no charset."
+        Effect::Http(|request| set(request, "Content-Type", "application/json"))),
+    freedom!("more-headers" "Requests have headers that nobody needs." Effect::Http(|request| {
+        for (name, value) in [("accept-language", "*"), ("sec-fetch-mode", "cors"), ("user-agent", "node")] {
+            set(request, name, value);
+        }
+    })),
+    freedom!("identity-only" "It offers no content coding." Effect::Http(|request| {
+        request.headers.retain(|(name, _)| name != "Accept-Encoding");
+    })),
+    freedom!("errors-in-words" "Errors are told by a message only." Effect::Line(|line| {
+        if let Some(Value::Object(error)) = line.get_mut("error") {
+            error.retain(|key, _| key == "message");
+        }
+    })),
+    freedom!("failures-as-nothing" ["envelope/client-error-told"] "A call that fails gives an empty list." Effect::Line(|line| {
+        if let Value::Object(members) = line
+            && members.remove("error").is_some()
+        {
+            members.insert("result".to_owned(), Value::Array(vec![]));
+        }
+    })),
+    freedom!("provider-told" "What is told has a member that names the provider." Effect::Line(|line| {
+        for entry in line.get_mut("result").and_then(Value::as_array_mut).into_iter().flatten() {
+            if entry.is_object() {
+                entry["providerUri"] = "http://127.0.0.1/".into();
+            }
+        }
+    })),
+];
+
+fn set(request: &mut crate::wire::http::Request, name: &str, value: &str) {
+    request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
+    request.headers.push((name.to_owned(), Some(value.to_owned())));
+}
+
+/// Every freedom.
+pub fn all() -> &'static [Freedom] {
+    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
+    &ALL
+}
+
+/// The freedom of this name.
+pub fn find(name: &str) -> Option<Quirk> {
+    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
+    Some(Quirk { name: entry.freedom.name, flaw: false, effect: entry.effect })
+}

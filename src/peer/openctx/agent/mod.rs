@@ -1,0 +1,16 @@
+//! The reference client: plays `openctx-client`, driven by lines on stdin and stdout.
+//!
+//! [`agent::run`] is the whole of it: each call is a task of its own, asks the provider over HTTP by [`ask`], and says
+//! what came of it. Flaws and freedoms make it different in small ways.
+
+mod agent;
+mod ask;
+mod failure;
+mod flaws;
+mod freedoms;
+mod mock;
+mod quirks;
+mod seen;
+mod selectors;
+
+pub use mock::MOCK;

@@ -1,0 +1,141 @@
+//! What can be different about a client: the hooks that flaws and freedoms hang on.
+//!
+//! Most effects are data: functions that rewrite parameters, a request, its text, an answer on its way in or what the
+//! caller is told. The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+
+use serde_json::Value;
+
+use crate::wire::http::Request;
+
+use super::failure::Kind;
+use super::seen::Seen;
+
+/// A flaw or freedom that is switched on.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirk {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Whether what it does is wrong, and therefore marked as deliberate in our own trace.
+    pub flaw: bool,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// What a quirk does.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// Asked for where the behaviour is decided.
+    Switch(Switch),
+    /// Rewrites the parameters of requests for a method.
+    Params(&'static str, fn(&mut Value)),
+    /// Rewrites a whole request.
+    Message(fn(&mut Value)),
+    /// Rewrites the text of a request.
+    Text(fn(&mut Vec<u8>)),
+    /// Rewrites how a request is sent.
+    Http(fn(&mut Request)),
+    /// Rewrites the body of an answer.
+    Incoming(fn(&mut Vec<u8>)),
+    /// Fails at answers of this kind.
+    Fails(fn(&Seen) -> bool),
+    /// Rewrites what the caller is told of the result of a method.
+    Result(&'static str, fn(&mut Value)),
+    /// Rewrites a line on its way out.
+    Line(fn(&mut Value)),
+}
+
+/// Behaviour that is decided by asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    // Calls.
+    NeedsQuery,
+    AsksForAnyMessage,
+    NeverForMessages,
+    FirstSettings,
+    Serial,
+    Shares,
+    // Requests on the wire.
+    NoRedirects,
+    RedirectsForever,
+    IgnoresClose,
+    Impatient,
+    OneBody,
+    FreshConnections,
+    // Answers.
+    ReadsFailures,
+    PiecesApart,
+    ErrorsAsResults,
+    ZeroIsNoError,
+    DataAsResult,
+    ResultFirst,
+    NothingAsResult,
+    BadJsonAsResult,
+    IncompleteAsResult,
+    BadCodingAsResult,
+    // Selectors.
+    NeedsSelectors,
+    NeedsCondition,
+    NeverByPath,
+    IgnoresPath,
+    ParentNeeded,
+    OneBelow,
+    StarMatchesSlash,
+    MatchesParts,
+    KeepsSlash,
+    NeverByContent,
+    IgnoresContent,
+    ContentByCase,
+    AnyCondition,
+    OnlyFirst,
+    AsksWithoutFeature,
+    RemembersMeta,
+    ByHost,
+    // Robustness.
+    DiesAfter(Kind),
+    DeafAfter(Kind),
+    NeverReturns(Kind),
+    DiesAfterHuge,
+    // Freedoms.
+    Junk,
+    Lists,
+}
+
+/// The quirks that are switched on.
+#[derive(Clone, Debug, Default)]
+pub struct Quirks(Vec<Quirk>);
+
+impl Quirks {
+    /// With these switched on.
+    pub fn new(quirks: impl IntoIterator<Item = Quirk>) -> Self {
+        Self(quirks.into_iter().collect())
+    }
+
+    /// Whether a behaviour is switched on.
+    pub fn has(&self, switch: Switch) -> bool {
+        self.0.iter().any(|q| matches!(q.effect, Effect::Switch(s) if s == switch))
+    }
+
+    /// The name of a flaw that does not take this answer.
+    pub fn fails(&self, seen: &Seen) -> Option<&'static str> {
+        let fails = |q: &&Quirk| matches!(q.effect, Effect::Fails(fails) if fails(seen));
+        self.0.iter().find(fails).map(|q| q.name)
+    }
+
+    /// Applies the effects that `choose` picks to a thing. Gives the flaw that changed it, if one did.
+    pub fn rewrite<T: Clone + PartialEq>(
+        &self,
+        thing: &mut T,
+        choose: impl Fn(Effect) -> Option<fn(&mut T)>,
+    ) -> Option<&'static str> {
+        let mut why = None;
+        for quirk in &self.0 {
+            let Some(change) = choose(quirk.effect) else { continue };
+            let before = thing.clone();
+            change(thing);
+            if quirk.flaw && *thing != before {
+                why = Some(quirk.name);
+            }
+        }
+        why
+    }
+}

@@ -1,0 +1,185 @@
+//! Which resources and messages a provider is asked about (the document, section "Meta").
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::quirks::{Quirks, Switch};
+
+/// Whether a provider with this metadata is asked for annotations of a resource.
+pub fn wants_resource(meta: &Value, uri: &str, content: &str, quirks: &Quirks) -> bool {
+    let Some(feature) = meta.get("annotations").filter(|feature| feature.is_object()) else {
+        return quirks.has(Switch::AsksWithoutFeature);
+    };
+    let Some(selectors) = feature.get("selectors").and_then(Value::as_array) else {
+        return !quirks.has(Switch::NeedsSelectors);
+    };
+    let many = if quirks.has(Switch::OnlyFirst) { 1 } else { usize::MAX };
+    selectors.iter().take(many).any(|selector| matches(selector, uri, content, quirks))
+}
+
+/// Whether a provider with this metadata is asked for items for a message.
+pub fn wants_message(meta: &Value, message: &str) -> bool {
+    let selectors = meta.get("items").and_then(|items| items.get("messageSelectors")).and_then(Value::as_array);
+    let Some(selectors) = selectors else { return true };
+    selectors.iter().filter_map(|selector| selector.get("pattern")?.as_str()).any(|pattern| {
+        // An expression that only others understand may match.
+        Regex::new(pattern).map_or(true, |pattern| pattern.is_match(message))
+    })
+}
+
+/// Whether a resource satisfies a selector: all of its conditions.
+fn matches(selector: &Value, uri: &str, content: &str, quirks: &Quirks) -> bool {
+    let condition = |key: &str| selector.get(key).and_then(Value::as_str);
+    let path = condition("path").map(|glob| path_matches(glob, uri, quirks));
+    let text = condition("contentContains").map(|text| content_matches(text, content, quirks));
+    if path.is_none() && text.is_none() {
+        return !quirks.has(Switch::NeedsCondition);
+    }
+    let mut conditions = [path, text].into_iter().flatten();
+    if quirks.has(Switch::AnyCondition) { conditions.any(|met| met) } else { conditions.all(|met| met) }
+}
+
+fn content_matches(text: &str, content: &str, quirks: &Quirks) -> bool {
+    match () {
+        () if quirks.has(Switch::IgnoresContent) => true,
+        () if quirks.has(Switch::NeverByContent) => false,
+        () if quirks.has(Switch::ContentByCase) => content.to_lowercase().contains(&text.to_lowercase()),
+        () => content.contains(text),
+    }
+}
+
+/// Whether a glob matches the path of a URI. The published client leaves the host out, which the document has before the
+/// path; a resource that matches in either way is asked about.
+fn path_matches(glob: &str, uri: &str, quirks: &Quirks) -> bool {
+    if quirks.has(Switch::IgnoresPath) || quirks.has(Switch::NeverByPath) {
+        return quirks.has(Switch::IgnoresPath);
+    }
+    let (host, path) = host_and_path(uri);
+    let slash = if quirks.has(Switch::KeepsSlash) { "/" } else { "" };
+    let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), quirks)) else { return false };
+    let alone = !quirks.has(Switch::ByHost) && expression.is_match(&format!("{slash}{path}"));
+    alone || expression.is_match(&format!("{host}{}{path}", if host.is_empty() { "" } else { "/" })) && !host.is_empty()
+        || quirks.has(Switch::ByHost) && host.is_empty() && expression.is_match(path)
+}
+
+/// The host of a URI, and its path without the slash at its beginning.
+fn host_and_path(uri: &str) -> (&str, &str) {
+    let rest = uri.split_once(':').map_or(uri, |(_, rest)| rest);
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = match rest.strip_prefix("//") {
+        Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+        None => ("", rest),
+    };
+    (host, path.trim_start_matches('/'))
+}
+
+/// A glob as a regular expression.
+fn expression(glob: &str, quirks: &Quirks) -> String {
+    let star = if quirks.has(Switch::StarMatchesSlash) { ".*" } else { "[^/]*" };
+    let parent = if quirks.has(Switch::ParentNeeded) { "(?:[^/]+/)+" } else { "(?:[^/]+/)*" };
+    let below = if quirks.has(Switch::OneBelow) { "[^/]+" } else { ".*" };
+    let mut found = String::new();
+    let mut rest = glob;
+    let mut braces = 0;
+    while let Some(c) = rest.chars().next() {
+        let (taken, part) = match c {
+            '*' if rest.starts_with("**/") => (3, parent.to_owned()),
+            '*' if rest.starts_with("**") => (2, below.to_owned()),
+            '*' => (1, star.to_owned()),
+            '?' if rest.starts_with("?(") => (1, String::new()),
+            '?' => (1, "[^/]".to_owned()),
+            '{' => {
+                braces += 1;
+                (1, "(?:".to_owned())
+            }
+            '}' if braces > 0 => {
+                braces -= 1;
+                (1, ")".to_owned())
+            }
+            ',' if braces > 0 => (1, "|".to_owned()),
+            '(' => (1, "(?:".to_owned()),
+            ')' => (1, if optional(glob, glob.len() - rest.len()) { ")?" } else { ")" }.to_owned()),
+            '|' | '[' | ']' | '-' => (1, c.to_string()),
+            other => (other.len_utf8(), regex::escape(other.encode_utf8(&mut [0; 4]))),
+        };
+        found += &part;
+        rest = &rest[taken..];
+    }
+    if quirks.has(Switch::MatchesParts) { found } else { format!("^{found}$") }
+}
+
+/// Whether the group that ends here began with `?(`.
+fn optional(glob: &str, end: usize) -> bool {
+    let mut depth = 0;
+    for (at, c) in glob[..end].char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' if depth == 0 => return glob[..at].ends_with('?'),
+            '(' => depth -= 1,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asked(path: &str, uri: &str) -> bool {
+        let meta = json!({"annotations": {"selectors": [{"path": path}]}});
+        wants_resource(&meta, uri, "content", &Quirks::default())
+    }
+
+    #[test]
+    fn globs_match_paths_as_the_document_says() {
+        for (glob, uri) in [
+            ("**/*.js", "file:///a.js"),
+            ("**/*.js", "file:///a/b/c.js"),
+            ("/a/b.js", "file:///a/b.js"),
+            ("a/b.js", "file:///a/b.js"),
+            ("a/**", "file:///a/b/c"),
+            ("example.com/a/*.js", "https://example.com/a/b.js?c"),
+            ("a/*.js", "https://example.com/a/b.js"),
+            ("**/*.(story|stories).(t|j)s?(x)", "file:///a.stories.tsx"),
+            ("**/*.(story|stories).(t|j)s?(x)", "file:///a/a.story.js"),
+            ("*.{js,ts}", "file:///a.ts"),
+            ("**", "untitled:a"),
+        ] {
+            assert!(asked(glob, uri), "{glob} {uri}");
+        }
+        for (glob, uri) in [
+            ("*.js", "file:///a/b.js"),
+            ("a/b.js", "file:///x/a/b.js"),
+            ("a/b", "file:///a/b.js"),
+            ("a.js", "file:///abjs"),
+            ("**/*.(t|j)s", "file:///a.tsx"),
+        ] {
+            assert!(!asked(glob, uri), "{glob} {uri}");
+        }
+    }
+
+    #[test]
+    fn all_conditions_of_one_selector_are_enough() {
+        let wants = |selectors: Value, content: &str| {
+            let meta = json!({"annotations": {"selectors": selectors}});
+            wants_resource(&meta, "file:///a.js", content, &Quirks::default())
+        };
+        let both = json!([{"path": "*.js", "contentContains": "(x"}, {"path": "*.ts"}]);
+        assert!(wants(both.clone(), "a (x b"));
+        assert!(!wants(both.clone(), "a (X b"));
+        assert!(!wants(json!([]), ""));
+        assert!(wants(json!([{}]), ""));
+        assert!(wants_resource(&json!({"annotations": {}}), "a:b", "", &Quirks::default()));
+        assert!(!wants_resource(&json!({}), "a:b", "", &Quirks::default()));
+    }
+
+    #[test]
+    fn messages_are_matched_by_any_pattern() {
+        let meta = json!({"items": {"messageSelectors": [{"pattern": "^a"}, {"pattern": "b$"}]}});
+        assert!(wants_message(&meta, "ab") && wants_message(&meta, "xb") && !wants_message(&meta, "xa"));
+        assert!(wants_message(&json!({}), "x"));
+    }
+}
