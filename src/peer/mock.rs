@@ -148,7 +148,8 @@ pub enum Ended {
 
 /// The mock of a role; none where there is none.
 pub fn mock(role: &str) -> Option<&'static MockKind> {
-    static MOCKS: [&MockKind; 3] = [&amp::editor::MOCK, &amp::agent::MOCK, &openctx::provider::MOCK];
+    static MOCKS: [&MockKind; 4] =
+        [&amp::editor::MOCK, &amp::agent::MOCK, &openctx::provider::MOCK, &openctx::agent::MOCK];
     MOCKS.into_iter().find(|m| m.role == role)
 }
 

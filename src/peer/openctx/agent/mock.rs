@@ -20,7 +20,8 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     }
     let quirks = quirks(&options)?;
     let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
-    let url = url.ok_or_else(|| MockError::Option("no provider is known: say --url, or set WIRECERT_URL".to_owned()))?;
+    let url =
+        url.ok_or_else(|| MockError::Option("no provider is known: say --url, or set WIRECERT_URL".to_owned()))?;
     let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
     Ok(agent::run(url, quirks, options.recorder, lines).await)
 }

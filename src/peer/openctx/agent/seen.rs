@@ -25,7 +25,7 @@ pub struct Seen {
 
 impl Seen {
     /// A header, whatever the case of its name.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub fn header<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.head.header(name).next()
     }
 

@@ -58,7 +58,8 @@ fn path_matches(glob: &str, uri: &str, quirks: &Quirks) -> bool {
     let slash = if quirks.has(Switch::KeepsSlash) { "/" } else { "" };
     let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), quirks)) else { return false };
     let alone = !quirks.has(Switch::ByHost) && expression.is_match(&format!("{slash}{path}"));
-    alone || expression.is_match(&format!("{host}{}{path}", if host.is_empty() { "" } else { "/" })) && !host.is_empty()
+    alone
+        || expression.is_match(&format!("{host}{}{path}", if host.is_empty() { "" } else { "/" })) && !host.is_empty()
         || quirks.has(Switch::ByHost) && host.is_empty() && expression.is_match(path)
 }
 

@@ -62,8 +62,8 @@ pub const FLAWS: &[Entry] = &[
         *body = kept.into_bytes();
     })),
     flaw!("compact-only" "envelope/client-whitespace" "Answers with white space between their tokens are not taken."
-        Effect::Fails(|seen| {
-            let body = String::from_utf8_lossy(&seen.body);
-            body.starts_with([' ', '\n', '\r', '\t']) || ["\": ", "\" :", "{ ", "{\n", "[\n", "{\r"].iter().any(|p| body.contains(p))
-        })),
+    Effect::Fails(|seen| {
+        let body = String::from_utf8_lossy(&seen.body);
+        body.starts_with([' ', '\n', '\r', '\t']) || ["\": ", "\" :", "{ ", "{\n", "[\n", "{\r"].iter().any(|p| body.contains(p))
+    })),
 ];

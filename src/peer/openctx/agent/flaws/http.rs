@@ -16,15 +16,15 @@ pub const FLAWS: &[Entry] = &[
     flaw!("no-host" "http/client-host" ["http/client-valid-head"] "Requests do not say where they go."
         Effect::Http(|request| set(request, "Host", None))),
     flaw!("short-length" "http/client-length" ["http/client-valid-head"] "The length of a body leaves its end out."
-        Effect::Http(|request| {
-            let length = if let Content::Whole(body) = &mut request.content {
-                body.push(b'\n');
-                body.len() - 1
-            } else {
-                0
-            };
-            set(request, "Content-Length", Some(&length.to_string()));
-        })),
+    Effect::Http(|request| {
+        let length = if let Content::Whole(body) = &mut request.content {
+            body.push(b'\n');
+            body.len() - 1
+        } else {
+            0
+        };
+        set(request, "Content-Length", Some(&length.to_string()));
+    })),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
         Effect::Http(|request| set(request, "Content-Type", Some("text/plain")))),
     flaw!("latin-1" "http/client-utf-8" ["envelope/client-json", "mentions/client-query", "items/client-message",

@@ -16,23 +16,23 @@ pub const FLAWS: &[Entry] = &[
     flaw!("meta-params" "meta/client-params-empty" "`meta` has parameters."
         Effect::Params("meta", |params| params["client"] = "wirecert".into())),
     flaw!("meta-nameless" "meta/client-result" ["meta/client-minimal"] "The provider's name does not reach the caller."
-        Effect::Result("meta", |meta| if let Value::Object(members) = meta {
-            members.remove("name");
-        })),
+    Effect::Result("meta", |meta| if let Value::Object(members) = meta {
+        members.remove("name");
+    })),
     flaw!("meta-needs-features" "meta/client-minimal" "Metadata without features is not taken."
         Effect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"])))),
     flaw!("meta-auto-include-text" "meta/client-auto-include" "Metadata with a boolean as `autoInclude` is not taken."
         Effect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean()))),
     flaw!("meta-patterns-anchored" "meta/client-patterns" ["meta/client-result"] "Patterns reach the caller with anchors."
-        Effect::Result("meta", |meta| {
-            if let Some(selectors) = meta.pointer_mut("/items/messageSelectors") {
-                each(selectors, |selector| text(selector, "pattern", |pattern| json!(format!("^{pattern}$"))));
-            }
-        })),
+    Effect::Result("meta", |meta| {
+        if let Some(selectors) = meta.pointer_mut("/items/messageSelectors") {
+            each(selectors, |selector| text(selector, "pattern", |pattern| json!(format!("^{pattern}$"))));
+        }
+    })),
     flaw!("meta-refuses-extra" "meta/client-extra-members" "Metadata with members that it does not know is not taken."
-        Effect::Fails(|seen| {
-            seen.result_of("meta").is_some_and(|meta| has_others(meta, &["name", "items", "mentions", "annotations"]))
-        })),
+    Effect::Fails(|seen| {
+        seen.result_of("meta").is_some_and(|meta| has_others(meta, &["name", "items", "mentions", "annotations"]))
+    })),
     // Mentions.
     flaw!("mentions-query-list" "mentions/client-params" ["mentions/client-query"] "The query is sent as a list."
         Effect::Params("mentions", |params| text(params, "query", |query| json!([query])))),
@@ -43,9 +43,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("mentions-query-upper" "mentions/client-query" "The query is sent in upper case."
         Effect::Params("mentions", |params| text(params, "query", |query| json!(query.to_uppercase())))),
     flaw!("mentions-without-context" "mentions/client-context" "Nothing but the query is sent."
-        Effect::Params("mentions", |params| if let Value::Object(members) = params {
-            members.retain(|key, _| key == "query");
-        })),
+    Effect::Params("mentions", |params| if let Value::Object(members) = params {
+        members.retain(|key, _| key == "query");
+    })),
     flaw!("mentions-need-query" "mentions/client-no-query" "Without a query no request is made."
         Effect::Switch(Switch::NeedsQuery)),
     flaw!("mentions-without-data" "mentions/client-result" "Of mentions only title and URI reach the caller."
@@ -55,9 +55,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("mentions-need-one" "mentions/client-empty" "An empty list makes the call fail."
         Effect::Fails(|seen| seen.is_empty("mentions"))),
     flaw!("mentions-first-hundred" "mentions/client-many" "The first hundred mentions reach the caller."
-        Effect::Result("mentions", |list| if let Value::Array(list) = list {
-            list.truncate(100);
-        })),
+    Effect::Result("mentions", |list| if let Value::Array(list) = list {
+        list.truncate(100);
+    })),
     flaw!("mentions-refuse-extra" "mentions/client-extra-members"
         "Mentions with members that it does not know are not taken."
         Effect::Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION)))),
@@ -65,18 +65,18 @@ pub const FLAWS: &[Entry] = &[
     flaw!("items-message-list" "items/client-params" ["items/client-message"] "The message is sent as a list."
         Effect::Params("items", |params| text(params, "message", |message| json!([message])))),
     flaw!("items-mention-untitled" "items/client-mention-shape" ["items/client-mention"]
-        "Mentions are sent without a title."
-        Effect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
-            mention.remove("title");
-        })),
+    "Mentions are sent without a title."
+    Effect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
+        mention.remove("title");
+    })),
     flaw!("items-model" "items/client-extra-params" "The caller's model is sent as a parameter."
         Effect::Params("items", |params| params["model"] = "any".into())),
     flaw!("items-message-upper" "items/client-message" "The message is sent in upper case."
         Effect::Params("items", |params| text(params, "message", |message| json!(message.to_uppercase())))),
     flaw!("items-mention-without-data" "items/client-mention" "Mentions are sent without their data."
-        Effect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
-            mention.remove("data");
-        })),
+    Effect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
+        mention.remove("data");
+    })),
     flaw!("items-for-any-message" "items/client-message-selectors" "Items are asked for whatever the message is."
         Effect::Switch(Switch::AsksForAnyMessage)),
     flaw!("items-for-no-message" "items/client-message-selector-matches" ["items/client-message",
@@ -89,9 +89,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("items-need-one" "items/client-empty" "An empty list makes the call fail."
         Effect::Fails(|seen| seen.is_empty("items"))),
     flaw!("items-cut" "items/client-huge" "Of the content of an item the first mebibyte reaches the caller."
-        Effect::Result("items", |list| each(list, |item| if let Some(ai) = item.get_mut("ai") {
-            text(ai, "content", |content| json!(content.chars().take(1 << 20).collect::<String>()));
-        }))),
+    Effect::Result("items", |list| each(list, |item| if let Some(ai) = item.get_mut("ai") {
+        text(ai, "content", |content| json!(content.chars().take(1 << 20).collect::<String>()));
+    }))),
     flaw!("items-refuse-extra" "items/client-extra-members" "Items with members that it does not know are not taken."
         Effect::Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM)))),
 ];
