@@ -108,6 +108,12 @@ const VERBS: &[Verb] = &[
             PACE,
             CUT,
             Field::optional(
+                "hold",
+                Shape::Bool,
+                "Keeps our side of the connection open after the answer, so that `closed` tells when the provider ends its; \
+                 not where not said.",
+            ),
+            Field::optional(
                 "continue",
                 Shape::Bool,
                 "Sends `Expect: 100-continue`, and the body once that was answered; not where not said.",
@@ -175,7 +181,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "closed",
-        doc: "The provider ended the TCP connection before its answer was whole.",
+        doc: "The provider ended the TCP connection before its answer was whole, or after it where we held ours.",
         on_connection: false,
         selectors: &[TO],
         fields: &[

@@ -242,7 +242,7 @@ impl Reading {
                 _ = orders.wait_for(|order| matches!(order, Order::End(..))) => return,
                 read = self.read(&mut buffer) => match read {
                     Ok(n) => self.transcript.bytes(&buffer[..n]),
-                    Err(_) => return,
+                    Err(how) => return self.transcript.closed(how, None),
                 },
             }
         }

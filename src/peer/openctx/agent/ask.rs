@@ -141,11 +141,15 @@ impl Asker {
         if lost && self.quirks.has(Switch::IgnoresClose) {
             return Err((Failure::new(Kind::Flaw, "the connection is closed"), None));
         }
+        let mut told_to_go_on = false;
         let (mut interim, mut head, mut pieces, mut message) = (false, None::<HttpResponse>, vec![], None::<Message>);
         let mut one_body = None;
         while let Some(incoming) = exchange.recv().await {
             match incoming {
-                Incoming::Interim(_) => interim = true,
+                Incoming::Interim(head) => {
+                    interim = true;
+                    told_to_go_on |= head.status() == Some(100);
+                }
                 Incoming::Head(found) => {
                     head = Some(found);
                     if self.quirks.has(Switch::OneBody) {
@@ -169,7 +173,7 @@ impl Asker {
         let body = self.body(&head, &pieces, message);
         let status = head.status().unwrap_or_default();
         let json = json_of(&body).ok();
-        Ok(Seen { method, status, head, interim, reused, replaced, body, json })
+        Ok(Seen { method, status, head, interim, told_to_go_on, reused, replaced, body, json })
     }
 
     /// What is known of a connection: whether it was used before, whether it took the place of one that had stood idle,
@@ -280,7 +284,9 @@ fn entry(method: &str) -> Value {
 fn incomplete(method: &'static str, head: HttpResponse) -> Seen {
     let json = serde_json::json!({"result": entry(method)});
     let body = json.to_string().into_bytes();
-    Seen { method, status: 200, head, interim: false, reused: false, replaced: false, body, json: Some(json) }
+    let json = Some(json);
+    let (interim, told_to_go_on, reused, replaced) = (false, false, false, false);
+    Seen { method, status: 200, head, interim, told_to_go_on, reused, replaced, body, json }
 }
 
 fn ok() -> HttpResponse {

@@ -13,6 +13,8 @@ pub struct Seen {
     pub head: HttpResponse,
     /// Whether interim answers came before it.
     pub interim: bool,
+    /// Whether one of them was `100 Continue`.
+    pub told_to_go_on: bool,
     /// Whether its connection had carried an exchange before.
     pub reused: bool,
     /// Whether its connection took the place of one that the provider had closed without a word.

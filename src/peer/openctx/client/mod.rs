@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::peer::http_url::HttpUrl;
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
-use crate::trace::{End, Mark, What};
-use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Limits, Request};
+use crate::trace::{End, HttpResponse, Mark, What};
+use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Incoming, Limits, Request};
 use crate::wire::tcp::ConnectError;
 
 use super::params::{deliberate, read, wrong};
@@ -50,6 +50,8 @@ struct Sent {
     control: Control,
     /// Whether a sound provider answers it.
     due: bool,
+    /// Whether the answer said that the connection ends with it; known once the exchange is over.
+    closes: Option<JoinHandle<bool>>,
 }
 
 /// How a request is sent.
@@ -170,6 +172,7 @@ impl OpenctxClient {
     /// Sends a request, and binds its label to the name of its exchange.
     async fn send(&mut self, act: &Act<'_>, sending: Sending) -> Result<Performed, Trouble> {
         let Sending { label, over, read, mut request } = sending;
+        let mut kept = None;
         let client = match &over {
             None => {
                 request.fresh = true;
@@ -184,19 +187,43 @@ impl OpenctxClient {
                 if timeout_at(deadline, control.over()).await.is_err() {
                     return Err(unanswered(control.conn(), self.setting.patience));
                 }
+                kept = Some((control.conn().to_owned(), control.tcp()));
                 client
             }
         };
         let name = label.as_deref().map(|label| self.name(label));
         let exchange = client.send(name.as_deref(), &request).await.map_err(unreachable)?;
-        // What comes is in the trace; nobody else wants it.
         let control = exchange.control;
+        if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != control.tcp())
+            && !self.announced(&earlier).await
+        {
+            return Err(closed_unannounced(&earlier));
+        }
+        // What comes is in the trace. Here it only matters what becomes of the connection.
+        let mut incoming = exchange.incoming;
+        let closes = tokio::spawn(async move {
+            let mut closes = false;
+            while let Some(came) = incoming.recv().await {
+                if let Incoming::Head(head) = came {
+                    closes = says_close(&head);
+                }
+            }
+            closes
+        });
         if !read {
             control.set_reading(false);
         }
         let due = read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
-        self.sent.insert(control.conn().to_owned(), Sent { client, control, due });
+        self.sent.insert(control.conn().to_owned(), Sent { client, control, due, closes: Some(closes) });
         Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
+    }
+
+    /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
+    async fn announced(&mut self, exchange: &str) -> bool {
+        match self.sent.get_mut(exchange).and_then(|sent| sent.closes.take()) {
+            Some(closes) => closes.await.unwrap_or(true),
+            None => true,
+        }
     }
 
     async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), Trouble> {
@@ -248,6 +275,23 @@ fn unanswered(exchange: &str, within: Duration) -> Trouble {
         message: format!("the request `{exchange}` was not answered within {within:?}"),
         proves: Some("envelope/answered".to_owned()),
         expected: Some(json!("an answer")),
+        actual: None,
+    }
+}
+
+/// Whether a connection ends with this answer, by its version and headers (RFC 9112 section 9.3).
+fn says_close(head: &HttpResponse) -> bool {
+    let says = |word: &str| {
+        head.header("connection").flat_map(|v| v.split(',')).any(|token| token.trim().eq_ignore_ascii_case(word))
+    };
+    says("close") || head.start.starts_with("HTTP/1.0") && !says("keep-alive")
+}
+
+fn closed_unannounced(exchange: &str) -> Trouble {
+    Trouble::Subject {
+        message: format!("the connection of `{exchange}` was ended after its answer, which did not say so"),
+        proves: Some("http/close-announced".to_owned()),
+        expected: Some(json!("Connection: close")),
         actual: None,
     }
 }

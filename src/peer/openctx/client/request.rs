@@ -61,6 +61,7 @@ pub struct HttpStep {
     #[serde(deserialize_with = "duration")]
     pace: Option<Duration>,
     cut: Option<usize>,
+    hold: bool,
     #[serde(rename = "continue")]
     expect: Option<bool>,
     pub read: Option<bool>,
@@ -100,7 +101,7 @@ impl HttpStep {
         let method = self.method.as_deref().unwrap_or("POST");
         let mut request = Request::new(method, self.target.as_deref().unwrap_or(&url.target));
         request.manner = Manner { deliberate, split: self.split, cut: self.cut };
-        request.ending = if self.cut.is_some() { Ending::Hold } else { Ending::Usual };
+        request.ending = if self.hold || self.cut.is_some() { Ending::Hold } else { Ending::Usual };
         if let Some(raw) = &self.raw {
             request.raw = Some(raw.clone().into_bytes());
         } else {

@@ -61,7 +61,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("offers-in-vain" "http/client-compressed" "It offers codings that it does not know."
         Effect::Fails(|seen| seen.header("content-encoding").is_some())),
     flaw!("interim-as-answer" "http/client-interim" "An interim answer is taken for the answer."
-        Effect::Fails(|seen| seen.interim)),
+        Effect::Fails(|seen| seen.interim && !seen.told_to_go_on)),
+    flaw!("unasked-continue" "http/client-continue" "`100 Continue` makes a call fail that did not ask for it."
+        Effect::Fails(|seen| seen.told_to_go_on)),
     flaw!("no-reuse" "http/client-reuse" "A connection that was kept is used, and its answer lost."
         Effect::Fails(|seen| seen.reused)),
     flaw!("ignores-close" "http/client-close" "After an answer that ends its connection, the next call goes to it."
