@@ -45,7 +45,7 @@ pub enum Answer {
     Error(Value),
 }
 
-static KINDS: [PeerKind; 3] = [
+static KINDS: [PeerKind; 4] = [
     PeerKind {
         role: "amp-server",
         new: |setting| Box::new(amp::client::AmpClient::new(setting)),
@@ -63,6 +63,7 @@ static KINDS: [PeerKind; 3] = [
             call: |setting, method, params| Box::pin(openctx::client::call(setting, method, params)),
         }),
     },
+    PeerKind { role: "openctx-client", new: |setting| Box::new(openctx::host::OpenctxHost::new(setting)), probe: None },
 ];
 
 /// What there is for this role; none where it cannot be played against yet.

@@ -2,5 +2,6 @@
 
 pub mod agent;
 pub mod client;
+pub mod host;
 mod params;
 pub mod provider;

@@ -68,7 +68,7 @@ const FREEDOMS: &[Entry] = &[
     })),
     freedom!("in-segments" "Answers come in many TCP segments." Effect::Carried(|r| {
         let length = if let Content::Whole(body) = &r.content { body.len() } else { 0 };
-        r.manner.split = Some(length.div_ceil(40).max(11));
+        r.manner.split = Some(length.div_ceil(10).max(50));
     })),
     freedom!("head-then-body" "The body comes a little after the head."
     Effect::Carried(|r| {
@@ -103,12 +103,6 @@ const FREEDOMS: &[Entry] = &[
         }
     })),
     freedom!("interim" "An interim answer with the status 103 comes before each answer." Effect::Switch(Switch::Interim)),
-    freedom!("redirects" "Requests are redirected with the status 307, once."
-    Effect::Instead(|s| {
-        let there = s.received.head.path() == "/provider";
-        let response = Response::new("307 Temporary Redirect").header("Location", "/provider");
-        (!there && s.received.head.method() == "POST").then(|| Instead::Respond(Box::new(response)))
-    })),
     freedom!("unhurried" "Answers take half a second." Effect::Switch(Switch::Takes(500))),
     freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
     Effect::Instead(|s| {

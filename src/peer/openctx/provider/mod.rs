@@ -17,3 +17,4 @@ mod steer;
 mod tests;
 
 pub use mock::{EDITION, MOCK};
+pub use service::line;

@@ -218,3 +218,28 @@ fn the_schema_agrees_with_what_is_read() {
         assert_eq!(valid(&text), parse(&text).is_ok(), "{more}");
     }
 }
+
+#[test]
+fn the_example_of_the_documentation_gives_what_it_says() {
+    let page = include_str!("../../../../../docs/mock.md");
+    let section = page.split("\n## Providers\n").nth(1).unwrap();
+    let yaml = section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let data = parse(yaml).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let given = |method: &str, params: Value| match outcome(&data, method, params, json!({"token": "t"})) {
+        Outcome::Result(value) => value,
+        other => panic!("{method}: {other:?}"),
+    };
+    assert_eq!(given("meta", json!({}))["name"], "Our tickets");
+    assert_eq!(titles(&given("mentions", json!({"query": "login"}))), ["T-1 Login fails"]);
+    assert_eq!(titles(&given("mentions", json!({"query": "#7"}))), ["T-7"]);
+    let mention = json!({"title": "", "uri": "https://tickets.example/T-1"});
+    assert_eq!(titles(&given("items", json!({"mention": mention}))), ["T-1 Login fails"]);
+    let document = json!({"uri": "file:///a.ts", "content": "// T-1\n"});
+    let annotations = given("annotations", document);
+    assert_eq!(annotations[0]["item"]["title"], "Ticket T-1");
+    assert_eq!(annotations[0]["range"]["start"], json!({"line": 0, "character": 3}));
+    assert!(
+        matches!(outcome(&data, "mentions", json!({}), json!({})), Outcome::Error(error, None) if error["code"] == 401)
+    );
+    assert_eq!(outcome(&data, "mentions", json!({"query": "down"}), json!({"token": "t"})), Outcome::Status(503));
+}

@@ -1,0 +1,238 @@
+//! How an answer is carried: status, headers, coding, pieces, time, and what becomes of the connection.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::peer::openctx::params::{encoded, headers};
+use crate::peer::openctx::provider::line;
+use crate::protocol::parse_duration;
+use crate::trace::HttpRequest;
+use crate::wire::http::{Broken, Content, Ending, Piece, Responder, Response};
+use crate::wire::http_head;
+
+/// The members by which a step says it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Carried {
+    status: Option<Value>,
+    headers: Map<String, Value>,
+    encoding: Option<String>,
+    chunked: Option<usize>,
+    trailers: Map<String, Value>,
+    length: Option<Value>,
+    interim: Vec<u16>,
+    split: Option<usize>,
+    #[serde(deserialize_with = "duration")]
+    pace: Duration,
+    cut: Option<usize>,
+    #[serde(deserialize_with = "duration")]
+    after: Duration,
+    then: Then,
+}
+
+/// The names of these members.
+pub const KEYS: [&str; 12] = [
+    "status", "headers", "encoding", "chunked", "trailers", "length", "interim", "split", "pace", "cut", "after",
+    "then",
+];
+
+/// What becomes of the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Then {
+    #[default]
+    Keep,
+    Announce,
+    Close,
+    Reset,
+}
+
+/// An answer that is ready to be sent.
+#[derive(Debug)]
+pub struct Sending {
+    pub response: Response,
+    interim: Vec<u16>,
+    after: Duration,
+    /// Whether the body is sent over and over again.
+    pub endless: bool,
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map_or(Ok(Duration::ZERO), |text| parse_duration(&text).map_err(serde::de::Error::custom))
+}
+
+impl Carried {
+    /// An answer with this body; the content type is there unless headers say another one.
+    ///
+    /// # Errors
+    /// What cannot be, as a fragment.
+    pub fn sending(
+        &self,
+        mut body: Vec<u8>,
+        content_type: Option<&str>,
+        request: &HttpRequest,
+        why: Option<String>,
+    ) -> Result<Sending, String> {
+        let mut response = Response::new(self.status()?);
+        response.headers = headers(&self.headers);
+        let mut add = |name: &str, value: &str| {
+            if !response.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+                response.headers.push((name.to_owned(), Some(value.to_owned())));
+            }
+        };
+        if let Some(content_type) = content_type {
+            add("Content-Type", content_type);
+        }
+        if let Some(coding) = self.coding(request) {
+            body = encoded(coding, &body);
+            add("Content-Encoding", coding);
+        }
+        let mut delimited = true;
+        match &self.length {
+            Some(Value::Number(length)) => add("Content-Length", &length.to_string()),
+            Some(_) => {
+                response.headers.push(("Content-Length".to_owned(), None));
+                delimited = self.chunked.is_some();
+            }
+            None => {}
+        }
+        response.ending = match self.then {
+            Then::Keep if delimited => Ending::Usual,
+            Then::Keep | Then::Announce => Ending::Close,
+            Then::Close => {
+                response.headers.push(("Connection".to_owned(), None));
+                Ending::Close
+            }
+            Then::Reset => Ending::Reset,
+        };
+        response.content = match self.chunked {
+            Some(size) => {
+                // A length that is left out must not keep away what says that there are chunks.
+                let framed = response.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("transfer-encoding"));
+                if self.length.is_some() && !framed {
+                    response.headers.push(("Transfer-Encoding".to_owned(), Some("chunked".to_owned())));
+                }
+                let pieces = body.chunks(size.max(1)).map(|chunk| Piece::after(self.pace, chunk)).collect();
+                let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let trailers = self.trailers.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+                Content::Chunked { pieces, trailers }
+            }
+            None => Content::Whole(body),
+        };
+        response.manner.deliberate = why;
+        response.manner.cut = self.cut;
+        response.manner.split = self.split;
+        if self.chunked.is_none() {
+            self.pace(&mut response);
+        }
+        Ok(Sending { response, interim: self.interim.clone(), after: self.after, endless: false })
+    }
+
+    /// An answer that is given as it is to be sent.
+    pub fn raw(&self, raw: &str, why: Option<String>) -> Sending {
+        let end = raw.find("\r\n\r\n").map_or(raw.len(), |at| at + 4);
+        let (head, body) = raw.split_at(end);
+        let mut response = Response::new("");
+        response.raw = Some(head.as_bytes().to_vec());
+        response.content = Content::Raw(vec![Piece::now(body)]);
+        response.ending = match self.then {
+            Then::Keep => Ending::Usual,
+            Then::Announce | Then::Close => Ending::Close,
+            Then::Reset => Ending::Reset,
+        };
+        response.manner.deliberate = why;
+        response.manner.cut = self.cut;
+        response.manner.split = self.split;
+        Sending { response, interim: self.interim.clone(), after: self.after, endless: false }
+    }
+
+    fn status(&self) -> Result<String, String> {
+        match &self.status {
+            None => Ok(line(200)),
+            Some(Value::String(status)) => Ok(status.clone()),
+            Some(status) => {
+                let status = status.as_u64().and_then(|status| u16::try_from(status).ok());
+                status.map(line).ok_or_else(|| "`status` is neither a number nor a text".to_owned())
+            }
+        }
+    }
+
+    /// The content coding of the body.
+    fn coding(&self, request: &HttpRequest) -> Option<&'static str> {
+        let known = ["gzip", "deflate"];
+        match self.encoding.as_deref()? {
+            "offered" => {
+                let words = request.header("accept-encoding").flat_map(|value| value.split(','));
+                let offered: Vec<String> = words
+                    .filter(|word| !word.replace(' ', "").ends_with(";q=0"))
+                    .map(|word| word.split(';').next().unwrap_or_default().trim().to_lowercase())
+                    .collect();
+                known.into_iter().find(|coding| offered.iter().any(|word| word == coding || word == "*"))
+            }
+            given => known.into_iter().find(|coding| *coding == given),
+        }
+    }
+
+    /// Lets time pass between the pieces of a body.
+    fn pace(&self, response: &mut Response) {
+        let (Some(split), false) = (self.split, self.pace.is_zero()) else { return };
+        let Content::Whole(body) = &response.content else { return };
+        let head = response.head(matches!(response.ending, Ending::Close));
+        let pieces = body.chunks(split.max(1)).map(|piece| Piece::after(self.pace, piece)).collect();
+        response.raw = Some(http_head::encode(&head));
+        response.content = Content::Raw(pieces);
+        response.manner.split = None;
+    }
+}
+
+impl Sending {
+    /// Whether it takes its time, so that other steps go on meanwhile.
+    pub fn is_slow(&self) -> bool {
+        let paced = match &self.response.content {
+            Content::Chunked { pieces, .. } | Content::Raw(pieces) => pieces.iter().any(|piece| !piece.after.is_zero()),
+            Content::Whole(body) => body.len() > 1 << 20,
+            Content::None => false,
+        };
+        paced || self.endless || !self.after.is_zero() || self.response.manner.split.is_some()
+    }
+
+    /// Sends it.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn send(self, mut answer: Responder) -> Result<(), Broken> {
+        if !self.after.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(self.after) => {}
+                _ = answer.gone() => {}
+            }
+        }
+        for status in &self.interim {
+            answer.interim(&Response::new(line(*status))).await?;
+        }
+        if !self.endless {
+            return answer.send(&self.response).await;
+        }
+        let why = self.response.manner.deliberate.clone();
+        let piece = match &self.response.content {
+            Content::Whole(body) => body.clone(),
+            Content::Chunked { pieces, .. } | Content::Raw(pieces) => {
+                pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()
+            }
+            Content::None => vec![],
+        };
+        let mut body = answer.start(&self.response).await?;
+        // Nothing over and over again is an answer that does not go on.
+        if piece.is_empty() {
+            body.gone().await;
+            return Ok(());
+        }
+        let piece = piece.repeat((16_usize << 10).div_ceil(piece.len()));
+        loop {
+            body.write(&piece, why.as_deref()).await?;
+        }
+    }
+}
