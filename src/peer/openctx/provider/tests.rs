@@ -46,7 +46,7 @@ fn client(mock: &dyn Mock) -> Client {
     let port = u16::try_from(mock.ready()["port"].as_u64().unwrap()).unwrap();
     let exchanges = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
     let limits =
-        Limits { body_within: Duration::from_millis(900), head_within: Duration::from_secs(2), ..Limits::default() };
+        Limits { body_within: Duration::from_millis(300), head_within: Duration::from_secs(2), ..Limits::default() };
     Client::new(Address::new("127.0.0.1", port), exchanges, limits)
 }
 
