@@ -48,6 +48,8 @@ struct Arrival {
     request: Result<Request, Fault>,
     instead: Option<(Instead, Why)>,
     why: Why,
+    /// The request that came before, where it is not answered yet.
+    before: Option<Request>,
     held: Duration,
     pace: u64,
 }
@@ -116,6 +118,7 @@ impl Service {
         let instead = state.quirks.instead(&seen);
         let mut why = None;
         let as_it_came = request.clone();
+        let before = state.memory.last.clone().filter(|_| state.memory.active > 0);
         if let Ok(request) = &mut request {
             why = state.quirks.ask(request, &state.memory);
         }
@@ -126,18 +129,17 @@ impl Service {
         state.pace = state.pace.wrapping_add(1);
         let held = state.latency.as_mut().and_then(Iterator::next).unwrap_or_default();
         let (data, quirks, pace) = (state.data.clone(), state.quirks.clone(), state.pace);
-        Arrival { data, quirks, request, instead, why, held, pace }
+        Arrival { data, quirks, request, instead, why, before, held, pace }
     }
 
     /// As it is where the request that is answered is kept in one place for all.
     async fn confuse(&self, arrival: &mut Arrival) {
         if let Some(quirk) = arrival.quirks.switch(Switch::SharesRequest) {
             tokio::time::sleep(CONFUSION).await;
-            let last = self.state().memory.last.clone();
-            if let (Ok(request), Some(last)) = (&mut arrival.request, last)
-                && *request != last
+            if let (Ok(request), Some(before)) = (&mut arrival.request, arrival.before.take())
+                && *request != before
             {
-                *request = last;
+                *request = before;
                 arrival.why = Some(quirk.name);
             }
         }

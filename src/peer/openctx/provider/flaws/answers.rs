@@ -15,10 +15,10 @@ pub const FLAWS: &[Entry] = &[
     flaw!("result-with-404" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
         "Results come with the status 404."
         Effect::Carried(|r| with_result(r, "404 Not Found"))),
-    flaw!("result-with-300" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("result-with-300" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
         "Results come with the status 300."
         Effect::Carried(|r| with_result(r, "300 Multiple Choices"))),
-    flaw!("not-modified" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("not-modified" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
         "What was asked before is answered with the status 304 and nothing."
     Effect::Instead(|s| {
         let again = s.request.as_ref().is_ok_and(|request| s.memory.last.as_ref() == Some(request));
@@ -44,7 +44,7 @@ pub const FLAWS: &[Entry] = &[
         s.request.as_ref().is_ok_and(|request| request.method != Method::Meta)
             .then(|| Instead::status("401 Unauthorized", &body))
     })),
-    flaw!("bad-gateway" "http/status-error" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("bad-gateway" "mentions/offered" ["meta/offered", "http/status-error", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
         "All but `meta` is answered with the status 502 and a page."
     Effect::Instead(|s| {
         let page = Response::new("502 Bad Gateway").header("Content-Type", "text/html");
@@ -66,14 +66,14 @@ pub const FLAWS: &[Entry] = &[
     flaw!("redirect-nowhere" "http/redirect" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
         "Requests are redirected with the status 307, but not to where."
         Effect::Instead(|_| Some(Instead::Respond(Box::new(Response::new("307 Temporary Redirect")))))),
-    flaw!("redirect-loop" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("redirect-loop" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
         "Requests are redirected to where they were sent, again and again."
     Effect::Instead(|s| {
         let response = Response::new("307 Temporary Redirect").header("Location", s.received.head.target());
         Some(Instead::Respond(Box::new(response)))
     })),
     flaw!("slow" "http/timely" "Requests are answered after 11 seconds." Effect::Switch(Switch::Takes(11_000))),
-    flaw!("endless-body" "http/timely" ["http/length", "envelope/json", "envelope/answered"] "The body of answers does not end."
+    flaw!("endless-body" "envelope/answered" ["http/length", "envelope/json", "http/timely"] "The body of answers does not end."
         Effect::Switch(Switch::Endless)),
     flaw!("upgrades" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/post"]
         "Requests are answered with the status 101."

@@ -49,7 +49,7 @@ pub const FLAWS: &[Entry] = &[
         r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
         r.ending = Ending::Close;
     })),
-    flaw!("length-never-reached" "http/length" ["http/timely", "envelope/answered", "envelope/json", "http/post"]
+    flaw!("length-never-reached" "envelope/answered" ["http/timely", "http/length", "envelope/json", "http/post"]
     "The head announces ten bytes more than there are, and the connection is held."
     Effect::Carried(|r| {
         let length = length(r) + 10;

@@ -17,7 +17,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Instead(|s| is_deep(&s.received.content).then_some(Instead::Die))),
     flaw!("confuses-requests" "robustness/concurrent" ["mentions/offered", "items/offered", "annotations/offered",
         "annotations/uri-same", "items/of-mention", "meta/result", "meta/name", "mentions/result", "items/result", "annotations/result"]
-        "Requests that come at the same time get the answer to the last of them." Effect::Switch(Switch::SharesRequest)),
+        "Requests that come at the same time get the answer to the one before." Effect::Switch(Switch::SharesRequest)),
     flaw!("silent-after-bad-json" "robustness/bad-json" "After a body that is no JSON nothing is answered."
         Effect::Instead(|s| after(s, Trouble::NoJson))),
     flaw!("silent-after-bad-envelope" "robustness/bad-envelope" "After JSON that is no request nothing is answered."
