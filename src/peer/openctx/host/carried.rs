@@ -224,6 +224,10 @@ impl Sending {
             }
             Content::None => vec![],
         };
+        let pace = match &self.response.content {
+            Content::Chunked { pieces, .. } | Content::Raw(pieces) => pieces.first().map(|piece| piece.after),
+            Content::Whole(_) | Content::None => None,
+        };
         let mut body = answer.start(&self.response).await?;
         // Nothing over and over again is an answer that does not go on.
         if piece.is_empty() {
@@ -232,6 +236,12 @@ impl Sending {
         }
         let piece = piece.repeat((16_usize << 10).div_ceil(piece.len()));
         loop {
+            if let Some(pace) = pace.filter(|pace| !pace.is_zero()) {
+                tokio::select! {
+                    () = tokio::time::sleep(pace) => {}
+                    _ = body.gone() => return Ok(()),
+                }
+            }
             body.write(&piece, why.as_deref()).await?;
         }
     }

@@ -17,6 +17,7 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::protocol::openctx::client_role::TARGET;
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 
@@ -25,9 +26,6 @@ use super::params::{deliberate, read, wrong};
 use carried::Sending;
 use desk::{Desk, Held};
 use steps::{AnswerStep, DropStep, Gone, How, RespondStep, ServeStep, StopStep};
-
-/// Path and query of the URL: a client that does not keep them is found out.
-const TARGET: &str = "/provider?of=play";
 
 /// How long requests may take to come: longer than any play.
 const LONG: Duration = Duration::from_secs(120);

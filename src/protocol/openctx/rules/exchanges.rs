@@ -88,6 +88,7 @@ impl Exchanges {
         }
         let asked = requests::read(content);
         if !exchange.client_is_odd {
+            bench.hold("http/client-length", None);
             requests::judge(&asked, content, bench);
             self.scopes.asked(&asked, bench);
         }
