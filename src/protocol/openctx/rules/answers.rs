@@ -12,7 +12,7 @@ use super::{http, results};
 use crate::protocol::openctx::content::{Content, METHODS};
 
 /// Statuses that whoever stands before a provider may send in its place.
-const FROM_OTHERS: &[u16] = &[401, 407, 408, 413, 414, 429, 431, 502, 503, 504];
+const FROM_OTHERS: &[u16] = &[401, 407, 408, 411, 413, 414, 429, 431, 502, 503, 504];
 
 /// Judges an answer to a POST request. Gives the result, where there is one.
 pub fn judge(exchange: &Exchange, asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) -> Option<Value> {
