@@ -49,6 +49,12 @@ fn project() -> TempDir {
              end_line:=\"$5\" end_col:=\"$6\" ;;\nesac\n"
         ),
     );
+    script("my-provider", format!("#!/bin/sh\nexec {wirecert} mock openctx-provider \"$@\"\n"));
+    fs::create_dir(dir.path().join("dist")).expect("a folder");
+    let module = "export default { meta: async () => ({ name: 'a provider' }) }\n";
+    fs::write(dir.path().join("dist/provider.js"), module).expect("a module");
+    fs::write(dir.path().join("dist/package.json"), "{ \"type\": \"module\" }\n").expect("its package");
+    fs::write(dir.path().join("settings.json"), "{}\n").expect("settings");
     script("my-client-shim", format!("#!/bin/sh\nexec {wirecert} mock amp-client --edition cli\n"));
     script("my-agent", format!("#!/bin/sh\ntail -f /dev/null | exec {wirecert} mock amp-client --edition cli\n"));
     fs::write(dir.path().join("wirecert-baseline.yaml"), "[]\n").expect("a baseline");
@@ -63,8 +69,8 @@ fn run(dir: &Path, line: &str) -> std::process::Output {
     let line = match line.split_once(" -- ") {
         // A client that is watched plays one scenario, and is watched for a short time only.
         _ if line.contains("--observe") => line.to_owned(),
-        Some((before, after)) => format!("{before} --filter 'area(read-file) | area(selection)' -- {after}"),
-        None if line.starts_with("certify") => format!("{line} --filter 'area(read-file) | area(selection)'"),
+        Some((before, after)) => format!("{before} --filter 'area(read-file) | area(selection) | area(meta)' -- {after}"),
+        None if line.starts_with("certify") => format!("{line} --filter 'area(read-file) | area(selection) | area(meta)'"),
         None => line.to_owned(),
     };
     let shell = format!("exec {} {line}", env!("CARGO_BIN_EXE_wirecert"));
