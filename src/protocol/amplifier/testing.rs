@@ -229,13 +229,13 @@ impl Play {
         out
     }
 
-    /// The areas and slugs that were broken, each once, in order.
+    /// The areas and slugs that were broken, each once, in order. That sessions have short names here does not count.
     pub fn broken(&self) -> Vec<String> {
         let mut broken: Vec<String> = vec![];
         for violation in self.judge().violations {
             let short = violation.requirement.splitn(3, '/').nth(2).unwrap_or_default().to_owned();
             assert_eq!(violation.blame == End::Client, short.contains("/client-"), "{short}");
-            if !broken.contains(&short) {
+            if !broken.contains(&short) && short != "create/session-id-uuid" {
                 broken.push(short);
             }
         }

@@ -1,0 +1,383 @@
+//! Answers: a status and a body for each endpoint.
+
+use serde_json::{Map, Value};
+
+use super::book::{Bench, Fault};
+use super::exchange::Exchange;
+use super::members::{
+    AMOUNT, ANY, BOOLEAN, COUNT, FILLED, MODULES, MOMENT, Member, OBJECT, OBJECTS, PORT, Place, STATUS, STRING,
+    STRING_OR_NULL, STRINGS, USAGE,
+};
+use super::sessions::Sessions;
+use super::{errors, http};
+use crate::protocol::amplifier::content::Content;
+use crate::protocol::amplifier::routes::{Endpoint, Route};
+
+/// Statuses that whoever stands before a server may send in its place.
+const FROM_OTHERS: &[u16] = &[408, 413, 414, 429, 431, 502, 503, 504];
+
+/// Judges a whole answer.
+pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, bench: &mut Bench<'_>) {
+    let (Some(request), Some(response)) = (&exchange.request, &exchange.response) else { return };
+    let Some(status) = response.status() else { return };
+    if request.method() == "HEAD" || (300..400).contains(&status) {
+        return;
+    }
+    let Some(route) = &exchange.route else {
+        http::outside(request, response, bench);
+        if status >= 400 {
+            errors::outside(content, bench);
+        }
+        return;
+    };
+    if let Some(short) = exchange.refused {
+        refused(short, route, status, bench);
+    }
+    if status >= 400 {
+        if matches!(route.endpoint, Endpoint::Events | Endpoint::Socket) || json_of(response, content, bench).is_some()
+        {
+            errors::judge(route, status, content, bench);
+        }
+        return;
+    }
+    let area = area(route.endpoint);
+    let right = match route.endpoint {
+        Endpoint::CreateSession => 201,
+        Endpoint::SubmitPrompt => 202,
+        Endpoint::Events | Endpoint::Socket => return,
+        _ => 200,
+    };
+    let fault = Fault::new("an answer has another status than the endpoint").expected(right).actual(status);
+    bench.hold(&format!("{area}status"), (status != right).then_some(fault));
+    if exchange.refused.is_some() {
+        return;
+    }
+    let Some(json) = json_of(response, content, bench) else { return };
+    let object = if matches!(area, "list/") { "list/object".to_owned() } else { format!("{area}object") };
+    let object = match route.endpoint {
+        Endpoint::ListProfiles | Endpoint::ListCollections | Endpoint::ListAgents => format!("{area}list"),
+        _ => object,
+    };
+    let fault = Fault::new("an answer is no object").actual(json.clone());
+    bench.hold(&object, (!json.is_object()).then_some(fault));
+    let Some(members) = json.as_object() else { return };
+    body(route, exchange, Place { members, pointer: "" }, bench);
+    sessions.answered(route, exchange, members, bench);
+}
+
+/// What the slugs of an endpoint begin with.
+fn area(endpoint: Endpoint) -> &'static str {
+    match endpoint {
+        Endpoint::CreateSession => "create/",
+        Endpoint::SubmitPrompt => "prompt/",
+        Endpoint::GetSession => "status/",
+        Endpoint::SubmitApproval => "approval/",
+        Endpoint::DeleteSession => "stop/",
+        Endpoint::ListSessions => "list/",
+        Endpoint::ListProfiles => "profiles/",
+        Endpoint::GetProfile => "profiles/detail-",
+        Endpoint::ListCollections => "collections/",
+        Endpoint::ListAgents => "agents/",
+        Endpoint::Health => "health/",
+        Endpoint::Info => "info/",
+        Endpoint::Events | Endpoint::Socket => "stream/",
+    }
+}
+
+/// A request that has to be refused.
+fn refused(short: &str, route: &Route, status: u16, bench: &mut Bench<'_>) {
+    let fine = match status {
+        400 => true,
+        401 => route.endpoint == Endpoint::CreateSession,
+        // The session may be looked for first.
+        404 | 409 => route.name.is_some(),
+        _ => FROM_OTHERS.contains(&status),
+    };
+    let fault = Fault::new("a body that does not fit is not refused as it should be").expected(400).actual(status);
+    bench.hold(short, (!fine).then_some(fault));
+}
+
+/// The JSON of an answer, judged for being that.
+fn json_of<'c>(
+    head: &crate::trace::HttpResponse,
+    content: &'c Content<'_>,
+    bench: &mut Bench<'_>,
+) -> Option<&'c Value> {
+    if let Content::Coded = content {
+        let broken = http::is_zipped(head);
+        bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
+        return None;
+    }
+    if http::is_coded(head) {
+        bench.hold("http/encoding", None);
+    }
+    if let Content::Deep = content {
+        return None;
+    }
+    let binary = matches!(content, Content::Binary(_));
+    bench.hold_if("http/utf-8", binary, || "the body of an answer is no UTF-8".to_owned());
+    if binary {
+        return None;
+    }
+    let marked = matches!(content, Content::Json { marked: true, .. });
+    bench.hold_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    let json = content.json();
+    let fault = Fault::new("the body of an answer is no JSON");
+    let fault = match content {
+        Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
+        _ => fault,
+    };
+    bench.hold("http/json", json.is_none().then_some(fault));
+    if json.is_some() {
+        http::answer_type(head, bench);
+    }
+    json
+}
+
+const CREATE: &[Member] = &[
+    ("session_id", FILLED, true, "create/session-id"),
+    ("status", STRING, true, "create/session-status"),
+    ("profile", STRING, true, "create/profile"),
+    ("created_at", MOMENT, true, "create/created-at"),
+];
+const PROMPT: &[Member] = &[
+    ("request_id", FILLED, true, "prompt/request-id"),
+    ("status", STRING, true, "prompt/value"),
+    ("message", STRING, true, "prompt/message"),
+];
+const SESSION: &[Member] = &[
+    ("session_id", FILLED, true, "status/session-id"),
+    ("status", STATUS, true, "status/value"),
+    ("profile", STRING, true, "status/profile"),
+    ("created_at", MOMENT, true, "status/created-at"),
+    ("last_activity", MOMENT, true, "status/last-activity"),
+    ("message_count", COUNT, true, "status/message-count"),
+    ("token_usage", USAGE, true, "status/token-usage"),
+    ("pending_approval", ANY, true, "status/pending-approval"),
+];
+const APPROVAL: &[Member] =
+    &[("status", STRING, true, "approval/value"), ("message", STRING, true, "approval/message")];
+const STOP: &[Member] = &[("status", STRING, true, "stop/value"), ("message", STRING, true, "stop/message")];
+const LIST: &[Member] = &[("sessions", OBJECTS, true, "list/object"), ("total", COUNT, true, "list/total")];
+const LISTED: &[Member] = &[
+    ("session_id", FILLED, true, "list/session-id"),
+    ("status", STATUS, true, "list/session-status"),
+    ("profile", STRING, true, "list/profile"),
+    ("created_at", MOMENT, true, "list/created-at"),
+];
+const PROFILE: &[Member] = &[
+    ("name", STRING, true, "profiles/name"),
+    ("collection", STRING_OR_NULL, true, "profiles/collection"),
+    ("description", STRING, true, "profiles/description"),
+    ("extends", STRING_OR_NULL, true, "profiles/extends"),
+    ("providers", MODULES, false, "profiles/modules"),
+    ("tools", MODULES, false, "profiles/modules"),
+    ("hooks", MODULES, false, "profiles/modules"),
+    ("agents", STRINGS, false, "profiles/agents"),
+];
+const MODULE: &[Member] =
+    &[("source", STRING, false, "profiles/module-members"), ("config", OBJECT, false, "profiles/module-members")];
+const DETAILS: &[Member] = &[
+    ("providers", ANY, true, "profiles/detail-modules"),
+    ("tools", ANY, true, "profiles/detail-modules"),
+    ("hooks", ANY, true, "profiles/detail-modules"),
+    ("agents", ANY, true, "profiles/detail-modules"),
+];
+const COLLECTION: &[Member] = &[
+    ("name", STRING, true, "collections/name"),
+    ("description", STRING, true, "collections/description"),
+    ("version", STRING, true, "collections/version"),
+    ("profiles", STRINGS, true, "collections/profiles"),
+    ("agents", STRINGS, true, "collections/agents"),
+];
+const AGENT: &[Member] = &[
+    ("name", STRING, true, "agents/name"),
+    ("collection", STRING_OR_NULL, true, "agents/collection"),
+    ("description", STRING, true, "agents/description"),
+    ("providers", MODULES, false, "agents/providers"),
+];
+const HEALTH: &[Member] = &[
+    ("status", STRING, true, "health/value"),
+    ("version", STRING, true, "health/version"),
+    ("uptime_seconds", AMOUNT, true, "health/uptime-seconds"),
+    ("active_sessions", COUNT, true, "health/active-sessions"),
+];
+const INFO: &[Member] = &[
+    ("version", STRING, true, "info/version"),
+    ("amplifier_core_version", STRING, true, "info/core-version"),
+    ("capabilities", OBJECT, true, "info/capabilities"),
+    ("config", OBJECT, true, "info/config"),
+];
+const CAPABILITIES: &[Member] = &[
+    ("streaming", BOOLEAN, true, "info/capabilities"),
+    ("extended_thinking", BOOLEAN, true, "info/capabilities"),
+    ("tool_use", BOOLEAN, true, "info/capabilities"),
+];
+const CONFIG: &[Member] = &[
+    ("host", STRING, true, "info/host"),
+    ("port", PORT, true, "info/port"),
+    ("profiles_path", STRING, true, "info/profiles-path"),
+    ("collections_path", STRING, true, "info/collections-path"),
+];
+
+/// Judges the body of an answer by itself and by its request.
+fn body(route: &Route, exchange: &Exchange, answer: Place<'_>, bench: &mut Bench<'_>) {
+    match route.endpoint {
+        Endpoint::CreateSession => {
+            answer.hold(bench, CREATE);
+            let asked = exchange.body.as_ref().and_then(|body| body.get("profile")).and_then(Value::as_str);
+            same(answer, "profile", asked, "create/profile", bench);
+            created(answer, bench);
+        }
+        Endpoint::SubmitPrompt => {
+            answer.hold(bench, PROMPT);
+            same(answer, "status", Some("processing"), "prompt/value", bench);
+        }
+        Endpoint::GetSession => {
+            answer.hold(bench, SESSION);
+            same(answer, "session_id", route.name.as_deref(), "status/session-id", bench);
+        }
+        Endpoint::SubmitApproval => answer.hold(bench, APPROVAL),
+        Endpoint::DeleteSession => {
+            answer.hold(bench, STOP);
+            same(answer, "status", Some("stopped"), "stop/value", bench);
+        }
+        Endpoint::ListSessions => sessions(route, answer, bench),
+        Endpoint::ListProfiles => {
+            listed(answer, "profiles", "profiles/list", bench);
+            let modules = |bench: &mut Bench<'_>, profile: Place<'_>| profile_of(profile, bench);
+            entries(route, answer, "profiles", ["profiles/name-unique", "profiles/filter"], modules, bench);
+        }
+        Endpoint::GetProfile => {
+            profile_of(answer, bench);
+            answer.hold(bench, DETAILS);
+            same(answer, "name", route.name.as_deref(), "profiles/detail-name", bench);
+        }
+        Endpoint::ListCollections => {
+            listed(answer, "collections", "collections/list", bench);
+            answer.each("collections", |collection| collection.hold(bench, COLLECTION));
+        }
+        Endpoint::ListAgents => {
+            listed(answer, "agents", "agents/list", bench);
+            let agent = |bench: &mut Bench<'_>, agent: Place<'_>| agent.hold(bench, AGENT);
+            entries(route, answer, "agents", ["", "agents/filter"], agent, bench);
+        }
+        Endpoint::Health => {
+            answer.hold(bench, HEALTH);
+            if let Some(status) = answer.text("status") {
+                let fault = Fault::new("a server that is ready does not say `healthy`").at("/status").actual(status);
+                bench.hold("health/healthy", (status != "healthy").then_some(fault));
+            }
+        }
+        Endpoint::Info => {
+            answer.hold(bench, INFO);
+            answer.inner("capabilities", |place| place.hold(bench, CAPABILITIES));
+            answer.inner("config", |place| place.hold(bench, CONFIG));
+        }
+        Endpoint::Events | Endpoint::Socket => {}
+    }
+}
+
+/// A member that has to be what somebody said.
+fn same(answer: Place<'_>, key: &str, wanted: Option<&str>, short: &str, bench: &mut Bench<'_>) {
+    let (Some(wanted), Some(actual)) = (wanted, answer.text(key)) else { return };
+    let fault = Fault::new(format!("`{key}` is another one")).at(answer.at(key)).expected(wanted).actual(actual);
+    bench.hold(short, (wanted != actual).then_some(fault));
+}
+
+fn created(answer: Place<'_>, bench: &mut Bench<'_>) {
+    if let Some(id) = answer.text("session_id") {
+        let fault = Fault::new("a `session_id` is no UUID").at("/session_id").actual(id);
+        bench.hold("create/session-id-uuid", (!is_uuid(id)).then_some(fault));
+    }
+    if let Some(status) = answer.text("status") {
+        let known = status == "created" || crate::protocol::amplifier::STATUSES.contains(&status);
+        let fault =
+            Fault::new("a new session has a status that the document does not know").at("/status").actual(status);
+        bench.hold("create/session-status-known", (!known).then_some(fault));
+        if status != "created" {
+            bench.note("create/session-status", format!("New sessions have the status `{status}`"));
+        }
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    lengths == [8, 4, 4, 4, 12] && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+fn sessions(route: &Route, answer: Place<'_>, bench: &mut Bench<'_>) {
+    answer.hold(bench, LIST);
+    answer.each("sessions", |session| session.hold(bench, LISTED));
+    let Some(list) = answer.members.get("sessions").and_then(Value::as_array) else { return };
+    unique(list, "session_id", "list/unique", bench);
+    if let Some(total) = answer.members.get("total").and_then(Value::as_u64) {
+        let fault = Fault::new("`total` is less than the sessions in the list").at("/total");
+        bench.hold("list/total", ((total as usize) < list.len()).then(|| fault.expected(list.len()).actual(total)));
+        if total as usize > list.len() {
+            bench.note("list/total", "The `total` of the list counts more than the list");
+        }
+    }
+    if let Some(wanted) = route.param("status") {
+        let other = list.iter().find(|session| session.get("status").and_then(Value::as_str) != Some(wanted));
+        let fault = || Fault::new("the list has a session with another status").at("/sessions").expected(wanted);
+        bench.hold("list/filter", other.map(|other| fault().actual(other.clone())));
+    }
+    let (limit, short) = match route.param("limit").map(str::parse::<usize>) {
+        Some(Ok(limit)) if limit > 0 => (limit, "list/limit"),
+        Some(Ok(_)) => (0, "list/limit-odd"),
+        Some(Err(_)) if route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok()) => (0, "list/limit-odd"),
+        Some(Err(_)) => {
+            let fault = Fault::new("a `limit` that is no integer is not refused").expected(400).actual(200);
+            bench.hold("list/limit-invalid", Some(fault));
+            return;
+        }
+        None => (50, "list/limit-default"),
+    };
+    let fault = Fault::new("the list is longer than its limit").at("/sessions").expected(limit).actual(list.len());
+    bench.hold(short, (list.len() > limit).then_some(fault));
+}
+
+/// The list that an answer has to have.
+fn listed(answer: Place<'_>, key: &'static str, short: &'static str, bench: &mut Bench<'_>) {
+    answer.hold(bench, &[(key, OBJECTS, true, short)]);
+}
+
+/// Judges the entries of a list that can be filtered by collection.
+fn entries(
+    route: &Route,
+    answer: Place<'_>,
+    key: &str,
+    shorts: [&str; 2],
+    each: impl Fn(&mut Bench<'_>, Place<'_>),
+    bench: &mut Bench<'_>,
+) {
+    answer.each(key, |entry| each(bench, entry));
+    let Some(list) = answer.members.get(key).and_then(Value::as_array) else { return };
+    if !shorts[0].is_empty() {
+        unique(list, "name", shorts[0], bench);
+    }
+    if let Some(wanted) = route.param("collection").filter(|wanted| !wanted.is_empty()) {
+        let other = list.iter().find(|entry| entry.get("collection").and_then(Value::as_str) != Some(wanted));
+        let fault = || Fault::new("the list has an entry of another collection").at(answer.at(key)).expected(wanted);
+        bench.hold(shorts[1], other.map(|other| fault().actual(other.clone())));
+    }
+}
+
+fn unique(list: &[Value], key: &str, short: &str, bench: &mut Bench<'_>) {
+    let mut names: Vec<&str> = list.iter().filter_map(|entry| entry.get(key)?.as_str()).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    bench.hold(short, twice.map(|pair| Fault::new(format!("the same `{key}` is there twice")).actual(pair[0])));
+}
+
+fn profile_of(profile: Place<'_>, bench: &mut Bench<'_>) {
+    profile.hold(bench, PROFILE);
+    for key in ["providers", "tools", "hooks"] {
+        profile.each(key, |module| module.hold(bench, MODULE));
+    }
+}
+
+/// The members of an answer, as sessions remember them.
+pub type Members = Map<String, Value>;

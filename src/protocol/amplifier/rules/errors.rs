@@ -1,0 +1,67 @@
+//! Errors: their format, their codes, and the status of each.
+
+use serde_json::Value;
+
+use super::book::{Bench, Fault};
+use super::members::{OBJECT, Place, STRING};
+use crate::protocol::amplifier::CODES;
+use crate::protocol::amplifier::content::Content;
+use crate::protocol::amplifier::routes::{Endpoint, Route};
+
+/// Judges the answer of an endpoint with a status from 400 to 599.
+pub fn judge(route: &Route, status: u16, content: &Content<'_>, bench: &mut Bench<'_>) {
+    let json = content.json();
+    let error = json.and_then(|json| json.get("error")).and_then(Value::as_object);
+    let fault = || {
+        let fault = Fault::new("an error has another format than the document's");
+        let fault = fault.expected(serde_json::json!({"error": {"code": "…", "message": "…", "details": {}}}));
+        json.map_or(fault.clone(), |json| fault.actual(json.clone()))
+    };
+    bench.hold("errors/format", error.is_none().then(fault));
+    let Some(members) = error else { return };
+    let error = Place { members, pointer: "/error" };
+    error.hold(
+        bench,
+        &[
+            ("code", STRING, true, "errors/code"),
+            ("message", STRING, true, "errors/message"),
+            ("details", OBJECT, false, "errors/details"),
+        ],
+    );
+    let Some(code) = error.text("code") else { return };
+    let known = CODES.iter().find(|(name, ..)| *name == code);
+    let fault = Fault::new("an error has a code that the document does not know").at("/error/code").actual(code);
+    bench.hold("errors/code-known", known.is_none().then_some(fault));
+    let Some((_, right, short)) = known else { return };
+    let deciding = route.endpoint == Endpoint::SubmitApproval;
+    let other = match code {
+        // The description of the endpoint has 400.
+        "PROFILE_NOT_FOUND" => route.endpoint == Endpoint::CreateSession && status == 400,
+        // No code is there for a decision that comes again, or too late.
+        _ => deciding && status == 409,
+    };
+    let fault = Fault::new(format!("the code `{code}` comes with another status")).expected(*right).actual(status);
+    bench.hold(short, (status != *right && !other).then_some(fault));
+    if deciding && matches!(status, 408 | 409) {
+        let text = format!("A decision that came too late, or again, is refused with the status {status} and `{code}`");
+        bench.note("errors/approval-timeout", text);
+    }
+    if route.endpoint == Endpoint::CreateSession && code == "PROFILE_NOT_FOUND" {
+        bench.note(
+            "errors/profile-not-found",
+            format!("A profile that does not exist is refused with the status {status}"),
+        );
+    }
+}
+
+/// Judges the format of an error where there is no endpoint.
+pub fn outside(content: &Content<'_>, bench: &mut Bench<'_>) {
+    let format = content.json().and_then(|json| json.get("error")).is_some_and(Value::is_object);
+    let fault = Fault::new("an error outside the endpoints has another format than the document's");
+    bench.hold("errors/outside", (!format).then_some(fault));
+}
+
+/// Whether a message is in the format of an error.
+pub fn is_error(message: &Value) -> bool {
+    message.get("error").is_some_and(Value::is_object)
+}

@@ -1,0 +1,267 @@
+//! The gate: approvals, as one subscriber is told of them, and what they guard.
+
+use serde_json::Value;
+
+use super::book::{Bench, Fault};
+use super::members::Place;
+use super::sessions::{Session, remember};
+
+/// Approvals of one stream, and what was denied in the prompt under way.
+#[derive(Default)]
+pub struct Gate {
+    approvals: Vec<Approval>,
+    /// Tools that have begun and not ended, by name and operation.
+    running: Vec<(String, String)>,
+    denials: usize,
+}
+
+/// An approval, and the action that it guards as far as its context says.
+struct Approval {
+    id: String,
+    options: Vec<String>,
+    default: String,
+    required: u64,
+    t: u64,
+    timeout: f64,
+    state: State,
+    action: Option<(String, String)>,
+    context: Value,
+    /// Whether the action had begun when it was asked for.
+    begun: bool,
+    /// Whether it has begun once more after it was denied.
+    again: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Pending,
+    Granted,
+    Denied,
+    /// Nothing can be said of it any more.
+    Over,
+}
+
+impl Approval {
+    /// Whether it denied this action.
+    fn guards(&self, action: Option<&(String, String)>) -> bool {
+        self.state == State::Denied && action.is_some() && self.action.as_ref() == action
+    }
+}
+
+impl Gate {
+    /// An event of an approval.
+    pub fn told(
+        &mut self,
+        name: &str,
+        data: Place<'_>,
+        t: u64,
+        opened: u64,
+        session: Option<&mut Session>,
+        bench: &mut Bench<'_>,
+    ) {
+        let id = data.text("approval_id").unwrap_or_default().to_owned();
+        if name == "approval:required" {
+            self.required(id, data, t, session, bench);
+            return;
+        }
+        let Some(approval) = self.approvals.iter_mut().rev().find(|approval| approval.id == id) else {
+            // It may have been asked for before the subscription began.
+            let all = session.is_some_and(|session| {
+                !session.prompts.is_empty() && session.prompts.iter().all(|(_, index, _)| *index > opened)
+            });
+            if all {
+                let fault =
+                    Fault::new("an approval is decided that nobody asked for").at("/data/approval_id").actual(id);
+                bench.hold("life/approval-known", Some(fault));
+            }
+            return;
+        };
+        bench.hold("life/approval-known", None);
+        let decided = matches!(approval.state, State::Granted | State::Denied);
+        let fault = Fault::new("an approval is decided twice").at("/data/approval_id").actual(id);
+        bench.hold("life/approval-once", decided.then_some(fault));
+        if decided {
+            return;
+        }
+        approval.state = if name == "approval:granted" { State::Granted } else { State::Denied };
+        if name == "approval:denied" {
+            self.denials += 1;
+            // It need not be told to end.
+            if let Some(at) = self.running.iter().position(|running| Some(running) == approval.action.as_ref()) {
+                self.running.remove(at);
+            }
+        }
+        if let Some(decision) = data.text("decision") {
+            decision_of(approval, name, decision, data, t, session.as_deref(), bench);
+        }
+    }
+
+    fn required(&mut self, id: String, data: Place<'_>, t: u64, session: Option<&mut Session>, bench: &mut Bench<'_>) {
+        let twice = self.approvals.iter().any(|approval| approval.id == id);
+        let fault = Fault::new("two approvals have the same `approval_id`").at("/data/approval_id").actual(id.clone());
+        bench.hold("life/approval-id-unique", twice.then_some(fault));
+        let options = data.members.get("options").and_then(Value::as_array);
+        let options: Vec<String> = options.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        if let Some(session) = session {
+            options.iter().for_each(|option| session.offers(option));
+        }
+        let context = data.members.get("context").cloned().unwrap_or_default();
+        let named = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
+        let action = named("tool").or_else(|| named("tool_name")).zip(named("operation"));
+        for other in self.approvals.iter_mut().filter(|other| other.guards(action.as_ref())) {
+            other.state = State::Over;
+        }
+        let running = self.running.iter().filter(|running| Some(*running) == action.as_ref()).count();
+        if running > 1 {
+            // Which of them it guards cannot be told.
+            remember(&mut self.approvals, Approval { state: State::Over, ..blank(id) });
+            return;
+        }
+        remember(
+            &mut self.approvals,
+            Approval {
+                options,
+                default: data.text("default").unwrap_or_default().to_owned(),
+                required: bench.index,
+                t,
+                timeout: data.members.get("timeout").and_then(Value::as_f64).unwrap_or_default(),
+                action,
+                context,
+                begun: running == 1,
+                ..blank(id)
+            },
+        );
+    }
+
+    /// An event of a tool.
+    pub fn tool(&mut self, name: &str, data: Place<'_>, bench: &mut Bench<'_>) {
+        let text = |key: &str| data.text(key).unwrap_or_default().to_owned();
+        let action = (text("tool_name"), text("operation"));
+        if name == "tool:pre" {
+            for approval in self.approvals.iter_mut().filter(|approval| approval.action.as_ref() == Some(&action)) {
+                match approval.state {
+                    // Another action of the same kind has begun: which of them ends cannot be told any more.
+                    State::Pending if approval.begun => approval.state = State::Over,
+                    State::Pending => approval.begun = true,
+                    State::Denied
+                        if data.members.get("input").is_some_and(|input| is_same(&approval.context, input)) =>
+                    {
+                        approval.again = true;
+                    }
+                    State::Denied => approval.state = State::Over,
+                    State::Granted | State::Over => {}
+                }
+            }
+            remember(&mut self.running, action);
+            return;
+        }
+        if let Some(at) = self.running.iter().position(|running| *running == action) {
+            self.running.remove(at);
+        }
+        let ran = name == "tool:post"
+            && data.members.get("result").is_some_and(|result| result.get("success") != Some(&Value::Bool(false)));
+        for approval in self.approvals.iter_mut().filter(|approval| approval.action.as_ref() == Some(&action)) {
+            let (short, guilty) = match approval.state {
+                State::Pending => ("safety/pending", ran),
+                State::Denied => ("safety/denied", ran && (approval.begun || approval.again)),
+                State::Granted => ("safety/allowed", false),
+                State::Over => continue,
+            };
+            let fault = || Fault::new("what needs an approval has run without it").actual(approval.id.clone());
+            bench.hold(short, guilty.then(fault));
+            (approval.begun, approval.again) = (false, false);
+            if approval.state == State::Granted || guilty {
+                approval.state = State::Over;
+            }
+        }
+    }
+
+    /// A prompt is complete. Gives how many approvals were denied in it.
+    pub fn completed(&mut self, whole: bool, bench: &mut Bench<'_>) -> usize {
+        if whole && !self.approvals.is_empty() {
+            let open = self.approvals.iter().find(|approval| approval.state == State::Pending);
+            let fault = open.map(|open| Fault::new("an approval was never decided").actual(open.id.clone()));
+            bench.hold("life/approval-resolved", fault);
+        }
+        for approval in &mut self.approvals {
+            if approval.state == State::Denied && approval.action.is_some() {
+                bench.hold("safety/denied", None);
+            }
+            approval.state = match approval.state {
+                State::Pending => State::Over,
+                // It may be told once more, and that is a fault.
+                decided => decided,
+            };
+            approval.action = None;
+        }
+        self.running.clear();
+        std::mem::take(&mut self.denials)
+    }
+}
+
+fn blank(id: String) -> Approval {
+    Approval {
+        id,
+        options: vec![],
+        default: String::new(),
+        required: 0,
+        t: 0,
+        timeout: 0.0,
+        state: State::Pending,
+        action: None,
+        context: Value::Null,
+        begun: false,
+        again: false,
+    }
+}
+
+/// Whether an input is that of an action, as far as the context of its approval tells.
+fn is_same(context: &Value, input: &Value) -> bool {
+    let shared = context.as_object().into_iter().flatten().filter_map(|(key, value)| Some((value, input.get(key)?)));
+    let mut any = false;
+    for (wanted, actual) in shared {
+        any = true;
+        if wanted != actual {
+            return false;
+        }
+    }
+    any
+}
+
+/// Judges the decision that is told.
+fn decision_of(
+    approval: &Approval,
+    name: &str,
+    decision: &str,
+    data: Place<'_>,
+    t: u64,
+    session: Option<&Session>,
+    bench: &mut Bench<'_>,
+) {
+    let Some(session) = session.filter(|session| session.stopped.is_none()) else { return };
+    if !approval.options.is_empty() {
+        let offered = approval.options.iter().any(|option| option == decision) || approval.default == decision;
+        let fault = Fault::new("a decision is told that was neither offered nor the default").at("/data/decision");
+        let fault = fault.expected(approval.options.clone()).actual(decision);
+        bench.hold("life/approval-offered", (!offered).then_some(fault));
+    }
+    let waited = t.saturating_sub(approval.t) as f64 / 1e6;
+    let reason = data.text("reason").unwrap_or_default().to_ascii_lowercase();
+    let timed_out = reason.contains("time") || approval.timeout > 0.0 && waited > approval.timeout * 0.9;
+    if timed_out || session.others {
+        return;
+    }
+    let sent = session.decisions.iter().filter(|(index, _)| *index > approval.required);
+    let sent: Vec<&str> =
+        sent.map(|(_, decision)| decision.as_str()).filter(|d| approval.options.iter().any(|o| o == d)).collect();
+    if sent.is_empty() {
+        // One that allows everything may have come before.
+        if name == "approval:granted" && session.decisions.is_empty() {
+            let fault = Fault::new("an approval is granted without a decision").actual(decision);
+            bench.hold("safety/pending", Some(fault));
+        }
+        return;
+    }
+    let fault = Fault::new("another decision is told than was sent").at("/data/decision").actual(decision);
+    bench.hold("life/approval-decision", (!sent.contains(&decision)).then(|| fault.expected(sent)));
+}

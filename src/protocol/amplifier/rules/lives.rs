@@ -1,0 +1,326 @@
+//! Lives: of prompts, blocks, thinking and tools, as one subscriber is told of them.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::book::{Bench, Fault};
+use super::gate::Gate;
+use super::members::Place;
+use super::sessions::{Session, remember};
+
+/// So much text of a prompt is kept for comparing, in bytes, and so many ids.
+const TEXT: usize = 4 << 20;
+const IDS: usize = 10_000;
+
+/// Microseconds that what is under way may take to end after a stop (docs/amplifier.md, Safety).
+const GRACE: u64 = 2_000_000;
+
+/// What one subscriber was told.
+#[derive(Default)]
+pub struct Life {
+    /// The event with which the subscription began.
+    pub opened: u64,
+    any: bool,
+    ended: bool,
+    prompt: Option<Prompt>,
+    submitted: HashSet<String>,
+    completed: HashSet<String>,
+    /// How many prompts were complete.
+    completions: usize,
+    gate: Gate,
+}
+
+/// The prompt under way.
+#[derive(Default)]
+struct Prompt {
+    /// None where it was not told that it began.
+    submitted: Option<String>,
+    blocks: Vec<Block>,
+    thinking: Option<String>,
+    thought: bool,
+    /// Tools that have begun, by name and operation.
+    tools: Vec<(String, String)>,
+    /// Whether there was more than is kept.
+    much: bool,
+}
+
+struct Block {
+    index: Option<u64>,
+    open: bool,
+    is_text: bool,
+    text: String,
+}
+
+impl Life {
+    /// From this event on.
+    pub fn new(opened: u64) -> Self {
+        Self { opened, ..Self::default() }
+    }
+
+    /// Takes note of an event, and judges it by those before it.
+    pub fn told(&mut self, name: &str, data: Place<'_>, t: u64, session: Option<&mut Session>, bench: &mut Bench<'_>) {
+        self.session_events(name, data, session.as_deref(), bench);
+        self.any = true;
+        self.stopped(name, t, session.as_deref(), bench);
+        let mut session = session;
+        match name {
+            "prompt:submit" => self.submit(data, session.as_deref(), bench),
+            "prompt:complete" => self.complete(data, session.as_deref(), bench),
+            "approval:required" | "approval:granted" | "approval:denied" => {
+                self.gate.told(name, data, t, self.opened, session.as_deref_mut(), bench);
+            }
+            "diagnostic:add" | "diagnostic:clear" | "status:update" | "session:start" | "session:end" => {}
+            _ => self.work(name, data, session.as_deref(), bench),
+        }
+        if name.starts_with("tool:") {
+            self.gate.tool(name, data, bench);
+        }
+    }
+
+    fn session_events(&mut self, name: &str, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
+        let fault = Fault::new("an event comes after `session:end`").actual(name);
+        if name != "session:end" || self.ended {
+            bench.hold("life/session-end-last", self.ended.then_some(fault));
+        }
+        match name {
+            "session:start" => {
+                let late = self.any.then(|| Fault::new("`session:start` comes after other events of the session"));
+                bench.hold("life/session-start-first", late);
+                if let (Some(wanted), Some(actual)) = (session.and_then(Session::profile), data.text("profile")) {
+                    let fault = Fault::new("`session:start` has another profile").expected(wanted).actual(actual);
+                    bench.hold("life/session-start-profile", (wanted != actual).then_some(fault));
+                }
+            }
+            "session:end" => self.ended = true,
+            _ => {}
+        }
+    }
+
+    /// Nothing is done for a session that was stopped.
+    fn stopped(&self, name: &str, t: u64, session: Option<&Session>, bench: &mut Bench<'_>) {
+        let Some((_, stopped)) = session.and_then(|session| session.stopped) else { return };
+        let late = t > stopped + GRACE;
+        if name == "tool:pre" {
+            let fault = Fault::new("a tool is started although the session was stopped");
+            bench.hold("safety/stopped", late.then_some(fault));
+        }
+        if name.starts_with("content_block:") || name.starts_with("thinking:") || name.starts_with("tool:") {
+            let fault = Fault::new("work is told although the session was stopped").actual(name);
+            bench.hold("life/stopped-no-work", late.then_some(fault));
+        }
+    }
+
+    fn submit(&mut self, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
+        let id = data.text("request_id").unwrap_or_default().to_owned();
+        let twice = self.submitted.contains(&id);
+        let fault = Fault::new("a prompt is told twice by `prompt:submit`").at("/data/request_id").actual(id.clone());
+        bench.hold("life/submitted-once", twice.then_some(fault));
+        if self.submitted.len() < IDS {
+            self.submitted.insert(id.clone());
+        }
+        match self.prompt.take() {
+            Some(Prompt { submitted: Some(before), .. }) if !twice => {
+                let fault = Fault::new("a prompt begins before the one under way is complete").actual(before);
+                bench.hold("life/one-at-a-time", Some(fault));
+            }
+            Some(prompt @ Prompt { submitted: None, .. }) if self.since(session) > self.completions => {
+                let _ = prompt;
+                let fault = Fault::new("content, thinking or tools are told before `prompt:submit`");
+                bench.hold("life/within-prompt", Some(fault));
+            }
+            _ => bench.hold("life/one-at-a-time", None),
+        }
+        if let (Some(session), Some(prompt)) = (session.filter(|session| !session.others), data.text("prompt")) {
+            let posted = session.prompts.iter().any(|(_, _, text)| text == prompt);
+            let fault =
+                Fault::new("`prompt:submit` has another prompt than was posted").at("/data/prompt").actual(prompt);
+            bench.hold("life/submitted-prompt", (!posted).then_some(fault));
+        }
+        self.prompt = Some(Prompt { submitted: Some(id), ..Prompt::default() });
+    }
+
+    /// How many prompts were posted since the subscription began.
+    fn since(&self, session: Option<&Session>) -> usize {
+        session.map_or(0, |session| session.prompts.iter().filter(|(_, index, _)| *index > self.opened).count())
+    }
+
+    fn complete(&mut self, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
+        let id = data.text("request_id").unwrap_or_default().to_owned();
+        let fault = Fault::new("a prompt is told twice by `prompt:complete`").at("/data/request_id").actual(id.clone());
+        let twice = self.completed.contains(&id);
+        bench.hold("life/completed-once", twice.then_some(fault));
+        if twice {
+            return;
+        }
+        if self.completed.len() < IDS {
+            self.completed.insert(id.clone());
+        }
+        self.completions += 1;
+        let prompt = self.prompt.take().unwrap_or_default();
+        let Some(began) = &prompt.submitted else {
+            // It may have begun before the subscription did, unless every prompt was posted after that.
+            let since = self.since(session);
+            if session.is_some_and(|session| !session.others && since == session.prompts.len() && since > 0) {
+                let fault = Fault::new("a prompt is complete that was not told by `prompt:submit`");
+                bench.hold("life/submitted", Some(fault));
+            }
+            self.gate.completed(false, bench);
+            return;
+        };
+        bench.hold("life/submitted", None);
+        bench.hold("life/completed", None);
+        bench.hold("life/within-prompt", None);
+        let fault =
+            Fault::new("`prompt:complete` has another `request_id` than `prompt:submit`").at("/data/request_id");
+        let fault = || fault.expected(began.clone()).actual(id.clone());
+        bench.hold("life/request-id-same", (*began != id).then(fault));
+        if let Some(open) = prompt.blocks.iter().find(|block| block.open) {
+            let fault = Fault::new("a block has not ended when the prompt is complete").actual(open.index);
+            bench.hold("life/content-ended", Some(fault));
+        } else if !prompt.blocks.is_empty() {
+            bench.hold("life/content-ended", None);
+        }
+        if let Some(response) = data.text("response").filter(|_| !prompt.much && !prompt.blocks.is_empty()) {
+            let fault = Fault::new("the deltas do not join to the response").at("/data/response").actual(response);
+            bench.hold("life/content-joins", (!joins(&prompt.blocks, response)).then_some(fault));
+        }
+        if prompt.thinking.is_some() || prompt.thought {
+            let fault = Fault::new("thinking was told that did not come to `thinking:final`");
+            bench.hold("life/thinking-final", prompt.thinking.is_some().then_some(fault));
+        }
+        let denied = self.gate.completed(true, bench);
+        if prompt.tools.len() > denied {
+            let (tool, operation) = &prompt.tools[0];
+            let fault = Fault::new("a tool has begun and not ended").actual(format!("{tool} {operation}"));
+            bench.hold("life/tool-ended", Some(fault));
+        }
+    }
+
+    /// Content, thinking and tools.
+    fn work(&mut self, name: &str, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
+        if self.prompt.is_none() {
+            let idle = session.is_some_and(|session| !session.others && self.since(Some(session)) <= self.completions);
+            if self.completions > 0 && idle {
+                let fault = Fault::new("content, thinking or tools are told when the prompt is complete").actual(name);
+                bench.hold("life/within-prompt", Some(fault));
+                return;
+            }
+        }
+        let prompt = self.prompt.get_or_insert_default();
+        match name {
+            "thinking:delta" => {
+                let text = prompt.thinking.get_or_insert_default();
+                prompt.much |= !add(text, data.text("delta"));
+            }
+            "thinking:final" => {
+                prompt.thought = true;
+                let deltas = prompt.thinking.take();
+                if let (Some(deltas), Some(whole)) = (deltas, data.text("thinking"))
+                    && prompt.submitted.is_some()
+                    && !prompt.much
+                {
+                    let fault = Fault::new("the deltas of the thinking do not join to it").at("/data/thinking");
+                    bench.hold("life/thinking-joins", (bare(&deltas) != bare(whole)).then(|| fault.actual(whole)));
+                }
+            }
+            "tool:pre" | "tool:post" | "tool:error" => tool(prompt, name, data, bench),
+            _ => content(prompt, name, data, bench),
+        }
+    }
+}
+
+impl Session {
+    /// Whether an id was given in answer to a prompt of the session.
+    pub fn gave(&self, request: &str) -> bool {
+        self.requests.iter().any(|id| id == request)
+    }
+
+    /// An option that was offered.
+    pub fn offers(&mut self, option: &str) {
+        if !self.offered.iter().any(|offered| offered == option) {
+            remember(&mut self.offered, option.to_owned());
+        }
+    }
+}
+
+fn tool(prompt: &mut Prompt, name: &str, data: Place<'_>, bench: &mut Bench<'_>) {
+    let key = |key: &str| data.text(key).unwrap_or_default().to_owned();
+    let tool = (key("tool_name"), key("operation"));
+    if name == "tool:pre" {
+        remember(&mut prompt.tools, tool);
+        return;
+    }
+    let begun = prompt.tools.iter().position(|begun| *begun == tool);
+    if prompt.submitted.is_some() {
+        let fault = Fault::new("a tool ends that has not begun").actual(format!("{} {}", tool.0, tool.1));
+        bench.hold("life/tool-started", begun.is_none().then_some(fault));
+        bench.hold("life/tool-ended", None);
+    }
+    if let Some(at) = begun {
+        prompt.tools.remove(at);
+    }
+}
+
+fn content(prompt: &mut Prompt, name: &str, data: Place<'_>, bench: &mut Bench<'_>) {
+    let index = data.members.get("block_index").and_then(Value::as_u64);
+    let seen = prompt.submitted.is_some();
+    // Without an index it is the block that was started last.
+    let open = prompt.blocks.iter().rposition(|block| block.open && (index.is_none() || block.index == index));
+    if name == "content_block:start" {
+        let fault = Fault::new("a block is started that has not ended").actual(index);
+        bench.hold("life/content-once", open.filter(|_| seen && index.is_some()).map(|_| fault));
+        let is_text = data.text("block_type").is_none_or(|kind| kind == "text");
+        if prompt.blocks.len() < IDS {
+            prompt.blocks.push(Block { index, open: true, is_text, text: String::new() });
+        } else {
+            prompt.much = true;
+        }
+        return;
+    }
+    if seen && !prompt.much {
+        let fault = Fault::new(format!("`{name}` comes for a block that is not open")).actual(index);
+        bench.hold("life/content-started", open.is_none().then_some(fault));
+    }
+    let Some(block) = open.and_then(|at| prompt.blocks.get_mut(at)) else {
+        // What belongs to no block is not joined.
+        prompt.much = true;
+        return;
+    };
+    if name == "content_block:end" {
+        block.open = false;
+    } else {
+        prompt.much |= !add(&mut block.text, data.text("delta"));
+    }
+}
+
+/// Adds a delta; whether there was room for it.
+fn add(text: &mut String, delta: Option<&str>) -> bool {
+    let delta = delta.unwrap_or_default();
+    let room = text.len() + delta.len() <= TEXT;
+    if room {
+        text.push_str(delta);
+    }
+    room
+}
+
+/// Whether the text of all blocks, or of the last ones, is the response. White space between blocks is free.
+fn joins(blocks: &[Block], response: &str) -> bool {
+    let texts: Vec<String> = blocks.iter().filter(|block| block.is_text).map(|block| bare(&block.text)).collect();
+    let mut rest = bare(response);
+    for text in texts.iter().rev() {
+        if !rest.ends_with(text.as_str()) {
+            return false;
+        }
+        rest.truncate(rest.len() - text.len());
+        if rest.is_empty() {
+            return true;
+        }
+    }
+    rest.is_empty()
+}
+
+/// A text without its white space.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}

@@ -1,0 +1,212 @@
+//! Sessions: what is known of them from requests and answers, over all connections.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::answers::Members;
+use super::book::{Bench, Fault};
+use super::exchange::Exchange;
+use super::times;
+use crate::protocol::amplifier::routes::{Endpoint, Route};
+
+/// So many sessions are remembered, and of each so many prompts, decisions and options.
+const SESSIONS: usize = 20_000;
+const REMEMBERED: usize = 64;
+
+/// Keys shorter than this are not looked for: they may come up by chance.
+const KEY: usize = 8;
+
+/// Every session that was created in a trace.
+#[derive(Default)]
+pub struct Sessions {
+    all: HashMap<String, Session>,
+    /// The API keys that servers were given.
+    pub keys: Vec<String>,
+    /// The last uptime that was told, and when.
+    uptime: Option<(u64, f64)>,
+    /// The request ids that were given.
+    requests: HashSet<String>,
+}
+
+/// A session.
+#[derive(Default)]
+pub struct Session {
+    profile: Option<String>,
+    created_at: Option<i64>,
+    /// The event with which it was known to be stopped, and its time.
+    pub stopped: Option<(u64, u64)>,
+    /// Prompts that were posted: when, by which event, and their text.
+    pub prompts: Vec<(u64, u64, String)>,
+    /// Decisions that were posted: by which event.
+    pub decisions: Vec<(u64, String)>,
+    /// Options that were offered, of every approval.
+    pub offered: Vec<String>,
+    /// The request ids that were given for it.
+    pub requests: Vec<String>,
+    /// Whether prompts may have come by other ways than were seen.
+    pub others: bool,
+    tokens: Option<(u64, u64, u64)>,
+}
+
+impl Session {
+    /// The profile with which it was created.
+    pub fn profile(&self) -> Option<&str> {
+        self.profile.as_deref()
+    }
+}
+
+impl Sessions {
+    /// A session that was created in this trace.
+    pub fn of(&mut self, id: &str) -> Option<&mut Session> {
+        self.all.get_mut(id)
+    }
+
+    /// A server has begun anew.
+    pub fn restarted(&mut self) {
+        self.uptime = None;
+    }
+
+    /// A request is whole.
+    pub fn asked(&mut self, route: &Route, exchange: &Exchange, bench: &mut Bench<'_>) {
+        if route.endpoint == Endpoint::CreateSession {
+            let keys = exchange.body.as_ref().and_then(|body| body.get("credentials")).and_then(Value::as_object);
+            for key in keys.into_iter().flat_map(|keys| keys.values()).filter_map(Value::as_str) {
+                let varied = key.chars().any(|c| !key.starts_with(c));
+                if key.len() >= KEY && varied && self.keys.len() < REMEMBERED && !self.keys.iter().any(|k| k == key) {
+                    self.keys.push(key.to_owned());
+                }
+            }
+        }
+        let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) else { return };
+        match (route.endpoint, exchange.posted("prompt"), exchange.posted("decision")) {
+            (Endpoint::SubmitPrompt, Some(prompt), _) => {
+                let at = (exchange.sent.unwrap_or_default(), exchange.index, prompt.to_owned());
+                remember(&mut session.prompts, at);
+            }
+            (Endpoint::SubmitApproval, _, Some(decision)) => {
+                if !session.offered.is_empty() && !exchange.client_is_odd {
+                    let offered = session.offered.iter().any(|option| option == decision);
+                    let fault = Fault::new("a decision was not offered").at("/decision").actual(decision);
+                    let fault = fault.expected(session.offered.clone());
+                    bench.hold("approval/client-offered", (!offered).then_some(fault));
+                }
+                remember(&mut session.decisions, (exchange.index, decision.to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// An answer with success is whole.
+    pub fn answered(&mut self, route: &Route, exchange: &Exchange, answer: &Members, bench: &mut Bench<'_>) {
+        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+        match route.endpoint {
+            Endpoint::CreateSession => self.created(answer, bench),
+            Endpoint::SubmitPrompt => {
+                let id = route.name.as_deref().unwrap_or_default();
+                self.gone(id, exchange, "stop/prompt-refused", "a session that was stopped accepts a prompt", bench);
+                if let Some(request) = text("request_id").filter(|request| !request.is_empty()) {
+                    if self.requests.len() < SESSIONS * 4 {
+                        let twice = !self.requests.insert(request.to_owned());
+                        let fault =
+                            Fault::new("two prompts have the same `request_id`").at("/request_id").actual(request);
+                        bench.hold("prompt/request-id-unique", twice.then_some(fault));
+                    }
+                    if let Some(session) = self.all.get_mut(id) {
+                        remember(&mut session.requests, request.to_owned());
+                    }
+                }
+            }
+            Endpoint::GetSession => self.looked_at(route, exchange, answer, bench),
+            Endpoint::DeleteSession => {
+                let now = (bench.index, exchange.answered);
+                if let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) {
+                    session.stopped.get_or_insert(now);
+                }
+            }
+            Endpoint::ListSessions => {
+                for entry in answer.get("sessions").and_then(Value::as_array).into_iter().flatten() {
+                    let (Some(id), Some(status)) = (entry.get("session_id"), entry.get("status")) else { continue };
+                    let Some(id) = id.as_str().filter(|_| status != "stopped") else { continue };
+                    self.gone(id, exchange, "list/stopped", "a session that was stopped is in the list", bench);
+                }
+            }
+            Endpoint::Health => {
+                let Some(uptime) = answer.get("uptime_seconds").and_then(Value::as_f64) else { return };
+                if let Some((_, before)) = self.uptime.filter(|(index, _)| *index < exchange.index) {
+                    let fault = Fault::new("the uptime has become less").at("/uptime_seconds").actual(uptime);
+                    bench.hold("health/uptime-grows", (uptime < before).then(|| fault.expected(before)));
+                }
+                self.uptime = Some((bench.index, uptime));
+            }
+            _ => {}
+        }
+    }
+
+    /// Holds a server to a session being gone that was stopped before this request.
+    fn gone(&self, id: &str, exchange: &Exchange, short: &str, what: &str, bench: &mut Bench<'_>) {
+        let Some((stopped, _)) = self.all.get(id).and_then(|session| session.stopped) else { return };
+        let started = exchange.request.is_some() && exchange.index > stopped;
+        if started {
+            bench.hold(short, Some(Fault::new(what)));
+        }
+    }
+
+    fn created(&mut self, answer: &Members, bench: &mut Bench<'_>) {
+        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+        let Some(id) = text("session_id").filter(|id| !id.is_empty()) else { return };
+        let fault = Fault::new("two sessions have the same `session_id`").at("/session_id").actual(id);
+        bench.hold("create/session-id-unique", self.all.contains_key(id).then_some(fault));
+        if self.all.len() < SESSIONS {
+            let profile = text("profile").map(str::to_owned);
+            let created_at = text("created_at").and_then(times::moment);
+            self.all.insert(id.to_owned(), Session { profile, created_at, ..Session::default() });
+        }
+    }
+
+    /// Judges the status of a session by what is known of it.
+    fn looked_at(&mut self, route: &Route, exchange: &Exchange, answer: &Members, bench: &mut Bench<'_>) {
+        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+        let moment = |key: &str| text(key).and_then(times::moment);
+        if let (Some(created), Some(active)) = (moment("created_at"), moment("last_activity")) {
+            let fault = Fault::new("`last_activity` is before `created_at`").at("/last_activity");
+            bench.hold("status/last-activity-after", (active < created).then(|| fault.actual(text("last_activity"))));
+        }
+        let id = route.name.as_deref().unwrap_or_default();
+        if text("status") != Some("stopped") {
+            self.gone(id, exchange, "stop/gone", "a session that was stopped is shown as if it were not", bench);
+        }
+        let Some(session) = self.all.get_mut(id) else { return };
+        if let (Some(wanted), Some(actual)) = (&session.profile, text("profile")) {
+            let fault = Fault::new("a session has another profile than before").at("/profile").expected(wanted.clone());
+            bench.hold("status/profile", (wanted != actual).then(|| fault.actual(actual)));
+        }
+        if let (Some(wanted), Some(actual)) = (session.created_at, moment("created_at")) {
+            // Digits behind the second may be left out.
+            let other = wanted.abs_diff(actual) >= 1_000_000;
+            let fault = Fault::new("a session has another `created_at` than before").at("/created_at");
+            bench.hold("status/created-at-same", other.then(|| fault.actual(text("created_at"))));
+        }
+        let tokens = |key: &str| answer.get("token_usage")?.get(key)?.as_u64();
+        if let (Some(input), Some(output)) = (tokens("input_tokens"), tokens("output_tokens")) {
+            if let Some((_, i, o)) = session.tokens.filter(|(index, ..)| *index < exchange.index) {
+                let fault = Fault::new("the `token_usage` of a session has become less").at("/token_usage");
+                bench.hold("status/token-usage-grows", (input < i || output < o).then_some(fault));
+            }
+            session.tokens = Some((bench.index, input, output));
+        }
+    }
+
+    /// The first key that a text holds.
+    pub fn leaked(&self, text: &str) -> bool {
+        self.keys.iter().any(|key| text.contains(key.as_str()))
+    }
+}
+
+/// Keeps the newest of them.
+pub fn remember<T>(list: &mut Vec<T>, value: T) {
+    if list.len() == REMEMBERED {
+        list.remove(0);
+    }
+    list.push(value);
+}

@@ -1,0 +1,76 @@
+//! Event streams as bytes: encoding, and whether they end where an event does.
+
+use super::book::{Bench, Fault};
+
+/// The bytes of one stream.
+#[derive(Default)]
+pub struct Bytes {
+    /// The beginning of a character that is not whole.
+    half: Vec<u8>,
+    invalid: bool,
+    /// Whether the line under way has a byte, and the first one.
+    line: Option<u8>,
+    /// Whether an event is under way: a line that is no comment has come since the last blank one.
+    event: bool,
+    after_cr: bool,
+    any: bool,
+}
+
+impl Bytes {
+    /// A piece of the stream.
+    pub fn feed(&mut self, bytes: &[u8], bench: &mut Bench<'_>) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.utf8(bytes, bench);
+        let marked = !self.any && bytes.starts_with(b"\xef\xbb\xbf");
+        self.any = true;
+        for byte in &bytes[if marked { 3 } else { 0 }..] {
+            match byte {
+                b'\n' if self.after_cr => {}
+                b'\n' | b'\r' => self.line_ends(),
+                _ => {
+                    self.line.get_or_insert(*byte);
+                }
+            }
+            self.after_cr = *byte == b'\r';
+        }
+    }
+
+    fn line_ends(&mut self) {
+        match self.line.take() {
+            None => self.event = false,
+            Some(b':') => {}
+            Some(_) => self.event = true,
+        }
+    }
+
+    fn utf8(&mut self, bytes: &[u8], bench: &mut Bench<'_>) {
+        self.half.extend_from_slice(bytes);
+        let broken = match std::str::from_utf8(&self.half) {
+            Ok(_) => {
+                self.half.clear();
+                false
+            }
+            Err(e) => {
+                let (valid, broken) = (e.valid_up_to(), e.error_len().is_some());
+                self.half.drain(..valid);
+                broken
+            }
+        };
+        if broken {
+            self.half.clear();
+        }
+        if !self.invalid {
+            bench.hold_if("stream/utf-8", broken, || "an event stream is no UTF-8".to_owned());
+        }
+        self.invalid |= broken;
+    }
+
+    /// The server ended the stream.
+    pub fn end(&self, bench: &mut Bench<'_>) {
+        let within = self.event || self.line.is_some_and(|first| first != b':');
+        let fault = Fault::new("an event stream ends within an event, which is lost with it");
+        bench.hold("stream/complete-events", within.then_some(fault));
+    }
+}

@@ -1,0 +1,79 @@
+use serde_json::{Value, json};
+
+use super::{complete, post, pre, required, submitted};
+use crate::protocol::amplifier::testing::Play;
+
+fn pending() -> Play {
+    submitted().sends("tool:pre", pre()).sends("approval:required", required())
+}
+
+fn decide(play: Play, decision: &str) -> Play {
+    let answer = json!({"status": "approved", "message": "m"});
+    play.posts("/sessions/s/approval", &json!({ "decision": decision })).gives(200, &answer).on("x2")
+}
+
+fn granted(decision: &str) -> Value {
+    json!({"approval_id": "a", "decision": decision})
+}
+
+fn denied(decision: &str) -> Value {
+    json!({"approval_id": "a", "decision": decision, "reason": "user_denied"})
+}
+
+#[test]
+fn nothing_runs_while_an_approval_is_pending() {
+    assert_eq!(pending().sends("tool:post", post()).broken(), ["safety/pending"]);
+    let refused = json!({"tool_name": "fs", "operation": "write", "result": {"success": false}, "duration_ms": 1});
+    assert!(pending().sends("tool:post", refused).broken().is_empty());
+    let other =
+        json!({"tool_name": "fs", "operation": "read", "result": {"success": true, "output": ""}, "duration_ms": 1});
+    let other = pending()
+        .sends("tool:pre", json!({"tool_name": "fs", "operation": "read", "input": {}}))
+        .sends("tool:post", other);
+    assert!(other.broken().is_empty(), "it guards something else");
+    let two = submitted().sends("tool:pre", pre()).sends("tool:pre", pre()).sends("approval:required", required());
+    assert!(two.sends("tool:post", post()).broken().is_empty(), "which of the two has run cannot be told");
+    assert_eq!(pending().sends("approval:granted", granted("Allow")).broken(), ["safety/pending"]);
+}
+
+#[test]
+fn nothing_runs_that_was_denied() {
+    let denied = || decide(pending(), "Deny").sends("approval:denied", denied("Deny"));
+    assert_eq!(denied().sends("tool:post", post()).broken(), ["safety/denied"]);
+    assert_eq!(denied().sends("tool:pre", pre()).sends("tool:post", post()).broken(), ["safety/denied"]);
+    let elsewhere = json!({"tool_name": "fs", "operation": "write", "input": {"path": "/y"}});
+    assert!(denied().sends("tool:pre", elsewhere).sends("tool:post", post()).broken().is_empty());
+    assert!(denied().sends("prompt:complete", complete("")).broken().is_empty(), "it need not end");
+    assert!(denied().sends("prompt:complete", complete("")).assessed("safety/denied"));
+    let mut anew = required();
+    anew["approval_id"] = "b".into();
+    let anew = decide(denied().sends("tool:pre", pre()).sends("approval:required", anew), "Allow");
+    let anew =
+        anew.sends("approval:granted", json!({"approval_id": "b", "decision": "Allow"})).sends("tool:post", post());
+    assert!(!anew.broken().iter().any(|short| short.starts_with("safety/")), "{:?}", anew.broken());
+}
+
+#[test]
+fn an_approval_is_decided_once_and_by_what_was_offered() {
+    let allowed = || decide(pending(), "Allow").sends("approval:granted", granted("Allow"));
+    assert!(allowed().sends("tool:post", post()).broken().is_empty());
+    assert_eq!(allowed().sends("approval:denied", denied("Deny")).broken(), ["life/approval-once"]);
+    let other = decide(pending(), "Allow").sends("approval:denied", denied("Deny"));
+    assert_eq!(other.broken(), ["life/approval-decision"]);
+    let strange = decide(pending(), "Allow").sends("approval:granted", granted("Maybe"));
+    assert_eq!(strange.broken(), ["life/approval-offered", "life/approval-decision"]);
+    let timed_out = json!({"approval_id": "a", "decision": "deny", "reason": "timeout"});
+    assert!(pending().wait(300).sends("approval:denied", timed_out).broken().is_empty());
+    let unknown = submitted().sends("approval:denied", denied("Deny"));
+    assert_eq!(unknown.broken(), ["life/approval-known"]);
+    let again = decide(pending(), "Allow").sends("approval:granted", granted("Allow")).sends("tool:post", post());
+    assert_eq!(again.sends("approval:required", required()).broken(), ["life/approval-id-unique"]);
+    let open = submitted().sends("approval:required", required()).sends("prompt:complete", complete(""));
+    assert_eq!(open.broken(), ["life/approval-resolved"]);
+}
+
+#[test]
+fn clients_send_what_was_offered() {
+    assert_eq!(decide(pending(), "allow").broken(), ["approval/client-offered"]);
+    assert!(decide(pending(), "Deny").broken().is_empty());
+}

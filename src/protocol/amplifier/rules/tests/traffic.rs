@@ -1,0 +1,162 @@
+use serde_json::json;
+
+use super::{begun, submitted};
+use crate::protocol::amplifier::testing::Play;
+use crate::trace::{Direction, End, Exited, Output, Payload, StreamEvent, What};
+
+fn subscribed() -> Play {
+    Play::new().session("s").subscribes("s")
+}
+
+fn junk() -> What {
+    What::Bytes { bytes: b"junk".as_slice().into() }
+}
+
+#[test]
+fn a_request_without_an_answer_is_told() {
+    assert_eq!(Play::new().gets("/health").server_closes().broken(), ["http/answered"]);
+    assert!(Play::new().gets("/health").client_closes().server_closes().broken().is_empty());
+    assert_eq!(Play::new().gets("/health").response_head(200, &[]).server_closes().broken(), ["http/length"]);
+    assert_eq!(Play::new().gets("/health").server(junk()).broken(), ["http/valid-head"]);
+    assert_eq!(Play::new().client(junk()).broken(), ["http/client-valid-head"]);
+    let late = Play::new().gets("/collections").wait(11).gives(200, &json!({"collections": []}));
+    assert_eq!(late.broken(), ["http/timely"]);
+}
+
+#[test]
+fn a_stream_has_its_status_and_content_type() {
+    let head = |status, kind: &str| {
+        let start = "GET /sessions/s/events HTTP/1.1";
+        let headers = [("Host", "a"), ("Accept", "text/event-stream"), ("Cache-Control", "no-cache")];
+        let play = Play::new().request_head(start, &headers).client_body("", true);
+        play.response_head(status, &[("Content-Type", kind)]).broken()
+    };
+    assert!(head(200, "text/event-stream").is_empty());
+    assert_eq!(head(202, "text/event-stream"), ["stream/status"]);
+    assert_eq!(head(200, "application/json"), ["stream/content-type"]);
+}
+
+#[test]
+fn a_stream_ends_where_an_event_does_and_is_utf_8() {
+    for whole in ["data: a\n\n", "\u{feff}data: a\r\n\r\n: more\r\n", "data: a\r\r", ": half"] {
+        assert!(subscribed().server_body(whole.as_bytes(), false).stream_ends().broken().is_empty(), "{whole}");
+        assert!(subscribed().server_body(whole.as_bytes(), false).server_closes().broken().is_empty(), "{whole}");
+    }
+    for half in ["data: a\n", "data", "data: a\n\ndata: b\r\n"] {
+        let broken = subscribed().server_body(half.as_bytes(), false).stream_ends().broken();
+        assert_eq!(broken, ["stream/complete-events"], "{half}");
+    }
+    let cut = subscribed().server_body(b": \xc3", false).server_body(b"\xa9\n", false);
+    assert!(cut.broken().is_empty(), "a character may be cut in two");
+    assert_eq!(subscribed().server_body(b": \xff\n", false).broken(), ["stream/utf-8"]);
+}
+
+#[test]
+fn keep_alives_are_accepted_and_protocol_events_come_as_messages() {
+    let typed = |event: &str, data: &str| {
+        let event = StreamEvent { event: Some(event.to_owned()), data: Some(data.to_owned()), ..Default::default() };
+        subscribed().streams(&event).broken()
+    };
+    let end = r#"{"event":"diagnostic:clear","data":{"session_id":"s","path":"/"}}"#;
+    assert_eq!(typed("diagnostic:clear", end), ["stream/message-type"]);
+    assert_eq!(typed("update", end), ["stream/message-type"]);
+    assert!(typed("message", end).is_empty());
+    assert!(typed("ping", "2025-12-09 10:30:00").is_empty());
+    assert!(subscribed().streams(&StreamEvent::data("")).broken().is_empty());
+    assert!(
+        subscribed().streams(&StreamEvent { comment: Some("ping".into()), ..Default::default() }).broken().is_empty()
+    );
+    assert_eq!(subscribed().streams(&StreamEvent::data("ping")).broken(), ["stream/data-json"]);
+}
+
+#[test]
+fn errors_after_the_answer_are_accepted_and_noted() {
+    let error = json!({"error": {"code": "PROVIDER_ERROR", "message": "m"}}).to_string();
+    let play = begun().streams(&StreamEvent::data(error));
+    assert!(play.broken().is_empty());
+    assert_eq!(play.notes().len(), 1);
+    let play = submitted().sends("error", json!({"message": "m"}));
+    assert!(play.broken().is_empty());
+    assert_eq!(play.notes().len(), 1);
+}
+
+#[test]
+fn web_sockets_are_held_to_their_protocol() {
+    let socket = || Play::new().session("s").upgrades("s");
+    let clear = json!({"event": "diagnostic:clear", "data": {"session_id": "s", "path": "/"}});
+    assert!(socket().socket_tells(&clear).socket_asks(&json!({"action": "stop"})).broken().is_empty());
+    assert_eq!(socket().socket_text(Direction::ToClient, "ping").broken(), ["websocket/text"]);
+    assert_eq!(socket().socket_text(Direction::ToServer, "stop").broken(), ["websocket/client-text"]);
+    assert_eq!(socket().socket_asks(&json!({"action": "halt"})).broken(), ["websocket/client-action"]);
+    assert_eq!(socket().socket_asks(&json!({"action": "submit_prompt"})).broken(), ["websocket/client-submit-prompt"]);
+    let approval = json!({"action": "submit_approval", "decision": 5});
+    assert_eq!(socket().socket_asks(&approval).broken(), ["websocket/client-submit-approval"]);
+    assert_eq!(socket().socket_asks(&json!({"action": "stop", "x": 1})).broken(), ["websocket/client-extra"]);
+    assert_eq!(socket().frame(Direction::ToClient, 3, b"").broken(), ["websocket/frames"]);
+    assert_eq!(socket().frame(Direction::ToServer, 9, &[0; 126]).broken(), ["websocket/client-frames"]);
+    let delta = json!({"event": "content_block:delta", "data": {"session_id": "s", "delta": "d"}});
+    assert!(socket().socket_tells(&delta).broken().is_empty());
+    assert_eq!(socket().socket_tells(&delta).notes(), ["Deltas over WebSockets have no `block_index`"]);
+}
+
+#[test]
+fn masks_and_handshakes_are_judged() {
+    let unmasked = |dir| {
+        let mut play = Play::new().upgrades("s").frame(dir, 9, b"");
+        if let Some(What::Frame(frame)) = play.events.last_mut().map(|event| &mut event.what) {
+            frame.masked = !frame.masked;
+        }
+        play.broken()
+    };
+    assert_eq!(unmasked(Direction::ToClient), ["websocket/unmasked"]);
+    assert_eq!(unmasked(Direction::ToServer), ["websocket/client-masked"]);
+    let mut play = Play::new().upgrades("s");
+    if let What::Handshake(head) = &mut play.events[1].what {
+        head.headers[2].1 = "AAAA".to_owned();
+    }
+    assert_eq!(play.broken(), ["websocket/handshake"]);
+    let mut play = Play::new().upgrades("s");
+    if let What::Handshake(head) = &mut play.events[0].what {
+        head.headers.remove(1);
+    }
+    assert_eq!(play.broken(), ["websocket/client-handshake"]);
+}
+
+#[test]
+fn keys_come_back_nowhere() {
+    let key = "sk-ant-0123456789";
+    let session = || Play::new().session("s");
+    let health = json!({"status": "healthy", "version": key, "uptime_seconds": 1, "active_sessions": 0});
+    assert_eq!(session().gets("/health").gives(200, &health).broken(), ["safety/no-key-in-answers"]);
+    let error = json!({"error": {"code": "INVALID_API_KEY", "message": format!("bad key {key}")}});
+    assert_eq!(session().gets("/health").gives(401, &error).broken(), ["safety/no-key-in-errors"]);
+    let told = subscribed().sends("diagnostic:clear", json!({ "path": key }));
+    assert_eq!(told.broken(), ["safety/no-key-in-events"]);
+    let printed = What::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
+    assert_eq!(session().add(None, printed).broken(), ["safety/no-key-in-output"]);
+    let elsewhere = session().gets(&format!("/info?key={key}")).fails(400, "INVALID_REQUEST");
+    assert_eq!(elsewhere.broken(), ["safety/client-no-key-elsewhere"]);
+    let prompt = session().posts("/sessions/s/prompt", &json!({ "prompt": key })).fails(400, "INVALID_REQUEST");
+    assert_eq!(prompt.broken(), ["safety/client-no-key-elsewhere"]);
+}
+
+#[test]
+fn what_is_wrong_on_purpose_is_held_against_nobody() {
+    let odd = Play::new().request_head("GET /nothing HTTP/1.1", &[]).deliberate().client_body("", true);
+    assert!(odd.gives(418, &json!("teapot")).broken().is_empty());
+    assert!(subscribed().streams(&StreamEvent::data("ping")).deliberate().broken().is_empty());
+    let peer = Play::new().gets("/health").response_head(500, &[]).deliberate().server_closes();
+    assert!(peer.broken().is_empty());
+}
+
+#[test]
+fn a_crash_is_held_against_the_end_that_runs() {
+    let exit = What::Exited(Exited { pid: 1, code: None, signal: Some(11), asked: false });
+    let play = Play::new().gets("/health").add(None, exit);
+    assert_eq!(play.broken(), ["robustness/alive"]);
+    let mut rules = super::super::of();
+    let mut out = crate::protocol::Judgements::default();
+    rules.iter_mut().for_each(|rule| rule.processes(End::Client));
+    play.events.iter().for_each(|event| rules.iter_mut().for_each(|rule| rule.event(event, &mut out)));
+    assert_eq!(out.violations[0].requirement, "amplifier/2025-12-09/robustness/client-alive");
+}
