@@ -197,4 +197,6 @@ const CAPABILITIES: &[(&str, &str)] = &[
     ("mentions", "has things that can be mentioned"),
     ("items", "has items"),
     ("annotations", "has annotations for documents"),
+    ("errors", "tells of failures in the envelope"),
+    ("redirects", "sends clients elsewhere"),
 ];

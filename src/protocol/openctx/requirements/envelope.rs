@@ -2,7 +2,7 @@
 
 use super::{Table, doc, json, own, table};
 
-pub const TABLES: &[Table] = &[ANSWERS, REQUESTS, STATE];
+pub const TABLES: &[Table] = &[ANSWERS, ERRORS, REQUESTS, STATE];
 
 /// What the provider sends.
 const ANSWERS: Table = table! { "envelope", Server, None;
@@ -27,6 +27,10 @@ const ANSWERS: Table = table! { "envelope", Server, None;
     "result-type": Must own("Envelope") =>
         "A result is an object or a list."
         "The reference client takes false, 0 and an empty string for no result.";
+};
+
+/// What the provider says where it fails.
+const ERRORS: Table = table! { "envelope", Server, Some("errors");
     "error-object": Must doc("Provider API") =>
         "An error is an object."
         "";

@@ -2,7 +2,7 @@
 
 use super::{Table, doc, http11, json, own, semantics, table};
 
-pub const TABLES: &[Table] = &[ANSWERS, REQUESTS];
+pub const TABLES: &[Table] = &[ANSWERS, ERRORS, REDIRECTS, REQUESTS];
 
 /// What the provider sends.
 const ANSWERS: Table = table! { "http", Server, None;
@@ -15,12 +15,6 @@ const ANSWERS: Table = table! { "http", Server, None;
     "status-result": Must own("Status") =>
         "A result comes with a status from 200 to 299."
         "The reference client never reads the body of any other answer, so that the result is lost.";
-    "status-error": Must own("Status") =>
-        "An error in answer to a sound request for one of the four methods comes with a status from 200 to 299."
-        "The reference client never reads the body of any other answer, so that code and message are lost.";
-    "redirect": Must own("Redirects") =>
-        "A redirect has the status 307 or 308 and a `Location`."
-        "After a redirect with another status clients go on with a GET, without the request.";
     "content-type": Should semantics("8.3") =>
         "An answer has a JSON media type as its `Content-Type`."
         "";
@@ -39,6 +33,20 @@ const ANSWERS: Table = table! { "http", Server, None;
     "timely": Should own("Time") =>
         "A request is answered within ten seconds."
         "Somebody is typing, and waits.";
+};
+
+/// How it fails.
+const ERRORS: Table = table! { "http", Server, Some("errors");
+    "status-error": Must own("Status") =>
+        "An error in answer to a sound request for one of the four methods comes with a status from 200 to 299."
+        "The reference client never reads the body of any other answer, so that code and message are lost.";
+};
+
+/// Where it sends clients.
+const REDIRECTS: Table = table! { "http", Server, Some("redirects");
+    "redirect": Must own("Redirects") =>
+        "A redirect has the status 307 or 308 and a `Location`."
+        "After a redirect with another status clients go on with a GET, without the request.";
 };
 
 /// What the provider has to cope with.

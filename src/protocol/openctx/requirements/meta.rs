@@ -2,7 +2,7 @@
 
 use super::{Table, doc, own, table};
 
-pub const TABLES: &[Table] = &[META];
+pub const TABLES: &[Table] = &[META, ITEMS, MENTIONS, ANNOTATIONS];
 
 const META: Table = table! { "meta", Server, None;
     "offered": Must doc("Provider API") =>
@@ -20,18 +20,33 @@ const META: Table = table! { "meta", Server, None;
     "features": Must doc("Meta") =>
         "`items`, `mentions` and `annotations` in the result of `meta` are objects where they are there."
         "";
+    "extra-params": Should doc("Meta") =>
+        "Parameters of `meta` that are not known do no harm."
+        "They are empty for now, and may not stay so.";
+};
+
+/// What it says of its items.
+const ITEMS: Table = table! { "meta", Server, Some("items");
     "message-selectors": Must doc("Meta") =>
         "`messageSelectors` is a list of objects with a string as their `pattern`."
         "";
     "pattern": Must doc("Meta") =>
         "The pattern of a message selector is a regular expression."
         "Clients fail to compile it, or match it as something else.";
+};
+
+/// What it says of what can be mentioned.
+const MENTIONS: Table = table! { "meta", Server, Some("mentions");
     "label": Must doc("Meta") =>
         "The `label` of the mentions feature is a string where it is there."
         "";
     "auto-include": Must own("Readings") =>
         "`autoInclude` of the mentions feature is a string or a boolean where it is there."
         "";
+};
+
+/// What it says of its annotations.
+const ANNOTATIONS: Table = table! { "meta", Server, Some("annotations");
     "annotation-selectors": Must doc("Meta") =>
         "`selectors` of the annotations feature is a list of objects."
         "The reference client fails on anything else, and gives no annotations.";
@@ -41,7 +56,4 @@ const META: Table = table! { "meta", Server, None;
     "selector-content": Must doc("Meta") =>
         "The `contentContains` of an annotation selector is a string where it is there."
         "";
-    "extra-params": Should doc("Meta") =>
-        "Parameters of `meta` that are not known do no harm."
-        "They are empty for now, and may not stay so.";
 };
