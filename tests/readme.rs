@@ -69,8 +69,12 @@ fn run(dir: &Path, line: &str) -> std::process::Output {
     let line = match line.split_once(" -- ") {
         // A client that is watched plays one scenario, and is watched for a short time only.
         _ if line.contains("--observe") => line.to_owned(),
-        Some((before, after)) => format!("{before} --filter 'area(read-file) | area(selection) | area(meta)' -- {after}"),
-        None if line.starts_with("certify") => format!("{line} --filter 'area(read-file) | area(selection) | area(meta)'"),
+        Some((before, after)) => {
+            format!("{before} --filter 'area(read-file) | area(selection) | area(meta)' -- {after}")
+        }
+        None if line.starts_with("certify") => {
+            format!("{line} --filter 'area(read-file) | area(selection) | area(meta)'")
+        }
         None => line.to_owned(),
     };
     let shell = format!("exec {} {line}", env!("CARGO_BIN_EXE_wirecert"));

@@ -28,10 +28,7 @@ fn is_mention(value: &Value) -> bool {
 /// Judges the parameters of a request.
 pub fn judge(method: &str, params: Place<'_>, bench: &mut Bench<'_>) {
     match method {
-        "meta" => {
-            bench.hold("meta/client-params", None);
-            extra(params, &[], "meta/client-params-empty", bench);
-        }
+        "meta" => extra(params, &[], "meta/client-params-empty", bench),
         "mentions" => mentions(params, bench),
         "items" => items(params, bench),
         _ => annotations(params, bench),

@@ -99,6 +99,9 @@ pub fn judge(asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) {
     let fault = Fault::new("a request has members that the protocol does not know").actual(others.clone());
     bench.hold("envelope/client-members", (!others.is_empty()).then_some(fault));
     if let Some(method) = known {
+        if method == "meta" {
+            place.optional(bench, "params", OBJECT, "meta/client-params");
+        }
         let none = Map::new();
         params::judge(method, Place { members: params.unwrap_or(&none), pointer: "/params" }, bench);
     }
