@@ -96,8 +96,8 @@ fn the_catalogue_comes_whole_and_by_role_and_edition() {
         entries.iter().map(|e| e["id"].as_str().unwrap().to_owned()).collect()
     };
     let all = ids(&[]);
-    let (cli, guide) = (ids(&["--edition", "cli"]), ids(&["--edition", "guide"]));
-    assert_eq!(all.len(), cli.len() + guide.len());
+    let (cli, guide, openctx) = (ids(&["--edition", "cli"]), ids(&["--edition", "guide"]), ids(&["--edition", "0.1"]));
+    assert_eq!(all.len(), cli.len() + guide.len() + openctx.len());
     assert!(cli.iter().all(|id| id.starts_with("amp/cli/")) && !cli.is_empty());
     assert!(ids(&["--role", "amp-server"]).len() <= all.len());
     let listed = String::from_utf8(wirecert(dir.path(), &["requirements"]).output().unwrap().stdout).unwrap();

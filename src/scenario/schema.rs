@@ -115,6 +115,9 @@ fn top(roles: &[(&Protocol, &Role)]) -> Map<String, Value> {
 fn of_role(protocol: &Protocol, role: &Role) -> Value {
     let editions: Vec<&str> = protocol.editions.iter().map(|e| e.id).collect();
     let mut needs = vec!["workspace".to_owned(), "process".to_owned()];
+    if role.is_client() {
+        needs.push("observed".to_owned());
+    }
     if !role.is_client() {
         needs.push("settings".to_owned());
     }
