@@ -22,7 +22,6 @@ const FORMATS: &[Format] = &[
     ("report", "the JSON report", crate::report::schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
     ("trace", "a line of a trace", crate::trace::schema),
-    ("provider-data", "what a mock of an OpenCtx provider gives", crate::peer::openctx::provider::data::schema),
     ("mock-script", "what a mock does by itself", crate::peer::script::schema),
 ];
 
@@ -46,7 +45,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 fn find(name: &str) -> Option<Value> {
-    if let Some((_, _, schema)) = FORMATS.iter().find(|(n, ..)| *n == name) {
+    if let Some((_, _, schema)) = FORMATS.iter().chain(crate::peer::DATA).find(|(n, ..)| *n == name) {
         return Some(schema());
     }
     let mut parts = name.splitn(3, '/');
@@ -57,7 +56,8 @@ fn find(name: &str) -> Option<Value> {
 
 /// Every name with what it stands for.
 fn names() -> Vec<(String, String)> {
-    let mut names: Vec<_> = FORMATS.iter().map(|(n, about, _)| ((*n).to_owned(), (*about).to_owned())).collect();
+    let mut names: Vec<_> =
+        FORMATS.iter().chain(crate::peer::DATA).map(|(n, about, _)| ((*n).to_owned(), (*about).to_owned())).collect();
     for protocol in protocols() {
         for edition in protocol.editions {
             let parts = (protocol.schema_names)(edition.id).into_iter();

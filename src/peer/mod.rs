@@ -29,6 +29,10 @@ use serde_json::{Map, Value};
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
+/// The formats of files with what mocks give: name, what it is, its JSON Schema.
+pub const DATA: &[(&str, &str, fn() -> serde_json::Value)] =
+    &[("provider-data", "what a mock of an OpenCtx provider gives", openctx::provider::data::schema)];
+
 /// A boxed future, since peers are chosen at run time.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

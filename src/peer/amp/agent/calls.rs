@@ -13,7 +13,7 @@ use super::quirks::{Effect, Quirks, Switch};
 /// How long an answer is waited for (docs/amp.md, Messages).
 const ANSWER: Duration = Duration::from_secs(2);
 /// After which time a flaw makes a request again.
-const AGAIN: Duration = Duration::from_millis(500);
+const AGAIN: Duration = Duration::from_millis(20);
 /// How many ids of past requests are kept, for the flaws that need them.
 const PAST: usize = 1000;
 

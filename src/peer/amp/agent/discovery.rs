@@ -71,7 +71,7 @@ fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Found> {
             continue;
         };
         let lock = lockfile::read(edition.id(), &content).or_else(|e| match quirks.has(Switch::TakesIncomplete) {
-            true => lockfile::read("guide", &content),
+            true => lockfile::read("guide", &content).map(|lock| Lock { folders: folders(&lock.content), ..lock }),
             false => Err(e),
         });
         let lock = match lock {
@@ -161,6 +161,17 @@ fn choose(found: Vec<Found>, workspace: &Path, quirks: &Quirks) -> Vec<Found> {
 /// A path with its links followed, as far as it exists.
 fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The folders of a lockfile, whatever else it lacks; any folder where it names none.
+fn folders(content: &serde_json::Value) -> Vec<String> {
+    let named = content.get("workspaceFolders").and_then(serde_json::Value::as_array);
+    let named: Vec<String> = named.into_iter().flatten().filter_map(|f| f.as_str().map(str::to_owned)).collect();
+    if named.is_empty() {
+        std::env::current_dir().map(|d| d.display().to_string()).into_iter().collect()
+    } else {
+        named
+    }
 }
 
 #[cfg(test)]
