@@ -29,8 +29,11 @@ use serde_json::{Map, Value};
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
+/// A format of files: its name, what it is, its JSON Schema.
+pub type Format = (&'static str, &'static str, fn() -> serde_json::Value);
+
 /// The formats of files with what mocks give: name, what it is, its JSON Schema.
-pub const DATA: &[(&str, &str, fn() -> serde_json::Value)] =
+pub const DATA: &[Format] =
     &[("provider-data", "what a mock of an OpenCtx provider gives", openctx::provider::data::schema)];
 
 /// A boxed future, since peers are chosen at run time.

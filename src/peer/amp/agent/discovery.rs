@@ -152,6 +152,10 @@ fn choose(found: Vec<Found>, workspace: &Path, quirks: &Quirks) -> Vec<Found> {
         () => same,
     };
     let mut left: Vec<Found> = left.into_iter().map(|(_, found)| found).collect();
+    if left.len() > 1 && has(Switch::TakesIncomplete) {
+        let incomplete = |found: &Found| lockfile::read("cli", found.lock.content.to_string().as_bytes()).is_err();
+        left.retain(incomplete);
+    }
     if left.len() > 1 {
         left.clear();
     }

@@ -116,7 +116,7 @@ pub async fn run(settings: Settings, lines: crate::peer::Lines) -> Ended {
         eprintln!("looking for an editor");
     }
     let mut over = false;
-    while !agent.dies && !(over && agent.calls.is_empty()) {
+    while !(agent.dies || over && agent.calls.is_empty()) {
         let wake = agent.wake();
         tokio::select! {
             biased;

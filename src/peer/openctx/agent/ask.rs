@@ -216,7 +216,7 @@ impl Asker {
         if let Some(flaw) = self.quirks.fails(seen) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
         }
-        if !(200..300).contains(&seen.status) && !(has(Switch::ReadsFailures) && seen.json.is_some()) {
+        if !((200..300).contains(&seen.status) || has(Switch::ReadsFailures) && seen.json.is_some()) {
             return Err(Failure::of_status(seen.status));
         }
         let Some(json) = &seen.json else {

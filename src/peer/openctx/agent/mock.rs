@@ -4,7 +4,7 @@ use crate::peer::http_url::HttpUrl;
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::quirks::{Quirk, Quirks};
-use super::{agent, flaws, freedoms};
+use super::{flaws, freedoms, run};
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
@@ -23,7 +23,7 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let url =
         url.ok_or_else(|| MockError::Option("no provider is known: say --url, or set WIRECERT_URL".to_owned()))?;
     let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
-    Ok(agent::run(url, quirks, options.recorder, lines).await)
+    Ok(run::run(url, quirks, options.recorder, lines).await)
 }
 
 fn quirks(options: &MockOptions) -> Result<Quirks, MockError> {

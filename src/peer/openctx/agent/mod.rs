@@ -1,15 +1,15 @@
 //! The reference client: plays `openctx-client`, driven by lines on stdin and stdout.
 //!
-//! [`agent::run`] is the whole of it: each call is a task of its own, asks the provider over HTTP by [`ask`], and says
+//! [`run::run`] is the whole of it: each call is a task of its own, asks the provider over HTTP by [`ask`], and says
 //! what came of it. Flaws and freedoms make it different in small ways.
 
-mod agent;
 mod ask;
 mod failure;
 mod flaws;
 mod freedoms;
 mod mock;
 mod quirks;
+mod run;
 mod seen;
 mod selectors;
 

@@ -34,7 +34,7 @@ struct State {
 }
 
 /// What a provider gives by itself.
-#[derive(Clone)]
+#[derive(Default, Clone)]
 pub struct Plan {
     /// The results of methods; those of an example for the others.
     pub results: BTreeMap<String, Value>,
@@ -48,19 +48,6 @@ pub struct Plan {
     pub carried: Carried,
     /// Why they are wrong on purpose, if they are.
     pub why: Option<String>,
-}
-
-impl Default for Plan {
-    fn default() -> Self {
-        Self {
-            results: BTreeMap::new(),
-            example: Arc::default(),
-            silent: false,
-            withheld: vec![],
-            carried: Carried::default(),
-            why: None,
-        }
-    }
 }
 
 /// A request that waits for its answer.

@@ -134,7 +134,8 @@ impl RespondStep {
     /// What is wrong with it, as a fragment.
     pub fn body(&self) -> Result<(Vec<u8>, bool), String> {
         let step = &self.content;
-        let bodies: [Option<Result<(Vec<u8>, bool), String>>; 4] = [
+        type Body = Result<(Vec<u8>, bool), String>;
+        let bodies: [Option<Body>; 4] = [
             step.json.as_ref().map(|json| Ok((json.to_string().into_bytes(), true))),
             step.text.as_ref().map(|text| Ok((text.clone().into_bytes(), false))),
             step.hex.as_ref().map(|hex| Ok((parse_hex(hex)?, false))),

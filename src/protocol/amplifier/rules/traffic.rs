@@ -281,14 +281,14 @@ impl Traffic {
     fn told(&mut self, conn: &str, id: &str, socket: bool, event: &Event, message: &Value, bench: &mut Bench<'_>) {
         let Some((name, data)) = events::judge(message, id, socket, bench) else { return };
         let Some(stream) = self.streams.get_mut(conn) else { return };
-        let mut session = self.sessions.of(id);
+        let session = self.sessions.of(id);
         if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref())
             && !session.gave(request)
             && self.early.len() < REMEMBERED
         {
             self.early.push((id.to_owned(), request.to_owned(), event.i));
         }
-        stream.life.told(name, data, event.t, session.as_deref_mut(), bench);
+        stream.life.told(name, data, event.t, session, bench);
     }
 
     fn handshake(&mut self, conn: &str, event: &Event, head: &Head, bench: &mut Bench<'_>) {
