@@ -4,6 +4,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -350,11 +351,14 @@ steps:
     }
     assert_eq!(client.hear_of("closed")[0], 1001);
     let ide = old.parent().expect("a folder");
+    let started = Instant::now();
     let lockfile = loop {
         let mut files = std::fs::read_dir(ide).expect("a folder").map(|e| e.expect("an entry").path());
-        if let Some(file) = files.find(|f| f.extension().is_some_and(|e| e == "json") && *f != old) {
+        let new = |f: &PathBuf| std::fs::read_to_string(f).is_ok_and(|text| text.contains("the-second-token"));
+        if let Some(file) = files.find(|f| f.extension().is_some_and(|e| e == "json") && new(f)) {
             break file;
         }
+        assert!(started.elapsed() < Duration::from_secs(20), "the editor is not there again");
         std::thread::yield_now();
     };
     let mut client = node(&url(&lockfile));

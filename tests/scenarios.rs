@@ -38,7 +38,6 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/client-reserved-bits",
     "framing/client-shortest-length",
     "framing/client-text-frames",
-    "framing/client-utf8",
 ];
 
 /// The same of OpenCtx.
