@@ -358,7 +358,8 @@ steps:
         if let Some(file) = files.find(|f| f.extension().is_some_and(|e| e == "json") && new(f)) {
             break file;
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "the editor is not there again");
+        let there = editor.talk.child.try_wait();
+        assert!(started.elapsed() < Duration::from_secs(20), "the editor is not there again; it ended: {there:?}");
         std::thread::yield_now();
     };
     let mut client = node(&url(&lockfile));

@@ -229,8 +229,11 @@ impl Mock for MockEditor {
                 let mut phase = running.borrow_and_update().shared.phase();
                 let over = |phase: &Phase| matches!(phase, Phase::Quit | Phase::Died);
                 let ended = tokio::select! {
-                    // The sender lives as long as we do.
-                    phase = phase.wait_for(over) => phase.map_or(Phase::Quit, |phase| *phase),
+                    phase = phase.wait_for(over) => match phase {
+                        Ok(phase) => *phase,
+                        // Another one runs in its place.
+                        Err(_) => continue,
+                    },
                     _ = running.changed() => continue,
                 };
                 return if ended == Phase::Died { Ended::Died } else { Ended::Quit };
