@@ -9,6 +9,7 @@ mod contact;
 mod expect;
 mod lag;
 mod log;
+mod needs;
 mod one;
 mod scene;
 mod standing;
