@@ -1,6 +1,6 @@
 //! The reference client: plays `openctx-client`, driven by lines on stdin and stdout.
 //!
-//! [`run::run`] is the whole of it: each call is a task of its own, asks the provider over HTTP by [`ask`], and says
+//! `run` is the whole of it: each call is a task of its own, asks the provider over HTTP by `ask`, and says
 //! what came of it. Flaws and freedoms make it different in small ways.
 
 mod ask;
