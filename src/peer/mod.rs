@@ -4,6 +4,7 @@
 //! pass through it: its connections write the trace, and expectations read that.
 
 pub mod amp;
+pub mod amplifier;
 pub mod control;
 mod http_url;
 mod kind;

@@ -28,7 +28,7 @@ use crate::trace::End;
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {
-    static ALL: [&Protocol; 2] = [&amp::PROTOCOL, &openctx::PROTOCOL];
+    static ALL: [&Protocol; 3] = [&amp::PROTOCOL, &openctx::PROTOCOL, &amplifier::PROTOCOL];
     &ALL
 }
 

@@ -1,0 +1,1 @@
+//! Plays the server to a client: performs the verbs of `amplifier-client` scenarios.

@@ -1,0 +1,1 @@
+//! The mock server: sessions, a scripted agent behind them, event streams and WebSockets.
