@@ -6,12 +6,14 @@
 pub mod amp;
 pub mod amplifier;
 pub mod control;
+mod hosting;
 mod http_url;
 mod kind;
 mod latency;
 mod lines;
 mod mock;
 pub mod openctx;
+mod params;
 pub mod script;
 
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};

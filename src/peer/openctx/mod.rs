@@ -3,5 +3,4 @@
 pub mod agent;
 pub mod client;
 pub mod host;
-mod params;
 pub mod provider;

@@ -22,7 +22,7 @@ use crate::trace::{End, HttpResponse, Mark, What};
 use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Incoming, Limits, Request};
 use crate::wire::tcp::ConnectError;
 
-use super::params::{deliberate, read, wrong};
+use crate::peer::params::{deliberate, read, wrong};
 use request::{HttpStep, RequestStep, envelope, post};
 
 pub use call::{call, detect};

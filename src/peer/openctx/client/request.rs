@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::peer::http_url::HttpUrl;
-use crate::peer::openctx::params::{Fill, encoded, given, headers};
+use crate::peer::params::{Fill, encoded, given, headers};
 use crate::protocol::{parse_duration, parse_hex};
 use crate::wire::http::{Content, Ending, Piece, Request};
 use crate::wire::http_head;

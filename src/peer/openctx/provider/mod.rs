@@ -17,4 +17,3 @@ mod steer;
 mod tests;
 
 pub use mock::{EDITION, MOCK};
-pub use service::line;

@@ -1,6 +1,6 @@
 //! How requests are sent, and what is read in answer.
 
-use crate::peer::openctx::params::encoded;
+use crate::peer::params::encoded;
 use crate::wire::http::{Content, Request};
 
 use super::super::quirks::{Effect, Switch};

@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::peer::openctx::params::{encoded, headers};
-use crate::peer::openctx::provider::line;
+use crate::peer::params::{encoded, headers};
 use crate::protocol::parse_duration;
 use crate::trace::HttpRequest;
 use crate::wire::http::{Broken, Content, Ending, Piece, Responder, Response};
 use crate::wire::http_head;
+
+use super::line;
 
 /// The members by which a step says it.
 #[derive(Clone, Debug, Default, Deserialize)]

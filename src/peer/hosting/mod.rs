@@ -1,0 +1,14 @@
+//! What the servers of plays that answer over HTTP have in common: a port that is known before anybody listens there,
+//! requests that wait for steps, and answers that are carried as a step says.
+
+mod carried;
+mod port;
+mod status;
+mod steps;
+mod waiting;
+
+pub use carried::{Carried, Sending};
+pub use port::Port;
+pub use status::line;
+pub use steps::{DropStep, Gone, How, RespondStep, StopStep};
+pub use waiting::{Held, Waiting};
