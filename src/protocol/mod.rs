@@ -6,6 +6,7 @@
 
 pub mod amp;
 pub mod amplifier;
+mod http;
 mod literal;
 mod observation;
 pub mod openctx;

@@ -1,7 +1,32 @@
 //! The words of the scenario language that every role has, whatever its protocol: they concern the
-//! subject's process and files, not the wire.
+//! subject's process and files, not the wire. And parameters that steps of several protocols have in common.
 
 use super::{Field, ObservationKind, Pick, Shape, Verb};
+
+/// Marks what our side does wrong on purpose.
+pub const DELIBERATE: Field =
+    Field::optional("deliberate", Shape::String, "Why this is wrong on purpose. Without it, it is judged as sound.");
+
+/// How what is sent is cut into TCP segments.
+pub const SPLIT: Field = Field::optional(
+    "split",
+    Shape::Integer { min: 1, max: 1 << 20 },
+    "Writes pieces of so many bytes, each in a TCP segment of its own.",
+);
+
+/// How our side ends a TCP connection.
+pub const HOW: Field =
+    Field::optional("how", Shape::Choice(&["eof", "reset"]), "With FIN (where not said) or with RST.");
+
+/// How the subject ended a TCP connection.
+pub const ENDED_HOW: Field = Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut.");
+
+/// The header lines of a head that the subject sent.
+pub const HEADER_LINES: Field = Field::optional(
+    "headers",
+    Shape::Pattern,
+    "The header lines: names in lower case, values; of repeated ones joined by a comma.",
+);
 
 /// Steps that concern the subject's process, files and stimuli.
 pub const VERBS: &[Verb] = &[

@@ -1,9 +1,13 @@
 //! The role `amp-client`: the words with which scenarios play the editor to an agent.
 
+use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
-use super::role::{FRAME, STIMULI};
+use super::words::{
+    BINARY, BYTES, CLOSE_CODE, CLOSE_REASON, CLOSE_SEEN, FRAME, FRAME_SEEN, JSON, MESSAGE_SEEN, ON, PING, PING_SEEN,
+    REPEAT, STIMULI, TEXT,
+};
 
 /// An agent that works with an editor.
 pub const AMP_CLIENT: Role = Role {
@@ -18,11 +22,8 @@ pub const AMP_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
 };
 
-const ON: Field = Field::optional("on", Shape::Bound("connection"), "On which connection; `main` where not said.");
 const OF: Field =
     Field::optional("of", Shape::Bound("connection"), "Which editor, by its first connection; `main` where not said.");
-const DELIBERATE: Field =
-    Field::optional("deliberate", Shape::String, "Why this is wrong on purpose. Without it, it is judged as sound.");
 
 const LOCKFILE: Shape = Shape::Either(&[
     Shape::Choice(&["none"]),
@@ -58,11 +59,7 @@ const UPGRADE: Shape = Shape::Object(&[
         "The whole answer as it is to be sent, instead of all the above; `$${accept}` in it is the right key.",
     ),
     Field::optional("never", Shape::Bool, "Does not answer at all."),
-    Field::optional(
-        "split",
-        Shape::Integer { min: 1, max: 1 << 20 },
-        "Writes pieces of so many bytes, each in a TCP segment of its own.",
-    ),
+    SPLIT,
     Field::optional("frames", Shape::List(&FRAME), "Frames to send in the same segment, right behind it."),
 ]);
 
@@ -224,56 +221,32 @@ const VERBS: &[Verb] = &[
         shape: Shape::Choose(
             &[
                 ON,
-                Field::optional("text", Shape::String, "A text message."),
-                Field::optional("json", Shape::Any, "A text message with this JSON."),
-                Field::optional("binary", Shape::Hex, "A binary message, as hexadecimal digits."),
+                TEXT,
+                JSON,
+                BINARY,
                 Field::optional(
                     "frames",
                     Shape::List(&FRAME),
                     "Frames, sent as they are described; not masked where not said.",
                 ),
-                Field::optional(
-                    "bytes",
-                    Shape::OneOf(&[
-                        Field::optional("text", Shape::String, "As text."),
-                        Field::optional("hex", Shape::Hex, "As hexadecimal digits."),
-                    ]),
-                    "Bytes, sent as they are.",
-                ),
-                Field::optional(
-                    "split",
-                    Shape::Integer { min: 1, max: 1 << 20 },
-                    "Writes pieces of so many bytes, each in a TCP segment of its own.",
-                ),
-                Field::optional("repeat", Shape::Integer { min: 1, max: 100_000 }, "Sends the same so many times."),
+                BYTES,
+                SPLIT,
+                REPEAT,
                 DELIBERATE,
             ],
             &["text", "json", "binary", "frames", "bytes"],
         ),
     },
-    Verb {
-        name: "ping",
-        doc: "Sends a ping frame.",
-        shape: Shape::Object(&[ON, Field::optional("payload", Shape::String, "Its payload; empty where not said.")]),
-    },
+    PING,
     Verb {
         name: "close",
         doc: "Sends a close frame, and ends the connection once it is answered.",
-        shape: Shape::Object(&[
-            ON,
-            Field::optional("code", Shape::Integer { min: 0, max: 65_535 }, "Its code; 1000 where not said."),
-            Field::optional("reason", Shape::String, "Its reason; empty where not said."),
-            DELIBERATE,
-        ]),
+        shape: Shape::Object(&[ON, CLOSE_CODE, CLOSE_REASON, DELIBERATE]),
     },
     Verb {
         name: "drop",
         doc: "Ends the TCP connection without a close frame.",
-        shape: Shape::Object(&[
-            ON,
-            Field::optional("how", Shape::Choice(&["eof", "reset"]), "With FIN (where not said) or with RST."),
-            DELIBERATE,
-        ]),
+        shape: Shape::Object(&[ON, HOW, DELIBERATE]),
     },
 ];
 
@@ -292,11 +265,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
             ),
             Field::optional("path", Shape::Pattern, "The target up to its `?`."),
             Field::optional("version", Shape::Pattern, "The HTTP version, such as `HTTP/1.1`."),
-            Field::optional(
-                "headers",
-                Shape::Pattern,
-                "The header lines: names in lower case, values; of repeated ones joined by a comma.",
-            ),
+            HEADER_LINES,
             Field::optional(
                 "valid",
                 Shape::Pattern,
@@ -338,10 +307,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a message, whatever it is.",
         on_connection: true,
         selectors: &[],
-        fields: &[
-            Field::optional("json", Shape::Pattern, "Its JSON; absent where it is none."),
-            Field::optional("text", Shape::Pattern, "Its text, where it is no JSON."),
-        ],
+        fields: MESSAGE_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -350,15 +316,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a frame.",
         on_connection: true,
         selectors: &[],
-        fields: &[
-            Field::optional("opcode", Shape::Pattern, "Its opcode: the name, or the number of one without a name."),
-            Field::optional("fin", Shape::Pattern, "The FIN bit."),
-            Field::optional("rsv", Shape::Pattern, "The reserved bits as a number."),
-            Field::optional("masked", Shape::Pattern, "Whether it was masked."),
-            Field::optional("length", Shape::Pattern, "The length that it announced."),
-            Field::optional("text", Shape::Pattern, "The payload, where it is valid UTF-8."),
-            Field::optional("hex", Shape::Pattern, "The payload as hexadecimal digits."),
-        ],
+        fields: FRAME_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -367,7 +325,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a ping.",
         on_connection: true,
         selectors: &[],
-        fields: &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")],
+        fields: PING_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -376,7 +334,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a pong.",
         on_connection: true,
         selectors: &[],
-        fields: &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")],
+        fields: PING_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -385,10 +343,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a close frame.",
         on_connection: true,
         selectors: &[],
-        fields: &[
-            Field::optional("code", Shape::Pattern, "Its code; absent where it carried none."),
-            Field::optional("reason", Shape::Pattern, "Its reason; absent where it carried no code."),
-        ],
+        fields: CLOSE_SEEN,
         pick: Pick::First,
         default_proves: None,
     },
@@ -397,7 +352,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client ended the TCP connection.",
         on_connection: true,
         selectors: &[],
-        fields: &[Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut.")],
+        fields: &[ENDED_HOW],
         pick: Pick::First,
         default_proves: None,
     },

@@ -17,6 +17,7 @@ mod schemas;
 #[cfg(test)]
 mod testing;
 mod utf8;
+mod words;
 
 pub use probe::{PROBE, is_probe};
 

@@ -1,9 +1,14 @@
 //! The role `amp-server`: the words with which scenarios play the Amp client at an editor.
 
+use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
 use super::lockfile;
+use super::words::{
+    BINARY, BYTES, CLOSE_CODE, CLOSE_REASON, CLOSE_SEEN, FRAME, FRAME_SEEN, JSON, MESSAGE_SEEN, ON, PING, PING_SEEN,
+    REPEAT, STIMULI, TEXT,
+};
 
 /// An editor that serves an agent.
 pub const AMP_SERVER: Role = Role {
@@ -24,11 +29,7 @@ pub const AMP_SERVER: Role = Role {
     capabilities: CAPABILITIES,
 };
 
-const ON: Field = Field::optional("on", Shape::Bound("connection"), "On which connection; `main` where not said.");
 const AS: Field = Field::optional("as", Shape::Binds("connection"), "The connection's name; `main` where not said.");
-const DELIBERATE: Field =
-    Field::optional("deliberate", Shape::String, "Why this is wrong on purpose. Without it, it is judged as sound.");
-const PATH: Field = Field::required("path", Shape::String, "The absolute path of the file.");
 
 const VERBS: &[Verb] = &[
     Verb {
@@ -110,24 +111,13 @@ const VERBS: &[Verb] = &[
         shape: Shape::Choose(
             &[
                 ON,
-                Field::optional("text", Shape::String, "A text message."),
-                Field::optional("json", Shape::Any, "A text message with this JSON."),
-                Field::optional("binary", Shape::Hex, "A binary message, as hexadecimal digits."),
+                TEXT,
+                JSON,
+                BINARY,
                 Field::optional("frames", Shape::List(&FRAME), "Frames, sent as they are described."),
-                Field::optional(
-                    "bytes",
-                    Shape::OneOf(&[
-                        Field::optional("text", Shape::String, "As text."),
-                        Field::optional("hex", Shape::Hex, "As hexadecimal digits."),
-                    ]),
-                    "Bytes, sent as they are.",
-                ),
-                Field::optional(
-                    "split",
-                    Shape::Integer { min: 1, max: 1 << 20 },
-                    "Writes pieces of so many bytes, each in a TCP segment of its own.",
-                ),
-                Field::optional("repeat", Shape::Integer { min: 1, max: 100_000 }, "Sends the same so many times."),
+                BYTES,
+                SPLIT,
+                REPEAT,
                 Field::optional(
                     "as",
                     Shape::Binds("request"),
@@ -139,65 +129,14 @@ const VERBS: &[Verb] = &[
             &["text", "json", "binary", "frames", "bytes"],
         ),
     },
-    Verb {
-        name: "ping",
-        doc: "Sends a ping frame.",
-        shape: Shape::Object(&[ON, Field::optional("payload", Shape::String, "Its payload; empty where not said.")]),
-    },
+    PING,
     Verb {
         name: "close",
         doc: "Sends a close frame.",
-        shape: Shape::Object(&[
-            ON,
-            Field::optional("code", Shape::Integer { min: 0, max: 65_535 }, "Its code; 1000 where not said."),
-            Field::optional("reason", Shape::String, "Its reason; empty where not said."),
-            DELIBERATE,
-        ]),
+        shape: Shape::Object(&[ON, CLOSE_CODE, CLOSE_REASON, DELIBERATE]),
     },
-    Verb {
-        name: "drop",
-        doc: "Ends the TCP connection without a close frame.",
-        shape: Shape::Object(&[
-            ON,
-            Field::optional("how", Shape::Choice(&["eof", "reset"]), "With FIN (where not said) or with RST."),
-        ]),
-    },
+    Verb { name: "drop", doc: "Ends the TCP connection without a close frame.", shape: Shape::Object(&[ON, HOW]) },
 ];
-
-pub(super) const FRAME: Shape = Shape::Object(&[
-    Field::required(
-        "opcode",
-        Shape::Either(&[
-            Shape::Choice(&["text", "binary", "continuation", "close", "ping", "pong"]),
-            Shape::Integer { min: 0, max: 15 },
-        ]),
-        "The opcode, by name or number.",
-    ),
-    Field::optional("fin", Shape::Bool, "The FIN bit; set where not said."),
-    Field::optional("rsv", Shape::Integer { min: 0, max: 7 }, "The reserved bits, RSV1 being 4; 0 where not said."),
-    Field::optional("masked", Shape::Bool, "Whether to mask; masked where not said."),
-    Field::optional("text", Shape::String, "The payload as text."),
-    Field::optional("hex", Shape::Hex, "The payload as hexadecimal digits."),
-    Field::optional("code", Shape::Integer { min: 0, max: 65_535 }, "The code of a close frame."),
-    Field::optional("reason", Shape::String, "The reason of a close frame."),
-    Field::optional(
-        "length",
-        Shape::Object(&[
-            Field::optional(
-                "bits",
-                Shape::Integer { min: 7, max: 64 },
-                "How many bits carry the length: 7, 16 or 64; the fewest that do where not said.",
-            ),
-            Field::optional(
-                "says",
-                Shape::Integer { min: 0, max: i64::MAX },
-                "The length to announce; the true one where not said.",
-            ),
-        ]),
-        "How the length is written.",
-    ),
-    Field::optional("cut", Shape::Integer { min: 0, max: 1 << 30 }, "Sends only the first so many bytes of the frame."),
-]);
 
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
@@ -212,11 +151,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
                 Shape::Pattern,
                 "Whether it is a valid acceptance: 101 with the right `Upgrade`, `Connection` and `Sec-WebSocket-Accept`.",
             ),
-            Field::optional(
-                "headers",
-                Shape::Pattern,
-                "The header lines: names in lower case, values; of repeated ones joined by a comma.",
-            ),
+            HEADER_LINES,
             Field::optional("body", Shape::Pattern, "The text that came with it."),
         ],
         pick: Pick::First,
@@ -260,10 +195,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a message, whatever it is.",
         on_connection: true,
         selectors: &[],
-        fields: &[
-            Field::optional("json", Shape::Pattern, "Its JSON; absent where it is none."),
-            Field::optional("text", Shape::Pattern, "Its text, where it is no JSON."),
-        ],
+        fields: MESSAGE_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -272,15 +204,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a frame.",
         on_connection: true,
         selectors: &[],
-        fields: &[
-            Field::optional("opcode", Shape::Pattern, "Its opcode: the name, or the number of one without a name."),
-            Field::optional("fin", Shape::Pattern, "The FIN bit."),
-            Field::optional("rsv", Shape::Pattern, "The reserved bits as a number."),
-            Field::optional("masked", Shape::Pattern, "Whether it was masked."),
-            Field::optional("length", Shape::Pattern, "The length that it announced."),
-            Field::optional("text", Shape::Pattern, "The payload, where it is valid UTF-8."),
-            Field::optional("hex", Shape::Pattern, "The payload as hexadecimal digits."),
-        ],
+        fields: FRAME_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -289,7 +213,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a ping.",
         on_connection: true,
         selectors: &[],
-        fields: &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")],
+        fields: PING_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -298,7 +222,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a pong.",
         on_connection: true,
         selectors: &[],
-        fields: &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")],
+        fields: PING_SEEN,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -307,10 +231,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a close frame.",
         on_connection: true,
         selectors: &[],
-        fields: &[
-            Field::optional("code", Shape::Pattern, "Its code; absent where it carried none."),
-            Field::optional("reason", Shape::Pattern, "Its reason; absent where it carried no code."),
-        ],
+        fields: CLOSE_SEEN,
         pick: Pick::First,
         default_proves: None,
     },
@@ -319,56 +240,11 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server ended the TCP connection.",
         on_connection: true,
         selectors: &[],
-        fields: &[Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut.")],
+        fields: &[ENDED_HOW],
         pick: Pick::First,
         default_proves: None,
     },
 ];
-
-const POSITION: Shape = Shape::Integer { min: 0, max: i32::MAX as i64 };
-const MESSAGE: Field = Field::required("message", Shape::String, "The text.");
-
-pub(super) const STIMULI: &[Verb] = &[
-    Verb { name: "open", doc: "Makes a file visible in the editor.", shape: Shape::Object(&[PATH]) },
-    Verb { name: "close", doc: "Closes a file in the editor.", shape: Shape::Object(&[PATH]) },
-    Verb {
-        name: "select",
-        doc: "Selects text in a file; a range that ends where it begins is a caret.",
-        shape: Shape::Object(&[
-            PATH,
-            Field::required("start_line", POSITION, "The line where it begins, from 0."),
-            Field::required("start_col", POSITION, "The column where it begins, from 0."),
-            Field::required("end_line", POSITION, "The line where it ends, from 0."),
-            Field::required("end_col", POSITION, "The column where it ends, from 0, exclusive."),
-        ]),
-    },
-    Verb {
-        name: "edit",
-        doc: "Replaces the text of an open file, and does not save it.",
-        shape: Shape::Object(&[PATH, Field::required("text", Shape::String, "The new text.")]),
-    },
-    Verb {
-        name: "diagnostics",
-        doc: "Sets the diagnostics of a file.",
-        shape: Shape::Object(&[PATH, Field::required("items", Shape::List(&DIAGNOSTIC), "The diagnostics.")]),
-    },
-    Verb {
-        name: "message",
-        doc: "Sends a user's message to the agent from the editor.",
-        shape: Shape::Object(&[MESSAGE]),
-    },
-    Verb { name: "prompt", doc: "Adds text to the agent's prompt from the editor.", shape: Shape::Object(&[MESSAGE]) },
-    Verb { name: "quit", doc: "Has the editor exit in an orderly way.", shape: Shape::Object(&[]) },
-];
-
-const DIAGNOSTIC: Shape = Shape::Object(&[
-    Field::required("start_line", POSITION, "The line where it begins, from 0."),
-    Field::required("start_col", POSITION, "The column where it begins, from 0."),
-    Field::required("end_line", POSITION, "The line where it ends, from 0."),
-    Field::required("end_col", POSITION, "The column where it ends, from 0, exclusive."),
-    Field::required("severity", Shape::Choice(&["error", "warning", "info", "hint"]), "How grave it is."),
-    Field::required("message", Shape::String, "Its text."),
-]);
 
 const CAPABILITIES: &[(&str, &str)] = &[
     ("selections", "tells clients what is selected"),

@@ -1,9 +1,14 @@
 //! The role `amplifier-client`: the words with which scenarios play the server to a client.
 
+use crate::protocol::http::words::{
+    ANSWER_TO, CHUNKED, CUT, ENCODING, ENDLESS, FILL, FILLED, HEADERS, HEX, INTERIM, JSON, LENGTH, PACE, RAW_ANSWER,
+    TEXT, THEN, TRAILERS,
+};
+use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
-use super::words::{CHUNKED, CUT, DELIBERATE, ENDPOINTS, FILL, FRAMES, HEADERS, HOW, LENGTH, PACE, SPLIT};
+use super::words::{ENDPOINTS, FRAMES};
 
 /// An extension that talks to such a server.
 pub const AMPLIFIER_CLIENT: Role = Role {
@@ -18,11 +23,6 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
 };
 
-const TO: Field = Field::optional(
-    "to",
-    Shape::String,
-    "The exchange, as `$capture` took it from a `request`; the oldest one that waits for its answer where not said.",
-);
 const OF: Field = Field::optional(
     "of",
     Shape::String,
@@ -32,12 +32,6 @@ const STATUS: Field = Field::optional(
     "status",
     Shape::Either(&[Shape::Integer { min: 100, max: 999 }, Shape::String]),
     "The status, or the status line's code and reason; that of the endpoint where not said.",
-);
-const THEN: Field = Field::optional(
-    "then",
-    Shape::Choice(&["keep", "announce", "close", "reset"]),
-    "What becomes of the TCP connection: it stays (where not said), it is closed and the head says so, it is closed \
-     without a word, or it is cut.",
 );
 const AFTER: Field = Field::optional("after", Shape::Duration, "The time that passes before it; none where not said.");
 
@@ -142,7 +136,7 @@ const VERBS: &[Verb] = &[
         doc: "Answers a request as the endpoint does: with `json`, or with an `error` that has its code's status.",
         shape: Shape::Choose(
             &[
-                TO,
+                ANSWER_TO,
                 STATUS,
                 Field::optional("json", Shape::Any, "The body."),
                 Field::optional(
@@ -165,53 +159,18 @@ const VERBS: &[Verb] = &[
         name: "respond",
         doc: "Answers a request by HTTP of any kind: at most one of `json`, `text`, `hex` and `fill` is the body.",
         shape: Shape::Object(&[
-            TO,
-            STATUS,
-            HEADERS,
-            Field::optional("json", Shape::Any, "The body as JSON."),
-            Field::optional("text", Shape::String, "The body as text."),
-            Field::optional("hex", Shape::Hex, "The body as hexadecimal digits."),
-            Field::optional("fill", FILL, "A large body, made of a text repeated."),
-            Field::optional("endless", Shape::Bool, "Sends the body over and over again, as long as anybody reads it."),
-            Field::optional(
-                "raw",
-                Shape::String,
-                "The whole answer as it is to be sent, instead of status, headers and body.",
-            ),
-            Field::optional(
-                "encoding",
-                Shape::Choice(&["gzip", "deflate", "offered"]),
-                "The content coding of the body: `offered` for one that the request allows, if we know any; none where not said.",
-            ),
-            Field::optional(
-                "interim",
-                Shape::List(&Shape::Integer { min: 100, max: 199 }),
-                "Interim answers to send before it, by their status.",
-            ),
-            Field::optional("trailers", Shape::Map(&Shape::String), "Trailers behind the last chunk, name and value."),
-            CHUNKED,
-            LENGTH,
-            SPLIT,
-            PACE,
-            CUT,
-            AFTER,
-            THEN,
-            DELIBERATE,
+            ANSWER_TO, STATUS, HEADERS, JSON, TEXT, HEX, FILLED, ENDLESS, RAW_ANSWER, ENCODING, INTERIM, TRAILERS,
+            CHUNKED, LENGTH, SPLIT, PACE, CUT, AFTER, THEN, DELIBERATE,
         ]),
     },
     Verb {
         name: "drop",
         doc: "Ends the TCP connection of a request without an answer.",
-        shape: Shape::Object(&[TO, HOW, DELIBERATE]),
+        shape: Shape::Object(&[ANSWER_TO, HOW, DELIBERATE]),
     },
 ];
 
 const EXCHANGE: Field = Field::optional("exchange", Shape::Pattern, "The name of the exchange, for `to` and `of`.");
-const REQUEST_HEADERS: Field = Field::optional(
-    "headers",
-    Shape::Pattern,
-    "The header lines: names in lower case, values; of repeated ones joined by a comma.",
-);
 
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
@@ -226,7 +185,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
             Field::optional("text", Shape::Pattern, "The body as text, where it is no JSON."),
             Field::optional("verb", Shape::Pattern, "The HTTP method."),
             Field::optional("target", Shape::Pattern, "The request target."),
-            REQUEST_HEADERS,
+            HEADER_LINES,
             Field::optional("tcp", Shape::Pattern, "The number of the TCP connection in this play."),
         ],
         pick: Pick::First,
@@ -241,7 +200,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
             EXCHANGE,
             Field::optional("session_id", Shape::Pattern, "The session."),
             Field::optional("target", Shape::Pattern, "The request target."),
-            REQUEST_HEADERS,
+            HEADER_LINES,
         ],
         pick: Pick::First,
         default_proves: None,
@@ -278,7 +237,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client ended the TCP connection of a request or subscription.",
         on_connection: false,
         selectors: &[],
-        fields: &[EXCHANGE, Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut.")],
+        fields: &[EXCHANGE, ENDED_HOW],
         pick: Pick::Any,
         default_proves: None,
     },

@@ -1,9 +1,13 @@
 //! The role `amplifier-server`: the words with which scenarios play the client to a server.
 
+use crate::protocol::http::words::{
+    AS, CHUNKED, CUT, FILLED, HEADERS, HEX, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
+};
+use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
-use super::words::{CHUNKED, CUT, DELIBERATE, ENDPOINTS, EVENTS, FILL, FRAMES, HEADERS, HOW, LENGTH, PACE, SPLIT};
+use super::words::{ENDPOINTS, EVENTS, FRAMES};
 
 /// A server with an agent behind it.
 pub const AMPLIFIER_SERVER: Role = Role {
@@ -83,17 +87,6 @@ pub const DESCRIBED: &[Field] = &[
     ),
 ];
 
-const AS: Field = Field::optional(
-    "as",
-    Shape::Binds("request"),
-    "A label by which expectations name the request, and the name of its exchange in the trace.",
-);
-const OVER: Field = Field::optional(
-    "over",
-    Shape::Bound("request"),
-    "An earlier request, over whose TCP connection it goes; over one of its own where not said.",
-);
-const READ: Field = Field::optional("read", Shape::Bool, "Whether the answer is read; it is where not said.");
 const SUBSCRIPTION: Field = Field::required("of", Shape::Bound("subscription"), "The label of the subscription.");
 
 const VERBS: &[Verb] = &[
@@ -146,10 +139,10 @@ const VERBS: &[Verb] = &[
             Field::optional("target", Shape::String, "The request target, below the server's URL; `/` where not said."),
             Field::optional("version", Shape::String, "The HTTP version; HTTP/1.1 where not said."),
             HEADERS,
-            Field::optional("json", Shape::Any, "The body as JSON."),
-            Field::optional("text", Shape::String, "The body as text."),
-            Field::optional("hex", Shape::Hex, "The body as hexadecimal digits."),
-            Field::optional("fill", FILL, "A large body, made of a text repeated."),
+            JSON,
+            TEXT,
+            HEX,
+            FILLED,
             Field::optional("raw", Shape::String, "The whole request as it is to be sent, instead of all the above."),
             CHUNKED,
             LENGTH,
@@ -231,14 +224,8 @@ const VERBS: &[Verb] = &[
     },
 ];
 
-const TO: Field = Field::optional("to", Shape::Bound("request"), "The label of the request.");
 const OF: Field = Field::optional("of", Shape::Bound("subscription"), "The label of the subscription.");
 const EXCHANGE: Field = Field::optional("exchange", Shape::Pattern, "The name of the exchange.");
-const RESPONSE_HEADERS: Field = Field::optional(
-    "headers",
-    Shape::Pattern,
-    "The header lines: names in lower case, values; of repeated ones joined by a comma.",
-);
 const SESSION: Field = Field::optional("session_id", Shape::Pattern, "The session that its path names.");
 
 const OBSERVATIONS: &[ObservationKind] = &[
@@ -246,10 +233,10 @@ const OBSERVATIONS: &[ObservationKind] = &[
         name: "response",
         doc: "The server answered a request: its answer is whole, or what came of it will not become more.",
         on_connection: false,
-        selectors: &[TO],
+        selectors: &[RESPONSE_TO],
         fields: &[
             Field::optional("status", Shape::Pattern, "The HTTP status; absent where the answer is no HTTP."),
-            RESPONSE_HEADERS,
+            HEADER_LINES,
             Field::optional("json", Shape::Pattern, "The body, where it is JSON."),
             Field::optional("text", Shape::Pattern, "The body as text, where it is no JSON."),
             Field::optional("error", Shape::Pattern, "The `error` of the body."),
@@ -267,7 +254,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         selectors: &[OF],
         fields: &[
             Field::optional("status", Shape::Pattern, "The HTTP status; 101 for a WebSocket."),
-            RESPONSE_HEADERS,
+            HEADER_LINES,
             SESSION,
             EXCHANGE,
         ],
@@ -354,8 +341,8 @@ const OBSERVATIONS: &[ObservationKind] = &[
         name: "closed",
         doc: "The server ended the TCP connection of a request before its answer was whole.",
         on_connection: false,
-        selectors: &[TO],
-        fields: &[Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut."), EXCHANGE],
+        selectors: &[RESPONSE_TO],
+        fields: &[ENDED_HOW, EXCHANGE],
         pick: Pick::First,
         default_proves: None,
     },

@@ -1,44 +1,6 @@
-//! Parameters that the steps of both roles have in common.
+//! Parameters that the steps of both roles have in common, and the words of the document.
 
 use crate::protocol::{Field, Shape};
-
-pub const DELIBERATE: Field =
-    Field::optional("deliberate", Shape::String, "Why this is wrong on purpose. Without it, it is judged as sound.");
-pub const HEADERS: Field = Field::optional(
-    "headers",
-    Shape::Map(&Shape::Any),
-    "Header lines to add or to replace, name and value (a list for several lines); null leaves one out.",
-);
-pub const SPLIT: Field = Field::optional(
-    "split",
-    Shape::Integer { min: 1, max: 1 << 20 },
-    "Writes pieces of so many bytes, each in a TCP segment of its own.",
-);
-pub const PACE: Field =
-    Field::optional("pace", Shape::Duration, "The time between two pieces of `split`; none where not said.");
-pub const CUT: Field = Field::optional(
-    "cut",
-    Shape::Integer { min: 0, max: 1 << 30 },
-    "Sends only the first so many bytes, head and body together, and nothing after them.",
-);
-pub const LENGTH: Field = Field::optional(
-    "length",
-    Shape::Either(&[Shape::Choice(&["none"]), Shape::Integer { min: 0, max: i64::MAX }]),
-    "The length that the head says, or `none` for no such line; the true one where not said.",
-);
-pub const CHUNKED: Field = Field::optional(
-    "chunked",
-    Shape::Integer { min: 1, max: 1 << 30 },
-    "Sends the body in chunks of so many bytes, instead of with a length.",
-);
-pub const FILL: Shape = Shape::Object(&[
-    Field::optional("before", Shape::String, "What comes before it."),
-    Field::required("text", Shape::String, "The text."),
-    Field::required("times", Shape::Integer { min: 1, max: 1 << 30 }, "How many times; 64 MiB in all at most."),
-    Field::optional("after", Shape::String, "What comes after it."),
-]);
-pub const HOW: Field =
-    Field::optional("how", Shape::Choice(&["eof", "reset"]), "With FIN (where not said) or with RST.");
 
 /// How a frame is made, where it is no ordinary one.
 pub const FRAMES: [Field; 5] = [

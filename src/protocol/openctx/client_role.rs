@@ -1,9 +1,12 @@
 //! The role `openctx-client`: the words with which scenarios play the provider to a client.
 
+use crate::protocol::http::words::{
+    ANSWER_TO, CHUNKED, CUT, ENCODING, ENDLESS, FILLED, HEADERS, HEX, INTERIM, JSON, LENGTH, PACE, RAW_ANSWER, TEXT,
+    THEN, TRAILERS,
+};
+use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
-
-use super::role::{CHUNKED, CUT, DELIBERATE, FILL, LENGTH, PACE, SPLIT};
 
 /// The path and query of the URL at which clients find the provider that we play: more than a slash, so that it shows
 /// whether they keep both.
@@ -22,41 +25,13 @@ pub const OPENCTX_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
 };
 
-const TO: Field = Field::optional(
-    "to",
-    Shape::String,
-    "The exchange, as `$capture` took it from a `request`; the oldest one that waits for its answer where not said.",
-);
 const STATUS: Field = Field::optional(
     "status",
     Shape::Either(&[Shape::Integer { min: 100, max: 999 }, Shape::String]),
     "The status, or the status line's code and reason; 200 where not said.",
 );
-const HEADERS: Field = Field::optional(
-    "headers",
-    Shape::Map(&Shape::Any),
-    "Header lines to add or to replace, name and value (a list for several lines); null leaves one out.",
-);
-const ENCODING: Field = Field::optional(
-    "encoding",
-    Shape::Choice(&["gzip", "deflate", "offered"]),
-    "The content coding of the body: `offered` for one that the request allows, if we know any; none where not said.",
-);
-const THEN: Field = Field::optional(
-    "then",
-    Shape::Choice(&["keep", "announce", "close", "reset"]),
-    "What becomes of the TCP connection: it stays (where not said), it is closed and the head says so, it is closed \
-     without a word, or it is cut.",
-);
 const AFTER: Field =
     Field::optional("after", Shape::Duration, "The time that passes before the answer; none where not said.");
-const TRAILERS: Field =
-    Field::optional("trailers", Shape::Map(&Shape::String), "Trailers behind the last chunk, name and value.");
-const INTERIM: Field = Field::optional(
-    "interim",
-    Shape::List(&Shape::Integer { min: 100, max: 199 }),
-    "Interim answers to send before it, by their status.",
-);
 
 /// How an answer is carried, where it is another way than a plain body with its length.
 const CARRIED: Shape =
@@ -108,7 +83,7 @@ const VERBS: &[Verb] = &[
         doc: "Answers a request in the protocol's envelope: with a `result` or an `error`.",
         shape: Shape::Choose(
             &[
-                TO,
+                ANSWER_TO,
                 Field::optional("result", Shape::Any, "What the method gave."),
                 Field::optional("error", Shape::Any, "What it failed with."),
                 Field::optional("extra", Shape::Map(&Shape::Any), "Further members of the answer."),
@@ -122,40 +97,14 @@ const VERBS: &[Verb] = &[
         name: "respond",
         doc: "Answers a request by HTTP of any kind: at most one of `json`, `text`, `hex` and `fill` is the body.",
         shape: Shape::Object(&[
-            TO,
-            STATUS,
-            HEADERS,
-            Field::optional("json", Shape::Any, "The body as JSON."),
-            Field::optional("text", Shape::String, "The body as text."),
-            Field::optional("hex", Shape::Hex, "The body as hexadecimal digits."),
-            Field::optional("fill", FILL, "A large body, made of a text repeated."),
-            Field::optional("endless", Shape::Bool, "Sends the body over and over again, as long as anybody reads it."),
-            Field::optional(
-                "raw",
-                Shape::String,
-                "The whole answer as it is to be sent, instead of status, headers and body.",
-            ),
-            ENCODING,
-            CHUNKED,
-            TRAILERS,
-            LENGTH,
-            INTERIM,
-            SPLIT,
-            PACE,
-            CUT,
-            AFTER,
-            THEN,
-            DELIBERATE,
+            ANSWER_TO, STATUS, HEADERS, JSON, TEXT, HEX, FILLED, ENDLESS, RAW_ANSWER, ENCODING, CHUNKED, TRAILERS,
+            LENGTH, INTERIM, SPLIT, PACE, CUT, AFTER, THEN, DELIBERATE,
         ]),
     },
     Verb {
         name: "drop",
         doc: "Ends the TCP connection of a request without an answer.",
-        shape: Shape::Object(&[
-            TO,
-            Field::optional("how", Shape::Choice(&["eof", "reset"]), "With FIN (where not said) or with RST."),
-            DELIBERATE,
-        ]),
+        shape: Shape::Object(&[ANSWER_TO, HOW, DELIBERATE]),
     },
 ];
 
@@ -176,11 +125,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
             Field::optional("verb", Shape::Pattern, "The HTTP method."),
             Field::optional("target", Shape::Pattern, "The request target."),
             Field::optional("version", Shape::Pattern, "The HTTP version, such as `HTTP/1.1`."),
-            Field::optional(
-                "headers",
-                Shape::Pattern,
-                "The header lines: names in lower case, values; of repeated ones joined by a comma.",
-            ),
+            HEADER_LINES,
             Field::optional("tcp", Shape::Pattern, "The number of the TCP connection in this play."),
         ],
         pick: Pick::First,
@@ -204,7 +149,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client ended the TCP connection before its request or our answer was whole.",
         on_connection: false,
         selectors: &[],
-        fields: &[EXCHANGE, Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut.")],
+        fields: &[EXCHANGE, ENDED_HOW],
         pick: Pick::Any,
         default_proves: None,
     },

@@ -1,5 +1,9 @@
 //! The role `openctx-provider`: the words with which scenarios play the client at a provider.
 
+use crate::protocol::http::words::{
+    AS, CHUNKED, CUT, FILLED, HEADERS, HEX, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
+};
+use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
@@ -15,47 +19,6 @@ pub const OPENCTX_PROVIDER: Role = Role {
     calls: &[],
     capabilities: CAPABILITIES,
 };
-
-const AS: Field = Field::optional(
-    "as",
-    Shape::Binds("request"),
-    "A label by which expectations name the request, and the name of its exchange in the trace.",
-);
-const OVER: Field = Field::optional(
-    "over",
-    Shape::Bound("request"),
-    "An earlier request, over whose TCP connection it goes; over one of its own where not said.",
-);
-const READ: Field = Field::optional("read", Shape::Bool, "Whether the answer is read; it is where not said.");
-const HEADERS: Field = Field::optional(
-    "headers",
-    Shape::Map(&Shape::Any),
-    "Header lines to add or to replace, name and value (a list for several lines); null leaves one out.",
-);
-pub(super) const DELIBERATE: Field =
-    Field::optional("deliberate", Shape::String, "Why this is wrong on purpose. Without it, it is judged as sound.");
-pub(super) const SPLIT: Field = Field::optional(
-    "split",
-    Shape::Integer { min: 1, max: 1 << 20 },
-    "Writes pieces of so many bytes, each in a TCP segment of its own.",
-);
-pub(super) const PACE: Field =
-    Field::optional("pace", Shape::Duration, "The time between two pieces of `split`; none where not said.");
-pub(super) const CUT: Field = Field::optional(
-    "cut",
-    Shape::Integer { min: 0, max: 1 << 30 },
-    "Sends only the first so many bytes, head and body together, and nothing after them.",
-);
-pub(super) const LENGTH: Field = Field::optional(
-    "length",
-    Shape::Either(&[Shape::Choice(&["none"]), Shape::Integer { min: 0, max: i64::MAX }]),
-    "The length that the head says, or `none` for no such line; the true one where not said.",
-);
-pub(super) const CHUNKED: Field = Field::optional(
-    "chunked",
-    Shape::Integer { min: 1, max: 1 << 30 },
-    "Sends the body in chunks of so many bytes, instead of with a length.",
-);
 
 const VERBS: &[Verb] = &[
     Verb {
@@ -92,10 +55,10 @@ const VERBS: &[Verb] = &[
             Field::optional("target", Shape::String, "The request target; that of the provider's URL where not said."),
             Field::optional("version", Shape::String, "The HTTP version; HTTP/1.1 where not said."),
             HEADERS,
-            Field::optional("json", Shape::Any, "The body as JSON."),
-            Field::optional("text", Shape::String, "The body as text."),
-            Field::optional("hex", Shape::Hex, "The body as hexadecimal digits."),
-            Field::optional("fill", FILL, "A large body, made of a text repeated."),
+            JSON,
+            TEXT,
+            HEX,
+            FILLED,
             Field::optional("raw", Shape::String, "The whole request as it is to be sent, instead of all the above."),
             Field::optional(
                 "encoding",
@@ -128,34 +91,21 @@ const VERBS: &[Verb] = &[
         doc: "Ends the TCP connection of a request.",
         shape: Shape::Object(&[
             Field::required("of", Shape::Bound("request"), "The label of the request."),
-            Field::optional("how", Shape::Choice(&["eof", "reset"]), "With FIN (where not said) or with RST."),
+            HOW,
             DELIBERATE,
         ]),
     },
 ];
-
-pub(super) const FILL: Shape = Shape::Object(&[
-    Field::optional("before", Shape::String, "What comes before it."),
-    Field::required("text", Shape::String, "The text."),
-    Field::required("times", Shape::Integer { min: 1, max: 1 << 30 }, "How many times; 64 MiB in all at most."),
-    Field::optional("after", Shape::String, "What comes after it."),
-]);
-
-const TO: Field = Field::optional("to", Shape::Bound("request"), "The label of the request.");
 
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
         name: "response",
         doc: "The provider answered a request: its answer is whole, or what came of it will not become more.",
         on_connection: false,
-        selectors: &[TO],
+        selectors: &[RESPONSE_TO],
         fields: &[
             Field::optional("status", Shape::Pattern, "The HTTP status; absent where the answer is no HTTP."),
-            Field::optional(
-                "headers",
-                Shape::Pattern,
-                "The header lines: names in lower case, values; of repeated ones joined by a comma.",
-            ),
+            HEADER_LINES,
             Field::optional("result", Shape::Pattern, "The `result` of the answer."),
             Field::optional("error", Shape::Pattern, "The `error` of the answer."),
             Field::optional("json", Shape::Pattern, "The whole body, where it is JSON."),
@@ -170,7 +120,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         name: "message",
         doc: "The body of an answer is there, whatever it is.",
         on_connection: false,
-        selectors: &[TO],
+        selectors: &[RESPONSE_TO],
         fields: &[
             Field::optional("json", Shape::Pattern, "Its JSON; absent where it is none."),
             Field::optional("text", Shape::Pattern, "Its text, where it is no JSON."),
@@ -183,11 +133,8 @@ const OBSERVATIONS: &[ObservationKind] = &[
         name: "closed",
         doc: "The provider ended the TCP connection before its answer was whole, or after it where we held ours.",
         on_connection: false,
-        selectors: &[TO],
-        fields: &[
-            Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut."),
-            Field::optional("exchange", Shape::Pattern, "The name of the exchange."),
-        ],
+        selectors: &[RESPONSE_TO],
+        fields: &[ENDED_HOW, Field::optional("exchange", Shape::Pattern, "The name of the exchange.")],
         pick: Pick::First,
         default_proves: None,
     },
