@@ -116,8 +116,16 @@ async fn call(
             edition
         }
     };
-    let setting =
-        Setting { edition: edition.to_owned(), recorder, server: Some(lock), patience, place: None, settings: None };
+    let setting = Setting {
+        edition: edition.to_owned(),
+        recorder,
+        server: Some(lock),
+        patience,
+        place: None,
+        settings: None,
+        described: spec.described.clone(),
+        folder: None,
+    };
     (probe.call)(setting, method, params).await.map_err(|trouble| match trouble {
         Trouble::Scenario(message) => CliError::usage(message),
         other => CliError::unjudged(other.to_string()),

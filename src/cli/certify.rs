@@ -58,7 +58,9 @@ pub fn ours(role: Option<&str>, options: &SharedOptions) -> Result<Vec<SubjectSp
             .filter(|r| role.is_none_or(|name| name == r.name) && crate::peer::mock(r.name).is_some())
         {
             let editions = protocol.editions.iter().filter(|e| edition.is_none_or(|id| id == "auto" || id == e.id));
-            subjects.extend(editions.map(|edition| own(protocol, role, edition.id, &[])));
+            subjects.extend(
+                editions.map(|edition| own(protocol, role, edition.id, &[], crate::peer::described(role.name))),
+            );
         }
     }
     for spec in &mut subjects {

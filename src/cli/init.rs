@@ -86,6 +86,7 @@ fn template(protocol: &Protocol, role: &Role) -> String {
          \n\
          {reached}\
          \n\
+         {described}\
          # What it does not offer. What belongs to these is excused, and the report says so.\n\
          {capabilities}\
          # missing: [{first}]\n\
@@ -94,6 +95,7 @@ fn template(protocol: &Protocol, role: &Role) -> String {
          # baseline: wirecert-baseline.yaml\n",
         about = role.about,
         role = role.name,
+        described = described(role.described),
         capabilities = role.capabilities.iter().map(|(n, about)| format!("#   {n}: {about}\n")).collect::<String>(),
         first = role.capabilities.first().map_or("", |(name, _)| name),
     )
@@ -104,6 +106,28 @@ fn stimulus(verb: &Verb) -> String {
     let fields: &[Field] = if let Shape::Object(fields) = verb.shape { fields } else { &[] };
     let params = fields.iter().map(|f| format!(", \"{{{}}}\"", f.name)).collect::<String>();
     format!("#   # {}\n#   {name}: [my-subject-ctl, {name}{params}]\n", verb.doc, name = verb.name)
+}
+
+/// What a subject of the role is described with, as lines to be uncommented.
+fn described(fields: &[Field]) -> String {
+    let mut lines = String::new();
+    for field in fields {
+        lines += &format!("# {}\n# {}:\n", field.doc, field.name);
+        let inner: &[Field] = if let Shape::Object(inner) = field.shape { inner } else { &[] };
+        for field in inner {
+            let example = match field.shape {
+                Shape::List(_) => "[one, another]".to_owned(),
+                Shape::Path => "guarded.txt".to_owned(),
+                Shape::Variable => format!("MY_{}_KEY", field.name.to_uppercase()),
+                _ => "…".to_owned(),
+            };
+            lines += &format!("#   # {}\n#   {}: {example}\n", field.doc, field.name);
+        }
+    }
+    if !lines.is_empty() {
+        lines.push('\n');
+    }
+    lines
 }
 
 #[cfg(test)]

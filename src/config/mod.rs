@@ -4,6 +4,7 @@
 //! values and never asks where they came from.
 
 mod commands;
+mod described;
 mod flags;
 mod keys;
 mod module;
@@ -20,6 +21,7 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+pub use described::Described;
 pub use flags::{Environment, Flags};
 pub use own::own;
 pub use resolve::{FILE, SubjectFile, resolve};

@@ -7,14 +7,20 @@ use serde_json::json;
 
 use crate::protocol::{Field, Protocol, Reach, Role, Shape};
 
-use super::{Access, CommandLine, EditionChoice, Isolation, Launch, SubjectSpec};
+use super::{Access, CommandLine, Described, EditionChoice, Isolation, Launch, SubjectSpec};
 
 /// Beside the workspace, in which mock and stimuli run: a socket's whole path may be too long for the system.
 const CONTROL: &str = "../control.sock";
 
 /// The mock that `wirecert mock ROLE` starts, steered through a control socket. `flags` are added to its command
-/// line, such as `--flaw NAME`.
-pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static str, flags: &[String]) -> SubjectSpec {
+/// line, such as `--flaw NAME`; `described` is what it is described with by the keys of its role.
+pub fn own(
+    protocol: &'static Protocol,
+    role: &'static Role,
+    edition: &'static str,
+    flags: &[String],
+    described: Described,
+) -> SubjectSpec {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let mut command = words(&["{wirecert}", "mock", role.name, "--edition", edition, "--workspace", "{workspace}"]);
     // No `--data-home`: like any subject it is to find its data home by the environment, which scenarios vary.
@@ -46,6 +52,7 @@ pub fn own(protocol: &'static Protocol, role: &'static Role, edition: &'static s
         limits: super::Limits::default(),
         // It needs none.
         settings: Some(json!({})),
+        described,
         snapshots: None,
         trace_dir: None,
         config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),

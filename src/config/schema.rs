@@ -4,13 +4,15 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::{Role, Shape, protocols};
 
+use super::described;
 use super::keys::{CONTENT, Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
 use super::template::{ALL_PARAMS, PLACEHOLDERS};
 
 /// The schema. It knows the roles, editions, stimuli and capabilities that there are.
 pub fn schema() -> Value {
     let subject = subject();
-    let properties = properties(SUBJECT, &subject);
+    let mut properties = properties(SUBJECT, &subject);
+    properties.extend(described::keys().map(|(key, doc)| (key.to_owned(), json!({"description": doc}))));
     let mut one = object(properties.clone());
     one["title"] = "a subject".into();
     one["required"] = json!(["role"]);
@@ -77,13 +79,18 @@ fn by_role() -> Value {
         for role in protocol.roles {
             let stimuli: Map<String, Value> =
                 role.stimuli.iter().map(|verb| (verb.name.to_owned(), stimulus(verb.doc, &verb.shape))).collect();
+            let mut keys = json!({
+                "edition": {"enum": editions},
+                "stimuli": object(stimuli),
+                "missing": {"items": {"oneOf": capabilities(role)}}
+            });
+            for (key, _) in described::keys() {
+                let field = role.described.iter().find(|field| field.name == key);
+                keys[key] = field.map_or(json!(false), described::described);
+            }
             rules.push(json!({
                 "if": {"properties": {"role": {"const": role.name}}},
-                "then": {"properties": {
-                    "edition": {"enum": editions},
-                    "stimuli": object(stimuli),
-                    "missing": {"items": {"oneOf": capabilities(role)}}
-                }}
+                "then": {"properties": keys}
             }));
         }
     }

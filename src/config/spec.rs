@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use crate::protocol::{Protocol, Role};
 
+use super::Described;
+
 /// One subject: what it is, how it is reached, and what it can be made to do. All paths are absolute.
 #[derive(Clone)]
 pub struct SubjectSpec {
@@ -38,6 +40,8 @@ pub struct SubjectSpec {
     pub limits: Limits,
     /// What it is given as settings where a request does not say its own: a JSON object.
     pub settings: Option<Value>,
+    /// What it is described with beside what is said of all subjects.
+    pub described: Described,
     /// Where its snapshots are; they are compared only where this is set.
     pub snapshots: Option<PathBuf>,
     /// Where traces are to be kept, if they are.
@@ -95,6 +99,7 @@ impl fmt::Debug for SubjectSpec {
             .field("limits", &self.limits)
             // They may hold credentials.
             .field("settings", &self.settings.is_some())
+            .field("described", &self.described)
             .field("snapshots", &self.snapshots)
             .field("trace_dir", &self.trace_dir)
             .field("config_dir", &self.config_dir)

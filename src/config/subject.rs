@@ -10,13 +10,13 @@ use crate::protocol::{Protocol, Reach, Role, Shape, role};
 use crate::trace::End;
 
 use super::flags::{Environment, Flags};
-use super::keys::{LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
+use super::keys::{Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
 use super::reader::Reader;
 use super::resolve::roles;
 use super::template::ALL_PARAMS;
 use super::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Target, Timeouts,
-    commands, module, seeds,
+    commands, described, module, seeds,
 };
 
 /// What a subject is read with.
@@ -30,7 +30,8 @@ pub(super) struct Context<'a> {
 /// Reads one. None where it has faults, or is not of the role asked for.
 pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<SubjectSpec> {
     let before = reader.faults.len();
-    reader.map(node, "a subject", SUBJECT)?;
+    let keys: Vec<Key> = SUBJECT.iter().copied().chain(described::keys()).collect();
+    reader.map(node, "a subject", &keys)?;
     let (protocol, role) = the_role(reader, node, context)?;
     if context.flags.role.as_deref().is_some_and(|asked| asked != role.name) {
         reader.faults.truncate(before);
@@ -53,6 +54,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         timeouts: timeouts(reader, node, context.flags),
         limits: limits(reader, node),
         settings: settings.map(|settings| settings.value),
+        described: described::read(reader, node, role, context.around),
         snapshots: path(reader, node, "snapshots", context.flags.snapshots.as_ref(), context),
         trace_dir: path(reader, node, "trace_dir", context.flags.trace_dir.as_ref(), context),
         config_dir: context.folder.to_owned(),

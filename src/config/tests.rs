@@ -27,7 +27,11 @@ impl Project {
     }
 
     fn resolve(&self, file: &SubjectFile, flags: &Flags) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
-        let variable = |name: &str| (name == "HOME").then(|| OsString::from("/home/me"));
+        let variable = |name: &str| match name {
+            "HOME" => Some(OsString::from("/home/me")),
+            "ANTHROPIC_API_KEY" => Some(OsString::from("hush")),
+            _ => None,
+        };
         resolve(file, flags, &Environment { folder: self.folder(), variable })
     }
 }
@@ -219,6 +223,33 @@ baseline: [x]
 }
 
 #[test]
+fn what_belongs_to_a_role_is_read_with_it_and_its_faults_are_told() {
+    let text = "role: amplifier-server\nurl: http://127.0.0.1:1\n";
+    let spec =
+        one(&format!("{text}prompts: {{ tool: list }}\napproval: {{ allow: [Yes, Sure] }}\n"), &Flags::default());
+    assert_eq!((spec.described.text("prompts.tool"), spec.described.text("prompts.text")), (Some("list"), None));
+    assert_eq!(spec.described.texts("approval.allow").collect::<Vec<_>>(), ["Yes", "Sure"]);
+    let wrong = "prompts: { tol: list, text: 5 }\napproval: { effect: ../x, allow: Yes }\ncredentials: { good: NONE_SUCH, \
+                 bad: sk-ant-hush }\nprofiles: dev\n";
+    let told = faults(&format!("{text}{wrong}"), &Flags::default());
+    for expected in [
+        "did you mean `tool`?",
+        "`text` is a number",
+        "`effect` is no path below a folder",
+        "`allow` is a string",
+        "the environment variable NONE_SUCH is not set",
+        "is no name of an environment variable",
+        "`profiles` is a string",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let key = faults(&format!("{text}credentials: {{ bad: sk-ant-hush }}\n"), &Flags::default());
+    assert!(!key.contains("hush"), "{key}");
+    let editor = faults("role: amp-server\nurl: ws://127.0.0.1:1\nprompts: { tool: list }\n", &Flags::default());
+    assert!(editor.contains("has no `prompts`") && editor.contains("amplifier-server"), "{editor}");
+}
+
+#[test]
 fn a_file_of_the_wrong_kind_is_told() {
     for (text, expected) in [
         ("", "there is nothing in this file"),
@@ -262,6 +293,9 @@ fn the_schema_allows_what_is_understood() {
         "role: amp-server\nlaunch: [x]\nstimuli: {slect: [y]}",
         "role: amp-server\nlaunch: [x]\nmissing: [nothing]",
         "role: amp-server\nlaunch: [x]\nedition: '9'",
+        "role: amp-server\nlaunch: [x]\nprompts: {text: a}",
+        "role: amplifier-server\nlaunch: [x]\nprompts: {tol: a}",
+        "role: amplifier-server\nlaunch: [x]\ncredentials: {good: sk-ant-1}",
         "subjects: []",
         "subjects: [{role: amp-server}]",
         "subjects: [{role: amp-server, launch: [x]}]\nrole: amp-server",
@@ -289,8 +323,21 @@ fn the_documentation_shows_every_key_and_its_example_is_understood() {
     assert!(spec.has_stimulus("select") && spec.lacks("diagnostics"));
     assert!(allowed(example));
     let keys = text.split("## Keys").nth(1).unwrap().split("##").next().unwrap();
-    for (key, _) in super::keys::SUBJECT {
-        assert!(keys.contains(&format!("\n| `{key}` |")), "{key}");
+    for (key, _) in super::keys::SUBJECT.iter().copied().chain(super::described::keys()) {
+        let row = |line: &&str| line.split(" | ").next().is_some_and(|row| row.contains(&format!("`{key}`")));
+        assert!(keys.lines().any(|line| row(&line)), "{key}");
+    }
+    let amplifier = text.split("```yaml\n").find(|text| text.contains("role: amplifier-server")).unwrap();
+    let amplifier = amplifier.split("```").next().unwrap();
+    let described = one(amplifier, &Flags::default()).described;
+    assert_eq!(described.secret("credentials.good"), Some("hush"));
+    assert!(allowed(amplifier));
+    let table = text.split("## Amplifier servers").nth(1).unwrap().split("\n## ").next().unwrap();
+    for field in crate::protocol::role("amplifier-server").unwrap().1.described {
+        let crate::protocol::Shape::Object(fields) = field.shape else { panic!("{}", field.name) };
+        for field in fields {
+            assert!(table.contains(&format!("`{}`", field.name)) || table.contains(&format!(": {}`", field.name)));
+        }
     }
     for (name, _) in super::PLACEHOLDERS {
         assert!(text.contains(&format!("`{{{name}}}`")), "{name}");

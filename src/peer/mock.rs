@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::sync::broadcast;
 
+use crate::config::Described;
 use crate::diagnostic::{Diagnostic, Source};
 use crate::trace::Recorder;
 
@@ -19,6 +20,8 @@ pub struct MockKind {
     pub flaws: fn() -> &'static [Flaw],
     /// Ways in which it can be different and right.
     pub freedoms: fn() -> &'static [Freedom],
+    /// What it is described with as a subject, by the keys of its role.
+    pub described: fn() -> Described,
     /// How it is started.
     pub begin: Begin,
 }
@@ -156,6 +159,11 @@ pub fn mock(role: &str) -> Option<&'static MockKind> {
 /// The flaws that the mock of a role can be given.
 pub fn flaws(role: &str) -> &'static [Flaw] {
     mock(role).map_or(&[], |m| (m.flaws)())
+}
+
+/// What the mock of a role is described with as a subject.
+pub fn described(role: &str) -> Described {
+    mock(role).map(|m| (m.described)()).unwrap_or_default()
 }
 
 /// The freedoms that the mock of a role can take.

@@ -19,7 +19,7 @@ pub mod script;
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};
 pub use latency::{Draws, Latency};
 pub use mock::{
-    Begin, Ended, Happening, Lines, Mock, MockError, MockKind, MockOptions, Starting, flaws, freedoms, mock,
+    Begin, Ended, Happening, Lines, Mock, MockError, MockKind, MockOptions, Starting, described, flaws, freedoms, mock,
 };
 
 use std::future::Future;
@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::config::Described;
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
@@ -85,6 +86,10 @@ pub struct Setting {
     pub place: Option<Place>,
     /// What the subject was described with as its settings, where they are not said otherwise: a JSON object.
     pub settings: Option<Value>,
+    /// What the subject was described with beside that, by the keys of its role.
+    pub described: Described,
+    /// The play's own folder in the subject's workspace, where there is one: an absolute path.
+    pub folder: Option<PathBuf>,
 }
 
 /// The folders of a subject that we start.

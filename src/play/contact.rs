@@ -44,6 +44,8 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
         patience,
         place: Some(place(&run_dir)),
         settings: spec.settings.clone(),
+        described: spec.described.clone(),
+        folder: None,
     });
     let serving = peer.perform(Act { verb: "serve", params: &Map::new(), step: "contact" }).await;
     serving.map_err(|trouble| SubjectError::Unable(format!("no server to meet it could be started: {trouble}")))?;

@@ -19,6 +19,9 @@ pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
             }
             "process" if spec.launch().is_none() => Some("we did not start this subject".into()),
             "stimulus" if !spec.has_stimulus(name) => Some(format!("the subject offers no stimulus `{name}`")),
+            "described" if spec.described.at(name).is_none() => {
+                Some(format!("the subject is not described with `{name}`").replace('.', ": "))
+            }
             "capability" if spec.lacks(name) => Some(format!("the subject declares `{name}` missing")),
             _ => None,
         };

@@ -129,6 +129,7 @@ impl Traced {
         // The log comes last: whoever it wakes finds the other readers up to date.
         sinks.push(log.sink());
         let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
+        spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         let text = plan.id.clone();
         recorder.record(None, None, What::Mark(Mark { mark: "scenario".into(), text }));
         Ok(Self { recorder, log, tail, rules, file, normaliser, protocol })
@@ -237,6 +238,8 @@ async fn perform(
         patience: options.patience,
         place: venue.run_dir.map(place),
         settings: venue.spec.settings.clone(),
+        described: venue.spec.described.clone(),
+        folder: corner.as_ref().map(|corner| corner.path().to_owned()),
     };
     let mut scene = Scene {
         plan,

@@ -142,6 +142,8 @@ impl Scene<'_> {
             patience: self.patience,
             place: self.run_dir.map(super::one::place),
             settings: self.spec.settings.clone(),
+            described: self.spec.described.clone(),
+            folder: self.corner.as_ref().map(|corner| corner.path().to_owned()),
         }
     }
 
@@ -153,6 +155,7 @@ impl Scene<'_> {
         vars.insert("edition".into(), self.plan.edition.into());
         vars.insert("role".into(), self.plan.role.into());
         vars.insert("settings".into(), self.spec.settings.clone().unwrap_or_else(|| json!({})));
+        vars.insert("described".into(), self.spec.described.values().clone().into());
         if let Some(corner) = corner {
             vars.insert("workspace".into(), text(corner));
             vars.insert("workspace_uri".into(), file_uri(corner).into());

@@ -406,6 +406,8 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
         patience,
         place: None,
         settings: spec.settings.clone(),
+        described: spec.described.clone(),
+        folder: None,
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);
@@ -471,7 +473,7 @@ mod tests {
             first: AtomicBool::new(true),
         });
         let protocol = protocols()[0];
-        let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[]);
+        let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[], crate::config::Described::default());
         let options = Options {
             patience: Duration::from_secs(1),
             longest: None,

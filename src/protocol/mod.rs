@@ -88,6 +88,9 @@ pub struct Role {
     pub stimuli: &'static [Verb],
     /// What a client can be asked to do, by the methods of its editions: name and meaning; empty for a server.
     pub calls: &'static [(&'static str, &'static str)],
+    /// What is said of a subject of this role in `wirecert.yaml`, beside what is said of all. What is not said of a subject
+    /// cannot be asked of it: the scenarios that need it are skipped.
+    pub described: &'static [Field],
     /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
     pub capabilities: &'static [(&'static str, &'static str)],
 }

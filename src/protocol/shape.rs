@@ -25,6 +25,10 @@ pub enum Shape {
     Bound(&'static str),
     /// One of these strings.
     Choice(&'static [&'static str]),
+    /// The name of an environment variable that holds a secret, in what a subject is described with.
+    Variable,
+    /// One of the keys that a subject is described with below this one: see [`Role::described`](super::Role).
+    Described(&'static str, &'static [&'static str]),
     /// A map with these keys and no others.
     Object(&'static [Field]),
     /// A map with these keys and no others, and exactly one of those that are named second.

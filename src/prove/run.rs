@@ -124,7 +124,7 @@ impl Prover {
             CaseKind::Freedom { name, .. } => vec!["--freedom".to_owned(), (*name).to_owned()],
             CaseKind::Flaw { name, .. } => vec!["--flaw".to_owned(), (*name).to_owned()],
         };
-        let mut spec = own(self.protocol, self.role, case.edition, &flags);
+        let mut spec = own(self.protocol, self.role, case.edition, &flags, peer::described(self.role.name));
         if let (CaseKind::Flaw { .. }, Access::Launch(launch)) = (&case.kind, &mut spec.access) {
             launch.ready.within = launch.ready.within.min(READY);
         }

@@ -1,5 +1,7 @@
 //! The words of the language itself, which no protocol brings: one list for checking, the editor schema and the docs.
 
+use crate::protocol::{Field, Role, Shape};
+
 /// A word and what it means.
 #[derive(Clone, Copy, Debug)]
 pub struct Keyword {
@@ -93,6 +95,7 @@ pub const VARIABLES: &[Keyword] = &[
     word("token", "The subject's secret, where the protocol has one."),
     word("token_encoded", "The same, percent-encoded as a URL component."),
     word("settings", "The subject's settings, as it was described; an empty object where it has none."),
+    word("described", "What the subject was described with beside that, by the keys of its role."),
     word("lockfile", "The path of the server's lockfile, where we are the server."),
     word("home", "What stands for the user's home folder, where we started the subject."),
     word("data_home", "The data home that the subject's environment names, where we started it."),
@@ -103,6 +106,9 @@ pub const VARIABLES: &[Keyword] = &[
 /// The word under which a connection goes that is not named.
 pub const MAIN: &str = "main";
 
+/// The variable that has what the subject was described with, and the need for some of it.
+pub const DESCRIBED: &str = "described";
+
 /// The namespace of connections in [`Shape::Binds`](crate::protocol::Shape::Binds).
 pub const CONNECTION: &str = "connection";
 
@@ -112,6 +118,18 @@ pub const MAX_TIMES: u64 = 100_000;
 /// The names of these words.
 pub fn names(words: &[Keyword]) -> Vec<&'static str> {
     words.iter().map(|w| w.name).collect()
+}
+
+/// The paths below which a subject of this role can be described, such as `prompts` and `prompts.tool`.
+pub fn described(role: &Role) -> impl Iterator<Item = String> {
+    let below = |field: &'static Field| -> &'static [Field] {
+        if let Shape::Object(fields) = field.shape { fields } else { &[] }
+    };
+    let paths = move |field: &'static Field| {
+        let inner = below(field).iter().map(|inner| format!("{}.{}", field.name, inner.name));
+        std::iter::once(field.name.to_owned()).chain(inner)
+    };
+    role.described.iter().flat_map(paths)
 }
 
 /// What a step cannot do without, by its word.

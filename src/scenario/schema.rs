@@ -123,6 +123,7 @@ fn of_role(protocol: &Protocol, role: &Role) -> Value {
     }
     needs.extend(role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
     needs.extend(role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
+    needs.extend(language::described(role).map(|path| format!("described:{path}")));
     let edition = json!({"enum": editions});
     let step = defined(&format!("{}.step", role.name));
     json!({

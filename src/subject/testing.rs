@@ -40,6 +40,7 @@ const ROLE: Role = Role {
     observations: &[],
     stimuli: &[],
     calls: &[],
+    described: &[],
     capabilities: &[],
 };
 
@@ -93,6 +94,7 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
         timeouts: Timeouts { expect: Duration::from_secs(5), stimulus: Duration::from_secs(20) },
         limits: Limits { output: 64 * 1024, file: 1024 * 1024 },
         settings: None,
+        described: crate::config::Described::default(),
         snapshots: None,
         trace_dir: None,
         config_dir: PathBuf::from("/"),

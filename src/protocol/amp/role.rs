@@ -26,6 +26,7 @@ pub const AMP_SERVER: Role = Role {
     observations: OBSERVATIONS,
     stimuli: STIMULI,
     calls: &[],
+    described: &[],
     capabilities: CAPABILITIES,
 };
 

@@ -20,6 +20,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: CALLS,
+    described: &[],
     capabilities: CAPABILITIES,
 };
 

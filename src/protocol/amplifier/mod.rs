@@ -16,7 +16,6 @@ mod words;
 
 use super::{Edition, Protocol};
 
-pub use role::DESCRIBED;
 pub use words::{CODES, ENDPOINTS, EVENTS, STATUSES};
 
 /// Amplifier 2025-12-09.

@@ -19,16 +19,18 @@ pub const AMPLIFIER_SERVER: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: &[],
+    described: DESCRIBED,
     capabilities: CAPABILITIES,
 };
 
-/// What a prompt may have to provoke: the keys of `prompts:`, beside the codes of errors.
+/// What a prompt may have to provoke: the keys of `prompts:`.
 const PROVOKED: &[&str] = &[
     "text",
     "tool",
     "tool_error",
     "thinking",
     "approval",
+    "approval_timeout",
     "slow",
     "diagnostics",
     "INVALID_API_KEY",
@@ -40,14 +42,40 @@ const PROVOKED: &[&str] = &[
     "PROVIDER_UNAVAILABLE",
 ];
 
-/// What `wirecert.yaml` says of such a server, beside what it says of all subjects. What is not said cannot be provoked: the
-/// scenarios that need it are skipped, with that reason.
-pub const DESCRIBED: &[Field] = &[
+const PROMPTS: &[Field] = &[
+    Field::optional("text", Shape::String, "One that is answered by text, soon."),
+    Field::optional("tool", Shape::String, "One that uses a tool which needs no approval."),
+    Field::optional("tool_error", Shape::String, "One that uses a tool which fails."),
+    Field::optional("thinking", Shape::String, "One that is thought about."),
+    Field::optional(
+        "approval",
+        Shape::String,
+        "One that asks for one approval, which stays pending for at least half a minute; `approval: { effect }` says what \
+         the action leaves behind.",
+    ),
+    Field::optional(
+        "approval_timeout",
+        Shape::String,
+        "The same, but with an approval whose time is up within ten seconds.",
+    ),
+    Field::optional("slow", Shape::String, "One that is worked on for some seconds, and tells so all the time."),
+    Field::optional("diagnostics", Shape::String, "One that tells of diagnostics, and clears some."),
+    Field::optional("INVALID_API_KEY", Shape::String, "One that fails with this code."),
+    Field::optional("API_KEY_UNAUTHORIZED", Shape::String, "One that fails with this code."),
+    Field::optional("RATE_LIMITED", Shape::String, "One that fails with this code."),
+    Field::optional("SERVER_ERROR", Shape::String, "One that fails with this code."),
+    Field::optional("MODULE_LOAD_FAILED", Shape::String, "One that fails with this code."),
+    Field::optional("PROVIDER_ERROR", Shape::String, "One that fails with this code."),
+    Field::optional("PROVIDER_UNAVAILABLE", Shape::String, "One that fails with this code."),
+];
+
+/// What `wirecert.yaml` says of such a server, beside what it says of all subjects.
+const DESCRIBED: &[Field] = &[
     Field::optional(
         "prompts",
-        Shape::Map(&Shape::String),
-        "Prompts by what they provoke: `text`, `tool`, `tool_error`, `thinking`, `approval`, `slow` (it works for some \
-         seconds), `diagnostics`, or an error by its code.",
+        Shape::Object(PROMPTS),
+        "Prompts by what they provoke. `{workspace}` in them is the folder that the session is given as its \
+         `workspace_root`.",
     ),
     Field::optional(
         "approval",
@@ -56,13 +84,10 @@ pub const DESCRIBED: &[Field] = &[
             Field::optional("deny", Shape::List(&Shape::String), "Options that deny; by their words where not said."),
             Field::optional(
                 "effect",
-                Shape::Either(&[
-                    Shape::String,
-                    Shape::Object(&[Field::required("file", Shape::Path, "A file below the workspace.")]),
-                ]),
-                "What the action leaves behind that the prompt `approval` asks for, if it runs: a file.",
+                Shape::Path,
+                "The file that the action leaves behind which the prompts `approval` and `approval_timeout` ask for, if it \
+                 runs: below the folder that the session is given as its `workspace_root`.",
             ),
-            Field::optional("timeout", Shape::Duration, "The time after which its approvals time out, if it is short."),
         ]),
         "How its approvals are decided, and what shows that the action ran.",
     ),
@@ -70,7 +95,6 @@ pub const DESCRIBED: &[Field] = &[
         "profiles",
         Shape::Object(&[
             Field::optional("good", Shape::String, "A profile that sessions are created with; `dev` where not said."),
-            Field::optional("bad", Shape::String, "One that does not exist."),
             Field::optional("collection", Shape::String, "A collection that has profiles or agents."),
             Field::optional("model", Shape::String, "A model that it has."),
         ]),
@@ -79,14 +103,17 @@ pub const DESCRIBED: &[Field] = &[
     Field::optional(
         "credentials",
         Shape::Object(&[
-            Field::optional("good", Shape::String, "The environment variable that has a key which is valid."),
-            Field::optional("bad", Shape::String, "The one that has a key which is not."),
-            Field::optional("unauthorized", Shape::String, "The one that has a key which may not do enough."),
+            Field::optional("good", Shape::Variable, "The one with a valid key; sessions have no key where not said."),
+            Field::optional("bad", Shape::Variable, "The one with a key that is not valid; made up where not said."),
+            Field::optional("unauthorized", Shape::Variable, "The one with a key that may not do enough."),
         ]),
-        "Where API keys are found: names of environment variables, never keys.",
+        "Environment variables that have API keys: their names, never keys.",
     ),
 ];
 
+const DECISION: Shape = Shape::Choice(&["allow", "deny", "miscased", "first", "second", "third", "fourth"]);
+const DECIDES: &str = "Has as its `decision` an option of the approval that was last required in the session: one that allows \
+                       or denies, one that allows but in another case, or one by its place.";
 const SUBSCRIPTION: Field = Field::required("of", Shape::Bound("subscription"), "The label of the subscription.");
 
 const VERBS: &[Verb] = &[
@@ -110,14 +137,10 @@ const VERBS: &[Verb] = &[
             ),
             Field::optional(
                 "provokes",
-                Shape::Choice(PROVOKED),
+                Shape::Described("prompts", PROVOKED),
                 "Has the `prompt` that provokes this, as the subject was described.",
             ),
-            Field::optional(
-                "decides",
-                Shape::Choice(&["allow", "deny"]),
-                "Has as its `decision` an option that allows or denies, of the approval that was last required.",
-            ),
+            Field::optional("decides", DECISION, DECIDES),
             Field::optional(
                 "key",
                 Shape::Choice(&["good", "bad", "unauthorized", "none"]),
@@ -180,14 +203,10 @@ const VERBS: &[Verb] = &[
                 Field::optional("hex", Shape::Hex, "Bytes instead, as hexadecimal digits."),
                 Field::optional(
                     "provokes",
-                    Shape::Choice(PROVOKED),
+                    Shape::Described("prompts", PROVOKED),
                     "Has the `prompt` that provokes this, as the subject was described.",
                 ),
-                Field::optional(
-                    "decides",
-                    Shape::Choice(&["allow", "deny"]),
-                    "Has as its `decision` an option that allows or denies, of the approval that was last required.",
-                ),
+                Field::optional("decides", DECISION, DECIDES),
                 FRAMES[0],
                 FRAMES[1],
                 FRAMES[2],

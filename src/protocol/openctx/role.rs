@@ -17,6 +17,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: &[],
+    described: &[],
     capabilities: CAPABILITIES,
 };
 

@@ -252,6 +252,7 @@ fn one(
         editions: &file.editions,
         own: false,
         scope: Scope::new(),
+        given: Map::new(),
         needs: vec![],
         proved: vec![],
         expectations: 0,
@@ -276,6 +277,7 @@ impl Check<'_> {
         }
         let timeout = self.time(entries, "timeout").unwrap_or(TIMEOUT);
         let vars = self.all_variables(entries, case);
+        self.given.clone_from(&vars);
         let workspace = find(entries, "workspace").map(|e| self.workspace(e)).unwrap_or_default();
         let steps = find(entries, "steps").map(|e| {
             if e.value.as_list().is_some_and(<[_]>::is_empty) {
@@ -333,6 +335,7 @@ impl Check<'_> {
         }
         known.extend(self.role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
         known.extend(self.role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
+        known.extend(language::described(self.role).map(|path| format!("described:{path}")));
         for item in items {
             match &item.kind {
                 Kind::String(word) if known.contains(word) => self.need(word.as_str()),

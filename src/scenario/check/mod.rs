@@ -18,6 +18,8 @@ use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::protocol::{Protocol, RequirementId, Role};
 
+use serde_json::{Map, Value};
+
 use scope::Scope;
 
 pub(super) use header::plays;
@@ -37,6 +39,8 @@ struct Check<'a> {
     /// Whether it has a process of its own.
     own: bool,
     scope: Scope,
+    /// The variables to begin with.
+    given: Map<String, Value>,
     /// What it cannot be played without.
     needs: Vec<String>,
     /// What its expectations prove.

@@ -58,6 +58,9 @@ impl Check<'_> {
                     if let Piece::Variable(path) = piece {
                         let narrow = self.narrow(span, &path.join("."));
                         self.variable(&path[0], narrow, whole && in_pattern);
+                        if path[0] == language::DESCRIBED {
+                            self.described_at(&path[1..].join("."), narrow);
+                        }
                     }
                 }
             }
@@ -88,6 +91,19 @@ impl Check<'_> {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
             None => fault.help("set it in `vars`, with `set`, or capture it with `$capture` in an earlier step"),
         });
+    }
+
+    /// What the subject is described with at a path, which it has to be.
+    fn described_at(&mut self, path: &str, span: Span) {
+        let known: Vec<String> = language::described(self.role).collect();
+        if path.is_empty() || known.iter().any(|known| known == path) {
+            self.need(format!("{}:{path}", language::DESCRIBED));
+            return;
+        }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let of = format!(" that the role `{}` is described with", self.role.name);
+        let fault = super::unknown_word(self.source, "scenario/undefined-variable", "key", (path, span), &known, &of);
+        self.report(fault);
     }
 
     /// Gives a variable a value, if it may have one.

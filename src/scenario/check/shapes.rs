@@ -70,7 +70,7 @@ impl Check<'_> {
             }
             (Shape::Binds(namespace), Kind::String(name)) => self.bind(namespace, name, span),
             (Shape::Bound(namespace), Kind::String(name)) => self.bound(namespace, name, span),
-            (Shape::Choice(words), Kind::String(word)) => {
+            (Shape::Choice(words) | Shape::Described(_, words), Kind::String(word)) => {
                 if !words.contains(&word.as_str()) {
                     let fault = unknown_word(self.source, "scenario/unknown-value", "value", (word, span), words, "");
                     self.report(fault);
@@ -253,7 +253,8 @@ pub(in crate::scenario) fn describe(shape: &Shape) -> &'static str {
         Shape::Hex => "hexadecimal digits as a string",
         Shape::Duration => "a time such as `200ms`",
         Shape::Binds(_) | Shape::Bound(_) => "a name",
-        Shape::Choice(_) => "a word",
+        Shape::Choice(_) | Shape::Described(..) => "a word",
+        Shape::Variable => "the name of an environment variable",
         Shape::Object(_) | Shape::Choose(..) | Shape::OneOf(_) | Shape::Map(_) => "a map",
         Shape::List(_) => "a list",
         Shape::Either(_) => "one of several kinds of value",

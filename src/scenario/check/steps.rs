@@ -110,10 +110,24 @@ impl Check<'_> {
                 self.report(fault);
             }
         }
+        self.described(verb, &entry.value);
         let before = self.scope.names.clone();
         self.shape(&verb.shape, &entry.value, entry.key_span);
         self.connected_again(&before, entry.key_span);
         Some(StepKind::Act { verb, params: entry.value.to_json() })
+    }
+
+    /// What a step needs that its subject was described with. Of words that depend on variables, those of the case count.
+    fn described(&mut self, verb: &Verb, params: &Node) {
+        let (Shape::Object(fields) | Shape::Choose(fields, _)) = verb.shape else { return };
+        for field in fields {
+            let Shape::Described(below, _) = field.shape else { continue };
+            let Some(word) = params.get(field.name).and_then(|entry| entry.value.as_str()) else { continue };
+            let value = crate::matcher::template::resolve(&word.into(), &self.given).ok();
+            if let Some(word) = value.as_ref().and_then(serde_json::Value::as_str) {
+                self.need(format!("described:{below}.{word}"));
+            }
+        }
     }
 
     /// Connections keep their names in the trace, so each needs one of its own.

@@ -18,7 +18,8 @@ pub(super) fn shape(shape: &Shape) -> Value {
         Shape::Integer { min, max } => or_variable(json!({"type": "integer", "minimum": min, "maximum": max})),
         Shape::Duration => defined("duration"),
         Shape::Binds(_) | Shape::Bound(_) => defined("name"),
-        Shape::Choice(words) => or_variable(json!({"enum": words})),
+        Shape::Variable => json!({"type": "string", "minLength": 1}),
+        Shape::Choice(words) | Shape::Described(_, words) => or_variable(json!({"enum": words})),
         Shape::Object(of) => object(of),
         Shape::Choose(of, exactly_one) => {
             let mut schema = object(of);

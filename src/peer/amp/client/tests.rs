@@ -129,6 +129,8 @@ fn setting(edition: &str, port: u16, kept: &Kept) -> Setting {
         patience: Duration::from_secs(5),
         place: None,
         settings: None,
+        described: Default::default(),
+        folder: None,
     }
 }
 

@@ -25,6 +25,7 @@ pub static MOCK: MockKind = MockKind {
     role: "amp-server",
     flaws: flaws::all,
     freedoms: freedoms::all,
+    described: crate::config::Described::default,
     begin: Begin::Serve(|options| Box::pin(start(options))),
 };
 

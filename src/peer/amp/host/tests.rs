@@ -66,6 +66,8 @@ impl Play {
             patience: Duration::from_secs(5),
             place: Some(Place { root, home, data_home }),
             settings: None,
+            described: Default::default(),
+            folder: None,
         };
         Self { host: AmpHost::new(setting), trace, folder, bound: Map::new() }
     }

@@ -11,6 +11,7 @@ pub static MOCK: MockKind = MockKind {
     role: "openctx-client",
     flaws: flaws::all,
     freedoms: freedoms::all,
+    described: crate::config::Described::default,
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
 };
 

@@ -75,6 +75,8 @@ impl Play {
             patience: Duration::from_secs(5),
             place: None,
             settings: Some(json!({"key": "k"})),
+            described: Default::default(),
+            folder: None,
         };
         Self { client: OpenctxClient::new(setting.clone()), trace, setting, _server: server }
     }

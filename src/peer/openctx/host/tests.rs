@@ -20,6 +20,8 @@ impl Play {
             recorder: Recorder::new(Clock::start(), vec![]),
             server: None,
             settings: None,
+            described: Default::default(),
+            folder: None,
             patience: Duration::from_secs(5),
             place: None,
         };

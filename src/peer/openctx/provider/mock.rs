@@ -24,6 +24,7 @@ pub static MOCK: MockKind = MockKind {
     role: "openctx-provider",
     flaws: flaws::all,
     freedoms: freedoms::all,
+    described: crate::config::Described::default,
     begin: Begin::Serve(|options| Box::pin(start(options))),
 };
 
