@@ -6,6 +6,7 @@
 pub mod amp;
 pub mod amplifier;
 pub mod control;
+mod fill;
 mod hosting;
 mod http_url;
 mod kind;

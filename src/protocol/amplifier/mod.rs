@@ -16,6 +16,7 @@ mod words;
 
 use super::{Edition, Protocol};
 
+pub use routes::{Endpoint, Route};
 pub use words::{CODES, ENDPOINTS, EVENTS, STATUSES};
 
 /// Amplifier 2025-12-09.

@@ -1,1 +1,16 @@
-//! The mock server: sessions, a scripted agent behind them, event streams and WebSockets.
+//! The mock server: plays `amplifier-server` for somebody else's client or tests.
+//!
+//! A [`script::Script`] says what its agent does for a prompt, and what it has. The [`model::Model`] is its state, without
+//! sockets; a [`stage::Stage`] has it go on by itself; the rest puts it on a socket, and makes it different where flaws
+//! and freedoms say so.
+
+pub mod form;
+pub mod model;
+pub mod quirks;
+pub mod script;
+pub mod stage;
+
+mod memory;
+
+/// The one edition that there is.
+pub const EDITION: &str = "2025-12-09";

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::peer::fill::{Groups, fill, note};
+
 use super::super::request::{Method, Request};
-use super::text::{Characters, Groups, Places, Text, note};
+use super::text::{Characters, Places};
 use super::{Annotation, Data, Entry, MAX_EACH, Scope};
 
 /// What came of a request.
@@ -25,7 +27,7 @@ impl Data {
         let takes = self.latency.iter().find(|(method, _)| *method == request.method);
         let (least, most) = takes.map_or((Duration::ZERO, Duration::ZERO), |(_, times)| *times);
         if let Some((failure, groups)) = self.failure(request) {
-            let error = failure.error.as_ref().map(|error| Text::fill(error, &groups));
+            let error = failure.error.as_ref().map(|error| fill(error, &groups));
             let outcome = match (error, failure.status) {
                 (Some(error), status) => Outcome::Error(error, status),
                 (None, Some(status)) => Outcome::Status(status),
@@ -73,7 +75,7 @@ impl Data {
         let given = self.mentions.iter().filter_map(|entry| {
             let groups = entry.when.holds(request)?;
             let bound = entry.when.is_about("query");
-            (bound || found(&entry.gives)).then(|| Text::fill(&entry.gives, &groups))
+            (bound || found(&entry.gives)).then(|| fill(&entry.gives, &groups))
         });
         given.collect()
     }
@@ -85,7 +87,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 fn entries(entries: &[Entry], request: &Request) -> Value {
-    entries.iter().filter_map(|entry| Some(Text::fill(&entry.gives, &entry.when.holds(request)?))).collect()
+    entries.iter().filter_map(|entry| Some(fill(&entry.gives, &entry.when.holds(request)?))).collect()
 }
 
 impl Annotation {
@@ -118,7 +120,7 @@ impl Annotation {
         let uri = self.uri.as_deref().unwrap_or_else(|| request.text("uri"));
         annotation.insert("uri".to_owned(), uri.into());
         annotation.extend(range.map(|range| ("range".to_owned(), range)));
-        annotation.insert("item".to_owned(), Text::fill(&self.item, groups));
+        annotation.insert("item".to_owned(), fill(&self.item, groups));
         annotation.extend(self.extra.clone());
         Value::Object(annotation)
     }

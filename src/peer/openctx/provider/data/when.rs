@@ -3,8 +3,9 @@
 use regex::Regex;
 use serde_json::Value;
 
+use crate::peer::fill::{Groups, note};
+
 use super::super::request::Request;
-use super::text::{Groups, note};
 
 /// Conditions of which any one is enough; always, where there is none.
 #[derive(Clone, Debug, Default)]

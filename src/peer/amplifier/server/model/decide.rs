@@ -1,0 +1,112 @@
+//! Approvals: what waits for a decision, and what comes of it.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::super::script::Gate;
+use super::session::{Session, Status};
+use super::tell::Teller;
+use super::{Model, Refusal, Reply};
+
+/// An approval that waits for a decision.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub gate: Gate,
+    /// When its time is up.
+    pub deadline: Duration,
+}
+
+/// An approval that was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// By a decision.
+    Decided,
+    /// By its default, when its time was up.
+    TimedOut,
+}
+
+impl Pending {
+    /// As in `approval:required`.
+    pub fn describe(&self) -> Value {
+        let gate = &self.gate;
+        json!({
+            "approval_id": self.id,
+            "prompt": gate.prompt,
+            "options": gate.options,
+            "timeout": seconds(gate.timeout),
+            "default": if gate.default_allows { "allow" } else { "deny" },
+            "context": gate.context,
+        })
+    }
+}
+
+/// A time in seconds: a whole number, where it is one.
+fn seconds(time: Duration) -> Value {
+    if time.subsec_nanos() == 0 { time.as_secs().into() } else { time.as_secs_f64().into() }
+}
+
+impl Model {
+    /// Takes a decision about what is pending in a session.
+    pub(super) fn decide(
+        &mut self,
+        number: u64,
+        body: &Result<Map<String, Value>, Refusal>,
+        now: Duration,
+    ) -> Result<Reply, Refusal> {
+        self.expire(number, now);
+        let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
+        let body = body.as_ref().map_err(Clone::clone)?;
+        let decision = body.get("decision").and_then(Value::as_str).unwrap_or_default();
+        let about = |refusal: Refusal| refusal.about("session_id", session.id.as_str());
+        let Some(pending) = &session.pending else {
+            return Err(about(match session.resolved {
+                None => Refusal::new("APPROVAL_INVALID", "No approval is pending"),
+                Some(Resolved::Decided) => {
+                    Refusal::new("APPROVAL_INVALID", "The approval was already resolved").status(409)
+                }
+                Some(Resolved::TimedOut) => Refusal::new("APPROVAL_TIMEOUT", "The approval timed out").status(409),
+            }));
+        };
+        if !pending.gate.options.iter().any(|option| option == decision) {
+            let refusal = Refusal::new("APPROVAL_INVALID", "The decision is none of the options");
+            return Err(about(refusal).about("options", json!(pending.gate.options)));
+        }
+        let granted = pending.gate.allows.iter().any(|option| option == decision);
+        let teller = Teller { quirks: &self.quirks, now };
+        resolve(session, &teller, granted, decision, "user_denied", Resolved::Decided);
+        let status = if granted { "approved" } else { "denied" };
+        Ok(Reply::new(200, json!({"status": status, "message": "Approval decision recorded"})))
+    }
+}
+
+/// Decides by the default what is pending, where its time is up.
+pub fn expire(session: &mut Session, teller: &Teller<'_>) {
+    if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= teller.now) {
+        let granted = pending.gate.default_allows;
+        let decision = if granted { "allow" } else { "deny" };
+        resolve(session, teller, granted, decision, "timeout", Resolved::TimedOut);
+    }
+}
+
+/// What is pending is decided.
+fn resolve(session: &mut Session, teller: &Teller<'_>, granted: bool, decision: &str, reason: &str, how: Resolved) {
+    let Some(pending) = session.pending.take() else { return };
+    session.resolved = Some(how);
+    session.status = Status::Processing;
+    session.active = teller.now;
+    if let Some(work) = &mut session.work {
+        work.granted = Some(granted);
+    }
+    let mut data = json!({"approval_id": pending.id, "decision": decision});
+    if granted {
+        session.tell(teller, "approval:granted", data);
+    } else {
+        data["reason"] = reason.into();
+        session.tell(teller, "approval:denied", data);
+    }
+    session.wake.notify_one();
+}

@@ -1,0 +1,203 @@
+//! What a subscriber gets: the events of its session, in order, in a queue of its own.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::super::quirks::Why;
+
+/// So many events may wait for a subscriber before the agent waits for it, too.
+pub const HIGH: usize = 4096;
+
+/// A message that is told to subscribers.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The name of the event; empty where it is none.
+    pub event: String,
+    /// The message as JSON.
+    pub json: String,
+    /// When it was told.
+    pub at: Duration,
+    /// The flaw that made it wrong, if one did.
+    pub why: Why,
+}
+
+/// How a feed ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedEnd {
+    /// The session ended.
+    Over,
+    /// The subscriber did not keep up.
+    Slow,
+    /// Somebody who steers the mock wants the stream ended: with its end, or cut in the middle.
+    Cut { reset: bool },
+}
+
+/// The subscriber's end. Dropped, nothing more is put into it.
+#[derive(Debug)]
+pub struct Feed(Arc<Queue>);
+
+/// The session's end, of which there may be several.
+#[derive(Clone, Debug)]
+pub struct Outlet(Arc<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<State>,
+    /// Something came, or the end.
+    news: Notify,
+    /// Something was taken, or the subscriber left.
+    room: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Arc<Told>>,
+    end: Option<FeedEnd>,
+    left: bool,
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A queue that is empty.
+pub fn feed() -> (Outlet, Feed) {
+    let queue = Arc::<Queue>::default();
+    (Outlet(queue.clone()), Feed(queue))
+}
+
+impl Outlet {
+    /// Puts a message in, unless the feed has ended.
+    pub fn put(&self, told: Arc<Told>) {
+        let mut state = self.0.state();
+        if state.end.is_none() && !state.left {
+            state.waiting.push_back(told);
+            drop(state);
+            self.0.news.notify_one();
+        }
+    }
+
+    /// Ends it; what waits in it is still told. The first end counts.
+    pub fn end(&self, how: FeedEnd) {
+        let mut state = self.0.state();
+        if state.end.is_none() {
+            state.end = Some(how);
+        }
+        if how == FeedEnd::Slow {
+            state.waiting.clear();
+        }
+        drop(state);
+        self.0.news.notify_one();
+        self.0.room.notify_one();
+    }
+
+    /// Whether anybody takes something out.
+    pub fn is_live(&self) -> bool {
+        let state = self.0.state();
+        state.end.is_none() && !state.left
+    }
+
+    /// Whether so much waits in it that the agent should wait, too.
+    pub fn is_full(&self) -> bool {
+        self.0.state().waiting.len() >= HIGH
+    }
+
+    /// Returns once there is room, or nobody is there who could make any. One at a time may wait.
+    pub async fn room(&self) {
+        while self.is_live() && self.is_full() {
+            self.0.room.notified().await;
+        }
+    }
+
+    /// Whether it belongs to this feed.
+    pub fn is_of(&self, feed: &Feed) -> bool {
+        Arc::ptr_eq(&self.0, &feed.0)
+    }
+}
+
+impl Feed {
+    /// What waits, at most so many, once there is anything; how it ended, once there is nothing more.
+    pub async fn next(&mut self, most: usize) -> Result<Vec<Arc<Told>>, FeedEnd> {
+        loop {
+            if let Some(next) = self.try_next(most) {
+                return next;
+            }
+            self.0.news.notified().await;
+        }
+    }
+
+    /// The same, without waiting.
+    pub fn try_next(&mut self, most: usize) -> Option<Result<Vec<Arc<Told>>, FeedEnd>> {
+        let mut state = self.0.state();
+        if !state.waiting.is_empty() {
+            let full = state.waiting.len() >= HIGH;
+            let count = state.waiting.len().min(most.max(1));
+            let told = state.waiting.drain(..count).collect();
+            drop(state);
+            if full {
+                self.0.room.notify_one();
+            }
+            return Some(Ok(told));
+        }
+        state.end.map(Err)
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.left = true;
+        state.waiting.clear();
+        drop(state);
+        self.0.room.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(n: usize) -> Arc<Told> {
+        Arc::new(Told { event: String::new(), json: n.to_string(), at: Duration::ZERO, why: None })
+    }
+
+    fn numbers(told: &[Arc<Told>]) -> Vec<usize> {
+        told.iter().map(|one| one.json.parse().unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_was_put_in_comes_out_in_order_and_then_the_end() {
+        let (outlet, mut feed) = feed();
+        (0..5).for_each(|n| outlet.put(told(n)));
+        outlet.end(FeedEnd::Over);
+        outlet.put(told(9));
+        assert_eq!(numbers(&feed.next(3).await.unwrap()), [0, 1, 2]);
+        assert_eq!(numbers(&feed.next(3).await.unwrap()), [3, 4]);
+        assert_eq!(feed.next(3).await, Err(FeedEnd::Over));
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_has_room_again_when_something_is_taken_or_nobody_is_there() {
+        let (outlet, mut taken) = feed();
+        (0..HIGH).for_each(|n| outlet.put(told(n)));
+        assert!(outlet.is_full());
+        tokio::join!(outlet.room(), async { taken.next(1).await.unwrap() });
+        assert!(!outlet.is_full() && outlet.is_live());
+        drop(taken);
+        outlet.room().await;
+        assert!(!outlet.is_live());
+    }
+
+    #[test]
+    fn a_slow_one_gets_nothing_more() {
+        let (outlet, mut slow) = feed();
+        outlet.put(told(1));
+        outlet.end(FeedEnd::Slow);
+        assert_eq!(slow.try_next(1), Some(Err(FeedEnd::Slow)));
+    }
+}

@@ -1,0 +1,176 @@
+//! One session.
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::decide::{Pending, Resolved};
+use super::feed::{Feed, FeedEnd, Outlet, feed};
+use super::moment;
+use super::tell::Teller;
+use super::work::Work;
+
+/// How a session stands (section "Get Session Status").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It is ready for prompts.
+    Idle,
+    /// It works on one.
+    Processing,
+    /// It waits for a decision.
+    AwaitingApproval,
+    /// Its last prompt failed.
+    Error,
+    /// It has ended.
+    Stopped,
+}
+
+impl Status {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Processing => "processing",
+            Self::AwaitingApproval => "awaiting_approval",
+            Self::Error => "error",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// A session.
+pub struct Session {
+    /// Its id, a UUID.
+    pub id: String,
+    /// The profile that it was created with.
+    pub profile: String,
+    /// How it stands.
+    pub status: Status,
+    pub(super) key: String,
+    pub(super) root: Option<String>,
+    pub(super) created: Duration,
+    pub(super) active: Duration,
+    pub(super) messages: u64,
+    pub(super) tokens: (u64, u64),
+    pub(super) work: Option<Work>,
+    pub(super) pending: Option<Pending>,
+    /// The approval that came last, once it was decided.
+    pub(super) resolved: Option<Resolved>,
+    pub(super) wake: Arc<Notify>,
+    pub(super) outlets: Vec<Outlet>,
+}
+
+impl Session {
+    pub(super) fn new(profile: &str, key: String, root: Option<String>, now: Duration) -> Self {
+        Self {
+            id: uuid(),
+            profile: profile.to_owned(),
+            status: Status::Idle,
+            key,
+            root,
+            created: now,
+            active: now,
+            messages: 0,
+            tokens: (0, 0),
+            work: None,
+            pending: None,
+            resolved: None,
+            wake: Arc::default(),
+            outlets: vec![],
+        }
+    }
+
+    /// Whether it works on a prompt.
+    pub fn is_busy(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// How many subscribers it has.
+    pub fn subscribers(&self) -> usize {
+        self.outlets.iter().filter(|outlet| outlet.is_live()).count()
+    }
+
+    /// As in a list, and in the answer to its creation.
+    pub(super) fn brief(&self, started: Timestamp, status: &str) -> Value {
+        json!({
+            "session_id": self.id,
+            "status": status,
+            "profile": self.profile,
+            "created_at": moment(started, self.created),
+        })
+    }
+
+    /// All that the document has of its status.
+    pub(super) fn describe(&self, started: Timestamp) -> Value {
+        let mut told = self.brief(started, self.status.name());
+        told["last_activity"] = moment(started, self.active).into();
+        told["message_count"] = self.messages.into();
+        told["token_usage"] = usage(self.tokens);
+        told["pending_approval"] = self.pending.as_ref().map_or(Value::Null, Pending::describe);
+        told
+    }
+
+    pub(super) fn begin(&mut self, work: Work, now: Duration) {
+        self.work = Some(work);
+        self.status = Status::Processing;
+        self.resolved = None;
+        self.messages += 1;
+        self.active = now;
+    }
+
+    pub(super) fn subscribe(&mut self, teller: &Teller<'_>, started: Timestamp) -> Feed {
+        let (outlet, feed) = feed();
+        self.outlets.retain(Outlet::is_live);
+        let data = json!({"profile": self.profile, "timestamp": moment(started, self.created)});
+        teller.to(&self.id, std::slice::from_ref(&outlet), "session:start", data);
+        self.outlets.push(outlet);
+        feed
+    }
+
+    /// Tells the subscribers of an event.
+    pub(super) fn tell(&mut self, teller: &Teller<'_>, event: &str, data: Value) {
+        self.outlets.retain(Outlet::is_live);
+        teller.to(&self.id, &self.outlets, event, data);
+    }
+
+    /// It ends: nothing more is done or told.
+    pub(super) fn end(&mut self, teller: &Teller<'_>, reason: &str) {
+        self.work = None;
+        self.pending = None;
+        self.status = Status::Stopped;
+        self.active = teller.now;
+        self.tell(teller, "session:end", json!({"reason": reason, "token_usage": usage(self.tokens)}));
+        self.cut(FeedEnd::Over);
+        self.wake.notify_one();
+    }
+
+    /// Ends its streams; gives how many there were.
+    pub(super) fn cut(&mut self, how: FeedEnd) -> usize {
+        let live = self.subscribers();
+        self.outlets.drain(..).for_each(|outlet| outlet.end(how));
+        live
+    }
+}
+
+/// Tokens as the document has them.
+pub fn usage((input, output): (u64, u64)) -> Value {
+    json!({"input_tokens": input, "output_tokens": output})
+}
+
+/// A random UUID (RFC 9562, section 5.4).
+fn uuid() -> String {
+    let random = || std::hash::RandomState::new().build_hasher().finish();
+    let (high, low) = (random(), random());
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0x3fff | 0x8000,
+        low & 0xffff_ffff_ffff
+    )
+}

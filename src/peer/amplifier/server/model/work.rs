@@ -1,0 +1,387 @@
+//! What the agent does for a prompt, step by step.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::peer::fill::{Groups, fill, fill_text, note};
+
+use super::super::script::{Act, Case, Failure, Gate, Saying, Script, Step, Tool};
+use super::Workspace;
+use super::decide::{Pending, expire};
+use super::feed::Outlet;
+use super::session::{Session, Status, usage};
+use super::tell::Teller;
+
+/// How many events come of one call.
+const AT_ONCE: usize = 256;
+/// How much of a prompt that no case fits is said again, in characters.
+const ECHOED: usize = 200;
+
+/// When a session is to be looked at again.
+#[derive(Debug)]
+pub enum Next {
+    /// At this moment, or when it is woken.
+    At(Duration),
+    /// When this subscriber has room, or has been given up on.
+    Full(Outlet),
+    /// Not before it begins to work again.
+    Done,
+}
+
+/// What an agent needs from around its session.
+pub struct Context<'a> {
+    /// Tells subscribers.
+    pub teller: Teller<'a>,
+    /// Where effects are left.
+    pub place: &'a dyn Workspace,
+    /// How many approvals there were so far.
+    pub gates: &'a mut u64,
+}
+
+/// A prompt under way.
+pub struct Work {
+    script: Arc<Script>,
+    case: Option<usize>,
+    request_id: String,
+    prompt: String,
+    groups: Groups,
+    /// The step that is done, and how far it has come.
+    step: usize,
+    phase: Phase,
+    /// Not before this moment anything more is done.
+    due: Duration,
+    /// What was decided last.
+    pub granted: Option<bool>,
+    blocks: u64,
+    response: String,
+    thought: usize,
+}
+
+/// How far a step has come.
+enum Phase {
+    /// It has not begun.
+    Before,
+    /// Its time before has passed.
+    Ready,
+    /// It says or thinks this, and has come so far.
+    Saying { text: String, at: usize },
+    /// Its tool waits for a decision.
+    Asked,
+    /// Its tool has begun at this moment.
+    Running(Duration),
+}
+
+impl Work {
+    /// A prompt that was accepted.
+    pub fn new(script: Arc<Script>, case: Option<usize>, request_id: String, prompt: &str, now: Duration) -> Self {
+        let mut groups = Groups::new();
+        if let Some(regex) = case.and_then(|case| script.cases[case].prompt.as_ref())
+            && let Some(captures) = regex.captures(prompt)
+        {
+            note(&mut groups, regex, &captures);
+        }
+        groups.insert("prompt".to_owned(), prompt.chars().take(ECHOED).collect());
+        Self {
+            script,
+            case,
+            request_id,
+            prompt: prompt.to_owned(),
+            groups,
+            step: 0,
+            phase: Phase::Before,
+            due: now,
+            granted: None,
+            blocks: 0,
+            response: String::new(),
+            thought: 0,
+        }
+    }
+
+    fn case(&self) -> Option<&Case> {
+        self.script.cases.get(self.case?)
+    }
+
+    fn tokens(&self) -> (u64, u64) {
+        let (input, output) = self.case().map_or((None, None), |case| case.tokens);
+        let count = |length: usize| (length / 4) as u64 + 1;
+        (
+            input.unwrap_or_else(|| count(self.prompt.len())),
+            output.unwrap_or_else(|| count(self.response.len() + self.thought)),
+        )
+    }
+
+    fn next(&mut self) {
+        self.step += 1;
+        self.phase = Phase::Before;
+    }
+
+    /// Whether what it said ends here, with a piece that was cut off.
+    fn says(&mut self, piece: &str) {
+        self.response.push_str(piece);
+    }
+}
+
+/// What comes of doing a bit of a step.
+enum Did {
+    /// There is more to do at once.
+    Something,
+    /// Something is told.
+    Told,
+    /// The prompt is over.
+    Over,
+}
+
+/// Has the agent of a session do what is due.
+pub fn advance(session: &mut Session, context: &mut Context<'_>) -> Next {
+    let mut told = 0;
+    loop {
+        if let Some(full) = session.outlets.iter().find(|outlet| outlet.is_live() && outlet.is_full()) {
+            return Next::Full(full.clone());
+        }
+        expire(session, &context.teller);
+        let Some(work) = &session.work else { return Next::Done };
+        if let Some(pending) = &session.pending {
+            return Next::At(pending.deadline);
+        }
+        if work.due > context.teller.now {
+            return Next::At(work.due);
+        }
+        if told >= AT_ONCE {
+            return Next::At(context.teller.now);
+        }
+        match once(session, context) {
+            Did::Something => {}
+            Did::Told => told += 1,
+            Did::Over => return Next::Done,
+        }
+    }
+}
+
+/// Does a bit of what is to be done.
+fn once(session: &mut Session, context: &mut Context<'_>) -> Did {
+    let now = context.teller.now;
+    let Some(work) = &mut session.work else { return Did::Over };
+    let script = work.script.clone();
+    let otherwise = otherwise();
+    let steps = work.case.map_or(&otherwise[..], |case| &script.cases[case].steps);
+    let Some(step) = steps.get(work.step) else { return complete(session, context) };
+    if step.only.is_some_and(|only| work.granted != Some(only)) {
+        work.next();
+        return Did::Something;
+    }
+    if matches!(work.phase, Phase::Before) {
+        work.phase = Phase::Ready;
+        work.due = now + step.after;
+        return Did::Something;
+    }
+    match &step.act {
+        Act::Say(saying) => say(session, context, saying, true),
+        Act::Think(saying) => say(session, context, saying, false),
+        Act::Tool(tool) => use_tool(session, context, tool),
+        Act::Diagnose { path, diagnostics } => {
+            let data = json!({"path": path, "diagnostics": diagnostics});
+            event(session, context, "diagnostic:add", &data)
+        }
+        Act::Clear { path } => event(session, context, "diagnostic:clear", &json!({"path": path})),
+        Act::Status(status) => {
+            let mut data = status.clone();
+            data.entry("status").or_insert_with(|| "processing".into());
+            event(session, context, "status:update", &data.into())
+        }
+        Act::Event { event: name, data } => event(session, context, name, &Value::Object(data.clone())),
+        Act::Fail(failure) => fail(session, context, failure),
+        Act::Wait(time) => {
+            work.due = now + *time;
+            work.next();
+            Did::Something
+        }
+    }
+}
+
+/// What is done for a prompt that no case fits.
+fn otherwise() -> [Step; 1] {
+    let saying =
+        Saying { text: "You said: ${prompt}".to_owned(), times: 1, block: "text".to_owned(), ..Saying::default() };
+    [Step { after: Duration::ZERO, only: None, act: Act::Say(saying) }]
+}
+
+/// Tells one event, which is the whole step.
+fn event(session: &mut Session, context: &Context<'_>, name: &str, data: &Value) -> Did {
+    let Some(work) = &mut session.work else { return Did::Over };
+    let data = fill(data, &work.groups);
+    work.next();
+    session.tell(&context.teller, name, data);
+    Did::Told
+}
+
+/// Says or thinks the next piece.
+fn say(session: &mut Session, context: &Context<'_>, saying: &Saying, aloud: bool) -> Did {
+    let now = context.teller.now;
+    let Some(work) = &mut session.work else { return Did::Over };
+    let index = work.blocks;
+    let Phase::Saying { text, at } = &mut work.phase else {
+        let text = fill_text(&saying.text, &work.groups).repeat(saying.times);
+        work.phase = Phase::Saying { text, at: 0 };
+        if aloud {
+            let data = json!({"block_type": saying.block, "block_index": index});
+            session.tell(&context.teller, "content_block:start", data);
+        }
+        return Did::Told;
+    };
+    let piece = piece(&text[*at..], saying.size).to_owned();
+    if piece.is_empty() {
+        let text = std::mem::take(text);
+        work.next();
+        if aloud {
+            work.blocks += 1;
+            session.tell(&context.teller, "content_block:end", json!({"block_index": index}));
+        } else {
+            work.thought += text.len();
+            session.tell(&context.teller, "thinking:final", json!({"thinking": text}));
+        }
+        return Did::Told;
+    }
+    *at += piece.len();
+    work.due = now + saying.every;
+    if aloud {
+        work.says(&piece);
+        session.tell(&context.teller, "content_block:delta", json!({"block_index": index, "delta": piece}));
+    } else {
+        session.tell(&context.teller, "thinking:delta", json!({"delta": piece}));
+    }
+    Did::Told
+}
+
+/// The next piece of a text: so many characters, or a word with the blanks behind it.
+fn piece(text: &str, size: Option<usize>) -> &str {
+    let end = match size {
+        Some(size) => text.char_indices().nth(size.max(1)).map(|(at, _)| at),
+        None => {
+            let word = text.find(|c: char| !c.is_whitespace()).unwrap_or(0);
+            let blank = text[word..].find(char::is_whitespace).map(|at| word + at);
+            blank.and_then(|blank| Some(blank + text[blank..].find(|c: char| !c.is_whitespace())?))
+        }
+    };
+    &text[..end.unwrap_or(text.len())]
+}
+
+fn use_tool(session: &mut Session, context: &mut Context<'_>, tool: &Tool) -> Did {
+    let now = context.teller.now;
+    let Some(work) = &mut session.work else { return Did::Over };
+    let named = || json!({"tool_name": tool.name, "operation": tool.operation});
+    match work.phase {
+        Phase::Asked if work.granted == Some(true) => {
+            work.phase = Phase::Running(now);
+            work.due = now + tool.takes;
+            Did::Something
+        }
+        Phase::Asked => {
+            work.next();
+            let mut data = named();
+            data["error"] = "The user did not allow it".into();
+            session.tell(&context.teller, "tool:error", data);
+            Did::Told
+        }
+        Phase::Running(since) => {
+            let groups = work.groups.clone();
+            work.next();
+            let mut data = named();
+            match run(session, context, tool) {
+                Ok(()) => {
+                    data["result"] = json!({"success": true, "output": fill(&tool.output, &groups)});
+                    data["duration_ms"] = u64::try_from((now.saturating_sub(since)).as_millis()).unwrap_or(0).into();
+                    session.tell(&context.teller, "tool:post", data);
+                }
+                Err(why) => {
+                    data["error"] = fill_text(&why, &groups).into();
+                    session.tell(&context.teller, "tool:error", data);
+                }
+            }
+            Did::Told
+        }
+        Phase::Before | Phase::Ready | Phase::Saying { .. } => {
+            let mut data = named();
+            data["input"] = fill(&Value::Object(tool.input.clone()), &work.groups);
+            match &tool.approval {
+                None => {
+                    work.phase = Phase::Running(now);
+                    work.due = now + tool.takes;
+                    session.tell(&context.teller, "tool:pre", data);
+                }
+                Some(gate) => {
+                    work.phase = Phase::Asked;
+                    work.granted = None;
+                    let gate = gate.filled(&work.groups);
+                    session.tell(&context.teller, "tool:pre", data);
+                    require(session, context, gate);
+                }
+            }
+            Did::Told
+        }
+    }
+}
+
+/// What a tool does: it fails, or leaves something behind.
+fn run(session: &Session, context: &Context<'_>, tool: &Tool) -> Result<(), String> {
+    if let Some(error) = &tool.error {
+        return Err(error.clone());
+    }
+    match &tool.effect {
+        Some(effect) => context.place.append(session.root.as_deref(), &effect.file, &effect.text),
+        None => Ok(()),
+    }
+}
+
+/// Asks for an approval.
+fn require(session: &mut Session, context: &mut Context<'_>, gate: Gate) {
+    *context.gates += 1;
+    let deadline = context.teller.now + gate.timeout;
+    let pending = Pending { id: format!("appr-{}", context.gates), gate, deadline };
+    let data = pending.describe();
+    session.pending = Some(pending);
+    session.resolved = None;
+    session.status = Status::AwaitingApproval;
+    session.tell(&context.teller, "approval:required", data);
+}
+
+impl Gate {
+    fn filled(&self, groups: &Groups) -> Self {
+        let context = match fill(&Value::Object(self.context.clone()), groups) {
+            Value::Object(context) => context,
+            _ => Map::new(),
+        };
+        Self { prompt: fill_text(&self.prompt, groups), context, ..self.clone() }
+    }
+}
+
+/// The prompt is done with.
+fn complete(session: &mut Session, context: &Context<'_>) -> Did {
+    let Some(work) = session.work.take() else { return Did::Over };
+    let tokens = count(session, &work);
+    session.status = Status::Idle;
+    session.messages += 1;
+    session.active = context.teller.now;
+    let data = json!({"request_id": work.request_id, "response": work.response, "token_usage": usage(tokens)});
+    session.tell(&context.teller, "prompt:complete", data);
+    Did::Over
+}
+
+/// The prompt fails.
+fn fail(session: &mut Session, context: &Context<'_>, failure: &Failure) -> Did {
+    let Some(work) = session.work.take() else { return Did::Over };
+    count(session, &work);
+    session.status = Status::Error;
+    session.active = context.teller.now;
+    let message = format!("{}: {}", failure.code, failure.text());
+    session.tell(&context.teller, "status:update", json!({"status": "error", "message": message}));
+    Did::Over
+}
+
+/// Adds the tokens of a prompt to those of its session.
+fn count(session: &mut Session, work: &Work) -> (u64, u64) {
+    let (input, output) = work.tokens();
+    session.tokens = (session.tokens.0.saturating_add(input), session.tokens.1.saturating_add(output));
+    (input, output)
+}

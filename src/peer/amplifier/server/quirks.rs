@@ -1,0 +1,273 @@
+//! What is different about a mock server, and how.
+
+use serde_json::Value;
+
+use crate::protocol::amplifier::Endpoint;
+use crate::wire::http::{Received, Response};
+
+use super::form::{Form, Frames};
+use super::memory::Memory;
+use super::model::{Ask, Model, Refusal, Reply};
+
+/// The flaw that made something wrong, if one did.
+pub type Why = Option<&'static str>;
+
+/// A flaw or freedom that is on.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirk {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a flaw.
+    pub flaw: bool,
+    /// What it does.
+    pub effects: &'static [Effect],
+}
+
+impl Quirk {
+    fn why(&self) -> Why {
+        self.flaw.then_some(self.name)
+    }
+}
+
+/// What a quirk does.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// Does something else than to answer a request, where it says so.
+    Instead(fn(&Seen<'_>) -> Option<Instead>),
+    /// Changes what was asked.
+    Ask(fn(&mut Ask)),
+    /// Refuses what was asked.
+    Refuse(fn(&Ask, &Model) -> Option<Refusal>),
+    /// Changes the answers of an endpoint, or of all, be they successes or not.
+    Reply(Option<Endpoint>, fn(&mut Reply)),
+    /// Changes what is told instead of an event of this name, or of any where it is empty: it is given the message.
+    Told(&'static str, fn(&mut Vec<Value>)),
+    /// Changes the bytes of a body.
+    Body(fn(&mut Vec<u8>)),
+    /// Changes how an answer is carried.
+    Carried(fn(&mut Response)),
+    /// The same, given the request.
+    CarriedFor(fn(&mut Response, &Received)),
+    /// Changes how event streams are written.
+    Stream(fn(&mut Form)),
+    /// Changes how messages go over WebSockets.
+    Frames(fn(&mut Frames)),
+    /// Something else.
+    Switch(Switch),
+}
+
+/// A decision that is none that could be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Odd {
+    /// It is no option.
+    Unknown,
+    /// It is no option, but for its case.
+    Case,
+    /// It is empty.
+    Empty,
+    /// It is missing, or no text.
+    Missing,
+    /// Nothing is pending, and never was.
+    NonePending,
+    /// It comes after the time is up.
+    Late,
+    /// There was one before.
+    Repeated,
+}
+
+/// What is looked at here and there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// Such a decision is accepted, but nothing comes of it.
+    Accepts(Odd),
+    /// Such a decision is refused, and what it is about runs all the same.
+    Runs(Odd),
+}
+
+/// A request that came, and what came before it.
+pub struct Seen<'a> {
+    /// As it came.
+    pub received: &'a Received,
+    /// As it is understood; none where there is no such endpoint.
+    pub ask: Option<&'a Ask>,
+    /// What came before.
+    pub memory: &'a Memory,
+}
+
+impl Seen<'_> {
+    /// Whether it is for this endpoint.
+    pub fn is(&self, endpoint: Endpoint) -> bool {
+        self.ask.is_some_and(|ask| ask.route.endpoint == endpoint)
+    }
+
+    /// The value of a header.
+    pub fn header<'n>(&'n self, name: &'n str) -> Option<&'n str> {
+        self.received.head.header(name).next()
+    }
+}
+
+/// What is done instead of an answer.
+#[derive(Clone, Debug)]
+pub enum Instead {
+    /// This is the answer.
+    Reply(Reply),
+    /// This is the whole answer.
+    Respond(Box<Response>),
+    /// Nothing, and the connection is held.
+    Never,
+    /// The connection is closed.
+    Close,
+    /// The connection is cut.
+    Reset,
+    /// The server exits.
+    Die,
+}
+
+/// All that is on.
+#[derive(Clone, Debug, Default)]
+pub struct Quirks(Vec<Quirk>);
+
+impl Quirks {
+    /// These.
+    pub fn new(quirks: Vec<Quirk>) -> Self {
+        Self(quirks)
+    }
+
+    /// Switches one on or off.
+    pub fn set(&mut self, quirk: Quirk, on: bool) {
+        self.0.retain(|other| other.name != quirk.name);
+        if on {
+            self.0.push(quirk);
+        }
+    }
+
+    /// The names of all of them.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|quirk| quirk.name).collect()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this is on.
+    pub fn on(&self, switch: Switch) -> bool {
+        self.switch(switch).is_some()
+    }
+
+    /// The quirk with this switch.
+    pub fn switch(&self, switch: Switch) -> Option<&Quirk> {
+        self.0.iter().find(|quirk| quirk.effects.iter().any(|e| matches!(e, Effect::Switch(other) if *other == switch)))
+    }
+
+    /// The name of the flaw with this switch, if it is on.
+    pub fn why(&self, switch: Switch) -> Why {
+        self.switch(switch).and_then(Quirk::why)
+    }
+
+    fn effects(&self) -> impl Iterator<Item = (&Quirk, &Effect)> {
+        self.0.iter().flat_map(|quirk| quirk.effects.iter().map(move |effect| (quirk, effect)))
+    }
+
+    /// What is done instead of an answer, and why that is wrong, if it is.
+    pub fn instead(&self, seen: &Seen<'_>) -> Option<(Instead, Why)> {
+        self.effects().find_map(|(quirk, effect)| match effect {
+            Effect::Instead(decide) => Some((decide(seen)?, quirk.why())),
+            _ => None,
+        })
+    }
+
+    /// Changes a request.
+    pub fn ask(&self, ask: &mut Ask) -> Why {
+        let mut why = None;
+        for (quirk, effect) in self.effects() {
+            if let Effect::Ask(change) = effect {
+                let before = format!("{ask:?}");
+                change(ask);
+                if before != format!("{ask:?}") {
+                    why = quirk.why();
+                }
+            }
+        }
+        why
+    }
+
+    /// Why a request is refused that would not be otherwise.
+    pub fn refuse(&self, ask: &Ask, model: &Model) -> Option<Refusal> {
+        self.effects().find_map(|(quirk, effect)| match effect {
+            Effect::Refuse(decide) => decide(ask, model).map(|refusal| Refusal { why: quirk.why(), ..refusal }),
+            _ => None,
+        })
+    }
+
+    /// Changes an answer.
+    pub fn reply(&self, endpoint: Option<Endpoint>, reply: &mut Reply) {
+        let why = self.apply(reply, |effect, reply| match effect {
+            Effect::Reply(of, change) if of.is_none() || *of == endpoint => change(reply),
+            _ => {}
+        });
+        reply.why = why.or(reply.why);
+    }
+
+    /// What is told instead of a message.
+    pub fn told(&self, event: &str, messages: &mut Vec<Value>) -> Why {
+        self.apply(messages, |effect, messages| match effect {
+            Effect::Told(name, change) if name.is_empty() || *name == event => change(messages),
+            _ => {}
+        })
+    }
+
+    /// Changes a body.
+    pub fn body(&self, body: &mut Vec<u8>) -> Why {
+        self.apply(body, |effect, body| {
+            if let Effect::Body(change) = effect {
+                change(body);
+            }
+        })
+    }
+
+    /// Changes how an answer is carried.
+    pub fn carried(&self, response: &mut Response, received: &Received) -> Why {
+        self.apply(response, |effect, response| match effect {
+            Effect::Carried(change) => change(response),
+            Effect::CarriedFor(change) => change(response, received),
+            _ => {}
+        })
+    }
+
+    /// How event streams are written.
+    pub fn form(&self) -> Form {
+        let mut form = Form::default();
+        let why = self.apply(&mut form, |effect, form| {
+            if let Effect::Stream(change) = effect {
+                change(form);
+            }
+        });
+        Form { why, ..form }
+    }
+
+    /// How messages go over WebSockets.
+    pub fn frames(&self) -> Frames {
+        let mut frames = Frames::default();
+        let why = self.apply(&mut frames, |effect, frames| {
+            if let Effect::Frames(change) = effect {
+                change(frames);
+            }
+        });
+        Frames { why, ..frames }
+    }
+
+    /// Applies effects; gives the flaw that changed something.
+    fn apply<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(&Effect, &mut T)) -> Why {
+        let mut why = None;
+        for quirk in &self.0 {
+            let before = quirk.flaw.then(|| value.clone());
+            quirk.effects.iter().for_each(|one| effect(one, value));
+            if before.is_some_and(|before| before != *value) {
+                why = Some(quirk.name);
+            }
+        }
+        why
+    }
+}

@@ -1,0 +1,228 @@
+//! What the agent of a mock server does, and what it has: a file in YAML, or an example of everything.
+//!
+//! The [example](Script::example) is what the server has where nothing else is said. It is made to be certified, too:
+//! [`PROMPTS`] are the prompts that it knows, by what they provoke, and [`KEYS`] the API keys. Any other prompt is
+//! answered by a short text, and any other key is valid. Its guarded tool adds the text [`EFFECT_TEXT`] to the file
+//! [`EFFECT_FILE`] of the workspace each time that it runs.
+
+use std::time::Duration;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use crate::diagnostic::{Diagnostic, Source};
+
+/// Prompts of the example by what they provoke, which is what `prompts:` of a subject is keyed with. Each is matched
+/// at its beginning, as a word: what follows it makes no difference.
+///
+/// - `text` says a short text of several scripts in several pieces, and `thinking` thinks first.
+/// - `tool` reads a file, `tool_error` reads one that is not there, `diagnostics` adds and clears some.
+/// - `approval` asks whether it may write a file; an hour is left for that. `approval_brief` asks the same and
+///   denies it by itself after 250 ms, `approval_default_allow` allows it by then.
+/// - `slow` says five words, one every 30 ms: 150 ms in all. `long` says 2000, at once.
+/// - `status` tells how far it has come, and `everything` has every event.
+/// - The codes of errors are those with which the prompt is refused, with the status that belongs to them. With
+///   `later` and a code, the prompt is accepted and the error told afterwards.
+pub const PROMPTS: &[(&str, &str)] = &[
+    ("text", "text"),
+    ("tool", "tool"),
+    ("tool_error", "tool_error"),
+    ("thinking", "thinking"),
+    ("approval", "approval"),
+    ("approval_brief", "approval_brief"),
+    ("approval_default_allow", "approval_default_allow"),
+    ("slow", "slow"),
+    ("long", "long"),
+    ("status", "status"),
+    ("diagnostics", "diagnostics"),
+    ("everything", "everything"),
+    ("INVALID_API_KEY", "INVALID_API_KEY"),
+    ("API_KEY_UNAUTHORIZED", "API_KEY_UNAUTHORIZED"),
+    ("RATE_LIMITED", "RATE_LIMITED"),
+    ("SERVER_ERROR", "SERVER_ERROR"),
+    ("MODULE_LOAD_FAILED", "MODULE_LOAD_FAILED"),
+    ("PROVIDER_ERROR", "PROVIDER_ERROR"),
+    ("PROVIDER_UNAVAILABLE", "PROVIDER_UNAVAILABLE"),
+];
+
+/// API keys of the example: one that is valid, one that is not, and one that may not do enough.
+pub const KEYS: &[(&str, &str)] = &[
+    ("good", "sk-ant-wirecert-good-key"),
+    ("bad", "sk-ant-wirecert-bad-key"),
+    ("unauthorized", "sk-ant-wirecert-unauthorized-key"),
+];
+
+/// The file to which the guarded tool of the example adds a line.
+pub const EFFECT_FILE: &str = "approved.txt";
+/// What it adds.
+pub const EFFECT_TEXT: &str = "approved\n";
+
+/// What the agent does, and what the server has.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// What it does for a prompt: the first case that fits.
+    pub cases: Vec<Case>,
+    /// Which API keys it accepts.
+    pub keys: Keys,
+    /// Which models it has; any, where not said.
+    pub models: Option<Vec<String>>,
+    /// Its profiles, as they are listed in detail.
+    pub profiles: Vec<Map<String, Value>>,
+    /// Its collections.
+    pub collections: Vec<Map<String, Value>>,
+    /// Its agents.
+    pub agents: Vec<Map<String, Value>>,
+    /// What it says of itself beside that: `version`, `amplifier_core_version`, `capabilities`, `config`.
+    pub info: Map<String, Value>,
+}
+
+/// API keys.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    /// Those that are valid; all but the following where not said.
+    pub valid: Option<Vec<String>>,
+    /// Those that are not.
+    pub invalid: Vec<String>,
+    /// Those that may not do enough.
+    pub unauthorized: Vec<String>,
+}
+
+/// What is done for prompts of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    /// What the prompt has to match somewhere; any prompt fits where there is nothing.
+    pub prompt: Option<Regex>,
+    /// The error with which the prompt is refused at once.
+    pub refuse: Option<Failure>,
+    /// What the agent does, one after the other.
+    pub steps: Vec<Step>,
+    /// The tokens that it counts: input and output; as many as the words suggest where not said.
+    pub tokens: (Option<u64>, Option<u64>),
+}
+
+/// An error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// One of the fourteen codes.
+    pub code: String,
+    /// What is wrong; what the code says where not said.
+    pub message: Option<String>,
+}
+
+/// Something that the agent does.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// How long it waits before.
+    pub after: Duration,
+    /// Whether it is done only where the last approval was granted, or only where it was denied.
+    pub only: Option<bool>,
+    /// What it is.
+    pub act: Act,
+}
+
+/// What an agent can do.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// Says something: a content block.
+    Say(Saying),
+    /// Thinks.
+    Think(Saying),
+    /// Uses a tool.
+    Tool(Box<Tool>),
+    /// Adds diagnostics: the path and the list.
+    Diagnose { path: String, diagnostics: Value },
+    /// Clears diagnostics.
+    Clear { path: String },
+    /// Tells how it stands: what `status:update` has beside the session.
+    Status(Map<String, Value>),
+    /// Tells any event.
+    Event { event: String, data: Map<String, Value> },
+    /// Fails: the prompt is over, and the session in the status `error`.
+    Fail(Failure),
+    /// Waits.
+    Wait(Duration),
+}
+
+/// Text that comes in pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Saying {
+    /// The text, to be repeated.
+    pub text: String,
+    /// How often.
+    pub times: usize,
+    /// How many characters a piece has; it is a word, with the blanks behind it, where not said.
+    pub size: Option<usize>,
+    /// The time between two pieces.
+    pub every: Duration,
+    /// The type of the content block.
+    pub block: String,
+}
+
+/// The use of a tool.
+#[derive(Clone, Debug, Default)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it is asked to do.
+    pub operation: String,
+    /// With what.
+    pub input: Map<String, Value>,
+    /// How long it takes.
+    pub takes: Duration,
+    /// What it gives.
+    pub output: Value,
+    /// Why it fails, if it does.
+    pub error: Option<String>,
+    /// What it leaves behind, if it runs.
+    pub effect: Option<Effect>,
+    /// Whether it has to be allowed.
+    pub approval: Option<Gate>,
+}
+
+/// What a tool leaves behind: a text at the end of a file, which shows how often it ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// The file, below the workspace.
+    pub file: String,
+    /// What is added to it.
+    pub text: String,
+}
+
+/// An approval.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    /// What the user is asked.
+    pub prompt: String,
+    /// What can be answered.
+    pub options: Vec<String>,
+    /// Those that allow.
+    pub allows: Vec<String>,
+    /// How long there is to answer.
+    pub timeout: Duration,
+    /// Whether it is allowed when the time is up.
+    pub default_allows: bool,
+    /// What it is about.
+    pub context: Map<String, Value>,
+}
+
+impl Script {
+    /// What a server has where nothing else is said. See [`PROMPTS`] and [`KEYS`].
+    pub fn example() -> Self {
+        // That it can be read is held by a test.
+        Self::parse(&Source::new("example", include_str!("example.yaml").to_owned())).unwrap_or_default()
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// All that is wrong, each with its place.
+    pub fn parse(source: &Source) -> Result<Self, Vec<Diagnostic>> {
+        let _ = source;
+        Ok(Self::default())
+    }
+
+    /// The case that fits a prompt; none where none does.
+    pub fn case(&self, prompt: &str) -> Option<usize> {
+        self.cases.iter().position(|case| case.prompt.as_ref().is_none_or(|regex| regex.is_match(prompt)))
+    }
+}
