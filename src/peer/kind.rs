@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
-use super::{BoxFuture, Peer, Setting, Trouble, amp, openctx};
+use super::{BoxFuture, Peer, Setting, Trouble, amp, amplifier, openctx};
 
 /// What there is for one role.
 pub struct PeerKind {
@@ -45,7 +45,7 @@ pub enum Answer {
     Error(Value),
 }
 
-static KINDS: [PeerKind; 4] = [
+static KINDS: [PeerKind; 5] = [
     PeerKind {
         role: "amp-server",
         new: |setting| Box::new(amp::client::AmpClient::new(setting)),
@@ -64,6 +64,11 @@ static KINDS: [PeerKind; 4] = [
         }),
     },
     PeerKind { role: "openctx-client", new: |setting| Box::new(openctx::host::OpenctxHost::new(setting)), probe: None },
+    PeerKind {
+        role: "amplifier-client",
+        new: |setting| Box::new(amplifier::host::AmplifierHost::new(setting)),
+        probe: None,
+    },
 ];
 
 /// What there is for this role; none where it cannot be played against yet.

@@ -150,6 +150,12 @@ impl Carried {
         Sending { response, interim: self.interim.clone(), after: self.after, endless: false }
     }
 
+    /// The same with this status, where none is said.
+    pub fn or_status(mut self, status: u16) -> Self {
+        self.status.get_or_insert_with(|| status.into());
+        self
+    }
+
     fn status(&self) -> Result<String, String> {
         match &self.status {
             None => Ok(line(200)),

@@ -52,6 +52,12 @@ struct ContentStep {
 }
 
 impl RespondStep {
+    /// The same with this status, where none is said.
+    pub fn or_status(mut self, status: u16) -> Self {
+        self.carried = self.carried.or_status(status);
+        self
+    }
+
     /// Reads the parameters.
     pub fn read(act: &Act<'_>) -> Result<Self, Trouble> {
         let (carried, content): (Map<_, _>, Map<_, _>) =

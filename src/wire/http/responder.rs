@@ -176,6 +176,19 @@ impl BodyWriter {
         self.write_raw(chunked.as_deref().unwrap_or(bytes), deliberate).await
     }
 
+    /// The same, as a single chunk where the body is chunked, but in TCP segments of so many bytes, one after the other.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn write_split(&mut self, bytes: &[u8], split: usize, deliberate: Option<&str>) -> Result<(), Broken> {
+        if self.silent || bytes.is_empty() {
+            return Ok(());
+        }
+        let chunked = self.chunked.then(|| chunk(bytes));
+        let out = self.held.out()?;
+        out.writer.send(&mut out.transcript, chunked.as_deref().unwrap_or(bytes), deliberate, Some(split)).await
+    }
+
     /// Sends an event, written in the usual way.
     ///
     /// # Errors

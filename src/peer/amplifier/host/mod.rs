@@ -1,1 +1,243 @@
-//! Plays the server to a client: performs the verbs of `amplifier-client` scenarios.
+//! The server that stands opposite a client.
+//!
+//! [`AmplifierHost`] performs the verbs of the role `amplifier-client`. It listens at one URL, which is known before it
+//! serves. Requests are answered in the background, by an agent that goes by a script; those that are left to steps wait
+//! for them. Steps write into the subscriptions that are open.
+
+mod desk;
+mod steps;
+mod streams;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::peer::hosting::{DropStep, Gone, How, Port, RespondStep, StopStep};
+use crate::peer::params::{deliberate, read, wrong};
+use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::trace::End;
+use crate::wire::http::{Exchanges, Limits, Server};
+use crate::wire::websocket::Manner;
+
+use desk::{Desk, Door, Plan};
+use steps::{AnswerStep, Answers, CutStep, EventStep, ServeStep, StreamStep};
+use streams::{CutHow, Stream};
+
+/// How long requests may take to come: longer than any play.
+const LONG: Duration = Duration::from_secs(120);
+
+/// Plays the server of a scenario of the role `amplifier-client`.
+pub struct AmplifierHost {
+    setting: Setting,
+    exchanges: Exchanges,
+    port: Port,
+    desk: Arc<Desk>,
+    server: Option<Server>,
+}
+
+impl AmplifierHost {
+    /// One that does not serve yet.
+    pub fn new(setting: Setting) -> Self {
+        let exchanges = Exchanges::new(setting.recorder.clone(), End::Server);
+        Self { setting, exchanges, port: Port::hold(), desk: Arc::default(), server: None }
+    }
+
+    async fn serve(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: ServeStep = read(act)?;
+        if self.server.is_some() {
+            return Err(wrong(act.verb, "the server serves already; `stop` it first"));
+        }
+        let address = self.port.address()?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        self.desk.open(Plan { silent: step.answers == Answers::None, withheld: step.withholds, why });
+        let cannot = |e: std::io::Error| Trouble::Environment(format!("cannot listen on {address}: {e}"));
+        let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
+        let listener = self.port.listen()?;
+        let server = Server::start(listener, self.desk.clone(), self.exchanges.clone(), limits).map_err(cannot)?;
+        self.server = Some(server);
+        let bindings = [("port", json!(address.port())), ("url", json!(url(address)))];
+        Ok(Performed { bindings: bindings.map(|(name, value)| (name.to_owned(), value)).to_vec() })
+    }
+
+    async fn stop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: StopStep = read(act)?;
+        self.serving(act.verb)?;
+        self.end(step.how, act.step).await;
+        Ok(Performed::default())
+    }
+
+    fn serving(&self, verb: &str) -> Result<(), Trouble> {
+        match self.server {
+            Some(_) => Ok(()),
+            None => Err(wrong(verb, "the server does not serve; start it with `serve`")),
+        }
+    }
+
+    /// Ends the server, if there is one.
+    async fn end(&mut self, how: Gone, why: &str) {
+        let Some(server) = self.server.take() else { return };
+        let patience = self.setting.patience;
+        match how {
+            Gone::Quit => {
+                // Dropped without an answer, connections are closed.
+                drop(self.desk.waiting.take_all());
+                self.desk.streams.end_all(CutHow::End, None, patience).await;
+                self.desk.waiting.settle(patience).await;
+            }
+            Gone::Kill => {
+                for door in self.desk.waiting.take_all() {
+                    door.drop(How::Reset, why).await;
+                }
+                self.desk.streams.end_all(CutHow::Reset, Some(why), patience).await;
+            }
+        }
+        server.stop().await;
+    }
+
+    /// The request that a step is about, for which the client has some time.
+    async fn held(&self, verb: &str, to: Option<&str>) -> Result<Door, Trouble> {
+        self.serving(verb)?;
+        let patience = self.setting.patience;
+        self.desk.waiting.take(to, patience).await.ok_or_else(|| {
+            let which = to.map_or("no request".to_owned(), |name| format!("no request `{name}`"));
+            Trouble::Subject {
+                message: format!("{which} waits for an answer, after {patience:?}"),
+                proves: Some("http/client-endpoint".to_owned()),
+                expected: Some(json!("a request that waits for its answer")),
+                actual: None,
+            }
+        })
+    }
+
+    /// The subscription that a step is about, for which the client has some time.
+    async fn stream_of(&self, verb: &str, of: Option<&str>) -> Result<Stream, Trouble> {
+        self.serving(verb)?;
+        let patience = self.setting.patience;
+        self.desk.streams.find(of, patience).await.ok_or_else(|| {
+            let which = of.map_or("no subscription".to_owned(), |name| format!("no subscription `{name}`"));
+            Trouble::Subject {
+                message: format!("{which} is open, after {patience:?}"),
+                proves: Some("stream/client-accept".to_owned()),
+                expected: Some(json!("a subscription")),
+                actual: None,
+            }
+        })
+    }
+
+    async fn answer(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: AnswerStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let door = self.held(act.verb, step.to.as_deref()).await?;
+        let (carried, body) = step.carried(door.endpoint()).map_err(|e| wrong(act.verb, e))?;
+        let sending = carried.sending(body, Some("application/json"), &door.head(), why);
+        self.desk.send(door, sending.map_err(|e| wrong(act.verb, e))?).await;
+        Ok(Performed::default())
+    }
+
+    async fn respond(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step = RespondStep::read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        // What is wrong with the step is wrong before there is a request.
+        step.body().map_err(|e| wrong(act.verb, e))?;
+        let door = self.held(act.verb, step.to.as_deref()).await?;
+        let step = step.or_status(steps::success(door.endpoint()));
+        let sending = step.sending(&door.head(), why).map_err(|e| wrong(act.verb, e))?;
+        self.desk.send(door, sending).await;
+        Ok(Performed::default())
+    }
+
+    async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: DropStep = read(act)?;
+        let door = self.held(act.verb, step.to.as_deref()).await?;
+        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+        door.drop(step.how, &why).await;
+        Ok(Performed::default())
+    }
+
+    async fn event(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: EventStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
+        let outlet = &stream.outlet;
+        if outlet.is_socket() {
+            if step.is_for_streams() {
+                return Err(wrong(act.verb, "a WebSocket has no types, ids, line ends and the like"));
+            }
+            let manner = Manner { deliberate: why, split: step.split(), cut: None };
+            let (frames, times) = step.frames(&stream.session);
+            for _ in 0..times {
+                for frame in &frames {
+                    outlet.frame(frame, &manner).await;
+                }
+            }
+            return Ok(Performed::default());
+        }
+        for piece in step.pieces(&stream.session) {
+            outlet.write(piece, why.as_deref()).await;
+        }
+        Ok(Performed::default())
+    }
+
+    async fn stream(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: StreamStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
+        let outlet = &stream.outlet;
+        if outlet.is_socket() {
+            let (frame, split) = step.frame().map_err(|e| wrong(act.verb, e))?;
+            outlet.frame(&frame, &Manner { deliberate: why, split, cut: None }).await;
+            return Ok(Performed::default());
+        }
+        let bytes = step.bytes().map_err(|e| wrong(act.verb, e))?;
+        // A client that does not read holds up nobody else.
+        let _ = timeout(self.setting.patience, outlet.write(bytes, why.as_deref())).await;
+        Ok(Performed::default())
+    }
+
+    async fn cut(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: CutStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        // A stream that does not end as its protocol has it is wrong on purpose, said or not.
+        let why = why.or_else(|| (step.how != CutHow::End).then(|| act.step.to_owned()));
+        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
+        stream.outlet.end(step.how, why.as_deref()).await;
+        Ok(Performed::default())
+    }
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("http://{address}")
+}
+
+impl Peer for AmplifierHost {
+    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+        Box::pin(async move {
+            match act.verb {
+                "serve" => self.serve(&act).await,
+                "stop" => self.stop(&act).await,
+                "event" => self.event(&act).await,
+                "stream" => self.stream(&act).await,
+                "cut" => self.cut(&act).await,
+                "answer" => self.answer(&act).await,
+                "respond" => self.respond(&act).await,
+                "drop" => self.drop(&act).await,
+                other => Err(Trouble::Unable(format!("the server of a play has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, _: Option<&'a str>, _: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+        Box::pin(async { Err(Trouble::Unable("a server cannot ask its client anything".to_owned())) })
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(self.end(Gone::Kill, "the play is over"))
+    }
+
+    fn url(&self) -> Option<String> {
+        self.port.address().ok().map(url)
+    }
+}

@@ -1,0 +1,224 @@
+//! Subscriptions that are open, for steps to write into.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{sleep, timeout};
+
+use crate::wire::http::{BodyWriter, Broken};
+use crate::wire::websocket::{FrameSpec, Manner, Sender};
+
+/// How many orders wait for a stream that is slow.
+const ORDERS: usize = 64;
+
+/// How large chunks are.
+const LARGE: usize = 64 << 10;
+
+/// How long the other end of a WebSocket has for its close frame.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// All subscriptions of a play, those that are over among them.
+pub struct Streams {
+    list: Mutex<Vec<Stream>>,
+    /// Counts them.
+    opened: watch::Sender<usize>,
+}
+
+/// A subscription.
+#[derive(Clone)]
+pub struct Stream {
+    conn: String,
+    /// The session whose events it is for.
+    pub session: String,
+    /// The way to the client.
+    pub outlet: Outlet,
+}
+
+/// The way to a subscriber.
+#[derive(Clone)]
+pub enum Outlet {
+    /// By an event stream.
+    Events(mpsc::Sender<Order>),
+    /// By a WebSocket.
+    Socket(Sender),
+}
+
+/// Something to be done with an event stream.
+pub struct Order {
+    what: What,
+    why: Option<String>,
+    /// Told once it is done.
+    done: oneshot::Sender<()>,
+}
+
+enum What {
+    Write(Bytes),
+    End(CutHow),
+}
+
+/// Bytes, and how they are cut.
+#[derive(Clone, Debug, Default)]
+pub struct Bytes {
+    pub bytes: Vec<u8>,
+    pub split: Option<usize>,
+    /// The time between the pieces; with it, each is a chunk of its own.
+    pub pace: Duration,
+}
+
+/// How a subscription ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutHow {
+    #[default]
+    End,
+    Eof,
+    Reset,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self { list: Mutex::default(), opened: watch::Sender::new(0) }
+    }
+}
+
+impl Streams {
+    fn list(&self) -> MutexGuard<'_, Vec<Stream>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An event stream is open: gives what writes into it, which is done when it is over.
+    pub fn open(&self, conn: &str, session: &str, body: BodyWriter) -> impl Future<Output = ()> + use<> {
+        let (orders, taken) = mpsc::channel(ORDERS);
+        self.add(conn, session, Outlet::Events(orders));
+        write(body, taken)
+    }
+
+    /// A subscription is open.
+    pub fn add(&self, conn: &str, session: &str, outlet: Outlet) {
+        self.list().push(Stream { conn: conn.to_owned(), session: session.to_owned(), outlet });
+        self.opened.send_modify(|opened| *opened += 1);
+    }
+
+    /// The subscription of this exchange, or the newest one, for which the client has so long.
+    pub async fn find(&self, of: Option<&str>, within: Duration) -> Option<Stream> {
+        let mut opened = self.opened.subscribe();
+        let waiting = async {
+            loop {
+                opened.mark_unchanged();
+                let found = self.list().iter().rfind(|stream| of.is_none_or(|name| name == stream.conn)).cloned();
+                if found.is_some() {
+                    return found;
+                }
+                // The sender lives as long as we do.
+                opened.changed().await.ok()?;
+            }
+        };
+        timeout(within, waiting).await.ok().flatten()
+    }
+
+    /// Ends all of them.
+    pub async fn end_all(&self, how: CutHow, why: Option<&str>, within: Duration) {
+        let all = self.list().clone();
+        for stream in all {
+            // What takes too long is cut with the server.
+            let _ = timeout(within, stream.outlet.end(how, why)).await;
+        }
+    }
+}
+
+impl Outlet {
+    /// Whether it is a WebSocket.
+    pub fn is_socket(&self) -> bool {
+        matches!(self, Self::Socket(_))
+    }
+
+    /// Writes into an event stream; returns when it is done, or the client is gone.
+    pub async fn write(&self, bytes: Bytes, why: Option<&str>) {
+        self.order(What::Write(bytes), why).await;
+    }
+
+    /// Sends a frame over a WebSocket.
+    pub async fn frame(&self, frame: &FrameSpec, manner: &Manner) {
+        if let Self::Socket(sender) = self {
+            // Fails only where the client is gone, which is in the trace.
+            let _ = sender.send_in(frame, manner).await;
+        }
+    }
+
+    /// Ends it.
+    pub async fn end(&self, how: CutHow, why: Option<&str>) {
+        let Self::Socket(sender) = self else { return self.order(What::End(how), why).await };
+        match (how, why) {
+            (CutHow::End, why) => {
+                let sent = sender.send_unless_closing(&FrameSpec::close(Some(1000), ""), why).await;
+                if sent.is_ok() {
+                    // One that does not answer is left alone.
+                    let _ = timeout(FAREWELL, sender.ended()).await;
+                }
+            }
+            (CutHow::Eof, Some(why)) => sender.shutdown_deliberately(why).await,
+            (CutHow::Eof, None) => sender.shutdown().await,
+            (CutHow::Reset, why) => sender.reset(why).await,
+        }
+    }
+
+    async fn order(&self, what: What, why: Option<&str>) {
+        let Self::Events(orders) = self else { return };
+        let (done, is_done) = oneshot::channel();
+        // Fails only where the client is gone, which is in the trace.
+        if orders.send(Order { what, why: why.map(str::to_owned), done }).await.is_ok() {
+            let _ = is_done.await;
+        }
+    }
+}
+
+/// Writes into an event stream what it is told to, until it is told to end it, or the client leaves.
+async fn write(mut body: BodyWriter, mut orders: mpsc::Receiver<Order>) {
+    loop {
+        let order = tokio::select! {
+            biased;
+            order = orders.recv() => order,
+            _ = body.gone() => return,
+        };
+        let Some(Order { what, why, done }) = order else { return };
+        let why = why.as_deref();
+        // Fails only where the client is gone, which is in the trace.
+        let goes_on = match what {
+            What::Write(bytes) => bytes.write(&mut body, why).await.is_ok(),
+            What::End(how) => {
+                end(body, how, why).await;
+                let _ = done.send(());
+                return;
+            }
+        };
+        let _ = done.send(());
+        if !goes_on {
+            return;
+        }
+    }
+}
+
+async fn end(body: BodyWriter, how: CutHow, why: Option<&str>) {
+    match how {
+        // Fails only where the client is gone, which is in the trace.
+        CutHow::End => drop(body.finish().await),
+        CutHow::Eof => body.close(why),
+        CutHow::Reset => body.reset(why),
+    }
+}
+
+impl Bytes {
+    async fn write(&self, body: &mut BodyWriter, why: Option<&str>) -> Result<(), Broken> {
+        match self.split {
+            Some(split) if self.pace.is_zero() => body.write_split(&self.bytes, split, why).await,
+            split => {
+                for piece in self.bytes.chunks(split.unwrap_or(LARGE)) {
+                    sleep(self.pace).await;
+                    body.write(piece, why).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
