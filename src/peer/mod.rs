@@ -8,6 +8,8 @@ pub mod amplifier;
 pub mod control;
 mod fill;
 mod hosting;
+mod driven;
+mod fetch;
 mod http_url;
 mod kind;
 mod latency;
@@ -15,6 +17,7 @@ mod lines;
 mod mock;
 pub mod openctx;
 mod params;
+mod quirks;
 pub mod script;
 
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};

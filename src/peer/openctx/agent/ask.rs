@@ -1,18 +1,16 @@
 //! One request to the provider, and what a client takes from the answer.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
+use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Seen, Weaknesses, json_of};
 use crate::peer::http_url::HttpUrl;
-use crate::trace::{End, HttpResponse, Message, Payload, Recorder};
-use crate::wire::http::{Broken, Client, Content, Exchanges, Incoming, Limits, Request};
+use crate::trace::{End, HttpResponse, Recorder};
+use crate::wire::http::{Client, Content, Exchanges, Request};
 
-use super::failure::{Failure, Kind};
 use super::quirks::{Effect, Quirks, Switch};
-use super::seen::Seen;
 
 /// How long an answer may take: providers ask others, who take their time (docs/openctx.md, Time).
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,10 +20,6 @@ const IMPATIENCE: Duration = Duration::from_millis(500);
 const REDIRECTS: u32 = 20;
 /// An answer beyond this is huge, in bytes.
 const HUGE: usize = 3 << 20;
-/// How many bytes of an answer are read.
-const MOST: usize = 64 << 20;
-/// A connection that was used within this time is not one that stood idle.
-const IDLE: Duration = Duration::from_millis(100);
 
 /// Asks one provider.
 pub struct Asker {
@@ -33,25 +27,20 @@ pub struct Asker {
     client: Client,
     exchanges: Exchanges,
     quirks: Quirks,
-    past: Mutex<Past>,
-    one_body: tokio::sync::Mutex<()>,
-}
-
-/// What flaws remember of earlier exchanges.
-#[derive(Default)]
-struct Past {
-    /// The highest number of a TCP connection.
-    tcp: u64,
-    /// When the last answer came, and whether it said that its connection ends.
-    last: Option<(Instant, bool)>,
+    fetcher: Fetcher,
 }
 
 impl Asker {
     /// Of the provider at this URL.
     pub fn new(url: HttpUrl, quirks: Quirks, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
-        let client = Client::new(url.address.clone(), exchanges.clone(), limits());
-        Self { url, client, exchanges, quirks, past: Mutex::default(), one_body: tokio::sync::Mutex::default() }
+        let client = Client::new(url.address.clone(), exchanges.clone(), Fetcher::limits(PATIENCE));
+        let fetcher = Fetcher::new(Weaknesses {
+            ignores_close: quirks.has(Switch::IgnoresClose),
+            one_body: quirks.has(Switch::OneBody),
+            pieces_apart: quirks.has(Switch::PiecesApart),
+        });
+        Self { url, client, exchanges, quirks, fetcher }
     }
 
     /// The result of a method.
@@ -104,7 +93,7 @@ impl Asker {
                     if location.starts_with('/') { location.to_owned() } else { format!("{folder}/{location}") };
             }
             if url.address != *client.address() {
-                client = Client::new(url.address.clone(), self.exchanges.clone(), limits());
+                client = Client::new(url.address.clone(), self.exchanges.clone(), Fetcher::limits(PATIENCE));
             }
             request.target.clone_from(&url.target);
             if matches!(seen.status, 301..=303) {
@@ -118,96 +107,24 @@ impl Asker {
     }
 
     async fn exchange(&self, client: &Client, method: &'static str, request: &Request) -> Result<Seen, Failure> {
-        match self.once(client, method, request).await {
-            // It was closed while it stood idle: nobody has read the request.
-            Err((_, Some(Broken::Closed { reused: true, .. }))) => {
+        let outcome = match self.fetcher.fetch(client, method, request).await {
+            // Nobody has read the request.
+            Err(mishap) if mishap.is_idle_close() => {
                 let again = Request { fresh: true, ..request.clone() };
-                self.once(client, method, &again).await.map_err(|(failure, _)| failure)
+                self.fetcher.fetch(client, method, &again).await
             }
-            outcome => outcome.map_err(|(failure, _)| failure),
-        }
-    }
-
-    async fn once(
-        &self,
-        client: &Client,
-        method: &'static str,
-        request: &Request,
-    ) -> Result<Seen, (Failure, Option<Broken>)> {
-        let refused = |e: crate::wire::tcp::ConnectError| (Failure::new(Kind::Refused, e.to_string()), None);
-        let mut exchange = client.send(None, request).await.map_err(refused)?;
-        let tcp = exchange.control.tcp();
-        let (reused, replaced, lost) = self.connection(tcp);
-        if lost && self.quirks.has(Switch::IgnoresClose) {
-            return Err((Failure::new(Kind::Flaw, "the connection is closed"), None));
-        }
-        let mut told_to_go_on = false;
-        let (mut interim, mut head, mut pieces, mut message) = (false, None::<HttpResponse>, vec![], None::<Message>);
-        let mut one_body = None;
-        while let Some(incoming) = exchange.recv().await {
-            match incoming {
-                Incoming::Interim(head) => {
-                    interim = true;
-                    told_to_go_on |= head.status() == Some(100);
-                }
-                Incoming::Head(found) => {
-                    head = Some(found);
-                    if self.quirks.has(Switch::OneBody) {
-                        one_body = Some(self.one_body.lock().await);
-                    }
-                }
-                Incoming::Body(body) => pieces.push(body.bytes.as_bytes().to_vec()),
-                Incoming::Event(_) => {}
-                Incoming::Message(found) => message = Some(found),
-                Incoming::Broken(broken) => {
-                    if head.is_some() && self.quirks.has(Switch::IncompleteAsResult) {
-                        return Ok(incomplete(method, head.unwrap_or_else(ok)));
-                    }
-                    return Err((Failure::of_exchange(&broken, head.is_some()), Some(broken)));
-                }
-            }
-        }
-        drop(one_body);
-        let Some(head) = head else { return Err((Failure::new(Kind::Closed, "there was no answer"), None)) };
-        self.note_end(&head);
-        let body = self.body(&head, &pieces, message);
-        let status = head.status().unwrap_or_default();
-        let json = json_of(&body).ok();
-        Ok(Seen { method, status, head, interim, told_to_go_on, reused, replaced, body, json })
-    }
-
-    /// What is known of a connection: whether it was used before, whether it took the place of one that had stood idle,
-    /// and whether the one before it ended with its answer.
-    fn connection(&self, tcp: u64) -> (bool, bool, bool) {
-        let mut past = self.past.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let reused = tcp <= past.tcp;
-        past.tcp = past.tcp.max(tcp);
-        let replaced = past.last.is_some_and(|(at, closes)| !reused && !closes && at.elapsed() > IDLE);
-        let lost = past.last.take().is_some_and(|(_, closes)| closes);
-        (reused, replaced, lost)
-    }
-
-    fn note_end(&self, head: &HttpResponse) {
-        let closes = head.header("connection").any(|value| value.to_ascii_lowercase().contains("close"));
-        let mut past = self.past.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        past.last = Some((Instant::now(), closes));
-    }
-
-    /// The body with its content coding undone, and as flaws make it.
-    fn body(&self, head: &HttpResponse, pieces: &[Vec<u8>], message: Option<Message>) -> Vec<u8> {
-        let coded = head.header("content-encoding").next().is_some();
-        let mut body = match message {
-            Some(Message { payload: Some(Payload::Text(text)), .. }) if coded => text.into_bytes(),
-            Some(Message { payload: Some(Payload::Binary(bytes)), .. }) if coded => bytes.to_vec(),
-            Some(Message { json: Some(json), .. }) if coded => json.to_string().into_bytes(),
-            _ if self.quirks.has(Switch::PiecesApart) => {
-                pieces.iter().flat_map(|piece| String::from_utf8_lossy(piece).into_owned().into_bytes()).collect()
-            }
-            _ => pieces.concat(),
+            outcome => outcome,
         };
+        let seen = match outcome {
+            Err(Mishap::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
+                return Ok(incomplete(method, head));
+            }
+            outcome => outcome?,
+        };
+        let mut body = seen.body.clone();
         let change = |effect| if let Effect::Incoming(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut body, change);
-        body
+        Ok(seen.with_body(body))
     }
 
     /// What a client takes from an answer.
@@ -222,7 +139,7 @@ impl Asker {
         let Some(json) = &seen.json else {
             let coded = seen.header("content-encoding").is_some_and(|c| matches!(c, "gzip" | "deflate"));
             if coded && has(Switch::BadCodingAsResult) || !coded && has(Switch::BadJsonAsResult) {
-                return Ok(entry(seen.method));
+                return Ok(entry(seen.of));
             }
             let kind = match json_of(&seen.body) {
                 Err(e) if e.to_string().contains("recursion") => Kind::Deep,
@@ -239,15 +156,15 @@ impl Asker {
             let lenient = has(Switch::ErrorsAsResults)
                 || has(Switch::ZeroIsNoError) && code <= 0
                 || has(Switch::DataAsResult) && error.get("data").is_some();
-            return if lenient { Ok(entry(seen.method)) } else { Err(Failure::of_error(error)) };
+            return if lenient { Ok(entry(seen.of)) } else { Err(Failure::of_error(error)) };
         }
         let Some(result) = result else {
             if has(Switch::NothingAsResult) {
-                return Ok(entry(seen.method));
+                return Ok(entry(seen.of));
             }
             return Err(Failure::new(Kind::Envelope, "the answer has neither a result nor an error"));
         };
-        let fits = if seen.method == "meta" { result.is_object() } else { result.is_array() };
+        let fits = if seen.of == "meta" { result.is_object() } else { result.is_array() };
         if fits { Ok(result.clone()) } else { Err(Failure::new(Kind::Type, "the result has the wrong type")) }
     }
 
@@ -255,14 +172,6 @@ impl Asker {
     pub fn is_huge(result: &Value) -> bool {
         result.to_string().len() > HUGE
     }
-}
-
-fn limits() -> Limits {
-    Limits { message: MOST, body: MOST as u64, head_within: PATIENCE, body_within: PATIENCE, ..Limits::default() }
-}
-
-fn json_of(body: &[u8]) -> Result<Value, serde_json::Error> {
-    serde_json::from_slice(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body))
 }
 
 /// As JavaScript has it.
@@ -282,13 +191,8 @@ fn entry(method: &str) -> Value {
 }
 
 fn incomplete(method: &'static str, head: HttpResponse) -> Seen {
-    let json = serde_json::json!({"result": entry(method)});
-    let body = json.to_string().into_bytes();
-    let json = Some(json);
+    let body = serde_json::json!({"result": entry(method)}).to_string().into_bytes();
     let (interim, told_to_go_on, reused, replaced) = (false, false, false, false);
-    Seen { method, status: 200, head, interim, told_to_go_on, reused, replaced, body, json }
-}
-
-fn ok() -> HttpResponse {
-    HttpResponse { start: "HTTP/1.1 200 OK".to_owned(), headers: vec![], raw: None }
+    let (of, status) = (method, 200);
+    Seen { of, status, head, interim, told_to_go_on, reused, replaced, body: vec![], json: None }.with_body(body)
 }

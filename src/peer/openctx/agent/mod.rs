@@ -4,7 +4,6 @@
 //! what came of it. Flaws and freedoms make it different in small ways.
 
 mod ask;
-mod failure;
 mod flaws;
 mod freedoms;
 mod mock;

@@ -5,21 +5,16 @@
 
 use serde_json::Value;
 
+use crate::peer::fetch::Kind;
 use crate::wire::http::Request;
 
-use super::failure::Kind;
 use super::seen::Seen;
 
 /// A flaw or freedom that is switched on.
-#[derive(Clone, Copy, Debug)]
-pub struct Quirk {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Whether what it does is wrong, and therefore marked as deliberate in our own trace.
-    pub flaw: bool,
-    /// What it does.
-    pub effect: Effect,
-}
+pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+
+/// The quirks that are switched on.
+pub type Quirks = crate::peer::quirks::Quirks<Effect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
@@ -100,42 +95,14 @@ pub enum Switch {
     Lists,
 }
 
-/// The quirks that are switched on.
-#[derive(Clone, Debug, Default)]
-pub struct Quirks(Vec<Quirk>);
-
 impl Quirks {
-    /// With these switched on.
-    pub fn new(quirks: impl IntoIterator<Item = Quirk>) -> Self {
-        Self(quirks.into_iter().collect())
-    }
-
     /// Whether a behaviour is switched on.
     pub fn has(&self, switch: Switch) -> bool {
-        self.0.iter().any(|q| matches!(q.effect, Effect::Switch(s) if s == switch))
+        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
     }
 
     /// The name of a flaw that does not take this answer.
     pub fn fails(&self, seen: &Seen) -> Option<&'static str> {
-        let fails = |q: &&Quirk| matches!(q.effect, Effect::Fails(fails) if fails(seen));
-        self.0.iter().find(fails).map(|q| q.name)
-    }
-
-    /// Applies the effects that `choose` picks to a thing. Gives the flaw that changed it, if one did.
-    pub fn rewrite<T: Clone + PartialEq>(
-        &self,
-        thing: &mut T,
-        choose: impl Fn(Effect) -> Option<fn(&mut T)>,
-    ) -> Option<&'static str> {
-        let mut why = None;
-        for quirk in &self.0 {
-            let Some(change) = choose(quirk.effect) else { continue };
-            let before = thing.clone();
-            change(thing);
-            if quirk.flaw && *thing != before {
-                why = Some(quirk.name);
-            }
-        }
-        why
+        self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
     }
 }

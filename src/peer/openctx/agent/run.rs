@@ -2,27 +2,19 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 
+use crate::peer::driven::{self, Driven, Said};
+use crate::peer::fetch::Failure;
 use crate::peer::http_url::HttpUrl;
-use crate::peer::lines::{self, Call, Told};
-use crate::peer::{Ended, Lines};
+use crate::peer::lines::Call;
+use crate::peer::{BoxFuture, Ended, Lines};
 use crate::trace::Recorder;
 
 use super::ask::Asker;
-use super::failure::Failure;
 use super::quirks::{Effect, Quirks, Switch};
 use super::selectors::{wants_message, wants_resource};
-
-/// How long calls may take that are under way once nothing more is to be done.
-const GOODBYE: Duration = Duration::from_secs(2);
-/// How many outcomes wait to be written.
-const WAITING: usize = 256;
 
 /// What tasks share.
 struct Shared {
@@ -43,74 +35,32 @@ struct Memory {
     under_way: Vec<(&'static str, Value)>,
 }
 
-/// What became of a call.
-enum Outcome {
-    /// A line to write.
-    Line(Value),
-    /// A flaw makes the client die.
-    Died,
-}
-
 /// Runs a client to its end.
 pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
-    let (mut told, output) = lines::start(lines);
-    if quirks.has(Switch::Junk) {
-        output.text("a client, ready when you are\n{\"log\":\"starting\"}\n".to_owned()).await;
-        eprintln!("starting");
-    }
-    let shared = Arc::new(Shared {
+    let junk = quirks.has(Switch::Junk);
+    let shared = Shared {
         asker: Asker::new(url, quirks.clone(), recorder),
         quirks,
         serial: tokio::sync::Mutex::default(),
         memory: Mutex::default(),
         deaf: AtomicBool::new(false),
-    });
-    let (tell, mut outcomes) = mpsc::channel(WAITING);
-    let mut calls: JoinSet<()> = JoinSet::new();
-    let mut died = false;
-    let mut over = false;
-    loop {
-        tokio::select! {
-            biased;
-            Some(outcome) = outcomes.recv() => match outcome {
-                Outcome::Line(line) => {
-                    // Without a reader there is nobody to tell.
-                    output.line(&line).await;
-                }
-                Outcome::Died => {
-                    died = true;
-                    break;
-                }
-            },
-            Some(_) = calls.join_next(), if !calls.is_empty() => {}
-            line = told.recv(), if !over => match line {
-                Some(Told::Call(call)) => {
-                    let (shared, tell) = (shared.clone(), tell.clone());
-                    calls.spawn(async move {
-                        if let Some(outcome) = shared.outcome(call).await {
-                            // It is over if nobody hears it.
-                            let _ = tell.send(outcome).await;
-                        }
-                    });
-                }
-                Some(Told::End) | None => over = true,
-                Some(Told::Close) => break,
-            },
-            else => break,
-        }
-        if over {
-            let finish = async { while calls.join_next().await.is_some() {} };
-            // What takes longer is given up.
-            let _ = timeout(GOODBYE, finish).await;
-            while let Ok(Outcome::Line(line)) = outcomes.try_recv() {
-                output.line(&line).await;
-            }
-            break;
-        }
+    };
+    if junk {
+        eprintln!("starting");
     }
-    calls.abort_all();
-    output.finish().await;
-    if died { Ended::Died } else { Ended::Quit }
+    driven::drive(lines, |tell| {
+        if junk {
+            tell.at_once(Said::Text("a client, ready when you are\n{\"log\":\"starting\"}\n".to_owned()));
+        }
+        shared
+    })
+    .await
+}
+
+impl Driven for Shared {
+    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<Said>> {
+        Box::pin(async move { self.outcome(call).await })
+    }
 }
 
 impl Shared {
@@ -123,12 +73,12 @@ impl Shared {
     }
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
-    async fn outcome(&self, call: Call) -> Option<Outcome> {
+    async fn outcome(&self, call: Call) -> Option<Said> {
         if self.deaf.load(Ordering::SeqCst) {
             return None;
         }
         let Some(method) = ["meta", "mentions", "items", "annotations"].into_iter().find(|m| *m == call.name) else {
-            return Some(Outcome::Line(json!({"id": call.id, "unsupported": true})));
+            return Some(Said::Line(json!({"id": call.id, "unsupported": true})));
         };
         let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
         let settings = call.settings.unwrap_or_else(|| json!({}));
@@ -138,9 +88,9 @@ impl Shared {
             settings
         };
         let mut line = match self.call(method, call.params, settings).await {
-            Ok(result) if self.has(Switch::DiesAfterHuge) && Asker::is_huge(&result) => return Some(Outcome::Died),
+            Ok(result) if self.has(Switch::DiesAfterHuge) && Asker::is_huge(&result) => return Some(Said::Died),
             Ok(result) => json!({"id": call.id, "result": self.told(method, result)}),
-            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(Outcome::Died),
+            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(Said::Died),
             Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
             Err(failure) => {
                 if self.has(Switch::DeafAfter(failure.kind)) {
@@ -151,7 +101,7 @@ impl Shared {
         };
         let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut line, change);
-        Some(Outcome::Line(line))
+        Some(Said::Line(line))
     }
 
     async fn call(&self, method: &'static str, params: Value, settings: Value) -> Result<Value, Failure> {

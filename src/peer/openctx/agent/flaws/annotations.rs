@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::quirks::Effect;
-use super::super::seen::has_others;
+use super::super::seen::{Results as _, has_others};
 use super::{Entry, each, flaw, text, without};
 
 const ANNOTATION: &[&str] = &["uri", "range", "item", "presentationHints"];

@@ -4,7 +4,6 @@ use crate::peer::params::encoded;
 use crate::wire::http::{Content, Request};
 
 use super::super::quirks::{Effect, Switch};
-use super::super::seen::Seen;
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
@@ -51,7 +50,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("checks-content-type" "http/client-content-type-any" "Only answers that say that they are JSON are taken."
         Effect::Fails(|seen| !seen.header("content-type").is_some_and(|value| value.starts_with("application/json")))),
     flaw!("headers-by-case" "http/client-header-case" "Headers are found only as they are usually written."
-        Effect::Fails(|seen| by_case(seen, "Content-Length") || by_case(seen, "Transfer-Encoding"))),
+    Effect::Fails(|seen| {
+        ["Content-Length", "Transfer-Encoding"].iter().any(|name| seen.has_header_but_not_as(name))
+    })),
     flaw!("pieces-apart" "http/client-segments" "Each piece of an answer is decoded by itself."
         Effect::Switch(Switch::PiecesApart)),
     flaw!("no-chunks" "http/client-chunked" "Chunked answers are not taken."
@@ -80,9 +81,4 @@ pub const FLAWS: &[Entry] = &[
 fn set(request: &mut Request, name: &str, value: Option<&str>) {
     request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
     request.headers.push((name.to_owned(), value.map(str::to_owned)));
-}
-
-/// Whether a header is there, written in another way.
-fn by_case(seen: &Seen, name: &str) -> bool {
-    seen.header(name).is_some() && !seen.head.headers.iter().any(|(given, _)| given == name)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::quirks::{Effect, Switch};
-use super::super::seen::{Seen, has_others};
+use super::super::seen::{Results as _, Seen, has_others};
 use super::{Entry, each, flaw, text, without};
 
 const MENTION: &[&str] = &["title", "description", "uri", "data"];

@@ -1,6 +1,7 @@
 //! What a provider that fails costs.
 
-use super::super::failure::Kind;
+use crate::peer::fetch::Kind;
+
 use super::super::quirks::{Effect, Switch};
 use super::{Entry, flaw};
 

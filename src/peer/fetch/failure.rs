@@ -7,9 +7,9 @@ use crate::wire::http::Broken;
 /// What kind of trouble it was; flaws make fragile clients of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The provider answered with an error.
+    /// The server answered with an error of the protocol.
     Error,
-    /// The status is none of 200 to 299.
+    /// The status is none of 200 to 299, and the answer is no error of the protocol.
     Status,
     /// The body is no JSON.
     Json,
@@ -38,6 +38,7 @@ pub enum Kind {
 /// A failed call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
+    /// What kind of trouble it was.
     pub kind: Kind,
     message: String,
     code: Option<Value>,
@@ -57,8 +58,13 @@ impl Failure {
 
     /// From the `error` of an answer.
     pub fn of_error(error: &Value) -> Self {
-        let message = error.get("message").or(Some(error)).and_then(Value::as_str).unwrap_or("the provider failed");
+        let message = error.get("message").or(Some(error)).and_then(Value::as_str).unwrap_or("the server failed");
         Self { code: error.get("code").cloned(), ..Self::new(Kind::Error, message) }
+    }
+
+    /// With the status of the answer.
+    pub fn with_status(self, status: u16) -> Self {
+        Self { status: Some(status), ..self }
     }
 
     /// From an exchange that broke; `begun` where a part of the answer had come.

@@ -1,0 +1,152 @@
+//! What can be different about a client: the hooks that flaws and freedoms hang on.
+//!
+//! Most effects are data: functions that rewrite what is asked, how it is sent, what comes in or what the caller is told.
+//! The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+
+use serde_json::Value;
+
+use crate::peer::fetch::{Kind, Seen};
+use crate::trace::StreamEvent;
+use crate::wire::http::Request;
+use crate::wire::websocket::{ClientRequest, FrameSpec};
+
+/// A flaw or freedom that is switched on.
+pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+
+/// The quirks that are switched on.
+pub type Quirks = crate::peer::quirks::Quirks<Effect>;
+
+/// What a quirk does.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// Asked for where the behaviour is decided.
+    Switch(Switch),
+    /// Rewrites the parameters of a call.
+    Params(&'static str, fn(&mut Value)),
+    /// Rewrites the body of the request for a call.
+    Body(&'static str, fn(&mut Value)),
+    /// Rewrites the text of a request.
+    Text(fn(&mut Vec<u8>)),
+    /// Rewrites how a request is sent, a subscription among them.
+    Http(fn(&mut Request)),
+    /// Rewrites how a subscription to an event stream is sent.
+    Subscription(fn(&mut Request)),
+    /// Rewrites the handshake of a WebSocket.
+    Handshake(fn(&mut ClientRequest)),
+    /// Rewrites a message over a WebSocket.
+    Control(fn(&mut Value)),
+    /// Rewrites its frame.
+    Frame(fn(&mut FrameSpec)),
+    /// Rewrites the body of an answer.
+    Incoming(fn(&mut Vec<u8>)),
+    /// Fails at answers of this kind.
+    Fails(fn(&Seen) -> bool),
+    /// Never comes back from answers of this kind.
+    Hangs(fn(&Seen) -> bool),
+    /// Takes failures of this kind for a result.
+    Takes(fn(&Seen) -> bool),
+    /// Gives a stream up at such a line: nothing more is told.
+    EndsAtLine(fn(&[u8]) -> bool),
+    /// Rewrites an event of a stream.
+    Stream(fn(&mut StreamEvent)),
+    /// Passes over such events of a stream.
+    Skips(fn(&StreamEvent) -> bool),
+    /// Gives a stream up at such an event.
+    EndsAt(fn(&StreamEvent) -> bool),
+    /// Rewrites a message before it is told, whichever way it came.
+    Message(fn(&mut Value)),
+    /// Does not tell such messages.
+    Drops(fn(&Value) -> bool),
+    /// Gives a subscription up at such a message.
+    EndsAtMessage(fn(&Value) -> bool),
+    /// Rewrites what the caller is told of the result of a call.
+    Result(&'static str, fn(&mut Value)),
+    /// Rewrites a line on its way out.
+    Line(fn(&mut Value)),
+}
+
+/// Behaviour that is decided by asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    // Calls.
+    Serial,
+    Shares,
+    Impatient,
+    CallsWaitForStreams,
+    // Requests on the wire.
+    RawPath,
+    RawQuery,
+    EncodesColon,
+    FreshConnections,
+    IgnoresClose,
+    OneBody,
+    SendsRefusedPromptsAgain,
+    DecidesTwice,
+    DecidesAlone,
+    KeyInHeaders,
+    KeyInOutput,
+    // Answers.
+    PiecesApart,
+    BadJsonAsResult,
+    IncompleteAsResult,
+    // Subscribing.
+    ExactStreamType,
+    AnyStreamType,
+    SubscribesForever,
+    LeavesOpen,
+    // Reading streams.
+    NeedsCrLf,
+    NeedsLf,
+    NoLoneCr,
+    SplitCrLf,
+    NoBom,
+    StreamPiecesApart,
+    CharactersApart,
+    FirstOfPiece,
+    TellsPending,
+    TellsNothing,
+    StopsAfterMany,
+    NoSilence,
+    DiesAtBadText,
+    DiesAtLongLine,
+    // Telling.
+    Swaps,
+    HoldsUntilComplete,
+    NeedsStart,
+    OneStream,
+    // Connecting again.
+    NoReconnection,
+    NotAfterEnd,
+    NotAfterRefusal,
+    NoPause,
+    NeverGone,
+    OwnRetryTime,
+    NoLastEventId,
+    PromptsAgain,
+    TellsLastAgain,
+    // WebSockets.
+    WholeFramesOnly,
+    SilentClose,
+    // Robustness.
+    DiesAfter(Kind),
+    DeafAfter(Kind),
+    NeverReturns(Kind),
+    DiesAfterHuge,
+    // Freedoms.
+    Junk,
+    NoStates,
+    NamedSubscriptions,
+    EndsWithSession,
+}
+
+impl Quirks {
+    /// Whether a behaviour is switched on.
+    pub fn has(&self, switch: Switch) -> bool {
+        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+    }
+
+    /// The name of a flaw that does not take this answer.
+    pub fn fails(&self, seen: &Seen) -> Option<&'static str> {
+        self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
+    }
+}

@@ -1,0 +1,180 @@
+//! Reading an event stream, and misreading it.
+
+use crate::trace::StreamEvent;
+use crate::wire::http::{BYTE_ORDER_MARK, EventReader};
+
+use super::quirks::{Effect, Quirks, Switch};
+
+/// How many bytes of one event are kept.
+const MOST: usize = 16 << 20;
+/// A line beyond this, in bytes, would make a fragile client die.
+const LONG: usize = 512 << 10;
+
+/// Reads one stream. It is as good as its quirks let it be.
+pub struct Reader {
+    quirks: Quirks,
+    events: EventReader,
+    first: bool,
+    /// A carriage return came last.
+    after_cr: bool,
+    line: Vec<u8>,
+    /// How long the line is that has not ended, in bytes.
+    length: usize,
+}
+
+/// What a piece of a stream brings.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// The events that it completes.
+    pub events: Vec<StreamEvent>,
+    /// A flaw gives the stream up after it.
+    pub gives_up: bool,
+    /// A flaw makes the client die of it.
+    pub dies: bool,
+}
+
+impl Reader {
+    /// At the beginning of a stream.
+    pub fn new(quirks: Quirks) -> Self {
+        let events = EventReader::new(MOST);
+        Self { quirks, events, first: true, after_cr: false, line: vec![], length: 0 }
+    }
+
+    /// Takes in the next piece.
+    pub fn read(&mut self, piece: &[u8]) -> Read {
+        let mut read = Read { dies: self.dies(piece), gives_up: self.ends(piece), ..Read::default() };
+        if self.has(Switch::StreamPiecesApart) {
+            self.events = EventReader::new(MOST);
+        }
+        let bytes = self.misread(piece);
+        read.events = self.events.read(&bytes);
+        read.events.retain(|event| {
+            !self.quirks.any(|effect| matches!(effect, Effect::Skips(skips) if skips(event)))
+        });
+        for event in &mut read.events {
+            let change = |effect| if let Effect::Stream(change) = effect { Some(change) } else { None };
+            self.quirks.rewrite(event, change);
+        }
+        if self.has(Switch::FirstOfPiece) {
+            read.events.truncate(1);
+        }
+        read
+    }
+
+    /// What a flaw takes for an event when the stream ends in the middle of one.
+    pub fn rest(&mut self) -> Vec<StreamEvent> {
+        if self.has(Switch::TellsPending) { self.events.read(b"\n\n") } else { vec![] }
+    }
+
+    fn has(&self, switch: Switch) -> bool {
+        self.quirks.has(switch)
+    }
+
+    fn dies(&mut self, piece: &[u8]) -> bool {
+        self.length = match piece.iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
+            Some(at) => piece.len() - at - 1,
+            None => self.length.saturating_add(piece.len()),
+        };
+        let bad = || piece.contains(&0xff) || piece.contains(&0xfe);
+        self.has(Switch::DiesAtLongLine) && self.length > LONG || self.has(Switch::DiesAtBadText) && bad()
+    }
+
+    /// Whether a line ends in this piece at which a flaw gives the stream up.
+    fn ends(&mut self, piece: &[u8]) -> bool {
+        if !self.quirks.any(|effect| matches!(effect, Effect::EndsAtLine(_))) {
+            return false;
+        }
+        let mut found = false;
+        for byte in piece {
+            if !matches!(byte, b'\r' | b'\n') {
+                self.line.push(*byte);
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            found |= self.quirks.any(|effect| matches!(effect, Effect::EndsAtLine(ends) if ends(&line)));
+        }
+        found
+    }
+
+    /// The bytes as a flaw sees them.
+    fn misread(&mut self, piece: &[u8]) -> Vec<u8> {
+        let before = self.after_cr;
+        self.after_cr = piece.last().map_or(before, |byte| *byte == b'\r');
+        let mut bytes = vec![];
+        if self.has(Switch::SplitCrLf) && before && piece.first() == Some(&b'\n') {
+            bytes.push(b'\n');
+        }
+        if self.has(Switch::NoBom) && std::mem::take(&mut self.first) {
+            // The one before it is passed over, and that of the stream is not.
+            bytes.extend(BYTE_ORDER_MARK);
+        }
+        if self.has(Switch::CharactersApart) {
+            bytes.extend(String::from_utf8_lossy(piece).into_owned().into_bytes());
+            return bytes;
+        }
+        if self.has(Switch::NoLoneCr) && before && piece.first() != Some(&b'\n') {
+            bytes.push(b' ');
+        }
+        for (at, byte) in piece.iter().enumerate() {
+            let after = if at == 0 { before } else { piece[at - 1] == b'\r' };
+            bytes.push(match byte {
+                b'\r' if self.has(Switch::NeedsLf) => b' ',
+                b'\n' if self.has(Switch::NeedsCrLf) && !after => b' ',
+                // What it is shows with the next byte.
+                b'\r' if self.has(Switch::NoLoneCr) => match piece.get(at + 1) {
+                    Some(b'\n') => b'\r',
+                    Some(_) => b' ',
+                    None => continue,
+                },
+                byte => *byte,
+            });
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::quirks::Quirk;
+    use super::*;
+
+    fn read(switch: Option<Switch>, pieces: &[&str]) -> Vec<String> {
+        let quirk = |switch| Quirk { name: "one", flaw: true, effect: Effect::Switch(switch) };
+        let mut reader = Reader::new(Quirks::new(switch.map(quirk)));
+        let mut events: Vec<StreamEvent> = pieces.iter().flat_map(|piece| reader.read(piece.as_bytes()).events).collect();
+        events.extend(reader.rest());
+        events.into_iter().filter_map(|event| event.data).collect()
+    }
+
+    #[test]
+    fn a_sound_reader_reads_as_the_standard_says() {
+        for pieces in [
+            &["data: a\n\ndata: b\n\n"][..],
+            &["data: a\r", "\n\r\ndata: b\r\n\r", "\n"],
+            &["data: a\r\rda", "ta: b\r", "\r"],
+            &["\u{feff}data: a\n\ndata: b\n\ndata: c\n"],
+        ] {
+            assert_eq!(read(None, pieces), ["a", "b"], "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn a_flawed_reader_misreads_what_its_flaw_is_about_and_nothing_else() {
+        let two = ["data: a\ndata: b\n\n"];
+        for (switch, pieces, wrong) in [
+            (Switch::NeedsCrLf, &two[..], &[][..]),
+            (Switch::NeedsLf, &["data: a\r\n\r\n"], &[]),
+            (Switch::NoLoneCr, &["data: a\r", "\r"], &[]),
+            (Switch::SplitCrLf, &["data: a\r", "\ndata: b\r\n\r\n"], &["a", "b"]),
+            (Switch::NoBom, &["\u{feff}data: a\n\n"], &[]),
+            (Switch::StreamPiecesApart, &["data: a", "\n\n"], &[]),
+            (Switch::FirstOfPiece, &["data: a\n\ndata: b\n\n"], &["a"]),
+            (Switch::TellsPending, &["data: a\n\ndata: b"], &["a", "b"]),
+        ] {
+            assert_eq!(read(Some(switch), pieces), wrong, "{switch:?}");
+            let sound = if switch == Switch::NeedsCrLf { "data: x\r\n\r\n" } else { "data: x\n\n" };
+            assert_eq!(read(Some(switch), &[sound]), ["x"], "{switch:?}");
+        }
+        assert_eq!(read(Some(Switch::NoLoneCr), &["data: a\r", "\n\r\n"]), ["a"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! A client that is driven: calls come, each becomes a task, and what it says a line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::lines::{self, Call, Output, Told};
+use super::{BoxFuture, Ended, Lines};
+
+/// How long calls may take that are under way once nothing more is to be done.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How many lines wait to be written.
+const WAITING: usize = 256;
+
+/// What a client does when it is driven.
+pub trait Driven: Send + Sync + 'static {
+    /// What becomes of a call; nothing where a flaw lets it never come to its end.
+    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<Said>>;
+
+    /// Lets go of what it holds open, before it ends. Bounded in time.
+    fn leave(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// What a client says.
+pub enum Said {
+    /// A line of the driver contract.
+    Line(Value),
+    /// Text that is none of it.
+    Text(String),
+    /// Nothing more: a flaw makes it die.
+    Died,
+}
+
+/// Where a client says what no call brought about. It waits where nobody reads.
+#[derive(Clone)]
+pub struct Teller(mpsc::Sender<Said>);
+
+impl Teller {
+    /// Writes a line.
+    pub async fn line(&self, line: Value) {
+        self.say(Said::Line(line)).await;
+    }
+
+    /// Says something, as long as there is room for it: before anything else, for instance.
+    pub fn at_once(&self, said: Said) {
+        let _ = self.0.try_send(said);
+    }
+
+    /// Says something.
+    pub async fn say(&self, said: Said) {
+        // It is over if nobody hears it.
+        let _ = self.0.send(said).await;
+    }
+}
+
+/// Runs a client to its end. It is made with what it tells by.
+pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(Teller) -> C) -> Ended {
+    let (mut told, output) = lines::start(lines);
+    let (tell, mut said) = mpsc::channel(WAITING);
+    let client = Arc::new(client(Teller(tell.clone())));
+    let mut calls: JoinSet<()> = JoinSet::new();
+    let died = loop {
+        tokio::select! {
+            Some(said) = said.recv() => if !write(&output, said).await {
+                break true;
+            },
+            Some(_) = calls.join_next(), if !calls.is_empty() => {}
+            line = told.recv() => match line {
+                Some(Told::Call(call)) => {
+                    let (client, tell) = (client.clone(), tell.clone());
+                    calls.spawn(async move {
+                        if let Some(said) = client.call(call).await {
+                            let _ = tell.send(said).await;
+                        }
+                    });
+                }
+                Some(Told::End) | None => {
+                    let finish = async { while calls.join_next().await.is_some() {} };
+                    // What takes longer is given up.
+                    break write_until(&output, &mut said, finish).await;
+                }
+                Some(Told::Close) => break false,
+            },
+        }
+    };
+    calls.abort_all();
+    let died = died || write_until(&output, &mut said, client.leave()).await;
+    output.finish().await;
+    if died { Ended::Died } else { Ended::Quit }
+}
+
+/// Writes what is said until something is done, or takes too long. Gives whether the client died meanwhile.
+async fn write_until(output: &Output, said: &mut mpsc::Receiver<Said>, done: impl Future<Output = ()>) -> bool {
+    let done = timeout(GOODBYE, done);
+    tokio::pin!(done);
+    loop {
+        tokio::select! {
+            Some(said) = said.recv() => if !write(output, said).await {
+                return true;
+            },
+            _ = &mut done => break,
+        }
+    }
+    while let Ok(said) = said.try_recv() {
+        if !write(output, said).await {
+            return true;
+        }
+    }
+    false
+}
+
+/// Writes what is said; gives false where the client dies instead.
+async fn write(output: &Output, said: Said) -> bool {
+    // Without a reader there is nobody to tell.
+    match said {
+        Said::Line(line) => drop(output.line(&line).await),
+        Said::Text(text) => drop(output.text(text).await),
+        Said::Died => return false,
+    }
+    true
+}
