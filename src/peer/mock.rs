@@ -10,7 +10,7 @@ use crate::config::Described;
 use crate::diagnostic::{Diagnostic, Source};
 use crate::trace::Recorder;
 
-use super::{BoxFuture, Flaw, Freedom, Latency, amp, openctx};
+use super::{BoxFuture, Flaw, Freedom, Latency, amp, amplifier, openctx};
 
 /// The mock of a role, and what can be different about it.
 pub struct MockKind {
@@ -151,8 +151,13 @@ pub enum Ended {
 
 /// The mock of a role; none where there is none.
 pub fn mock(role: &str) -> Option<&'static MockKind> {
-    static MOCKS: [&MockKind; 4] =
-        [&amp::editor::MOCK, &amp::agent::MOCK, &openctx::provider::MOCK, &openctx::agent::MOCK];
+    static MOCKS: [&MockKind; 5] = [
+        &amp::editor::MOCK,
+        &amp::agent::MOCK,
+        &openctx::provider::MOCK,
+        &openctx::agent::MOCK,
+        &amplifier::agent::MOCK,
+    ];
     MOCKS.into_iter().find(|m| m.role == role)
 }
 

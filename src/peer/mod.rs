@@ -6,10 +6,10 @@
 pub mod amp;
 pub mod amplifier;
 pub mod control;
-mod fill;
-mod hosting;
 mod driven;
 mod fetch;
+mod fill;
+mod hosting;
 mod http_url;
 mod kind;
 mod latency;

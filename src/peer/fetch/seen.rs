@@ -28,6 +28,13 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// An answer of which nothing but the head is known.
+    pub fn new(of: &'static str, head: HttpResponse) -> Self {
+        let (status, body, json) = (head.status().unwrap_or_default(), vec![], None);
+        let (interim, told_to_go_on, reused, replaced) = (false, false, false, false);
+        Self { of, status, head, interim, told_to_go_on, reused, replaced, body, json }
+    }
+
     /// A header, whatever the case of its name.
     pub fn header<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.head.header(name).next()

@@ -10,6 +10,7 @@ use super::{flaws, freedoms, run};
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
     role: "amplifier-client",
+    described: crate::config::Described::default,
     flaws: flaws::all,
     freedoms: freedoms::all,
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),

@@ -48,9 +48,7 @@ impl Reader {
         }
         let bytes = self.misread(piece);
         read.events = self.events.read(&bytes);
-        read.events.retain(|event| {
-            !self.quirks.any(|effect| matches!(effect, Effect::Skips(skips) if skips(event)))
-        });
+        read.events.retain(|event| !self.quirks.any(|effect| matches!(effect, Effect::Skips(skips) if skips(event))));
         for event in &mut read.events {
             let change = |effect| if let Effect::Stream(change) = effect { Some(change) } else { None };
             self.quirks.rewrite(event, change);
@@ -141,7 +139,8 @@ mod tests {
     fn read(switch: Option<Switch>, pieces: &[&str]) -> Vec<String> {
         let quirk = |switch| Quirk { name: "one", flaw: true, effect: Effect::Switch(switch) };
         let mut reader = Reader::new(Quirks::new(switch.map(quirk)));
-        let mut events: Vec<StreamEvent> = pieces.iter().flat_map(|piece| reader.read(piece.as_bytes()).events).collect();
+        let mut events: Vec<StreamEvent> =
+            pieces.iter().flat_map(|piece| reader.read(piece.as_bytes()).events).collect();
         events.extend(reader.rest());
         events.into_iter().filter_map(|event| event.data).collect()
     }

@@ -192,7 +192,5 @@ fn entry(method: &str) -> Value {
 
 fn incomplete(method: &'static str, head: HttpResponse) -> Seen {
     let body = serde_json::json!({"result": entry(method)}).to_string().into_bytes();
-    let (interim, told_to_go_on, reused, replaced) = (false, false, false, false);
-    let (of, status) = (method, 200);
-    Seen { of, status, head, interim, told_to_go_on, reused, replaced, body: vec![], json: None }.with_body(body)
+    Seen { status: 200, ..Seen::new(method, head) }.with_body(body)
 }
