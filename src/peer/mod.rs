@@ -9,6 +9,7 @@ pub mod control;
 mod driven;
 mod fetch;
 mod fill;
+mod format;
 mod hosting;
 mod http_url;
 mod kind;
@@ -41,8 +42,10 @@ use crate::trace::Recorder;
 pub type Format = (&'static str, &'static str, fn() -> serde_json::Value);
 
 /// The formats of files with what mocks give: name, what it is, its JSON Schema.
-pub const DATA: &[Format] =
-    &[("provider-data", "what a mock of an OpenCtx provider gives", openctx::provider::data::schema)];
+pub const DATA: &[Format] = &[
+    ("agent-script", "what the agent of a mock Amplifier server does", amplifier::server::script::schema),
+    ("provider-data", "what a mock of an OpenCtx provider gives", openctx::provider::data::schema),
+];
 
 /// A boxed future, since peers are chosen at run time.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,28 +1,35 @@
-//! What the agent of a mock server does, and what it has: a file in YAML, or an example of everything.
+//! What the agent of a mock server does, and what it has: a file in YAML, or an [`example`] of everything.
 //!
-//! The [example](Script::example) is what the server has where nothing else is said. It is made to be certified, too:
+//! The example is what the server has where nothing else is said. It is made to be certified, too:
 //! [`PROMPTS`] are the prompts that it knows, by what they provoke, and [`KEYS`] the API keys. Any other prompt is
 //! answered by a short text, and any other key is valid. Its guarded tool adds the text [`EFFECT_TEXT`] to the file
 //! [`EFFECT_FILE`] of the workspace each time that it runs.
 
+mod read;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use regex::Regex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Diagnostic, Source};
+use crate::peer::format;
 
 /// Prompts of the example by what they provoke, which is what `prompts:` of a subject is keyed with. Each is matched
 /// at its beginning, as a word: what follows it makes no difference.
 ///
 /// - `text` says a short text of several scripts in several pieces, and `thinking` thinks first.
 /// - `tool` reads a file, `tool_error` reads one that is not there, `diagnostics` adds and clears some.
-/// - `approval` asks whether it may write a file; an hour is left for that. `approval_brief` asks the same and
+/// - `approval` asks whether it may write a file; five minutes are left for that. `approval_brief` asks the same and
 ///   denies it by itself after 250 ms, `approval_default_allow` allows it by then.
 /// - `slow` says five words, one every 30 ms: 150 ms in all. `long` says 2000, at once.
 /// - `status` tells how far it has come, and `everything` has every event.
-/// - The codes of errors are those with which the prompt is refused, with the status that belongs to them. With
-///   `later` and a code, the prompt is accepted and the error told afterwards.
+/// - The codes of errors are those with which the prompt is refused, with the status that belongs to them. What begins
+///   with `later` and a code is accepted, and fails afterwards.
 pub const PROMPTS: &[(&str, &str)] = &[
     ("text", "text"),
     ("tool", "tool"),
@@ -205,20 +212,51 @@ pub struct Gate {
     pub context: Map<String, Value>,
 }
 
-impl Script {
-    /// What a server has where nothing else is said. See [`PROMPTS`] and [`KEYS`].
-    pub fn example() -> Self {
-        // That it can be read is held by a test.
-        Self::parse(&Source::new("example", include_str!("example.yaml").to_owned())).unwrap_or_default()
-    }
+/// The JSON Schema (draft-07) of scripts, for completion and checking in editors.
+pub fn schema() -> Value {
+    format::schema(
+        shape::FILE,
+        "a script of an agent",
+        "What `wirecert mock amplifier-server --script` has its agent do.",
+    )
+}
 
+/// What a server has where nothing else is said. See [`PROMPTS`] and [`KEYS`].
+pub fn example() -> &'static Script {
+    // That it can be read is held by a test.
+    static EXAMPLE: LazyLock<Script> = LazyLock::new(|| {
+        let source = Source::new("example", include_str!("example.yaml").to_owned());
+        Script::parse(&source).unwrap_or_default()
+    });
+    &EXAMPLE
+}
+
+impl Script {
     /// Reads a file.
     ///
     /// # Errors
     /// All that is wrong, each with its place.
     pub fn parse(source: &Source) -> Result<Self, Vec<Diagnostic>> {
-        let _ = source;
-        Ok(Self::default())
+        read::read(source)
+    }
+
+    /// The same of JSON, which need not say its version.
+    ///
+    /// # Errors
+    /// All that is wrong, in one line.
+    pub fn from_json(script: &Value) -> Result<Self, String> {
+        let Value::Object(members) = script else { return Err("a script is an object".to_owned()) };
+        let mut whole = Map::new();
+        whole.insert("wirecert".to_owned(), json!(1));
+        whole.extend(members.clone());
+        // JSON is YAML.
+        Self::parse(&Source::new("script", Value::Object(whole).to_string())).map_err(|faults| {
+            let faults = faults.iter().map(|fault| match fault.labels.first() {
+                Some(label) => format!("{} ({})", fault.message, label.text),
+                None => fault.message.clone(),
+            });
+            faults.collect::<Vec<_>>().join("; ")
+        })
     }
 
     /// The case that fits a prompt; none where none does.

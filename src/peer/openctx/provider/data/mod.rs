@@ -1,9 +1,7 @@
 //! What a provider has to give: a file in YAML, or an example that has everything.
 
 mod answer;
-mod check;
 mod read;
-mod schema;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -15,24 +13,23 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, Source};
+use crate::peer::format;
 
 use super::request::Method;
 
 pub use answer::Outcome;
 pub use read::read;
-pub use schema::schema;
 pub use text::Characters;
 
 use when::When;
 
-/// The version of the file format.
-const VERSION: u64 = 1;
-
-/// The largest text that is made by repetition, in bytes.
-const MAX_FILL: usize = 64 << 20;
-
 /// The most annotations that one entry gives for one document.
 const MAX_EACH: usize = 10_000;
+
+/// The JSON Schema (draft-07) of data files, for completion and checking in editors.
+pub fn schema() -> Value {
+    format::schema(shape::FILE, "data of a mock provider", "What `wirecert mock openctx-provider --data` serves.")
+}
 
 /// What a provider has to give.
 #[derive(Clone, Debug, Default)]

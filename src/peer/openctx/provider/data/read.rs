@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::yaml::{self, Node};
 use crate::diagnostic::{Diagnostic, Source};
+use crate::peer::format::{Checker, span};
 
 use super::super::request::{METHODS, Method};
-use super::check::{Checker, span};
 use super::shape::{FILE, TEXTS};
 use super::when::{Condition, When};
 use super::{Annotation, Data, Entry, Failure, Needs, Scope};

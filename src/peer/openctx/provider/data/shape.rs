@@ -1,70 +1,10 @@
 //! What a data file may hold: one table, from which it is checked, and its schema made.
 
-use super::super::request::METHODS;
+use crate::peer::format::{Key, Shape, key, needed};
 
-/// What may stand somewhere.
-#[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    /// The version of the format.
-    Version,
-    /// Any text.
-    Text,
-    /// A text, or a text repeated.
-    Content,
-    /// A text that begins with a scheme.
-    Uri,
-    /// A regular expression.
-    Regex,
-    /// A time, or two as the bounds of one.
-    Time,
-    /// An HTTP status that is none of success.
-    Status,
-    /// An integer.
-    Code,
-    /// An integer from 0 on.
-    Count,
-    /// True or false.
-    Flag,
-    /// True, false or a text: both readings of `autoInclude`.
-    Include,
-    /// The name of a method.
-    Method,
-    /// The name of a method other than `meta`.
-    Optional,
-    /// Anything.
-    Any,
-    /// A map whose keys are free.
-    Free,
-    /// A map with a time for each method.
-    Times,
-    /// A list.
-    List(&'static Shape),
-    /// One, or a list of them.
-    Several(&'static Shape),
-    /// A map with these keys.
-    Map(&'static [Key]),
-}
-
-/// A key of a map.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it has to be there.
-    pub needed: bool,
-    /// What stands there.
-    pub shape: Shape,
-    /// What it is for.
-    pub about: &'static str,
-}
-
-const fn key(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, needed: false, shape, about }
-}
-
-const fn needed(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, needed: true, shape, about }
-}
+/// The names of the methods, in the order of the document.
+const METHODS: &[&str] = &["meta", "mentions", "items", "annotations"];
+const METHOD: Shape = Shape::Choice("method", METHODS);
 
 const EXTRA: Key = key("extra", Shape::Free, "Further members, which the protocol does not have.");
 
@@ -74,11 +14,15 @@ pub const FILE: Shape = Shape::Map(&[
     needed("meta", Shape::Map(META), "What the provider says of itself: the result of `meta`."),
     key(
         "missing",
-        Shape::List(&Shape::Optional),
+        Shape::List(&Shape::Choice("method", METHODS.split_at(1).1)),
         "Methods that it does not offer, and answers with an error. Those without data give an empty list.",
     ),
     key("settings", Shape::Map(SETTINGS), "Settings without which it answers with an error."),
-    key("latency", Shape::Times, "How long methods take: a time, or two between which one is drawn."),
+    key(
+        "latency",
+        Shape::Each("method", METHODS, &Shape::Time),
+        "How long methods take: a time, or two between which one is drawn.",
+    ),
     key("failures", Shape::List(&Shape::Map(FAILURE)), "When it fails, or is slow. The first that applies counts."),
     key("mentions", Shape::List(&Shape::Map(MENTION)), "What can be mentioned."),
     key("items", Shape::List(&Shape::Map(ITEM)), "Documents and other content."),
@@ -100,7 +44,7 @@ const META: &[Key] = &[
         "mentions",
         Shape::Map(&[
             key("label", Shape::Text, "What a user is shown who is about to mention something."),
-            key("autoInclude", Shape::Include, "Whether it has default context: true, false, or a text."),
+            key("autoInclude", Shape::FlagOrText, "Whether it has default context: true, false, or a text."),
         ]),
         "The mentions feature.",
     ),
@@ -121,7 +65,7 @@ const META: &[Key] = &[
 
 const SETTINGS: &[Key] = &[
     needed("needs", Shape::List(&Shape::Text), "The settings that have to be there, and not be empty."),
-    key("for", Shape::List(&Shape::Method), "The methods that need them; all but `meta` where not said."),
+    key("for", Shape::List(&METHOD), "The methods that need them; all but `meta` where not said."),
     key("error", Shape::Map(ERROR), "The error otherwise; code -32001 where not said."),
 ];
 
@@ -132,10 +76,10 @@ const ERROR: &[Key] = &[
 ];
 
 const FAILURE: &[Key] = &[
-    key("method", Shape::Several(&Shape::Method), "The methods that it concerns; all where not said."),
+    key("method", Shape::Several(&METHOD), "The methods that it concerns; all where not said."),
     key("when", Shape::Several(&Shape::Map(ANY_CONDITION)), "The requests that it concerns; all where not said."),
     key("error", Shape::Map(ERROR), "The error with which the request is answered."),
-    key("status", Shape::Status, "The HTTP status of the answer: of the error, or without any."),
+    key("status", Shape::Number(300, 599), "The HTTP status of the answer: of the error, or without any."),
     key("after", Shape::Time, "How long it takes until then; alone, the request is answered as usual after that time."),
 ];
 
@@ -214,8 +158,3 @@ const ANNOTATION: &[Key] = &[
     needed("item", Shape::Map(&BARE_ITEM), "The item. `${0}` and `${name}` in its texts are what groups matched."),
     EXTRA,
 ];
-
-/// The names of the methods; without `meta` if they are to be optional ones.
-pub fn methods(optional: bool) -> impl Iterator<Item = &'static str> + Clone {
-    METHODS.into_iter().map(|method| method.name()).skip(usize::from(optional))
-}

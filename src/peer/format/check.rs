@@ -1,4 +1,4 @@
-//! A data file checked against its table, as a whole.
+//! A file checked against its table, as a whole.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use crate::diagnostic::yaml::{Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::protocol::parse_duration;
 
-use super::shape::{Key, Shape, methods};
-use super::{MAX_FILL, VERSION};
+use super::{Key, MAX_FILL, Shape, VERSION};
 
 /// The longest that something may take.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -54,8 +53,8 @@ impl<'a> Checker<'a> {
                 let message = "this version of the format is not known".to_owned();
                 self.fault("data/version", node.span, message, &format!("expected {VERSION}"));
             }
-            (Shape::Text | Shape::Content | Shape::Include, Kind::String(_))
-            | (Shape::Flag | Shape::Include, Kind::Bool(_))
+            (Shape::Text | Shape::Content | Shape::FlagOrText | Shape::TextOr(_), Kind::String(_))
+            | (Shape::Flag | Shape::FlagOrText, Kind::Bool(_))
             | (Shape::Free, Kind::Map(_))
             | (Shape::Any, _) => {}
             (Shape::Text, _) => self.wrong(what, node, "a text"),
@@ -83,20 +82,26 @@ impl<'a> Checker<'a> {
                 let there = "expected a time such as 200ms, or two as its bounds: 20ms..1s; an hour at most";
                 self.fault("data/type", node.span, message, there);
             }
-            (Shape::Status, _) => self.number(what, node, 300, 599),
+            (Shape::Duration, Kind::String(text)) if span(text).is_some_and(|(least, most)| least == most) => {}
+            (Shape::Duration, _) => {
+                let message = format!("{what} is no time");
+                self.fault("data/type", node.span, message, "expected a time such as 200ms; an hour at most");
+            }
+            (Shape::TextOr(keys), Kind::Map(_)) => self.map(what, node, keys),
+            (Shape::TextOr(_), _) => self.wrong(what, node, "a text, or a map"),
+            (Shape::Number(least, most), _) => self.number(what, node, least, most),
             (Shape::Code, _) => self.number(what, node, i64::MIN, i64::MAX),
             (Shape::Count, _) => self.number(what, node, 0, i64::from(u32::MAX)),
             (Shape::Flag, _) => self.wrong(what, node, "true or false"),
-            (Shape::Include, _) => self.wrong(what, node, "true, false, or a text"),
-            (Shape::Method | Shape::Optional, Kind::String(name)) => {
-                let names: Vec<_> = methods(matches!(shape, Shape::Optional)).collect();
-                if !names.contains(&name.as_str()) {
-                    self.unknown("method", name, node.span, &names);
+            (Shape::FlagOrText, _) => self.wrong(what, node, "true, false, or a text"),
+            (Shape::Choice(noun, words), Kind::String(word)) => {
+                if !words.contains(&word.as_str()) {
+                    self.unknown(noun, word, node.span, words);
                 }
             }
-            (Shape::Method | Shape::Optional, _) => self.wrong(what, node, "the name of a method"),
+            (Shape::Choice(noun, _), _) => self.wrong(what, node, &format!("the name of a {noun}")),
             (Shape::Free, _) => self.wrong(what, node, "a map"),
-            (Shape::Times, _) => self.times(what, node),
+            (Shape::Each(noun, words, shape), _) => self.each(what, node, noun, words, *shape),
             (Shape::List(shape), Kind::List(items)) => {
                 items.iter().for_each(|item| self.check(&format!("an item of {what}"), item, *shape));
             }
@@ -106,6 +111,10 @@ impl<'a> Checker<'a> {
             }
             (Shape::Several(shape), _) => self.check(what, node, *shape),
             (Shape::Map(keys), _) => self.map(what, node, keys),
+            (Shape::One(keys, choice), _) => {
+                self.map(what, node, keys);
+                self.one(what, node, choice);
+            }
         }
     }
 
@@ -127,16 +136,32 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn times(&mut self, what: &str, node: &Node) {
-        let names: Vec<_> = methods(false).collect();
+    /// Notes where a map has not exactly one of these keys.
+    fn one(&mut self, what: &str, node: &Node, choice: &[&str]) {
+        let Some(entries) = node.as_map() else { return };
+        let mut there = entries.iter().filter(|entry| choice.contains(&entry.key.as_str()));
+        match (there.next(), there.next()) {
+            (None, _) => {
+                let there = format!("expected one of {}", choice.join(", "));
+                self.fault("data/missing", node.span, format!("{what} does nothing"), &there);
+            }
+            (Some(first), Some(second)) => {
+                let message = format!("{what} cannot have both `{}` and `{}`", first.key, second.key);
+                self.fault("data/both", second.key_span, message, "make two of it");
+            }
+            _ => {}
+        }
+    }
+
+    fn each(&mut self, what: &str, node: &Node, noun: &str, words: &[&str], shape: Shape) {
         let Some(entries) = node.as_map() else {
-            self.wrong(what, node, &format!("a map with keys of {}", names.join(", ")));
+            self.wrong(what, node, &format!("a map with keys of {}", words.join(", ")));
             return;
         };
         for entry in entries {
-            match names.contains(&entry.key.as_str()) {
-                true => self.check(&format!("`{}`", entry.key), &entry.value, Shape::Time),
-                false => self.unknown("method", &entry.key, entry.key_span, &names),
+            match words.contains(&entry.key.as_str()) {
+                true => self.check(&format!("`{}`", entry.key), &entry.value, shape),
+                false => self.unknown(noun, &entry.key, entry.key_span, words),
             }
         }
     }

@@ -1,16 +1,15 @@
-//! The JSON Schema (draft-07) of data files, for completion and checking in editors.
+//! The JSON Schema (draft-07) of files, for completion and checking in editors.
 
 use serde_json::{Map, Value, json};
 
-use super::VERSION;
-use super::shape::{FILE, Key, Shape, methods};
+use super::{Key, Shape, VERSION};
 
-/// The schema.
-pub fn schema() -> Value {
-    let mut schema = of(FILE);
+/// The schema of a file of this shape.
+pub fn schema(file: Shape, title: &str, description: &str) -> Value {
+    let mut schema = of(file);
     schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
-    schema["title"] = "data of a mock provider".into();
-    schema["description"] = "What `wirecert mock openctx-provider --data` serves.".into();
+    schema["title"] = title.into();
+    schema["description"] = description.into();
     schema
 }
 
@@ -29,22 +28,28 @@ fn of(shape: Shape) -> Value {
         }]}),
         Shape::Uri => json!({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9+.-]*:"}),
         Shape::Time => time(),
-        Shape::Status => json!({"type": "integer", "minimum": 300, "maximum": 599}),
+        Shape::Duration => json!({"type": "string", "pattern": "^[0-9.]+(us|ms|s|m|h)$"}),
+        Shape::TextOr(keys) => json!({"oneOf": [{"type": "string"}, map(keys)]}),
+        Shape::Number(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
         Shape::Code => json!({"type": "integer"}),
         Shape::Count => json!({"type": "integer", "minimum": 0}),
         Shape::Flag => json!({"type": "boolean"}),
-        Shape::Include => json!({"type": ["boolean", "string"]}),
-        Shape::Method => json!({"enum": methods(false).collect::<Vec<_>>()}),
-        Shape::Optional => json!({"enum": methods(true).collect::<Vec<_>>()}),
+        Shape::FlagOrText => json!({"type": ["boolean", "string"]}),
+        Shape::Choice(_, words) => json!({"enum": words}),
         Shape::Any => json!({}),
         Shape::Free => json!({"type": "object"}),
-        Shape::Times => {
-            let times: Map<String, Value> = methods(false).map(|name| (name.to_owned(), time())).collect();
-            json!({"type": "object", "additionalProperties": false, "properties": times})
+        Shape::Each(_, words, shape) => {
+            let each: Map<String, Value> = words.iter().map(|name| ((*name).to_owned(), of(*shape))).collect();
+            json!({"type": "object", "additionalProperties": false, "properties": each})
         }
         Shape::List(item) => json!({"type": "array", "items": of(*item)}),
         Shape::Several(item) => json!({"oneOf": [of(*item), {"type": "array", "items": of(*item)}]}),
         Shape::Map(keys) => map(keys),
+        Shape::One(keys, choice) => {
+            let mut map = map(keys);
+            map["oneOf"] = choice.iter().map(|key| json!({"required": [key]})).collect();
+            map
+        }
     }
 }
 
