@@ -6,6 +6,7 @@
 
 pub mod amp;
 pub mod amplifier;
+mod exits;
 mod http;
 mod literal;
 mod observation;
@@ -19,7 +20,7 @@ pub mod words;
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section};
-pub use rule::{Judgements, Rule, Violation};
+pub use rule::{Fault, Judgements, Rule, Violation};
 pub use schemas::EditionSchemas;
 pub use shape::{Field, Shape};
 

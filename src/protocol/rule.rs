@@ -66,3 +66,43 @@ impl Judgements {
         self.violations.push(violation);
     }
 }
+
+/// What is wrong.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    message: String,
+    path: Option<String>,
+    expected: Option<Value>,
+    actual: Option<Value>,
+}
+
+impl Fault {
+    /// A sentence that says what happened.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), path: None, expected: None, actual: None }
+    }
+
+    /// Where in the body, as a JSON pointer.
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// What should have been there.
+    pub fn expected(mut self, value: impl Into<Value>) -> Self {
+        self.expected = Some(value.into());
+        self
+    }
+
+    /// What was there.
+    pub fn actual(mut self, value: impl Into<Value>) -> Self {
+        self.actual = Some(value.into());
+        self
+    }
+
+    /// The breach of a requirement by an end, which this event shows.
+    pub fn by(self, blame: End, requirement: RequirementId, index: u64) -> Violation {
+        let Self { message, path, expected, actual } = self;
+        Violation { requirement, blame, index, message, path, expected, actual }
+    }
+}

@@ -3,7 +3,6 @@
 //! One edition, `2025-12-09`. [`PROTOCOL`] is its descriptor.
 
 mod client_role;
-mod content;
 mod observer;
 mod requirements;
 mod role;

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, Frame, HttpRequest, HttpResponse, Message, StreamEvent, What};
 
-use super::content::{Content, Wholes};
 use super::routes::{Endpoint, Route};
+use crate::protocol::http::content::{Content, Wholes};
 
 /// So much text of a prompt is joined, in bytes.
 const JOINED: usize = 1 << 20;

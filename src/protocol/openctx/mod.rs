@@ -3,7 +3,6 @@
 //! One edition, `0.1`. [`PROTOCOL`] is its descriptor.
 
 pub mod client_role;
-mod content;
 mod observer;
 mod requirements;
 mod role;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, What};
 
-use super::content::{Content, Wholes};
+use crate::protocol::http::content::{Content, Wholes};
 
 /// Makes observations of what one end does.
 ///
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_request_of_any_kind_is_seen() {
-        let seen = observed(&Play::new().sends("GET /x HTTP/1.1", &[("A", "1"), ("a", "2")], b""), End::Client);
+        let seen = observed(&Play::new().request("GET /x HTTP/1.1", &[("A", "1"), ("a", "2")], b""), End::Client);
         assert_eq!(kinds(&seen), ["message", "request"]);
         assert_eq!(seen[1].value["headers"], json!({"a": "1, 2"}));
         assert!(seen[1].selectors.is_empty());

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::requests::{Params, Pending};
 use super::results::{Part, Shapes, area};
+use crate::protocol::Fault;
 use crate::protocol::Judgements;
 use crate::protocol::amp::envelope::Response;
 use crate::trace::End;

@@ -7,8 +7,9 @@ use crate::protocol::amp::{envelope, is_probe};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, What};
 
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::results::{Shapes, area};
+use crate::protocol::Fault;
 
 /// Judges what is in each request (docs/amp.md, Methods; quick reference, section 5). Its envelope is left to the rule
 /// for messages.

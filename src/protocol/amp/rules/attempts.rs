@@ -5,7 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{End, Event, What};
 
-use super::book::{Book, Fault};
+use super::book::Book;
+use crate::protocol::Fault;
 
 /// So many connections to one address within [`WINDOW`] are a few.
 const FEW: usize = 5;

@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use serde_json::Value;
-
 use crate::protocol::amp::requirements;
-use crate::protocol::{Judgements, RequirementId, Violation};
+use crate::protocol::{Fault, Judgements, RequirementId};
 use crate::trace::End;
 
 /// The ids of an edition, by the end that they bind and by area and slug. Of a slug that begins with `client-`, which
@@ -49,9 +47,7 @@ impl Book {
         let Some(requirement) = self.id(end, short) else { return };
         match fault {
             None => out.assess(requirement),
-            Some(Fault { message, path, expected, actual }) => {
-                out.violate(Violation { requirement, blame: end, index, message, path, expected, actual });
-            }
+            Some(fault) => out.violate(fault.by(end, requirement, index)),
         }
     }
 
@@ -71,39 +67,5 @@ impl Book {
     /// Puts a note to a requirement of the server.
     pub fn note(&self, out: &mut Judgements, short: &str, text: impl Into<String>) {
         out.notes.push((self.id(End::Server, short), text.into()));
-    }
-}
-
-/// What is wrong.
-#[derive(Clone, Debug)]
-pub struct Fault {
-    message: String,
-    path: Option<String>,
-    expected: Option<Value>,
-    actual: Option<Value>,
-}
-
-impl Fault {
-    /// A sentence that says what happened.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), path: None, expected: None, actual: None }
-    }
-
-    /// Where in the message.
-    pub fn at(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
-        self
-    }
-
-    /// What should have been there.
-    pub fn expected(mut self, value: impl Into<Value>) -> Self {
-        self.expected = Some(value.into());
-        self
-    }
-
-    /// What was there.
-    pub fn actual(mut self, value: impl Into<Value>) -> Self {
-        self.actual = Some(value.into());
-        self
     }
 }

@@ -7,8 +7,9 @@ use crate::protocol::{Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, Frame, What};
 
 use super::OVERDUE;
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::connections::{Connections, omits};
+use crate::protocol::Fault;
 
 /// Judges how one end takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
 ///

@@ -5,8 +5,9 @@ use serde_json::json;
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, Head, What};
 
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::connections::Connections;
+use crate::protocol::Fault;
 use crate::protocol::amp::handshake::{accept_key, has_token, is_key, items, only, stray_extension, stray_subprotocol};
 
 /// Holds each response to a handshake against its request (RFC 6455 section 4.2).

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{End, Event, FileChange, What};
 
-use super::book::{Book, Fault};
+use super::book::Book;
+use crate::protocol::Fault;
 use crate::protocol::amp::lockfile::{is_absolute, is_lockfile};
 
 /// Judges the content of every lockfile that was looked at (docs/amp.md, Discovery; quick reference, section 1).

@@ -3,8 +3,9 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::results::{Part, Shapes};
+use crate::protocol::Fault;
 use crate::protocol::amp::envelope;
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, Message, What};

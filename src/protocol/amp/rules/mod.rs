@@ -10,7 +10,6 @@ mod attempts;
 mod book;
 mod closings;
 mod connections;
-mod exits;
 mod frames;
 mod handshakes;
 mod lockfiles;
@@ -22,6 +21,7 @@ mod tokens;
 mod upgrades;
 
 use crate::protocol::Rule;
+use crate::protocol::exits::Exits;
 use crate::trace::End;
 
 use book::Book;
@@ -46,9 +46,15 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
         Box::new(messages::Messages::new(edition, book)),
         Box::new(asked::Asked::new(edition, book)),
         Box::new(requests::Requests::new(edition, book)),
-        Box::new(exits::Exits::new(book)),
+        Box::new(exits(edition)),
         Box::new(attempts::Attempts::new(book)),
     ]
+}
+
+fn exits(edition: &'static str) -> Exits {
+    Exits::new("editor", move |out, end, index, fault| {
+        Book::of(edition).hold(out, end, "robustness/alive", index, Some(fault));
+    })
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use crate::protocol::{Judgements, Rule};
 use crate::trace::{End, Event, What};
 
 use super::OVERDUE;
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::connections::{Connections, omits};
+use crate::protocol::Fault;
 
 /// So many pings are remembered; of more, the latest.
 const REMEMBERED: usize = 1000;

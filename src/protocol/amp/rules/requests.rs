@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::OVERDUE;
 use super::answer::Answer;
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::connections::{Connections, omits};
 use super::results::Shapes;
+use crate::protocol::Fault;
 use crate::protocol::amp::{envelope, is_probe, opcode};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, What};

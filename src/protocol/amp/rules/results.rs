@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::book::{Book, Fault};
+use super::book::Book;
 use crate::matcher::Pattern;
+use crate::protocol::Fault;
 use crate::protocol::Judgements;
 use crate::protocol::amp::{PROTOCOL, schemas};
 use crate::trace::End;

@@ -8,7 +8,8 @@ use crate::protocol::amp::lockfile::is_lockfile;
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, What};
 
-use super::book::{Book, Fault};
+use super::book::Book;
+use crate::protocol::Fault;
 
 /// So many handshakes wait for a lockfile that explains them; of more, none is judged.
 const REMEMBERED: usize = 1000;

@@ -8,8 +8,9 @@ use crate::protocol::amp::handshake::{has_token, is_key, only};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, Head, What};
 
-use super::book::{Book, Fault};
+use super::book::Book;
 use super::connections::Connections;
+use crate::protocol::Fault;
 
 /// So many keys are remembered; of more, none is taken for an old one.
 const REMEMBERED: usize = 10_000;

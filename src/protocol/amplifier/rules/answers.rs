@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::book::{Bench, Fault};
 use super::exchange::Exchange;
 use super::members::{
     AMOUNT, ANY, BOOLEAN, COUNT, FILLED, MODULES, MOMENT, Member, OBJECT, OBJECTS, PORT, Place, STATUS, STRING,
@@ -10,8 +9,11 @@ use super::members::{
 };
 use super::sessions::Sessions;
 use super::{errors, http};
-use crate::protocol::amplifier::content::Content;
+use crate::protocol::Fault;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::http::book::Bench;
+use crate::protocol::http::content::Content;
+use crate::protocol::http::heads;
 
 /// Statuses that whoever stands before a server may send in its place.
 const FROM_OTHERS: &[u16] = &[408, 413, 414, 429, 431, 502, 503, 504];
@@ -23,14 +25,14 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     if request.method() == "HEAD" || (300..400).contains(&status) {
         return;
     }
-    let Some(route) = &exchange.route else {
+    let Some(route) = &exchange.own.route else {
         http::outside(request, response, bench);
         if status >= 400 {
             errors::outside(content, bench);
         }
         return;
     };
-    if let Some(short) = exchange.refused {
+    if let Some(short) = exchange.own.refused {
         refused(short, route, status, bench);
     }
     if status >= 400 {
@@ -49,7 +51,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     };
     let fault = Fault::new("an answer has another status than the endpoint").expected(right).actual(status);
     bench.hold(&format!("{area}status"), (status != right).then_some(fault));
-    if exchange.refused.is_some() {
+    if exchange.own.refused.is_some() {
         return;
     }
     let Some(json) = json_of(response, content, bench) else { return };
@@ -104,11 +106,11 @@ fn json_of<'c>(
     bench: &mut Bench<'_>,
 ) -> Option<&'c Value> {
     if let Content::Coded = content {
-        let broken = http::is_zipped(head);
+        let broken = heads::is_zipped(head);
         bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
         return None;
     }
-    if http::is_coded(head) {
+    if heads::is_coded(head) {
         bench.hold("http/encoding", None);
     }
     if let Content::Deep = content {
@@ -129,7 +131,7 @@ fn json_of<'c>(
     };
     bench.hold("http/json", json.is_none().then_some(fault));
     if json.is_some() {
-        http::answer_type(head, bench);
+        heads::answer_type(head, bench);
     }
     json
 }
@@ -225,7 +227,7 @@ fn body(route: &Route, exchange: &Exchange, answer: Place<'_>, bench: &mut Bench
     match route.endpoint {
         Endpoint::CreateSession => {
             answer.hold(bench, CREATE);
-            let asked = exchange.body.as_ref().and_then(|body| body.get("profile")).and_then(Value::as_str);
+            let asked = exchange.own.body.as_ref().and_then(|body| body.get("profile")).and_then(Value::as_str);
             same(answer, "profile", asked, "create/profile", bench);
             created(answer, bench);
         }

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::book::{Bench, Fault};
 use super::members::{OBJECT, Place, STRING};
+use crate::protocol::Fault;
 use crate::protocol::amplifier::CODES;
-use crate::protocol::amplifier::content::Content;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::http::book::Bench;
+use crate::protocol::http::content::Content;
 
 /// Judges the answer of an endpoint with a status from 400 to 599.
 pub fn judge(route: &Route, status: u16, content: &Content<'_>, bench: &mut Bench<'_>) {

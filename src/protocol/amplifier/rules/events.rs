@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::book::{Bench, Fault};
 use super::errors;
 use super::members::{
     AMOUNT, COUNT, FILLED, MOMENT, Member, NUMBER_OR_NULL, OBJECT, OBJECTS, OPTIONS, Place, RANGE, SEVERITY, SPAN,
     STRING, USAGE, is_backward,
 };
+use crate::protocol::Fault;
 use crate::protocol::amplifier::{EVENTS, STATUSES};
+use crate::protocol::http::book::Bench;
 
 /// Judges a message. Gives the name and the data of an event that is one.
 pub fn judge<'m>(

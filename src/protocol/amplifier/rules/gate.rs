@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::book::{Bench, Fault};
 use super::members::Place;
 use super::sessions::{Session, remember};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
 
 /// Approvals of one stream, and what was denied in the prompt under way.
 #[derive(Default)]

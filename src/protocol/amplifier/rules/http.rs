@@ -1,21 +1,14 @@
-//! Heads: of requests and of answers.
+//! Heads: what Amplifier asks of them beyond HTTP.
 
-use super::book::{Bench, Fault};
+use crate::protocol::Fault;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::http::book::Bench;
+use crate::protocol::http::heads;
 use crate::trace::{HttpRequest, HttpResponse};
 
 /// Judges the head of a request.
 pub fn request(head: &HttpRequest, route: Option<&Route>, bench: &mut Bench<'_>) {
-    let words: Vec<&str> = head.start.split(' ').collect();
-    let sound = matches!(words[..], [method, target, "HTTP/1.1" | "HTTP/1.0"]
-        if is_token(method) && !target.is_empty() && target.bytes().all(|b| b.is_ascii_graphic()));
-    let names = head.headers.iter().all(|(name, value)| is_token(name) && is_field_value(value));
-    let fault = Fault::new("the head of a request is not valid").actual(head.start.clone());
-    bench.hold("http/client-valid-head", (!sound || !names).then_some(fault));
-    if words.last() == Some(&"HTTP/1.1") {
-        let hosts = head.header("host").count();
-        bench.hold_if("http/client-host", hosts != 1, || format!("a request has {hosts} lines `Host`"));
-    }
+    heads::request(head, bench);
     // A browser asks first whether it may.
     if !matches!(head.method(), "OPTIONS" | "HEAD") {
         let fault = Fault::new("a request goes to no endpoint").actual(head.start.clone());
@@ -23,12 +16,7 @@ pub fn request(head: &HttpRequest, route: Option<&Route>, bench: &mut Bench<'_>)
     }
     let Some(route) = route else { return };
     if route.endpoint.has_body() {
-        let fault = Fault::new("a request's content type is not JSON").expected("application/json");
-        let actual = content_type(head.header("content-type")).unwrap_or_default();
-        bench.hold("http/client-content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
-        let coded = codings(head.header("content-encoding")).next();
-        let fault = coded.map(|coding| Fault::new("the body of a request has a content coding").actual(coding));
-        bench.hold("http/client-plain-body", fault);
+        heads::request_body(head, bench);
     }
     if route.endpoint == Endpoint::Events {
         let accepts = head.header("accept").any(|line| line.to_ascii_lowercase().contains("text/event-stream"));
@@ -53,17 +41,11 @@ pub fn request(head: &HttpRequest, route: Option<&Route>, bench: &mut Bench<'_>)
 
 /// Judges the head of an answer that is not interim.
 pub fn response(request: Option<&HttpRequest>, known: bool, head: &HttpResponse, bench: &mut Bench<'_>) {
-    let names = head.headers.iter().all(|(name, value)| is_token(name) && is_field_value(value));
-    let status = head.status().is_some_and(|status| (200..=599).contains(&status));
-    let fault = Fault::new("the head of an answer is not valid").actual(head.start.clone());
-    bench.hold("http/valid-head", (!status || !names).then_some(fault));
+    heads::response(request, head, bench);
     if known {
         let redirects = head.status().is_some_and(|status| (300..400).contains(&status) && status != 304);
         let fault = Fault::new("a request for an endpoint is redirected").actual(head.start.clone());
         bench.hold("http/no-redirect", redirects.then_some(fault));
-    }
-    if let Some(request) = request {
-        offered(request, head, bench);
     }
 }
 
@@ -84,75 +66,4 @@ pub fn outside(request: &HttpRequest, head: &HttpResponse, bench: &mut Bench<'_>
         let fault = Fault::new("a request for what is no endpoint is refused by another status than 404");
         bench.hold("http/unknown-path", (!matches!(status, 404 | 405)).then(|| fault.expected(404).actual(status)));
     }
-}
-
-/// Judges the content type of an answer that has content.
-pub fn answer_type(head: &HttpResponse, bench: &mut Bench<'_>) {
-    let actual = content_type(head.header("content-type")).unwrap_or_default();
-    let fault = Fault::new("an answer's content type is not JSON").expected("application/json");
-    bench.hold("http/content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
-}
-
-/// Whether an answer has the content type of event streams.
-pub fn is_stream(head: &HttpResponse) -> bool {
-    content_type(head.header("content-type")).as_deref() == Some("text/event-stream")
-}
-
-/// Whether the body of an answer has a content coding.
-pub fn is_coded(head: &HttpResponse) -> bool {
-    codings(head.header("content-encoding")).next().is_some()
-}
-
-/// Whether the body of an answer had a content coding that is known to everybody.
-pub fn is_zipped(head: &HttpResponse) -> bool {
-    let mut codings = codings(head.header("content-encoding")).peekable();
-    codings.peek().is_some() && codings.all(|coding| matches!(coding.as_str(), "gzip" | "x-gzip" | "deflate"))
-}
-
-/// Judges the content codings of an answer by those that the request allows (RFC 9110 section 12.5.3).
-fn offered(request: &HttpRequest, head: &HttpResponse, bench: &mut Bench<'_>) {
-    if request.header("accept-encoding").next().is_none() {
-        return;
-    }
-    let allowed: Vec<(String, bool)> = request
-        .header("accept-encoding")
-        .flat_map(|line| line.split(','))
-        .map(|entry| {
-            let (coding, parameters) = entry.split_once(';').unwrap_or((entry, ""));
-            let quality = parameters.trim().strip_prefix("q=").map(str::trim).and_then(|q| q.parse::<f64>().ok());
-            (coding.trim().to_ascii_lowercase(), quality != Some(0.0))
-        })
-        .collect();
-    for coding in codings(head.header("content-encoding")) {
-        let entry = allowed.iter().find(|(name, _)| name.trim_start_matches("x-") == coding.trim_start_matches("x-"));
-        let entry = entry.or_else(|| allowed.iter().find(|(name, _)| name == "*"));
-        let refused = !entry.is_some_and(|(_, wanted)| *wanted);
-        let fault = Fault::new("an answer has a content coding that the request does not allow").actual(coding);
-        bench.hold("http/encoding-offered", refused.then_some(fault));
-    }
-}
-
-/// The content codings of a message, in lower case; `identity` is none.
-fn codings<'h>(lines: impl Iterator<Item = &'h str>) -> impl Iterator<Item = String> {
-    let words = lines.flat_map(|line| line.split(',')).map(|word| word.trim().to_ascii_lowercase());
-    words.filter(|word| !word.is_empty() && word != "identity")
-}
-
-/// The media type of a message, in lower case and without its parameters.
-fn content_type<'h>(mut lines: impl Iterator<Item = &'h str>) -> Option<String> {
-    Some(lines.next()?.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
-}
-
-fn is_json(media_type: &str) -> bool {
-    matches!(media_type, "application/json" | "text/json") || media_type.ends_with("+json")
-}
-
-/// A token (RFC 9110 section 5.6.2).
-fn is_token(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-}
-
-/// A field value (RFC 9110 section 5.5); bytes beyond ASCII are allowed there.
-fn is_field_value(value: &str) -> bool {
-    !value.chars().any(|c| c.is_ascii_control() && c != '\t')
 }

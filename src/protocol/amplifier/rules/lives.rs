@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::book::{Bench, Fault};
 use super::gate::Gate;
 use super::members::Place;
 use super::sessions::{Session, remember};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
 
 /// So much text of a prompt is kept for comparing, in bytes, and so many ids.
 const TEXT: usize = 4 << 20;

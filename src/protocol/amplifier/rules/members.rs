@@ -1,24 +1,15 @@
-//! Members of objects, and the requirements that each of them breaks where it is missing or of another type.
+//! The types of members in this protocol.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::book::{Bench, Fault};
 use super::times;
-
-/// A type, and its name for people.
-#[derive(Clone, Copy)]
-pub struct Type {
-    name: &'static str,
-    is: fn(&Value) -> bool,
-}
+pub use crate::protocol::http::members::{Member, OBJECT, Place, STRING, Type};
 
 pub const ANY: Type = Type { name: "any value", is: |_| true };
 pub const BOOLEAN: Type = Type { name: "a boolean", is: Value::is_boolean };
-pub const STRING: Type = Type { name: "a string", is: Value::is_string };
 pub const FILLED: Type = Type { name: "a string that is not empty", is: |v| v.as_str().is_some_and(|s| !s.is_empty()) };
 pub const STRING_OR_NULL: Type = Type { name: "a string or null", is: |v| v.is_string() || v.is_null() };
 pub const NUMBER_OR_NULL: Type = Type { name: "a number or null", is: |v| v.is_number() || v.is_null() };
-pub const OBJECT: Type = Type { name: "an object", is: Value::is_object };
 pub const OBJECTS: Type = Type { name: "a list of objects", is: |v| is_list(v, Value::is_object) };
 pub const STRINGS: Type = Type { name: "a list of strings", is: |v| is_list(v, Value::is_string) };
 pub const OPTIONS: Type = Type {
@@ -76,66 +67,4 @@ pub fn is_backward(range: &Value) -> bool {
         Some((position.get("line")?.as_f64()?, position.get("character")?.as_f64()?))
     };
     at("start").zip(at("end")).is_some_and(|(start, end)| end < start)
-}
-
-/// What is asked of a member: its key, its type, whether it has to be there, and what it breaks otherwise.
-pub type Member = (&'static str, Type, bool, &'static str);
-
-/// An object and its place in the body.
-#[derive(Clone, Copy)]
-pub struct Place<'v> {
-    pub members: &'v Map<String, Value>,
-    pub pointer: &'v str,
-}
-
-impl<'v> Place<'v> {
-    /// Holds every member to what is asked of it.
-    pub fn hold(self, bench: &mut Bench<'_>, asked: &[Member]) {
-        for (key, kind, required, short) in asked {
-            match self.members.get(*key) {
-                None if *required => {
-                    let fault = Fault::new(format!("there is no `{key}`")).at(self.pointer).expected(kind.name);
-                    bench.hold(short, Some(fault));
-                }
-                None => {}
-                Some(value) => {
-                    let fault = || Fault::new(format!("`{key}` is not {}", kind.name)).at(self.at(key));
-                    let broken = !(kind.is)(value);
-                    bench.hold(short, broken.then(|| fault().expected(kind.name).actual(value.clone())));
-                }
-            }
-        }
-    }
-
-    /// The text of a member.
-    pub fn text(self, key: &str) -> Option<&'v str> {
-        self.members.get(key)?.as_str()
-    }
-
-    /// The place of a member, as a JSON pointer.
-    pub fn at(self, key: &str) -> String {
-        format!("{}/{key}", self.pointer)
-    }
-
-    /// Looks at a member that is an object.
-    pub fn inner(self, key: &str, then: impl FnOnce(Place<'_>)) {
-        if let Some(members) = self.members.get(key).and_then(Value::as_object) {
-            then(Place { members, pointer: &self.at(key) });
-        }
-    }
-
-    /// Looks at each object in a member that is a list.
-    pub fn each(self, key: &str, mut then: impl FnMut(Place<'_>)) {
-        let list = self.members.get(key).and_then(Value::as_array);
-        for (at, value) in list.into_iter().flatten().enumerate() {
-            if let Some(members) = value.as_object() {
-                then(Place { members, pointer: &format!("{}/{at}", self.at(key)) });
-            }
-        }
-    }
-
-    /// The names of members that are not among these.
-    pub fn others(self, known: &[&str]) -> Vec<String> {
-        self.members.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect()
-    }
 }

@@ -4,11 +4,9 @@
 //! than its exchange or stream, but for [`sessions`], which remembers what was said of each session over all of them.
 
 mod answers;
-mod book;
 mod errors;
 mod events;
 mod exchange;
-mod exits;
 mod gate;
 mod http;
 mod lives;
@@ -17,14 +15,31 @@ mod requests;
 mod sessions;
 mod sockets;
 mod streams;
+mod subscriptions;
 mod times;
 mod traffic;
 
+use std::sync::LazyLock;
+
+use super::requirements;
 use crate::protocol::Rule;
+use crate::protocol::exits::Exits;
+use crate::protocol::http::book::Book;
+use crate::trace::End;
+
+/// The requirements, as the rules cite them.
+static BOOK: LazyLock<Book> = LazyLock::new(|| Book::of(requirements::all()));
 
 /// Fresh rules. There is one edition.
 pub fn of() -> Vec<Box<dyn Rule>> {
-    vec![Box::new(traffic::Traffic::default()), Box::new(exits::Exits::new())]
+    vec![Box::new(traffic::Traffic::new()), Box::new(exits())]
+}
+
+fn exits() -> Exits {
+    Exits::new("server", |out, end, index, fault| {
+        let short = if end == End::Server { "robustness/alive" } else { "robustness/client-alive" };
+        BOOK.bench(out, index).hold(short, Some(fault));
+    })
 }
 
 #[cfg(test)]

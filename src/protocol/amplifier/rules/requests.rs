@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::book::{Bench, Fault};
+use super::BOOK;
 use super::members::{OBJECT, OBJECTS, POSITION, Place, RANGE, SEVERITY, STRING, STRINGS, is_backward};
+use crate::protocol::Fault;
 use crate::protocol::Judgements;
-use crate::protocol::amplifier::content::Content;
 use crate::protocol::amplifier::routes::Endpoint;
+use crate::protocol::http::book::Bench;
+use crate::protocol::http::content::Content;
 
 /// Judges the body of a request. Gives its JSON, and the requirement by which a server has to refuse it.
 pub fn judge(
@@ -204,5 +206,5 @@ pub fn control(content: &Content<'_>, bench: &mut Bench<'_>) {
 
 /// What is said of a request is told to nobody where it is wrong on purpose.
 pub fn read(endpoint: Endpoint, content: &Content<'_>) -> (Option<Value>, Option<&'static str>) {
-    judge(endpoint, content, &mut Bench { out: &mut Judgements::default(), index: 0 })
+    judge(endpoint, content, &mut BOOK.bench(&mut Judgements::default(), 0))
 }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::answers::Members;
-use super::book::{Bench, Fault};
 use super::exchange::Exchange;
 use super::times;
+use crate::protocol::Fault;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::http::book::Bench;
 
 /// So many sessions are remembered, and of each so many prompts, decisions and options.
 const SESSIONS: usize = 20_000;
@@ -70,7 +71,7 @@ impl Sessions {
     /// A request is whole.
     pub fn asked(&mut self, route: &Route, exchange: &Exchange, bench: &mut Bench<'_>) {
         if route.endpoint == Endpoint::CreateSession {
-            let keys = exchange.body.as_ref().and_then(|body| body.get("credentials")).and_then(Value::as_object);
+            let keys = exchange.own.body.as_ref().and_then(|body| body.get("credentials")).and_then(Value::as_object);
             for key in keys.into_iter().flat_map(|keys| keys.values()).filter_map(Value::as_str) {
                 let varied = key.chars().any(|c| !key.starts_with(c));
                 if key.len() >= KEY && varied && self.keys.len() < REMEMBERED && !self.keys.iter().any(|k| k == key) {
@@ -79,7 +80,7 @@ impl Sessions {
             }
         }
         let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) else { return };
-        match (route.endpoint, exchange.posted("prompt"), exchange.posted("decision")) {
+        match (route.endpoint, exchange.own.posted("prompt"), exchange.own.posted("decision")) {
             (Endpoint::SubmitPrompt, Some(prompt), _) => {
                 let at = (exchange.sent.unwrap_or_default(), exchange.index, prompt.to_owned());
                 remember(&mut session.prompts, at);

@@ -1,7 +1,8 @@
 //! WebSockets: handshakes and frames, at both ends.
 
-use super::book::{Bench, Fault};
+use crate::protocol::Fault;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::http::book::Bench;
 use crate::trace::{End, Frame, Head};
 
 /// Judges the head of a handshake request.

@@ -1,6 +1,7 @@
 //! Event streams as bytes: encoding, and whether they end where an event does.
 
-use super::book::{Bench, Fault};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
 
 /// The bytes of one stream.
 #[derive(Default)]

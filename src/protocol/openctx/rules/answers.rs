@@ -4,18 +4,25 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::book::{Bench, Fault};
-use super::exchanges::Exchange;
 use super::members::{INTEGER, Place, STRING};
-use super::requests::Asked;
-use super::{http, results};
-use crate::protocol::openctx::content::{Content, METHODS};
+use super::requests::{Asked, METHODS};
+use super::results;
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
+use crate::protocol::http::content::Content;
+use crate::protocol::http::exchanges::Exchange;
+use crate::protocol::http::heads;
 
 /// Statuses that whoever stands before a provider may send in its place.
 const FROM_OTHERS: &[u16] = &[401, 407, 408, 411, 413, 414, 429, 431, 502, 503, 504];
 
 /// Judges an answer to a POST request. Gives the result, where there is one.
-pub fn judge(exchange: &Exchange, asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) -> Option<Value> {
+pub fn judge(
+    exchange: &Exchange<Option<Asked>>,
+    asked: &Asked,
+    content: &Content<'_>,
+    bench: &mut Bench<'_>,
+) -> Option<Value> {
     let status = exchange.response.as_ref()?.status()?;
     if (300..400).contains(&status) {
         return None;
@@ -85,13 +92,13 @@ fn lost(status: u16, answer: Option<&Map<String, Value>>, bench: &mut Bench<'_>)
 
 /// Judges the body of an answer that clients read. Gives its members.
 fn envelope<'c>(
-    exchange: &Exchange,
+    exchange: &Exchange<Option<Asked>>,
     content: &'c Content<'_>,
     bench: &mut Bench<'_>,
 ) -> Option<Cow<'c, Map<String, Value>>> {
     let head = exchange.response.as_ref()?;
     if let Content::Coded = content {
-        let broken = http::is_zipped(head);
+        let broken = heads::is_zipped(head);
         bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
         return None;
     }
@@ -99,7 +106,7 @@ fn envelope<'c>(
         bench.hold("http/encoding", None);
     }
     let json = json_of(content, bench)?;
-    http::answer_type(head, bench);
+    heads::answer_type(head, bench);
     let fault = Fault::new("an answer is no object").actual(json.as_ref().clone());
     bench.hold("envelope/object", (!json.is_object()).then_some(fault));
     let members = match json {

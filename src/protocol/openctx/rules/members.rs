@@ -1,18 +1,11 @@
-//! Members of objects, and the requirements that each of them breaks where it is missing or has another type.
+//! The types of members in this protocol.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::book::{Bench, Fault};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
+pub use crate::protocol::http::members::{OBJECT, Place, STRING, Type};
 
-/// A type, and its name for people.
-#[derive(Clone, Copy)]
-pub struct Type {
-    name: &'static str,
-    is: fn(&Value) -> bool,
-}
-
-pub const STRING: Type = Type { name: "a string", is: Value::is_string };
-pub const OBJECT: Type = Type { name: "an object", is: Value::is_object };
 pub const LIST: Type = Type { name: "a list", is: Value::is_array };
 pub const INTEGER: Type = Type { name: "an integer", is: is_integer };
 pub const STRING_OR_BOOLEAN: Type = Type { name: "a string or a boolean", is: |v| v.is_string() || v.is_boolean() };
@@ -20,47 +13,6 @@ pub const STRING_OR_BOOLEAN: Type = Type { name: "a string or a boolean", is: |v
 /// A number without a fraction, however it is written.
 fn is_integer(value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
-}
-
-/// An object and its place in the body.
-#[derive(Clone, Copy)]
-pub struct Place<'v> {
-    pub members: &'v Map<String, Value>,
-    pub pointer: &'v str,
-}
-
-impl<'v> Place<'v> {
-    /// A member that has to be there: its value where it is of the type.
-    pub fn required(self, bench: &mut Bench<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
-        if !self.members.contains_key(key) {
-            let fault = Fault::new(format!("there is no `{key}`")).at(self.pointer).expected(kind.name);
-            bench.hold(short, Some(fault));
-            return None;
-        }
-        self.optional(bench, key, kind, short)
-    }
-
-    /// A member that may be left out: its value where it is there, and of the type.
-    pub fn optional(self, bench: &mut Bench<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
-        let value = self.members.get(key)?;
-        let fine = (kind.is)(value);
-        let fault = || {
-            let fault = Fault::new(format!("`{key}` is not {}", kind.name)).at(self.at(key));
-            fault.expected(kind.name).actual(value.clone())
-        };
-        bench.hold(short, (!fine).then(fault));
-        fine.then_some(value)
-    }
-
-    /// The place of a member, as a JSON pointer.
-    pub fn at(self, key: &str) -> String {
-        format!("{}/{key}", self.pointer)
-    }
-
-    /// The names of members that are not among these.
-    pub fn others(self, known: &[&str]) -> Vec<String> {
-        self.members.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect()
-    }
 }
 
 /// Whether a text is a URI: it has a scheme (RFC 3986 section 3.1), and each percent sign begins an encoded byte

@@ -4,9 +4,7 @@
 //! hold nothing longer than its exchange, but for [`scopes`], which remembers what providers said of themselves.
 
 mod answers;
-mod book;
 mod exchanges;
-mod exits;
 mod http;
 mod members;
 mod params;
@@ -16,11 +14,27 @@ mod requests;
 mod results;
 mod scopes;
 
+use std::sync::LazyLock;
+
+use super::requirements;
 use crate::protocol::Rule;
+use crate::protocol::exits::Exits;
+use crate::protocol::http::book::Book;
+use crate::trace::End;
+
+/// The requirements, as the rules cite them.
+static BOOK: LazyLock<Book> = LazyLock::new(|| Book::of(requirements::all()));
 
 /// Fresh rules. There is one edition.
 pub fn of() -> Vec<Box<dyn Rule>> {
-    vec![Box::new(exchanges::Exchanges::new()), Box::new(exits::Exits::new())]
+    vec![Box::new(exchanges::Exchanges::new()), Box::new(exits())]
+}
+
+fn exits() -> Exits {
+    Exits::new("provider", |out, end, index, fault| {
+        let short = if end == End::Server { "robustness/alive" } else { "robustness/client-alive" };
+        BOOK.bench(out, index).hold(short, Some(fault));
+    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::book::{Bench, Fault};
 use super::members::{OBJECT, Place, STRING, STRING_OR_BOOLEAN, uri};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
 
 /// Whether a provider has what it needs: each parameter of the document has its type, and none is missing. Parameters of
 /// methods that nobody knows are sound.

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::book::{Bench, Fault};
 use super::members::{INTEGER, OBJECT, Place};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
 
 /// How long the lines of a document are. Measured once, however many ranges lie in it.
 pub struct Measures {

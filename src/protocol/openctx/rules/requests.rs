@@ -2,10 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::book::{Bench, Fault};
 use super::members::{OBJECT, Place};
 use super::params;
-use crate::protocol::openctx::content::{Content, METHODS};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
+use crate::protocol::http::content::Content;
+
+/// The four methods.
+pub const METHODS: [&str; 4] = ["meta", "mentions", "items", "annotations"];
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::book::{Bench, Fault};
 use super::members::{LIST, OBJECT, Place, STRING, STRING_OR_BOOLEAN, uri};
 use super::requests::Request;
 use super::{patterns, ranges};
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
 
 /// Judges the result of a request.
 pub fn judge(request: &Request, result: &Value, bench: &mut Bench<'_>) {

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::book::{Bench, Fault};
 use super::requests::Asked;
+use crate::protocol::Fault;
+use crate::protocol::http::book::Bench;
 
 /// So many answers to `meta` are remembered, for so many settings.
 const SETTINGS: usize = 64;

@@ -8,7 +8,7 @@ const META: &[u8] = b"{\"method\":\"meta\",\"params\":{}}";
 const NAME: &[u8] = b"{\"result\":{\"name\":\"n\"}}";
 
 fn sends(start: &str, headers: &[(&str, &str)]) -> Vec<String> {
-    Play::new().sends(start, headers, META).broken()
+    Play::new().request(start, headers, META).broken()
 }
 
 fn responds(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Play {
@@ -35,8 +35,8 @@ fn requests_are_posted_with_one_host_and_a_json_type() {
 #[test]
 fn a_browser_may_ask_first_and_go_on_with_a_get_after_a_redirect() {
     let preflight = [HOST, ("Access-Control-Request-Method", "POST")];
-    assert!(Play::new().sends("OPTIONS / HTTP/1.1", &preflight, b"").responds(204, &[], b"").broken().is_empty());
-    let get = |play: Play| play.sends("GET / HTTP/1.1", &[HOST], b"").responds(405, &[], b"").broken();
+    assert!(Play::new().request("OPTIONS / HTTP/1.1", &preflight, b"").responds(204, &[], b"").broken().is_empty());
+    let get = |play: Play| play.request("GET / HTTP/1.1", &[HOST], b"").responds(405, &[], b"").broken();
     assert_eq!(get(Play::new()), ["http/client-post"]);
     assert_eq!(get(responds(303, &[("Location", "/")], b"")), ["http/redirect"]);
 }
@@ -53,7 +53,7 @@ fn a_redirect_keeps_the_method() {
 fn another_method_is_refused() {
     let on_purpose = Play::new().request_head("GET / HTTP/1.1", &[HOST]).deliberate().client_body("", true);
     assert!(on_purpose.responds(200, &[], b"x").broken().is_empty());
-    let answers = |status| Play::new().sends("GET / HTTP/1.1", &[HOST], b"").responds(status, &[], b"x").broken();
+    let answers = |status| Play::new().request("GET / HTTP/1.1", &[HOST], b"").responds(status, &[], b"x").broken();
     assert_eq!(answers(405), ["http/client-post"]);
     assert_eq!(answers(200), ["http/client-post", "http/method-not-allowed"]);
 }
@@ -71,7 +71,7 @@ fn an_answer_is_coded_as_the_request_allows() {
     let answer = |accept: Option<&str>, coding: &str| {
         let lines = [HOST, JSON, ("Accept-Encoding", accept.unwrap_or_default())];
         let lines = if accept.is_some() { &lines[..] } else { &lines[..2] };
-        let play = Play::new().sends("POST / HTTP/1.1", lines, META);
+        let play = Play::new().request("POST / HTTP/1.1", lines, META);
         play.responds(200, &[JSON, ("Content-Encoding", coding)], NAME).broken()
     };
     assert!(answer(None, "gzip").is_empty());

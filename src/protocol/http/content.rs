@@ -98,23 +98,26 @@ impl Wholes {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::protocol::amplifier::testing::Play;
+    use crate::protocol::http::testing::Play;
 
-    fn wholes(play: &Play) -> Vec<u64> {
+    fn play() -> Play<()> {
+        Play::of(crate::protocol::protocols()[0])
+    }
+
+    fn wholes(play: &Play<()>) -> Vec<u64> {
         let mut wholes = Wholes::default();
         play.events.iter().filter(|event| wholes.of(event).is_some()).map(|event| event.i).collect()
     }
 
     #[test]
     fn a_request_is_whole_with_its_body_or_with_its_end_where_it_has_none() {
-        let play = Play::new().posts("/sessions", &json!({}));
-        assert_eq!(wholes(&play), [play.events.len() as u64 - 1]);
-        let empty = Play::new().request_head("POST /sessions HTTP/1.1", &[]).client_body("", true);
+        let whole = play().request("POST / HTTP/1.1", &[], b"{}");
+        assert_eq!(wholes(&whole), [whole.events.len() as u64 - 1]);
+        let empty = play().request_head("POST / HTTP/1.1", &[]).client_body("", true);
         assert_eq!(wholes(&empty), [empty.events.len() as u64 - 1]);
-        assert!(wholes(&Play::new().request_head("POST /sessions HTTP/1.1", &[]).client_body("{", false)).is_empty());
+        let half = play().request_head("POST / HTTP/1.1", &[]).client_body("{", false);
+        assert!(wholes(&half).is_empty());
     }
 
     #[test]

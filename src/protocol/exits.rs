@@ -1,19 +1,22 @@
 //! Processes: does the end that runs as one survive the other?
 
-use crate::protocol::{Judgements, Rule};
 use crate::trace::{End, Event, Exited, What};
 
-use super::book::{Book, Fault};
+use super::{Fault, Judgements, Rule};
 
 /// Signals by which a program ends through its own fault: illegal instruction, abort, bus error, arithmetic, segment.
 const CRASHES: &[i32] = &[4, 6, 7, 8, 10, 11];
 
+/// Puts a fault to the requirement that binds an end to survive, as the event of this number shows.
+type Hold = Box<dyn Fn(&mut Judgements, End, u64, Fault) + Send>;
+
 /// Holds a crash of a process against it, once the other end was there. It is the server, where nobody says otherwise.
 ///
-/// An exit with success, or by a signal from outside, is no crash: somebody may have quit the editor. A client that is not
-/// driven ends as it likes, too, if only by an error: it may have had other work.
+/// An exit with success, or by a signal from outside, is no crash: somebody may have quit it. A client that is not driven
+/// ends as it likes, too, if only by an error: it may have had other work.
 pub struct Exits {
-    book: &'static Book,
+    server: &'static str,
+    hold: Hold,
     end: End,
     met: bool,
     quit: bool,
@@ -21,8 +24,9 @@ pub struct Exits {
 }
 
 impl Exits {
-    pub fn new(book: &'static Book) -> Self {
-        Self { book, end: End::Server, met: false, quit: false, driven: false }
+    /// For a protocol that calls its server so.
+    pub fn new(server: &'static str, hold: impl Fn(&mut Judgements, End, u64, Fault) + Send + 'static) -> Self {
+        Self { server, hold: Box::new(hold), end: End::Server, met: false, quit: false, driven: false }
     }
 }
 
@@ -33,16 +37,16 @@ impl Rule for Exits {
 
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         match &event.what {
-            What::Connected { .. } => self.met = true,
+            What::Connected { .. } | What::HttpRequest(_) | What::Handshake(_) => self.met = true,
             What::Call(_) => self.driven = true,
             What::Launched(_) => (self.met, self.quit) = (false, false),
             What::Stimulus(stimulus) => self.quit |= stimulus.name == "quit",
             What::Exited(exited) if self.met && !self.quit && !exited.asked => {
                 let errors_count = self.end == End::Server || self.driven;
-                let who = if self.end == End::Server { "editor" } else { "client" };
+                let who = if self.end == End::Server { self.server } else { "client" };
                 if let Some(how) = crash(exited, errors_count) {
                     let fault = Fault::new(format!("the {who}'s process ended {how}, unasked"));
-                    self.book.hold(out, self.end, "robustness/alive", event.i, Some(fault));
+                    (self.hold)(out, self.end, event.i, fault);
                 }
             }
             _ => {}

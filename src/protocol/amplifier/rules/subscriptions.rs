@@ -1,0 +1,216 @@
+//! Subscriptions: event streams and WebSockets, and what is told in them.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::exchange::Exchange;
+use super::lives::Life;
+use super::sessions::Sessions;
+use super::streams::Bytes;
+use super::{BOOK, events, requests, sockets};
+use crate::protocol::amplifier::routes::Route;
+use crate::protocol::http::book::Bench;
+use crate::protocol::http::content::Content;
+use crate::protocol::http::heads;
+use crate::protocol::{Fault, Judgements};
+use crate::trace::{Direction, Event, Head, HttpResponse, Message, StreamEvent};
+
+/// So many request ids are remembered that no answer has given yet.
+const EARLY: usize = 1024;
+
+/// The subscriptions that stand, by the names of their exchanges.
+#[derive(Default)]
+pub struct Subscriptions {
+    streams: HashMap<String, Stream>,
+    /// Request ids of events that nobody has given yet: session, id, and the event.
+    early: Vec<(String, String, u64)>,
+}
+
+/// A stream or WebSocket that stands.
+struct Stream {
+    session: String,
+    /// The handshake of a WebSocket.
+    socket: Option<Head>,
+    bytes: Bytes,
+    coded: bool,
+    odd: bool,
+    life: Life,
+}
+
+impl Stream {
+    fn of(session: String, socket: Option<Head>, index: u64) -> Self {
+        Self { session, socket, bytes: Bytes::default(), coded: false, odd: false, life: Life::new(index) }
+    }
+}
+
+impl Subscriptions {
+    /// The answer to a subscription has come: it is judged, and stands where it is an event stream.
+    pub fn answered(
+        &mut self,
+        conn: &str,
+        event: &Event,
+        head: &HttpResponse,
+        exchange: &Exchange,
+        bench: &mut Bench<'_>,
+    ) {
+        let stream = heads::is_stream(head);
+        if exchange.counts() {
+            let fault = Fault::new("an event stream has another status than 200").actual(head.status());
+            bench.hold("stream/status", (head.status() != Some(200)).then_some(fault));
+            let fault = Fault::new("an event stream has another content type").expected("text/event-stream");
+            let actual = head.header("content-type").next().unwrap_or_default();
+            bench.hold("stream/content-type", (!stream).then(|| fault.actual(actual)));
+        }
+        if stream {
+            let session = exchange.own.route.as_ref().and_then(|route| route.name.clone()).unwrap_or_default();
+            let (coded, odd) = (heads::is_coded(head), !exchange.counts());
+            self.streams.insert(conn.to_owned(), Stream { coded, odd, ..Stream::of(session, None, event.i) });
+        }
+    }
+
+    /// Nothing that came before under this name counts any more.
+    pub fn forget(&mut self, conn: &str) {
+        self.streams.remove(conn);
+    }
+
+    /// Whether this is a WebSocket.
+    pub fn is_socket(&self, conn: &str) -> bool {
+        self.streams.get(conn).is_some_and(|stream| stream.socket.is_some())
+    }
+
+    /// Ends what stands under this name, if something does: its last line is judged where the server `counts`.
+    pub fn ended(&mut self, conn: &str, counts: bool, bench: &mut Bench<'_>) -> bool {
+        let Some(stream) = self.streams.remove(conn) else { return false };
+        if stream.socket.is_none() && !stream.odd && !stream.coded && counts {
+            stream.bytes.end(bench);
+        }
+        true
+    }
+
+    /// Bytes of an event stream, if they are that.
+    pub fn bytes(&mut self, conn: &str, event: &Event, bytes: &[u8], bench: &mut Bench<'_>) {
+        let Some(stream) = self.streams.get_mut(conn) else { return };
+        stream.odd |= event.deliberate.is_some();
+        if !stream.odd && !stream.coded {
+            stream.bytes.feed(bytes, bench);
+        }
+    }
+
+    /// Something in an event stream.
+    pub fn streamed(
+        &mut self,
+        conn: &str,
+        event: &Event,
+        sent: &StreamEvent,
+        sessions: &mut Sessions,
+        bench: &mut Bench<'_>,
+    ) {
+        if event.deliberate.is_some() || self.streams.get(conn).is_none_or(|stream| stream.odd) {
+            return;
+        }
+        if !sessions.keys.is_empty() {
+            let texts = [&sent.data, &sent.comment, &sent.id, &sent.event];
+            let leaked = texts.into_iter().flatten().any(|text| sessions.leaked(text));
+            bench.hold_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
+        }
+        let Some(data) = sent.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
+        let message: Option<Value> = serde_json::from_str(data).ok();
+        let name = message.as_ref().and_then(|message| message.get("event")).and_then(Value::as_str);
+        if sent.event_type() != "message" {
+            let protocol = name.is_some_and(|name| crate::protocol::amplifier::EVENTS.contains(&name))
+                || crate::protocol::amplifier::EVENTS.contains(&sent.event_type());
+            let fault = Fault::new("a protocol event comes under an event type of its own").expected("message");
+            bench.hold("stream/message-type", protocol.then(|| fault.actual(sent.event_type())));
+            return;
+        }
+        bench.hold("stream/message-type", None);
+        let fault = Fault::new("the data of a message is no JSON").actual(data.chars().take(200).collect::<String>());
+        bench.hold("stream/data-json", message.is_none().then_some(fault));
+        if let Some(message) = &message {
+            self.told(conn, event, message, sessions, bench);
+        }
+    }
+
+    /// A protocol event, however it came.
+    fn told(&mut self, conn: &str, event: &Event, message: &Value, sessions: &mut Sessions, bench: &mut Bench<'_>) {
+        let Some(stream) = self.streams.get_mut(conn) else { return };
+        let id = &stream.session;
+        let Some((name, data)) = events::judge(message, id, stream.socket.is_some(), bench) else { return };
+        let session = sessions.of(id);
+        if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref())
+            && !session.gave(request)
+            && self.early.len() < EARLY
+        {
+            self.early.push((id.clone(), request.to_owned(), event.i));
+        }
+        stream.life.told(name, data, event.t, session, bench);
+    }
+
+    /// The head of a WebSocket's handshake, of either end.
+    pub fn handshake(&mut self, conn: &str, event: &Event, head: &Head, bench: &mut Bench<'_>) {
+        let odd = event.deliberate.is_some();
+        if event.dir == Some(Direction::ToServer) {
+            if !odd {
+                sockets::request(head, bench);
+            }
+            let session =
+                Route::of("GET", head.start.split(' ').nth(1).unwrap_or_default()).and_then(|route| route.name);
+            let stream = Stream::of(session.unwrap_or_default(), Some(head.clone()), event.i);
+            self.streams.insert(conn.to_owned(), Stream { odd, ..stream });
+            return;
+        }
+        if let Some(stream) = self.streams.get_mut(conn) {
+            stream.odd |= odd;
+            if let Some(request) = stream.socket.as_ref().filter(|_| !stream.odd) {
+                sockets::response(request, head, bench);
+            }
+        }
+    }
+
+    /// A message over a WebSocket.
+    pub fn message(
+        &mut self,
+        conn: &str,
+        event: &Event,
+        message: &Message,
+        sessions: &mut Sessions,
+        bench: &mut Bench<'_>,
+    ) {
+        let Some(stream) = self.streams.get(conn).filter(|stream| stream.socket.is_some()) else { return };
+        let session = stream.session.clone();
+        let odd = stream.odd || event.deliberate.is_some();
+        match event.dir {
+            Some(Direction::ToServer) => {
+                if !odd {
+                    requests::control(&Content::of(Some(message)), bench);
+                }
+                let Some(session) = sessions.of(&session) else { return };
+                // What comes of it is told by events alone.
+                session.others = true;
+            }
+            Some(Direction::ToClient) if !odd => {
+                let json = message.json.as_ref().filter(|_| message.text);
+                let fault = Fault::new("a message is no text with JSON");
+                bench.hold("websocket/text", json.is_none().then_some(fault));
+                let Some(json) = json else { return };
+                if !sessions.keys.is_empty() {
+                    let leaked = sessions.leaked(&json.to_string());
+                    bench.hold_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
+                }
+                self.told(conn, event, json, sessions, bench);
+            }
+            _ => {}
+        }
+    }
+
+    /// Judges request ids that no answer gave. One that never came, as long as a prompt is `waiting`, may have had any.
+    pub fn end(&mut self, waiting: bool, sessions: &mut Sessions, out: &mut Judgements) {
+        for (id, request, index) in std::mem::take(&mut self.early) {
+            let Some(session) = sessions.of(&id).filter(|session| !session.others) else { continue };
+            let fault = Fault::new("an event has a `request_id` that was not given").at("/data/request_id");
+            let unknown = !waiting && !session.requests.is_empty() && !session.gave(&request);
+            BOOK.bench(out, index).hold("life/request-id", unknown.then(|| fault.actual(request)));
+        }
+    }
+}

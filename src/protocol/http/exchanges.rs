@@ -1,0 +1,236 @@
+//! Exchanges that are under way: a request, and what there is of its answer.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::Value;
+
+use super::book::Bench;
+use crate::protocol::Fault;
+use crate::trace::{Direction, Event, HttpRequest, HttpResponse, What};
+
+/// Microseconds within which an answer is expected of a server. The protocols' own pages say so, under Time.
+pub const TIMELY: u64 = 10_000_000;
+
+/// So many exchanges that are over are remembered, for bytes that come after them.
+const REMEMBERED: usize = 1024;
+
+/// A request, and what there is of its answer.
+#[derive(Default)]
+pub struct Exchange<T> {
+    pub request: Option<HttpRequest>,
+    /// The number of the request's last event, and when it was whole.
+    pub index: u64,
+    pub sent: Option<u64>,
+    /// When its answer was whole.
+    pub answered: u64,
+    pub response: Option<HttpResponse>,
+    /// Whether the client, or the server, did something wrong on purpose here, or what no rule understands.
+    pub client_is_odd: bool,
+    pub server_is_odd: bool,
+    /// Whether the client ended the TCP connection.
+    pub left: bool,
+    /// Whether it is the first of its TCP connection.
+    pub first: bool,
+    /// What the protocol makes of it.
+    pub own: T,
+}
+
+impl<T> Exchange<T> {
+    /// Whether the server can be held to its answer.
+    pub fn counts(&self) -> bool {
+        !self.client_is_odd && !self.server_is_odd
+    }
+
+    /// The status of the answer.
+    pub fn status(&self) -> Option<u16> {
+        self.response.as_ref().and_then(HttpResponse::status)
+    }
+}
+
+/// The exchanges that are under way, by their names, and what HTTP asks of all of them.
+///
+/// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the answer to a request
+/// that is wrong on purpose may be any.
+pub struct Exchanges<T> {
+    /// The requirement that a request has an answer.
+    answered: &'static str,
+    open: HashMap<String, Exchange<T>>,
+    over: HashSet<String>,
+    over_order: VecDeque<String>,
+    /// How many requests went over each TCP connection.
+    carried: HashMap<u64, u64>,
+    now: u64,
+}
+
+impl<T: Default> Exchanges<T> {
+    /// None yet. A request that has no answer breaks this requirement.
+    pub fn new(answered: &'static str) -> Self {
+        Self {
+            answered,
+            open: HashMap::new(),
+            over: HashSet::new(),
+            over_order: VecDeque::new(),
+            carried: HashMap::new(),
+            now: 0,
+        }
+    }
+
+    /// Takes note of an event, before anything is made of it: of the time, of what is wrong on purpose, and of a client
+    /// that leaves.
+    pub fn note(&mut self, event: &Event) {
+        self.now = event.t;
+        let Some(exchange) = event.conn.as_deref().and_then(|conn| self.open.get_mut(conn)) else { return };
+        let odd = event.deliberate.is_some();
+        match event.dir {
+            Some(Direction::ToServer) => exchange.client_is_odd |= odd,
+            Some(Direction::ToClient) => exchange.server_is_odd |= odd,
+            None => {}
+        }
+        exchange.left |= event.dir == Some(Direction::ToServer) && matches!(event.what, What::Closed(_));
+    }
+
+    /// The exchange of this name, where it is under way.
+    pub fn get(&self, conn: &str) -> Option<&Exchange<T>> {
+        self.open.get(conn)
+    }
+
+    /// A request begins.
+    pub fn begun(&mut self, conn: &str, event: &Event, head: &HttpRequest, own: T) {
+        let carried = self.carried.entry(head.tcp).or_default();
+        *carried += 1;
+        let fresh = Exchange {
+            index: event.i,
+            client_is_odd: event.deliberate.is_some(),
+            first: *carried == 1,
+            request: Some(head.clone()),
+            own,
+            ..Exchange::default()
+        };
+        self.over.remove(conn);
+        self.open.insert(conn.to_owned(), fresh);
+    }
+
+    /// A request is whole.
+    pub fn sent(&mut self, conn: &str, event: &Event) -> Option<&mut Exchange<T>> {
+        let exchange = self.open.get_mut(conn)?;
+        (exchange.index, exchange.sent) = (event.i, Some(event.t));
+        Some(exchange)
+    }
+
+    /// The head of an answer has come; none where it is interim.
+    pub fn responded(&mut self, conn: &str, head: &HttpResponse) -> Option<&mut Exchange<T>> {
+        if matches!(head.status(), Some(100..=199)) {
+            return None;
+        }
+        let exchange = self.open.get_mut(conn)?;
+        exchange.response = Some(head.clone());
+        Some(exchange)
+    }
+
+    /// An answer is whole, and with it the exchange.
+    pub fn answered(&mut self, conn: &str, event: &Event) -> Option<Exchange<T>> {
+        let mut exchange = self.open.remove(conn)?;
+        self.remember(conn);
+        exchange.answered = event.t;
+        Some(exchange)
+    }
+
+    /// Judges an exchange by its being whole.
+    pub fn judge(&self, exchange: &Exchange<T>, bench: &mut Bench<'_>) {
+        bench.hold(self.answered, None);
+        bench.hold("http/length", None);
+        if !exchange.first {
+            bench.hold("http/keep-alive", None);
+        }
+        if let Some(sent) = exchange.sent {
+            timely(exchange.answered.saturating_sub(sent), bench);
+        }
+    }
+
+    /// The server ended the TCP connection before its answer was whole. `may` says whether that is how answers of this kind
+    /// may end.
+    pub fn cut(&mut self, conn: &str, bench: &mut Bench<'_>, may: impl Fn(&Exchange<T>) -> bool) {
+        let Some(exchange) = self.open.remove(conn) else { return };
+        self.remember(conn);
+        if !exchange.counts() || exchange.left || exchange.sent.is_none() {
+            return;
+        }
+        match &exchange.response {
+            Some(_) if may(&exchange) => {}
+            Some(_) => {
+                let fault = Fault::new("the connection ended before the answer was as long as its head says");
+                bench.hold("http/length", Some(fault));
+            }
+            // An idle connection may be closed at any time, also when a request is under way to it.
+            None if exchange.first => {
+                bench.hold(self.answered, Some(Fault::new("the connection was closed without an answer")));
+            }
+            None => {}
+        }
+    }
+
+    /// Bytes that are part of nothing.
+    pub fn stray(&mut self, conn: &str, event: &Event, bytes: &[u8], bench: &mut Bench<'_>) {
+        let head = bytes.starts_with(b"HTTP/1.");
+        match (event.dir, self.open.get_mut(conn)) {
+            (Some(Direction::ToServer), Some(exchange)) => {
+                if !exchange.client_is_odd {
+                    let fault = Fault::new("the body of a request is not as its head says");
+                    bench.hold("http/client-length", Some(fault));
+                }
+                exchange.client_is_odd = true;
+            }
+            (Some(Direction::ToServer), None) => {
+                if !self.over.contains(conn) && event.deliberate.is_none() {
+                    bench.hold("http/client-valid-head", Some(Fault::new("this is no request of HTTP")));
+                }
+                self.open.entry(conn.to_owned()).or_default().client_is_odd = true;
+            }
+            (Some(Direction::ToClient), Some(exchange)) => {
+                if exchange.counts() && exchange.response.is_some() {
+                    bench.hold("http/length", Some(Fault::new("the body of an answer is not as its head says")));
+                } else if exchange.counts() && exchange.sent.is_some() {
+                    bench.hold("http/valid-head", Some(Fault::new("this is no answer of HTTP")));
+                }
+                exchange.server_is_odd = true;
+            }
+            // A server may say that it has waited too long, and close.
+            (Some(Direction::ToClient), None) if self.over.contains(conn) && !head && event.deliberate.is_none() => {
+                bench.hold("http/length", Some(Fault::new("bytes follow an answer that was whole")));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is still under way at the end, in order, and for how long the client has waited for the answer, in microseconds,
+    /// where it still does and the server is to blame.
+    pub fn left(&mut self) -> Vec<(Exchange<T>, Option<u64>)> {
+        let mut left: Vec<_> = self.open.drain().map(|(_, exchange)| exchange).collect();
+        left.sort_by_key(|exchange| exchange.index);
+        let waited = |exchange: &Exchange<T>| {
+            let sent = exchange.sent.filter(|_| exchange.counts() && !exchange.left)?;
+            Some(self.now.saturating_sub(sent))
+        };
+        left.into_iter().map(|exchange| (waited(&exchange), exchange)).map(|(waited, own)| (own, waited)).collect()
+    }
+
+    fn remember(&mut self, conn: &str) {
+        if self.over_order.len() == REMEMBERED
+            && let Some(oldest) = self.over_order.pop_front()
+        {
+            self.over.remove(&oldest);
+        }
+        if self.over.insert(conn.to_owned()) {
+            self.over_order.push_back(conn.to_owned());
+        }
+    }
+}
+
+/// Judges how long an answer took that came, or had not come by the end.
+pub fn timely(took: u64, bench: &mut Bench<'_>) {
+    let fault = || {
+        let seconds = Value::from(format!("{:.1} s", took as f64 / 1e6));
+        Fault::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds)
+    };
+    bench.hold("http/timely", (took > TIMELY).then(fault));
+}
