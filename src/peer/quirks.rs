@@ -35,6 +35,7 @@ impl<E> Default for Quirks<E> {
 
 impl<E: Copy> Quirks<E> {
     /// With these switched on.
+    #[cfg(test)]
     pub fn new(quirks: impl IntoIterator<Item = Quirk<E>>) -> Self {
         Self(quirks.into_iter().collect())
     }

@@ -54,7 +54,10 @@ impl Asker {
         let why = self.quirks.rewrite(&mut params, change);
         let route = route(call, &params, self.encoding())?;
         self.remember(route.call, &params);
+        let prompts = usize::from(route.call == "submitPrompt");
+        self.memory.lock().posting += prompts;
         let outcome = self.request(&route, why).await;
+        self.memory.lock().posting -= prompts;
         if outcome.is_ok() {
             match route.call {
                 "submitPrompt" => self.memory.lock().prompt = Some(params),
@@ -152,17 +155,13 @@ impl Asker {
             }
             outcome => outcome,
         };
-        let seen = match outcome {
+        match outcome {
             Err(Mishap::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
                 let body = made_up(call).to_string().into_bytes();
-                return Ok(Seen { status: 200, ..Seen::new(call, head) }.with_body(body));
+                Ok(Seen { status: 200, ..Seen::new(call, head) }.with_body(body))
             }
-            outcome => outcome?,
-        };
-        let mut body = seen.body.clone();
-        let change = |effect| if let Effect::Incoming(change) = effect { Some(change) } else { None };
-        self.quirks.rewrite(&mut body, change);
-        Ok(seen.with_body(body))
+            outcome => Ok(outcome?),
+        }
     }
 
     /// What a client takes from an answer.

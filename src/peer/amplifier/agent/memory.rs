@@ -17,6 +17,8 @@ pub struct Remembered {
     pub prompt: Option<Value>,
     /// The parameters of calls that are under way, each with its name.
     pub under_way: Vec<(&'static str, Value)>,
+    /// How many prompts wait for their answers.
+    pub posting: usize,
     /// The newest subscription.
     pub newest: u64,
 }

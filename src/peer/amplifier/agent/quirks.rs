@@ -37,8 +37,6 @@ pub enum Effect {
     Control(fn(&mut Value)),
     /// Rewrites its frame.
     Frame(fn(&mut FrameSpec)),
-    /// Rewrites the body of an answer.
-    Incoming(fn(&mut Vec<u8>)),
     /// Fails at answers of this kind.
     Fails(fn(&Seen) -> bool),
     /// Never comes back from answers of this kind.
@@ -113,6 +111,7 @@ pub enum Switch {
     Swaps,
     HoldsUntilComplete,
     NeedsStart,
+    DeafBeforeAnswer,
     OneStream,
     // Connecting again.
     NoReconnection,

@@ -91,7 +91,8 @@ impl Ears {
         let drops = self.quirks().any(|effect| matches!(effect, Effect::Drops(drops) if drops(&message)));
         let other = self.has(Switch::OneStream) && self.asker.memory.lock().newest != self.number;
         let early = self.has(Switch::NeedsStart) && !self.started;
-        if self.given_up || drops || other || early {
+        let unanswered = self.has(Switch::DeafBeforeAnswer) && self.asker.memory.lock().posting > 0;
+        if self.given_up || drops || other || early || unanswered {
             return;
         }
         self.count += 1;

@@ -1,0 +1,103 @@
+//! How requests are sent, and what is read in answer.
+
+use crate::peer::fetch::{Seen, has_others};
+use crate::peer::params::encoded;
+use crate::wire::http::{Content, Request};
+
+use super::super::quirks::{Effect, Switch};
+use super::{Entry, flaw};
+
+pub const FLAWS: &[Entry] = &[
+    flaw!("bad-header" "http/client-valid-head" "A header has a space in its name."
+        Effect::Http(|request| set(request, "X Client", Some("wirecert")))),
+    flaw!("no-host" "http/client-host" ["http/client-valid-head"] "Requests do not say where they go."
+        Effect::Http(|request| set(request, "Host", None))),
+    flaw!("short-length" "http/client-length" ["http/client-valid-head"] "The length of a body leaves its end out."
+    Effect::Http(|request| if let Content::Whole(body) = &mut request.content {
+        body.push(b'\n');
+        let length = (body.len() - 1).to_string();
+        set(request, "Content-Length", Some(&length));
+    })),
+    flaw!("api-prefix" "http/client-endpoint" "Requests go to endpoints below `/api/v1`."
+        Effect::Http(|request| request.target = format!("/api/v1{}", request.target))),
+    flaw!("raw-names" "http/client-path" ["http/client-endpoint", "list/client-profile-name"]
+        "Names stand in the path as they are." Effect::Switch(Switch::RawPath)),
+    flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
+    Effect::Http(|request| if request.content != Content::None {
+        set(request, "Content-Type", Some("text/plain"));
+    })),
+    flaw!("single-quotes" "http/client-json" "Texts in bodies stand in single quotes."
+    Effect::Text(|body| for byte in body.iter_mut().filter(|byte| **byte == b'"') {
+        *byte = b'\'';
+    })),
+    flaw!("latin-1" "http/client-utf-8" ["http/client-json", "prompt/client-as-asked", "create/client-as-asked"]
+    "Bodies are encoded in Latin-1."
+    Effect::Text(|body| {
+        let text = String::from_utf8_lossy(body).into_owned();
+        *body = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(0xbf)).collect();
+    })),
+    flaw!("byte-order-mark" "http/client-no-bom" "A byte order mark stands before bodies."
+        Effect::Text(|body| drop(body.splice(0..0, *b"\xef\xbb\xbf")))),
+    flaw!("compresses" "http/client-plain-body" "Bodies are compressed." Effect::Http(|request| {
+        if let Content::Whole(body) = &mut request.content {
+            *body = encoded("gzip", body);
+            set(request, "Content-Encoding", Some("gzip"));
+        }
+    })),
+    flaw!("headers-by-case" "http/client-header-case" "Headers are found only as they are usually written."
+    Effect::Fails(|seen| {
+        ["Content-Type", "Content-Length", "Transfer-Encoding"].iter().any(|name| seen.has_header_but_not_as(name))
+    })),
+    flaw!("exact-content-type" "http/client-charset" "A content type with parameters is not taken."
+        Effect::Fails(|seen| seen.header("content-type").is_some_and(|value| value.contains(';')))),
+    flaw!("pieces-apart" "http/client-segments" "Each piece of an answer is decoded by itself."
+        Effect::Switch(Switch::PiecesApart)),
+    flaw!("no-chunks" "http/client-chunked" "Chunked answers are not taken."
+        Effect::Fails(|seen| seen.header("transfer-encoding").is_some())),
+    flaw!("needs-length" "http/client-until-close" "Answers that end with their connection are not taken."
+        Effect::Fails(|seen| seen.header("transfer-encoding").is_none() && seen.header("content-length").is_none())),
+    flaw!("offers-in-vain" "http/client-compressed" "It offers codings that it does not know."
+        Effect::Fails(|seen| seen.header("content-encoding").is_some())),
+    flaw!("interim-as-answer" "http/client-interim" "An interim answer is taken for the answer."
+        Effect::Fails(|seen| seen.interim)),
+    flaw!("no-reuse" "http/client-reuse" "A connection that was kept is used, and its answer lost."
+        Effect::Fails(|seen| seen.reused)),
+    flaw!("ignores-close" "http/client-close" "After an answer that ends its connection, the next call goes to it."
+        Effect::Switch(Switch::IgnoresClose)),
+    flaw!("trusts-idle" "http/client-idle-close" "A call fails after the server has closed an idle connection."
+        Effect::Fails(|seen| seen.replaced)),
+    flaw!("refuses-extra-members" "http/client-extra-members" "Answers with members that it does not know are not taken."
+        Effect::Fails(|seen| seen.json.as_ref().is_some_and(|json| has_others(json, known(seen))))),
+];
+
+fn set(request: &mut Request, name: &str, value: Option<&str>) {
+    request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
+    request.headers.push((name.to_owned(), value.map(str::to_owned)));
+}
+
+/// The members that the document knows of an answer.
+fn known(seen: &Seen) -> &'static [&'static str] {
+    match seen.of {
+        _ if seen.status >= 400 => &["error"],
+        "createSession" => &["session_id", "status", "profile", "created_at"],
+        "submitPrompt" => &["request_id", "status", "message"],
+        "submitApproval" | "deleteSession" => &["status", "message"],
+        "getSession" => &[
+            "session_id",
+            "status",
+            "profile",
+            "created_at",
+            "last_activity",
+            "message_count",
+            "token_usage",
+            "pending_approval",
+        ],
+        "listSessions" => &["sessions", "total"],
+        "listProfiles" => &["profiles"],
+        "getProfile" => &["name", "collection", "description", "extends", "providers", "tools", "hooks", "agents"],
+        "listCollections" => &["collections"],
+        "listAgents" => &["agents"],
+        "health" => &["status", "version", "uptime_seconds", "active_sessions"],
+        _ => &["version", "amplifier_core_version", "capabilities", "config"],
+    }
+}
