@@ -13,6 +13,9 @@ use crate::trace::{Event, Sink, What};
 const KEPT: usize = 20_000;
 /// So are those that do not fit into this many bytes.
 const KEPT_BYTES: usize = 128 << 20;
+/// So many of the same name that a driven client told are kept. Of those after them only the newest is: a stream may be
+/// long, and what it came to is told by its last item and that item's number.
+const TOLD: usize = 1_000;
 /// What a JSON value takes beside its text, in bytes.
 const VALUE: usize = 64;
 
@@ -36,6 +39,8 @@ struct State {
     calls: HashMap<u64, String>,
     /// The first thing that it was asked to do and does not offer.
     unsupported: Option<String>,
+    /// What a driven client told, by its name: how often, and where the newest of a flood is kept.
+    told: HashMap<String, (usize, Option<usize>)>,
     /// For kinds of which any may match: streams have been read up to here.
     cursors: Vec<(StreamKey, usize)>,
 }
@@ -63,6 +68,7 @@ impl Log {
                 taken: HashSet::new(),
                 calls: HashMap::new(),
                 unsupported: None,
+                told: HashMap::new(),
                 cursors: vec![],
             }),
             changed: Notify::new(),
@@ -175,6 +181,9 @@ impl State {
                 selectors.insert("event".to_owned(), told.event.clone().into());
                 value.insert("data".to_owned(), told.data.clone());
                 value.extend(told.subscription.clone().map(|of| ("subscription".to_owned(), of)));
+                let number = self.told.entry(told.event.clone()).or_default();
+                number.0 += 1;
+                value.insert("number".to_owned(), number.0.into());
                 "told"
             }
             What::State { state } => {
@@ -187,6 +196,10 @@ impl State {
     }
 
     fn keep(&mut self, observation: Observation) {
+        if let Some(at) = self.newest_of_flood(&observation) {
+            self.seen[at] = observation;
+            return;
+        }
         let bytes = self.bytes + observation.value.values().map(weight).sum::<usize>();
         if self.seen.len() >= KEPT || bytes > KEPT_BYTES {
             self.dropped += 1;
@@ -194,6 +207,23 @@ impl State {
             self.bytes = bytes;
             self.seen.push(observation);
         }
+    }
+}
+
+impl State {
+    /// Whose place something that was told takes: that of the one of its name before it, where there are too many.
+    fn newest_of_flood(&mut self, observation: &Observation) -> Option<usize> {
+        let name = observation.selectors.get("event").filter(|_| observation.kind == "told")?.as_str()?;
+        let next = self.seen.len();
+        let (count, newest) = self.told.get_mut(name)?;
+        if *count <= TOLD {
+            return None;
+        }
+        let before = newest.filter(|at| !self.taken.contains(at));
+        if before.is_none() {
+            *newest = Some(next);
+        }
+        before
     }
 }
 
@@ -248,5 +278,27 @@ mod tests {
         }
         assert_eq!(kept(), KEPT);
         assert_eq!(log.dropped(), 5);
+    }
+
+    #[test]
+    fn of_a_long_stream_that_was_told_the_first_ones_and_the_newest_are_kept() {
+        let log = Log::new(Box::new(Blind));
+        let told = |log: &Log, event: &str, i: u64| {
+            let what = What::Told(crate::trace::Told { event: event.to_owned(), data: i.into(), subscription: None });
+            let event = Event { i, t: 0, conn: None, dir: None, deliberate: None, what };
+            log.sink().event(&event);
+        };
+        (1..=5_000).for_each(|i| told(&log, "delta", i));
+        told(&log, "end", 1);
+        let of = |event: &str| {
+            let selectors = Map::from_iter([("event".to_owned(), Value::from(event))]);
+            log.untaken("told", None, &selectors)
+        };
+        assert_eq!((of("delta").len(), of("end").len(), log.dropped()), (TOLD + 1, 1, 0));
+        let newest = of("delta").pop().unwrap();
+        assert_eq!((&newest.observation.value["number"], newest.observation.index), (&Value::from(5_000), 5_000));
+        log.take(newest.at);
+        told(&log, "delta", 5_001);
+        assert_eq!(of("delta").pop().unwrap().observation.value["number"], 5_001);
     }
 }

@@ -175,12 +175,14 @@ pub const DRIVEN_OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "told",
-        doc: "Something reached the client's user by itself.",
+        doc: "Something reached the client's user by itself. Of a stream of more than a thousand of one name, the first \
+              thousand and the newest can be met.",
         on_connection: false,
         selectors: &[Field::optional("event", Shape::String, "Its name.")],
         fields: &[
             Field::optional("data", Shape::Pattern, "What came with it."),
             Field::optional("subscription", Shape::Pattern, "The subscription it belongs to."),
+            Field::optional("number", Shape::Pattern, "Which one of its name it is in this play, from 1."),
         ],
         pick: Pick::Any,
         default_proves: None,

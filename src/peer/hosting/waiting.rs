@@ -100,13 +100,6 @@ impl<T> Waiting<T> {
         // What takes too long is cut.
         let _ = timeout(within, busy.wait_for(|busy| *busy == 0)).await;
     }
-}
-
-impl Waiting<Held> {
-    /// A request waits.
-    pub fn hold(&self, received: Received, answer: Responder) {
-        self.add(received.conn, Held { head: received.head, answer });
-    }
 
     /// Sends an answer: before the next step, unless that takes its time.
     pub async fn send(&self, held: Held, sending: Sending) {
@@ -122,6 +115,13 @@ impl Waiting<Held> {
         } else {
             sent.await;
         }
+    }
+}
+
+impl Waiting<Held> {
+    /// A request waits.
+    pub fn hold(&self, received: Received, answer: Responder) {
+        self.add(received.conn, Held { head: received.head, answer });
     }
 }
 

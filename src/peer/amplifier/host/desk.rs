@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::peer::amplifier::server::model::Feed;
 use crate::peer::hosting::{Held, How, Sending, Waiting};
 use crate::protocol::amplifier::{Endpoint, Route};
-use crate::trace::HttpRequest;
+use crate::trace::{HttpRequest, Message, Payload};
 use crate::wire::http::{Content, Handler, OnHead, Received, Responder, Response};
 use crate::wire::websocket::{Incoming, Manner, Reply, Request, Socket};
 use crate::wire::{http_head, websocket};
 
+use super::agent::Agent;
 use super::streams::{Outlet, Streams};
 
 /// The name under which subscriptions are withheld.
@@ -24,23 +26,23 @@ pub struct Desk {
     pub streams: Arc<Streams>,
 }
 
-/// What a server does by itself.
+/// What a server does by itself. Nothing, where it has no agent.
 #[derive(Default, Clone)]
 pub struct Plan {
+    /// Answers, and tells what happens.
+    pub agent: Option<Agent>,
     /// Whether all requests but subscriptions are left to steps.
     pub silent: bool,
     /// Endpoints that are.
     pub withheld: Vec<String>,
-    /// Why what it does is wrong on purpose, if it is.
-    pub why: Option<String>,
 }
 
 /// A request that waits for its answer.
 pub enum Door {
     /// Of HTTP, and what it asks for.
     Plain(Held, Option<Endpoint>),
-    /// For a WebSocket, and the session that it is to follow.
-    Socket(Box<Request>, String),
+    /// For a WebSocket. It can only be refused: what accepts it depends on its key.
+    Socket(Box<Request>),
 }
 
 impl Desk {
@@ -53,15 +55,77 @@ impl Desk {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Follows a WebSocket that is open.
-    async fn follow(&self, socket: Socket, session: &str) {
+    /// Opens an event stream, and tells what happens in its session until it is over.
+    async fn stream(&self, agent: &Agent, conn: &str, session: &str, answer: Responder) {
+        // Fails only where the client is gone, which is in the trace.
+        let feed = match agent.subscribe(session) {
+            Ok(feed) => feed,
+            Err(refusal) => return drop(answer.send(&refusal).await),
+        };
+        let Ok(body) = answer.start(&Response::event_stream()).await else { return };
+        let (outlet, writing) = self.streams.open(conn, session, body);
+        let telling = async {
+            if let Some(feed) = feed {
+                agent.tell(feed, &outlet).await;
+            }
+        };
+        tokio::pin!(writing);
+        tokio::select! {
+            () = &mut writing => {}
+            () = telling => writing.await,
+        }
+    }
+
+    /// Follows a WebSocket that is open, until it is over.
+    async fn follow(&self, agent: &Agent, socket: Socket, session: &str, feed: Option<Feed>) {
         let Socket { sender, mut incoming } = socket;
         let conn = sender.conn().to_owned();
-        self.streams.add(&conn, session, Outlet::Socket(sender));
-        while let Some(came) = incoming.recv().await {
-            if let Incoming::Closed(_) = came {
-                return;
+        let outlet = Outlet::Socket(sender);
+        self.streams.add(&conn, session, outlet.clone());
+        let telling = async {
+            if let Some(feed) = feed {
+                agent.tell(feed, &outlet).await;
             }
+        };
+        let listening = async {
+            while let Some(came) = incoming.recv().await {
+                match came {
+                    Incoming::Message(Message { payload: Some(Payload::Text(text)), .. }) => {
+                        agent.control(session, &text, &outlet).await;
+                    }
+                    Incoming::Closed(_) => return,
+                    _ => {}
+                }
+            }
+        };
+        tokio::pin!(listening);
+        tokio::select! {
+            () = &mut listening => {}
+            () = telling => listening.await,
+        }
+    }
+
+    /// Lets a client in by a WebSocket, or refuses it.
+    async fn upgraded(&self, agent: &Agent, request: Request, session: &str) {
+        if let Some(fault) = request.fault() {
+            return self.refuse(request, &Reply::refusing("400 Bad Request", fault)).await;
+        }
+        match agent.subscribe(session) {
+            Ok(feed) => {
+                let accepting = Reply::accepting(&request);
+                // Fails only where the client is gone, which is in the trace.
+                if let Ok(socket) = request.reply(&accepting).await {
+                    self.follow(agent, socket, session, feed).await;
+                }
+            }
+            Err(refusal) => self.refuse(request, &reply(&refusal)).await,
+        }
+    }
+
+    async fn refuse(&self, request: Request, reply: &Reply) {
+        // Fails only where the client is gone, which is in the trace.
+        if let Ok(socket) = request.reply(reply).await {
+            socket.sender.shutdown().await;
         }
     }
 }
@@ -106,14 +170,14 @@ impl Handler for Desk {
             let door = Door::Plain(Held { head: received.head, answer }, endpoint);
             return self.waiting.add(received.conn, door);
         }
-        if endpoint == Some(Endpoint::Events) {
-            let session = route.and_then(|route| route.name).unwrap_or_default();
-            let stream = Response::event_stream().deliberate(plan.why.as_deref());
-            // Fails only where the client is gone, which is in the trace.
-            if let Ok(body) = answer.start(&stream).await {
-                self.streams.open(&received.conn, &session, body).await;
-            }
+        let Some(agent) = plan.agent else { return answer.close(Some("nobody is there to answer")) };
+        if let (Some(Endpoint::Events), Some(route)) = (endpoint, &route) {
+            let session = route.name.as_deref().unwrap_or_default();
+            return self.stream(&agent, &received.conn, session, answer).await;
         }
+        let _busy = self.waiting.begin();
+        // Fails only where the client is gone, which is in the trace.
+        let _ = answer.send(&agent.answer(route, &received.content)).await;
     }
 
     async fn upgrade(&self, request: Request) {
@@ -121,53 +185,21 @@ impl Handler for Desk {
         let session = Route::of("GET", request.target()).and_then(|route| route.name).unwrap_or_default();
         if plan.leaves(Some(Endpoint::Socket)) {
             let conn = request.conn().to_owned();
-            return self.waiting.add(conn, Door::Socket(Box::new(request), session));
+            return self.waiting.add(conn, Door::Socket(Box::new(request)));
         }
-        let reply = match request.fault() {
-            None => Reply::accepting(&request),
-            Some(fault) => Reply::refusing("400 Bad Request", fault),
-        };
-        // Fails only where the client is gone, which is in the trace.
-        if let Ok(socket) = request.reply(&reply).await {
-            self.answered(socket, &reply, &session).await;
+        match plan.agent {
+            Some(agent) => self.upgraded(&agent, request, &session).await,
+            None => request.hang_up(Some("nobody is there to answer")).await,
         }
     }
 }
 
 impl Desk {
-    /// Goes on after the answer to a request for a WebSocket.
-    async fn answered(&self, socket: Socket, reply: &Reply, session: &str) {
-        if reply.head.status() == Some(101) {
-            self.follow(socket, session).await;
-        } else {
-            socket.sender.shutdown().await;
-        }
-    }
-
     /// Sends an answer: before the next step, unless that takes its time.
-    pub async fn send(self: &Arc<Self>, door: Door, sending: Sending) {
+    pub async fn send(&self, door: Door, sending: Sending) {
         match door {
-            Door::Plain(held, _) => {
-                let guard = self.waiting.begin();
-                let slow = sending.is_slow();
-                let sent = async move {
-                    // Fails only where the client is gone, which is in the trace.
-                    let _ = sending.send(held.answer).await;
-                    drop(guard);
-                };
-                if slow {
-                    tokio::spawn(sent);
-                } else {
-                    sent.await;
-                }
-            }
-            Door::Socket(request, session) => {
-                let reply = reply(&sending.response);
-                if let Ok(socket) = request.reply(&reply).await {
-                    let desk = self.clone();
-                    tokio::spawn(async move { desk.answered(socket, &reply, &session).await });
-                }
-            }
+            Door::Plain(held, _) => self.waiting.send(held, sending).await,
+            Door::Socket(request) => self.refuse(*request, &reply(&sending.response)).await,
         }
     }
 }
@@ -177,7 +209,7 @@ impl Door {
     pub fn head(&self) -> HttpRequest {
         match self {
             Self::Plain(held, _) => held.head.clone(),
-            Self::Socket(request, _) => HttpRequest::new(request.head.clone(), 0),
+            Self::Socket(request) => HttpRequest::new(request.head.clone(), 0),
         }
     }
 
@@ -193,8 +225,8 @@ impl Door {
     pub async fn drop(self, how: How, why: &str) {
         match (self, how) {
             (Self::Plain(held, _), how) => held.drop(how, why),
-            (Self::Socket(request, _), How::Eof) => request.hang_up(Some(why)).await,
-            (Self::Socket(request, _), How::Reset) => {
+            (Self::Socket(request), How::Eof) => request.hang_up(Some(why)).await,
+            (Self::Socket(request), How::Reset) => {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
             }
         }

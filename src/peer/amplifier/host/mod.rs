@@ -4,6 +4,7 @@
 //! serves. Requests are answered in the background, by an agent that goes by a script; those that are left to steps wait
 //! for them. Steps write into the subscriptions that are open.
 
+mod agent;
 mod desk;
 mod steps;
 mod streams;
@@ -22,6 +23,7 @@ use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::websocket::Manner;
 
+use agent::Agent;
 use desk::{Desk, Door, Plan};
 use steps::{AnswerStep, Answers, CutStep, EventStep, ServeStep, StreamStep};
 use streams::{CutHow, Stream};
@@ -52,7 +54,10 @@ impl AmplifierHost {
         }
         let address = self.port.address()?;
         let why = deliberate(act, step.deliberate.as_ref());
-        self.desk.open(Plan { silent: step.answers == Answers::None, withheld: step.withholds, why });
+        let agent =
+            Agent::new(step.script.as_ref(), address.port(), step.quiet, why).map_err(|e| wrong(act.verb, e))?;
+        let silent = step.answers == Answers::None;
+        self.desk.open(Plan { agent: Some(agent), silent, withheld: step.withholds });
         let cannot = |e: std::io::Error| Trouble::Environment(format!("cannot listen on {address}: {e}"));
         let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
         let listener = self.port.listen()?;

@@ -87,11 +87,12 @@ impl Streams {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An event stream is open: gives what writes into it, which is done when it is over.
-    pub fn open(&self, conn: &str, session: &str, body: BodyWriter) -> impl Future<Output = ()> + use<> {
+    /// An event stream is open: gives the way to it, and what writes into it, which is done when it is over.
+    pub fn open(&self, conn: &str, session: &str, body: BodyWriter) -> (Outlet, impl Future<Output = ()> + use<>) {
         let (orders, taken) = mpsc::channel(ORDERS);
-        self.add(conn, session, Outlet::Events(orders));
-        write(body, taken)
+        let outlet = Outlet::Events(orders);
+        self.add(conn, session, outlet.clone());
+        (outlet, write(body, taken))
     }
 
     /// A subscription is open.
