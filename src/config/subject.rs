@@ -30,7 +30,13 @@ pub(super) struct Context<'a> {
 /// Reads one. None where it has faults, or is not of the role asked for.
 pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<SubjectSpec> {
     let before = reader.faults.len();
-    let keys: Vec<Key> = SUBJECT.iter().copied().chain(described::keys()).collect();
+    let asked = context.flags.role.as_deref();
+    let named = node.get("role").and_then(|entry| entry.value.as_str()).or(asked).and_then(role);
+    // Those of other roles are told apart from those that there are not.
+    let fits = |(key, _): &Key| {
+        named.is_some_and(|(_, role)| role.described.iter().any(|field| field.name == *key)) || node.get(key).is_some()
+    };
+    let keys: Vec<Key> = SUBJECT.iter().copied().chain(described::keys().filter(fits)).collect();
     reader.map(node, "a subject", &keys)?;
     let (protocol, role) = the_role(reader, node, context)?;
     if context.flags.role.as_deref().is_some_and(|asked| asked != role.name) {
