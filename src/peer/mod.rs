@@ -5,6 +5,7 @@
 
 pub mod amp;
 pub mod amplifier;
+mod asking;
 pub mod control;
 mod driven;
 mod fetch;

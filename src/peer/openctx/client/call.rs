@@ -3,18 +3,15 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
+use crate::peer::asking::{address, failed, one, shown};
 use crate::peer::{Answer, Detected, Setting, Trouble};
 use crate::protocol::Lock;
-use crate::trace::{End, Recorder};
-use crate::wire::http::{Client, Exchanges, Limits, Whole};
+use crate::trace::Recorder;
+use crate::wire::http::Whole;
 
+use super::PROVES;
 use super::request::{envelope, post};
-use super::{HttpUrl, unreachable};
-
-/// How much of an answer that is none is shown.
-const SHOWN: usize = 500;
 
 /// The edition of every provider: there is one.
 pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
@@ -27,19 +24,11 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
 /// [`Trouble::Subject`] where the provider is not there, does not answer within the patience, or gives an answer that is
 /// none of the protocol; [`Trouble::Scenario`] where the setting names no provider.
 pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
-    let Setting { recorder, server, patience, settings, .. } = setting;
-    let lock = server.ok_or_else(|| Trouble::Scenario("there is no provider to call".to_owned()))?;
-    let url = lock.url.unwrap_or_else(|| format!("http://127.0.0.1:{}/", lock.port));
-    let url = HttpUrl::parse(&url).map_err(Trouble::Scenario)?;
-    let limits = Limits { connect: patience, head_within: patience, body_within: patience, ..Limits::default() };
-    let client = Client::new(url.address.clone(), Exchanges::new(recorder, End::Client), limits);
-    let request = post(&url, &envelope(&method, params, settings.unwrap_or_else(|| json!({}))));
-    let exchange = client.send(None, &request).await.map_err(unreachable)?;
-    match timeout(patience, exchange.whole()).await {
-        Err(_) => Err(trouble(format!("no answer to `{method}` within {patience:?}"))),
-        Ok(Err(broken)) => Err(trouble(format!("no answer to `{method}`: {broken}"))),
-        Ok(Ok(whole)) => answer(&method, &whole),
-    }
+    let url = address(&setting)?;
+    let settings = setting.settings.clone().unwrap_or_else(|| json!({}));
+    let request = post(&url, &envelope(&method, params, settings));
+    let whole = one(&setting, PROVES, &method, &request).await?;
+    answer(&method, &whole)
 }
 
 /// What an answer gives a client: its body counts only where the status says that all went well.
@@ -47,10 +36,10 @@ fn answer(method: &str, whole: &Whole) -> Result<Answer, Trouble> {
     let status = whole.head.status().unwrap_or_default();
     let json = whole.message.as_ref().and_then(|message| message.json.clone());
     if !(200..300).contains(&status) {
-        return Err(trouble(format!("`{method}` was answered with the status {status}: {}", shown(&whole.body))));
+        return Err(failed(format!("`{method}` was answered with the status {status}: {}", shown(&whole.body))));
     }
     let Some(Value::Object(mut members)) = json else {
-        return Err(trouble(format!("the answer to `{method}` is no JSON object: {}", shown(&whole.body))));
+        return Err(failed(format!("the answer to `{method}` is no JSON object: {}", shown(&whole.body))));
     };
     let mut outcome = |key: &str| members.remove(key).filter(|value| !value.is_null());
     match (outcome("error"), outcome("result")) {
@@ -59,13 +48,4 @@ fn answer(method: &str, whole: &Whole) -> Result<Answer, Trouble> {
         // An answer that is neither is shown whole.
         (None, None) => Ok(Answer::Error(Value::Object(members))),
     }
-}
-
-fn shown(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]).into_owned();
-    if body.len() > SHOWN { format!("{text}…") } else { text }
-}
-
-fn trouble(message: String) -> Trouble {
-    Trouble::Subject { message, proves: None, expected: None, actual: None }
 }

@@ -8,132 +8,55 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, timeout_at};
+use serde_json::json;
 
+use crate::peer::asking::{Desk, HttpStep, Proves, Sending, address};
 use crate::peer::http_url::HttpUrl;
-use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
-use crate::trace::{End, HttpResponse, Mark, What};
-use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Incoming, Limits, Request};
-use crate::wire::tcp::ConnectError;
-
 use crate::peer::params::{deliberate, read, wrong};
-use request::{HttpStep, RequestStep, envelope, post};
+use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::wire::http::Request;
+
+use request::{RequestStep, envelope, post};
 
 pub use call::{call, detect};
 
-/// How long the head, or the body, of an answer may take to come: longer than any expectation waits for it.
-const LONG: Duration = Duration::from_secs(120);
-/// Why an exchange is ended that nobody waits for any more.
-const OVER: &str = "the play is over";
-/// What exchanges of our own are called: those of barriers, and of looks at whether the provider still serves.
-const BARRIER: &str = "barrier";
+/// What a provider breaks that does not do the first things.
+const PROVES: Proves =
+    Proves { reached: "http/post", answered: "envelope/answered", announced: "http/close-announced" };
 
 /// A client of the role `openctx-provider`.
 pub struct OpenctxClient {
     setting: Setting,
-    exchanges: Exchanges,
-    /// By the names of their exchanges.
-    sent: HashMap<String, Sent>,
-    /// The latest exchange of each label, and how often the label was given.
-    labels: HashMap<String, (String, u64)>,
-}
-
-/// A request that was sent.
-struct Sent {
-    client: Client,
-    control: Control,
-    /// Whether a sound provider answers it.
-    due: bool,
-    /// Whether the answer said that the connection ends with it; known once the exchange is over.
-    closes: Option<JoinHandle<bool>>,
-}
-
-/// How a request is sent.
-struct Sending {
-    label: Option<String>,
-    over: Option<String>,
-    read: bool,
-    request: Request,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct OpenStep {
-    #[serde(rename = "as")]
-    label: Option<String>,
-    deliberate: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DropStep {
-    of: String,
-    #[serde(default)]
-    how: How,
-    deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum How {
-    #[default]
-    Eof,
-    Reset,
+    desk: Desk,
 }
 
 impl OpenctxClient {
     /// A client that has sent nothing yet.
     pub fn new(setting: Setting) -> Self {
-        let exchanges = Exchanges::new(setting.recorder.clone(), End::Client);
-        Self { setting, exchanges, sent: HashMap::new(), labels: HashMap::new() }
+        let desk = Desk::new(&setting, PROVES);
+        Self { setting, desk }
     }
 
     fn url(&self) -> Result<HttpUrl, Trouble> {
-        let server = self.setting.server.as_ref();
-        let server = server
-            .ok_or_else(|| Trouble::Scenario("the subject is not up; send after the step that starts it".into()))?;
-        let usual = format!("http://127.0.0.1:{}/", server.port);
-        HttpUrl::parse(server.url.as_ref().unwrap_or(&usual)).map_err(Trouble::Scenario)
-    }
-
-    fn client(&self, url: &HttpUrl) -> Client {
-        Client::new(url.address.clone(), self.exchanges.clone(), limits(self.setting.patience))
-    }
-
-    /// A name for the next exchange of this label: the label itself, or one made of it where it was given before.
-    fn name(&mut self, label: &str) -> String {
-        let (latest, times) = self.labels.entry(label.to_owned()).or_default();
-        *times += 1;
-        *latest = if *times == 1 { label.to_owned() } else { format!("{label}-{times}") };
-        latest.clone()
-    }
-
-    /// The latest exchange of a label.
-    fn labelled(&self, verb: &str, label: &str) -> Result<&Sent, Trouble> {
-        let sent = self.labels.get(label).and_then(|(latest, _)| self.sent.get(latest));
-        sent.ok_or_else(|| wrong(verb, format!("no request `{label}` was sent; send it with `as: {label}`")))
+        address(&self.setting)
     }
 
     async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let step: RequestStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
-        let request = step.request(&self.url()?, self.setting.settings.as_ref(), why);
+        let url = self.url()?;
+        let request = step.request(&url, self.setting.settings.as_ref(), why);
         let times = step.repeat.unwrap_or(1);
         let mut performed = Performed::default();
         for _ in 0..times {
             let sending = Sending {
-                label: step.label.clone(),
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
-                request: request.clone(),
+                ..Sending::new(step.label.clone(), request.clone())
             };
-            performed = self.send(act, sending).await?;
+            performed = self.desk.send(act.verb, &url.address, sending).await?;
         }
         Ok(performed)
     }
@@ -142,170 +65,17 @@ impl OpenctxClient {
         let step: HttpStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
-        let request = step.request(&url, &url.address.to_string(), why).map_err(|e| wrong(act.verb, e))?;
+        let host = url.address.to_string();
+        let request = step.request(("POST", &url.target), &host, why).map_err(|e| wrong(act.verb, e))?;
         let read = step.read.unwrap_or(true);
-        self.send(act, Sending { label: step.label, over: step.over, read, request }).await
+        let sending = Sending { over: step.over, read, ..Sending::new(step.label, request) };
+        self.desk.send(act.verb, &url.address, sending).await
     }
 
-    async fn open(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
-        let step: OpenStep = read(act)?;
-        let mut request = Request::new("", "");
-        request.raw = Some(vec![]);
-        request.content = Content::None;
-        request.ending = Ending::Hold;
-        request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
-        self.send(act, Sending { label: step.label, over: None, read: true, request }).await
-    }
-
-    async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
-        let step: DropStep = read(act)?;
-        // To leave is no fault, but it is why there is no answer.
-        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        let sent = self.labelled(act.verb, &step.of)?;
-        match step.how {
-            How::Eof => sent.control.close(Some(&why)).await,
-            How::Reset => sent.control.reset(Some(&why)).await,
-        }
-        Ok(Performed::default())
-    }
-
-    /// Sends a request, and binds its label to the name of its exchange.
-    async fn send(&mut self, act: &Act<'_>, sending: Sending) -> Result<Performed, Trouble> {
-        let Sending { label, over, read, mut request } = sending;
-        let mut kept = None;
-        let client = match &over {
-            None => {
-                request.fresh = true;
-                let url = self.url()?;
-                self.client(&url)
-            }
-            Some(earlier) => {
-                request.fresh = false;
-                let earlier = self.labelled(act.verb, earlier)?;
-                let (client, control) = (earlier.client.clone(), earlier.control.clone());
-                let deadline = Instant::now() + self.setting.patience;
-                if timeout_at(deadline, control.over()).await.is_err() {
-                    return Err(unanswered(control.conn(), self.setting.patience));
-                }
-                kept = Some((control.conn().to_owned(), control.tcp()));
-                client
-            }
-        };
-        let name = label.as_deref().map(|label| self.name(label));
-        let exchange = client.send(name.as_deref(), &request).await.map_err(unreachable)?;
-        let control = exchange.control;
-        if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != control.tcp())
-            && !self.announced(&earlier).await
-        {
-            return Err(closed_unannounced(&earlier));
-        }
-        // What comes is in the trace. Here it only matters what becomes of the connection.
-        let mut incoming = exchange.incoming;
-        let closes = tokio::spawn(async move {
-            let mut closes = false;
-            while let Some(came) = incoming.recv().await {
-                if let Incoming::Head(head) = came {
-                    closes = says_close(&head);
-                }
-            }
-            closes
-        });
-        if !read {
-            control.set_reading(false);
-        }
-        let due = read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
-        self.sent.insert(control.conn().to_owned(), Sent { client, control, due, closes: Some(closes) });
-        Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
-    }
-
-    /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
-    async fn announced(&mut self, exchange: &str) -> bool {
-        match self.sent.get_mut(exchange).and_then(|sent| sent.closes.take()) {
-            Some(closes) => closes.await.unwrap_or(true),
-            None => true,
-        }
-    }
-
-    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), Trouble> {
-        let deadline = Instant::now() + within;
-        let due: Vec<Control> = match conn {
-            Some(label) => vec![self.labelled("barrier", label)?.control.clone()],
-            None => self.sent.values().filter(|s| s.due && !s.control.is_over()).map(|s| s.control.clone()).collect(),
-        };
-        for control in &due {
-            if timeout_at(deadline, control.over()).await.is_err() {
-                return Err(unanswered(control.conn(), within));
-            }
-        }
-        if due.is_empty() {
-            self.ask(within).await?;
-        }
-        let mark = Mark { mark: BARRIER.to_owned(), text: conn.unwrap_or_default().to_owned() };
-        self.setting.recorder.record(conn, None, What::Mark(mark));
-        Ok(())
-    }
-
-    /// Asks for `meta`, which every provider has, on a connection of its own. Any answer will do.
-    async fn ask(&mut self, within: Duration) -> Result<(), Trouble> {
-        let url = self.url()?;
+    /// A request for `meta`, which every provider has.
+    fn meta(&self, url: &HttpUrl) -> Request {
         let settings = self.setting.settings.clone().unwrap_or_else(|| json!({}));
-        let request = post(&url, &envelope("meta", json!({}), settings));
-        let name = self.name(BARRIER);
-        let exchange = self.client(&url).send(Some(&name), &request).await.map_err(unreachable)?;
-        match timeout_at(Instant::now() + within, exchange.whole()).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(broken)) => Err(Trouble::Subject {
-                message: format!("a request for `meta` got no answer: {broken}"),
-                proves: Some("envelope/answered".to_owned()),
-                expected: Some(json!("an answer")),
-                actual: None,
-            }),
-            Err(_) => Err(unanswered(&name, within)),
-        }
-    }
-}
-
-/// Bounds that no expectation outlasts, but for connecting and for a provider that does not read.
-fn limits(patience: Duration) -> Limits {
-    Limits { connect: patience, head_within: LONG, body_within: LONG, write: LONG, ..Limits::default() }
-}
-
-fn unanswered(exchange: &str, within: Duration) -> Trouble {
-    Trouble::Subject {
-        message: format!("the request `{exchange}` was not answered within {within:?}"),
-        proves: Some("envelope/answered".to_owned()),
-        expected: Some(json!("an answer")),
-        actual: None,
-    }
-}
-
-/// Whether a connection ends with this answer, by its version and headers (RFC 9112 section 9.3).
-fn says_close(head: &HttpResponse) -> bool {
-    let says = |word: &str| {
-        head.header("connection").flat_map(|v| v.split(',')).any(|token| token.trim().eq_ignore_ascii_case(word))
-    };
-    says("close") || head.start.starts_with("HTTP/1.0") && !says("keep-alive")
-}
-
-fn closed_unannounced(exchange: &str) -> Trouble {
-    Trouble::Subject {
-        message: format!("the connection of `{exchange}` was ended after its answer, which did not say so"),
-        proves: Some("http/close-announced".to_owned()),
-        expected: Some(json!("Connection: close")),
-        actual: None,
-    }
-}
-
-/// The subject is up, so a port that refuses connections is its fault; a machine without sockets is not.
-fn unreachable(error: ConnectError) -> Trouble {
-    match &error {
-        ConnectError::Broken { .. } => Trouble::Environment(error.to_string()),
-        ConnectError::Unreachable { address, .. } | ConnectError::TimedOut { address, .. } => Trouble::Subject {
-            message: error.to_string(),
-            proves: Some("http/post".to_owned()),
-            expected: Some(json!(format!("a TCP connection to {address}"))),
-            actual: None,
-        },
+        post(url, &envelope("meta", json!({}), settings))
     }
 }
 
@@ -315,28 +85,33 @@ impl Peer for OpenctxClient {
             match act.verb {
                 "request" => self.request(&act).await,
                 "http" => self.http(&act).await,
-                "open" => self.open(&act).await,
-                "drop" => self.drop(&act).await,
+                "open" => {
+                    let url = self.url()?;
+                    self.desk.open(&act, &url.address).await
+                }
+                "drop" => self.desk.drop(&act).await,
                 other => Err(Trouble::Unable(format!("the OpenCtx client has no verb `{other}`"))),
             }
         })
     }
 
     fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
-        Box::pin(self.pass_barrier(conn, within))
+        Box::pin(async move {
+            let url = self.url()?;
+            let meta = self.meta(&url);
+            self.desk.barrier(conn, within, &url.address, &meta).await
+        })
     }
 
     fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
-        Box::pin(self.ask(within))
+        Box::pin(async move {
+            let url = self.url()?;
+            let meta = self.meta(&url);
+            self.desk.ask(within, &url.address, &meta).await
+        })
     }
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            let open: Vec<Sent> = self.sent.drain().map(|(_, sent)| sent).collect();
-            let controls = open.iter().map(|sent| &sent.control).filter(|control| !control.is_over());
-            let leave = |control: Control| async move { control.close(Some(OVER)).await };
-            let mut leaving: JoinSet<()> = controls.cloned().map(leave).collect();
-            while leaving.join_next().await.is_some() {}
-        })
+        Box::pin(self.desk.finish())
     }
 }

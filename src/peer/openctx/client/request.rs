@@ -1,20 +1,11 @@
-//! What the steps `request` and `http` send.
+//! What the step `request` sends.
 
-use std::time::Duration;
-
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::peer::http_url::HttpUrl;
-use crate::peer::params::{Fill, encoded, given, headers};
-use crate::protocol::{parse_duration, parse_hex};
-use crate::wire::http::{Content, Ending, Piece, Request};
-use crate::wire::http_head;
-use crate::wire::websocket::Manner;
-
-/// How long a request that expects `100-continue` holds its body back: an answer should come before that (RFC 9110
-/// section 10.1.1).
-const CONTINUE: Duration = Duration::from_millis(800);
+use crate::peer::params::{given, headers};
+use crate::wire::http::{Content, Request};
 
 /// The step `request`.
 #[derive(Deserialize)]
@@ -37,42 +28,6 @@ pub struct RequestStep {
     pub deliberate: Option<String>,
 }
 
-/// The step `http`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct HttpStep {
-    #[serde(rename = "as")]
-    pub label: Option<String>,
-    pub over: Option<String>,
-    method: Option<String>,
-    target: Option<String>,
-    version: Option<String>,
-    headers: Map<String, Value>,
-    #[serde(deserialize_with = "given")]
-    json: Option<Value>,
-    text: Option<String>,
-    hex: Option<String>,
-    fill: Option<Fill>,
-    raw: Option<String>,
-    encoding: Option<String>,
-    chunked: Option<usize>,
-    length: Option<Value>,
-    split: Option<usize>,
-    #[serde(deserialize_with = "duration")]
-    pace: Option<Duration>,
-    cut: Option<usize>,
-    hold: bool,
-    #[serde(rename = "continue")]
-    expect: Option<bool>,
-    pub read: Option<bool>,
-    pub deliberate: Option<String>,
-}
-
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| parse_duration(&text).map_err(serde::de::Error::custom)).transpose()
-}
-
 impl RequestStep {
     /// The request, as the reference client sends one.
     pub fn request(&self, url: &HttpUrl, settings: Option<&Value>, deliberate: Option<String>) -> Request {
@@ -89,90 +44,6 @@ impl RequestStep {
         }
         request.manner.deliberate = deliberate;
         request
-    }
-}
-
-impl HttpStep {
-    /// The request; `host` is where it goes, as in a `Host` header.
-    ///
-    /// # Errors
-    /// What is wrong with the step, as a fragment.
-    pub fn request(&self, url: &HttpUrl, host: &str, deliberate: Option<String>) -> Result<Request, String> {
-        let method = self.method.as_deref().unwrap_or("POST");
-        let mut request = Request::new(method, self.target.as_deref().unwrap_or(&url.target));
-        request.manner = Manner { deliberate, split: self.split, cut: self.cut };
-        request.ending = if self.hold || self.cut.is_some() { Ending::Hold } else { Ending::Usual };
-        if let Some(raw) = &self.raw {
-            request.raw = Some(raw.clone().into_bytes());
-        } else {
-            if let Some(version) = &self.version {
-                request.version.clone_from(version);
-            }
-            request.headers = headers(&self.headers);
-            self.carry(&mut request)?;
-        }
-        if let (Some(split), Some(pace)) = (self.split, self.pace) {
-            at_a_pace(&mut request, host, split, pace);
-        }
-        Ok(request)
-    }
-
-    /// Puts the body in, and the headers that go with it where they are not given.
-    fn carry(&self, request: &mut Request) -> Result<(), String> {
-        let body = self.body()?;
-        let mut add = |name: &str, value: &str| {
-            if !request.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
-                request.headers.push((name.to_owned(), Some(value.to_owned())));
-            }
-        };
-        if self.json.is_some() {
-            add("Content-Type", "application/json");
-        }
-        let Some(mut body) = body else { return Ok(()) };
-        if let Some(coding) = &self.encoding {
-            body = encoded(coding, &body);
-            add("Content-Encoding", coding);
-        }
-        let expects = self.expect == Some(true);
-        if expects {
-            add("Expect", "100-continue");
-        }
-        let length = match &self.length {
-            None => (self.chunked.is_none()).then(|| body.len().to_string()),
-            Some(Value::Number(length)) => Some(length.to_string()),
-            Some(_) => None,
-        };
-        if let Some(length) = length {
-            add("Content-Length", &length);
-        }
-        let pause = if expects { CONTINUE } else { Duration::ZERO };
-        request.content = match self.chunked {
-            Some(size) => {
-                add("Transfer-Encoding", "chunked");
-                let mut pieces: Vec<Piece> = body.chunks(size.max(1)).map(Piece::now).collect();
-                if let Some(first) = pieces.first_mut() {
-                    first.after = pause;
-                }
-                Content::Chunked { pieces, trailers: vec![] }
-            }
-            None => Content::Raw(vec![Piece::after(pause, body)]),
-        };
-        Ok(())
-    }
-
-    fn body(&self) -> Result<Option<Vec<u8>>, String> {
-        let bodies = [
-            self.json.as_ref().map(|json| Ok(json.to_string().into_bytes())),
-            self.text.as_ref().map(|text| Ok(text.clone().into_bytes())),
-            self.hex.as_ref().map(|hex| parse_hex(hex)),
-            self.fill.as_ref().map(Fill::bytes),
-        ];
-        let mut bodies = bodies.into_iter().flatten();
-        let body = bodies.next().transpose()?;
-        match bodies.next() {
-            None => Ok(body),
-            Some(_) => Err("at most one of `json`, `text`, `hex` and `fill` is the body".to_owned()),
-        }
     }
 }
 
@@ -194,38 +65,12 @@ pub fn post(url: &HttpUrl, message: &Value) -> Request {
     request
 }
 
-/// Sends the same bytes with a pause between its pieces, those of the head included.
-fn at_a_pace(request: &mut Request, host: &str, split: usize, pace: Duration) {
-    let mut bytes = http_head::encode(&request.head(host));
-    match &request.content {
-        Content::None => {}
-        Content::Whole(body) => bytes.extend(body),
-        Content::Raw(pieces) => bytes.extend(pieces.iter().flat_map(|piece| &piece.bytes)),
-        // Each of them has its pauses already, and the head goes at once.
-        Content::Chunked { pieces, trailers } => {
-            let pieces = pieces.iter().map(|piece| Piece::after(pace, piece.bytes.clone())).collect();
-            request.content = Content::Chunked { pieces, trailers: trailers.clone() };
-            return;
-        }
-    }
-    let first = |n: usize| if n == 0 { Duration::ZERO } else { pace };
-    let pieces = bytes.chunks(split.max(1)).enumerate().map(|(n, piece)| Piece::after(first(n), piece)).collect();
-    request.raw = Some(vec![]);
-    request.manner.split = None;
-    request.content = Content::Raw(pieces);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn url() -> HttpUrl {
         HttpUrl::parse("http://127.0.0.1:3000/p?q").unwrap()
-    }
-
-    fn step(step: Value) -> Request {
-        let step: HttpStep = serde_json::from_value(step).unwrap();
-        step.request(&url(), "127.0.0.1:3000", None).unwrap()
     }
 
     fn headers_of(request: &Request) -> Vec<(String, String)> {
@@ -251,36 +96,5 @@ mod tests {
         let other = request(json!({"method": "m", "headers": {"content-type": "text/plain", "accept-encoding": null}}));
         assert_eq!(header(&other, "content-type").as_deref(), Some("text/plain"));
         assert_eq!(header(&other, "Accept-Encoding"), None);
-    }
-
-    #[test]
-    fn a_body_has_its_length_unless_it_is_chunked_or_told_otherwise() {
-        assert_eq!(header(&step(json!({"text": "abc"})), "Content-Length").as_deref(), Some("3"));
-        assert_eq!(header(&step(json!({"text": "abc", "length": 9})), "Content-Length").as_deref(), Some("9"));
-        assert_eq!(header(&step(json!({"text": "abc", "length": "none"})), "Content-Length"), None);
-        let both = step(json!({"text": "abc", "chunked": 2, "length": 3}));
-        assert_eq!(header(&both, "Content-Length").as_deref(), Some("3"));
-        assert_eq!(header(&both, "Transfer-Encoding").as_deref(), Some("chunked"));
-        let chunked = step(json!({"text": "abc", "chunked": 2}));
-        assert_eq!(header(&chunked, "Content-Length"), None);
-        let pieces = vec![Piece::now("ab"), Piece::now("c")];
-        assert_eq!(chunked.content, Content::Chunked { pieces, trailers: vec![] });
-    }
-
-    #[test]
-    fn what_is_sent_at_a_pace_is_the_same_in_pieces() {
-        let request = step(json!({"method": "GET", "split": 10, "pace": "5ms"}));
-        let Content::Raw(pieces) = &request.content else { panic!("pieces") };
-        assert_eq!(pieces[0], Piece::now("GET /p?q H"));
-        assert_eq!(pieces[1].after, Duration::from_millis(5));
-        let all: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes.clone()).collect();
-        assert!(all.ends_with(b"\r\n\r\n"));
-        assert_eq!(request.raw, Some(vec![]));
-    }
-
-    #[test]
-    fn two_bodies_are_one_too_many() {
-        let step: HttpStep = serde_json::from_value(json!({"text": "", "json": {}})).unwrap();
-        assert!(step.request(&url(), "h", None).is_err());
     }
 }

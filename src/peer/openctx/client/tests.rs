@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::*;
 use crate::peer::Answer;
 use crate::protocol::Lock;
-use crate::trace::{Clock, Event, HttpRequest, Recorder, Sink};
-use crate::wire::http::{Handler, Received, Responder, Response, Server};
+use crate::trace::{Clock, End, Event, HttpRequest, Recorder, Sink, What};
+use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Response, Server};
 
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<Event>>>);

@@ -1,0 +1,337 @@
+//! Requests under way, and those that are over.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, timeout_at};
+
+use crate::peer::http_url::HttpUrl;
+use crate::peer::params::{deliberate, read, wrong};
+use crate::peer::{Act, Performed, Setting, Trouble};
+use crate::trace::{End, HttpResponse, Mark, Recorder, What};
+use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Incoming, Limits, Request};
+use crate::wire::tcp::{Address, ConnectError};
+
+/// How long the head, or the body, of an answer may take to come: longer than any expectation waits for it.
+const LONG: Duration = Duration::from_secs(120);
+/// Why an exchange is ended that nobody waits for any more.
+const OVER: &str = "the play is over";
+/// What exchanges of our own are called: those of barriers, and of looks at whether the server still serves.
+const BARRIER: &str = "barrier";
+
+/// What a server breaks that does not do the first things: requirements, as area and slug.
+#[derive(Clone, Copy)]
+pub struct Proves {
+    /// Its port accepts no connection.
+    pub reached: &'static str,
+    /// A request is not answered.
+    pub answered: &'static str,
+    /// A connection ends after an answer that did not say so.
+    pub announced: &'static str,
+}
+
+/// Sends requests, and knows them by their labels.
+pub struct Desk {
+    recorder: Recorder,
+    exchanges: Exchanges,
+    patience: Duration,
+    proves: Proves,
+    /// By the names of their exchanges.
+    sent: HashMap<String, Sent>,
+    /// The latest exchange of each label, and how often the label was given.
+    labels: HashMap<String, (String, u64)>,
+}
+
+/// A request that was sent.
+struct Sent {
+    client: Client,
+    control: Control,
+    /// Whether a sound server answers it.
+    due: bool,
+    /// Whether the answer said that the connection ends with it; known once the exchange is over.
+    closes: Option<JoinHandle<bool>>,
+}
+
+/// Sees what comes in an exchange, in order, after it is in the trace.
+pub type Watch = Box<dyn FnMut(&Incoming) + Send>;
+
+/// A request, and how it is sent.
+pub struct Sending {
+    /// By what it is known.
+    pub label: Option<String>,
+    /// The label of an earlier request, over whose TCP connection it goes.
+    pub over: Option<String>,
+    /// Whether the answer is read.
+    pub read: bool,
+    /// Whether a barrier waits for the answer, where a sound server gives one.
+    pub awaited: bool,
+    /// The request.
+    pub request: Request,
+    /// Who sees what comes.
+    pub watch: Option<Watch>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct OpenStep {
+    #[serde(rename = "as")]
+    label: Option<String>,
+    deliberate: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropStep {
+    of: String,
+    #[serde(default)]
+    how: How,
+    deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    #[default]
+    Eof,
+    Reset,
+}
+
+/// Where the server of a setting is.
+///
+/// # Errors
+/// [`Trouble::Scenario`] where it is not up, or its URL is none.
+pub fn address(setting: &Setting) -> Result<HttpUrl, Trouble> {
+    let server = setting.server.as_ref();
+    let server =
+        server.ok_or_else(|| Trouble::Scenario("the subject is not up; send after the step that starts it".into()))?;
+    let usual = format!("http://127.0.0.1:{}/", server.port);
+    HttpUrl::parse(server.url.as_ref().unwrap_or(&usual)).map_err(Trouble::Scenario)
+}
+
+impl Sending {
+    /// A request that is known by this label, over a connection of its own, and whose answer is read.
+    pub fn new(label: Option<String>, request: Request) -> Self {
+        Self { label, over: None, read: true, awaited: true, request, watch: None }
+    }
+}
+
+impl Desk {
+    /// One that has sent nothing yet.
+    pub fn new(setting: &Setting, proves: Proves) -> Self {
+        let exchanges = Exchanges::new(setting.recorder.clone(), End::Client);
+        let (sent, labels) = (HashMap::new(), HashMap::new());
+        Self { recorder: setting.recorder.clone(), exchanges, patience: setting.patience, proves, sent, labels }
+    }
+
+    /// A name for the next exchange of this label: the label itself, or one made of it where it was given before.
+    pub fn name(&mut self, label: &str) -> String {
+        let (latest, times) = self.labels.entry(label.to_owned()).or_default();
+        *times += 1;
+        *latest = if *times == 1 { label.to_owned() } else { format!("{label}-{times}") };
+        latest.clone()
+    }
+
+    /// Names exchanges and numbers connections.
+    pub fn exchanges(&self) -> &Exchanges {
+        &self.exchanges
+    }
+
+    /// The latest exchange of a label.
+    fn labelled(&self, verb: &str, label: &str) -> Result<&Sent, Trouble> {
+        let sent = self.labels.get(label).and_then(|(latest, _)| self.sent.get(latest));
+        sent.ok_or_else(|| wrong(verb, format!("no request `{label}` was sent; send it with `as: {label}`")))
+    }
+
+    fn client(&self, address: &Address) -> Client {
+        Client::new(address.clone(), self.exchanges.clone(), limits(self.patience))
+    }
+
+    /// Opens a TCP connection and sends nothing: the step `open`.
+    pub async fn open(&mut self, act: &Act<'_>, address: &Address) -> Result<Performed, Trouble> {
+        let step: OpenStep = read(act)?;
+        let mut request = Request::new("", "");
+        request.raw = Some(vec![]);
+        request.content = Content::None;
+        request.ending = Ending::Hold;
+        request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
+        self.send(act.verb, address, Sending::new(step.label, request)).await
+    }
+
+    /// Ends the TCP connection of a request: the step `drop`.
+    pub async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: DropStep = read(act)?;
+        // To leave is no fault, but it is why there is no answer.
+        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+        self.leave(act.verb, &step.of, step.how == How::Reset, &why).await?;
+        Ok(Performed::default())
+    }
+
+    /// Ends the TCP connection of the latest exchange of a label: with RST, or with FIN.
+    pub async fn leave(&self, verb: &str, label: &str, reset: bool, why: &str) -> Result<(), Trouble> {
+        let sent = self.labelled(verb, label)?;
+        if reset {
+            sent.control.reset(Some(why)).await;
+        } else {
+            sent.control.close(Some(why)).await;
+        }
+        Ok(())
+    }
+
+    /// Sends a request to this address, and binds its label to the name of its exchange.
+    ///
+    /// # Errors
+    /// [`Trouble::Subject`] where the server is not there, or does not answer the request before on the same connection.
+    pub async fn send(&mut self, verb: &str, address: &Address, sending: Sending) -> Result<Performed, Trouble> {
+        let Sending { label, over, read, awaited, mut request, mut watch } = sending;
+        let mut kept = None;
+        let client = match &over {
+            None => {
+                request.fresh = true;
+                self.client(address)
+            }
+            Some(earlier) => {
+                request.fresh = false;
+                let earlier = self.labelled(verb, earlier)?;
+                let (client, control) = (earlier.client.clone(), earlier.control.clone());
+                let deadline = Instant::now() + self.patience;
+                if timeout_at(deadline, control.over()).await.is_err() {
+                    return Err(self.unanswered(control.conn(), self.patience));
+                }
+                kept = Some((control.conn().to_owned(), control.tcp()));
+                client
+            }
+        };
+        let name = label.as_deref().map(|label| self.name(label));
+        let exchange = client.send(name.as_deref(), &request).await.map_err(|error| self.unreachable(&error))?;
+        let control = exchange.control;
+        if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != control.tcp())
+            && !self.announced(&earlier).await
+        {
+            return Err(Trouble::Subject {
+                message: format!("the connection of `{earlier}` was ended after its answer, which did not say so"),
+                proves: Some(self.proves.announced.to_owned()),
+                expected: Some(json!("Connection: close")),
+                actual: None,
+            });
+        }
+        // What comes is in the trace. Here it only matters what becomes of the connection.
+        let mut incoming = exchange.incoming;
+        let closes = tokio::spawn(async move {
+            let mut closes = false;
+            while let Some(came) = incoming.recv().await {
+                if let Incoming::Head(head) = &came {
+                    closes = says_close(head);
+                }
+                if let Some(watch) = &mut watch {
+                    watch(&came);
+                }
+            }
+            closes
+        });
+        if !read {
+            control.set_reading(false);
+        }
+        let due = awaited && read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
+        self.sent.insert(control.conn().to_owned(), Sent { client, control, due, closes: Some(closes) });
+        Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
+    }
+
+    /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
+    async fn announced(&mut self, exchange: &str) -> bool {
+        match self.sent.get_mut(exchange).and_then(|sent| sent.closes.take()) {
+            Some(closes) => closes.await.unwrap_or(true),
+            None => true,
+        }
+    }
+
+    /// Waits until the latest exchange of a label is over, or where none is named, every one whose answer is due. Where
+    /// none is, `request` is sent, and any answer to it will do.
+    pub async fn barrier(
+        &mut self,
+        label: Option<&str>,
+        within: Duration,
+        address: &Address,
+        request: &Request,
+    ) -> Result<(), Trouble> {
+        let deadline = Instant::now() + within;
+        let due: Vec<Control> = match label {
+            Some(label) => vec![self.labelled("barrier", label)?.control.clone()],
+            None => self.sent.values().filter(|s| s.due && !s.control.is_over()).map(|s| s.control.clone()).collect(),
+        };
+        for control in &due {
+            if timeout_at(deadline, control.over()).await.is_err() {
+                return Err(self.unanswered(control.conn(), within));
+            }
+        }
+        if due.is_empty() {
+            self.ask(within, address, request).await?;
+        }
+        let mark = Mark { mark: BARRIER.to_owned(), text: label.unwrap_or_default().to_owned() };
+        self.recorder.record(label, None, What::Mark(mark));
+        Ok(())
+    }
+
+    /// Sends a request on a connection of its own, and waits for the answer, whatever it is.
+    pub async fn ask(&mut self, within: Duration, address: &Address, request: &Request) -> Result<(), Trouble> {
+        let name = self.name(BARRIER);
+        let sent = self.client(address).send(Some(&name), request).await;
+        let exchange = sent.map_err(|error| self.unreachable(&error))?;
+        match timeout_at(Instant::now() + within, exchange.whole()).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(broken)) => Err(Trouble::Subject {
+                message: format!("the request `{name}` got no answer: {broken}"),
+                proves: Some(self.proves.answered.to_owned()),
+                expected: Some(json!("an answer")),
+                actual: None,
+            }),
+            Err(_) => Err(self.unanswered(&name, within)),
+        }
+    }
+
+    /// Ends every exchange that is under way.
+    pub async fn finish(&mut self) {
+        let open: Vec<Sent> = self.sent.drain().map(|(_, sent)| sent).collect();
+        let controls = open.iter().map(|sent| &sent.control).filter(|control| !control.is_over());
+        let leave = |control: Control| async move { control.close(Some(OVER)).await };
+        let mut leaving: JoinSet<()> = controls.cloned().map(leave).collect();
+        while leaving.join_next().await.is_some() {}
+    }
+
+    fn unanswered(&self, exchange: &str, within: Duration) -> Trouble {
+        Trouble::Subject {
+            message: format!("the request `{exchange}` was not answered within {within:?}"),
+            proves: Some(self.proves.answered.to_owned()),
+            expected: Some(json!("an answer")),
+            actual: None,
+        }
+    }
+
+    /// The subject is up, so a port that refuses connections is its fault; a machine without sockets is not.
+    pub fn unreachable(&self, error: &ConnectError) -> Trouble {
+        match error {
+            ConnectError::Broken { .. } => Trouble::Environment(error.to_string()),
+            ConnectError::Unreachable { address, .. } | ConnectError::TimedOut { address, .. } => Trouble::Subject {
+                message: error.to_string(),
+                proves: Some(self.proves.reached.to_owned()),
+                expected: Some(json!(format!("a TCP connection to {address}"))),
+                actual: None,
+            },
+        }
+    }
+}
+
+/// Bounds that no expectation outlasts, but for connecting and for a server that does not read.
+fn limits(patience: Duration) -> Limits {
+    Limits { connect: patience, head_within: LONG, body_within: LONG, write: LONG, ..Limits::default() }
+}
+
+/// Whether a connection ends with this answer, by its version and headers (RFC 9112 section 9.3).
+fn says_close(head: &HttpResponse) -> bool {
+    let says = |word: &str| {
+        head.header("connection").flat_map(|v| v.split(',')).any(|token| token.trim().eq_ignore_ascii_case(word))
+    };
+    says("close") || head.start.starts_with("HTTP/1.0") && !says("keep-alive")
+}
