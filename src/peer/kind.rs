@@ -45,7 +45,7 @@ pub enum Answer {
     Error(Value),
 }
 
-static KINDS: [PeerKind; 5] = [
+static KINDS: [PeerKind; 6] = [
     PeerKind {
         role: "amp-server",
         new: |setting| Box::new(amp::client::AmpClient::new(setting)),
@@ -64,6 +64,14 @@ static KINDS: [PeerKind; 5] = [
         }),
     },
     PeerKind { role: "openctx-client", new: |setting| Box::new(openctx::host::OpenctxHost::new(setting)), probe: None },
+    PeerKind {
+        role: "amplifier-server",
+        new: |setting| Box::new(amplifier::client::AmplifierClient::new(setting)),
+        probe: Some(Probe {
+            detect: |lock, patience, recorder| Box::pin(amplifier::client::detect(lock, patience, recorder)),
+            call: |setting, method, params| Box::pin(amplifier::client::call(setting, method, params)),
+        }),
+    },
     PeerKind {
         role: "amplifier-client",
         new: |setting| Box::new(amplifier::host::AmplifierHost::new(setting)),

@@ -3,4 +3,5 @@
 pub mod agent;
 pub mod client;
 pub mod host;
+mod routes;
 pub mod server;

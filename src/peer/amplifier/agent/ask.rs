@@ -13,7 +13,7 @@ use crate::wire::http::{Client, Content, Exchanges, Request};
 
 use super::memory::Memory;
 use super::quirks::{Effect, Quirks, Switch};
-use super::routes::{Encoding, Route, essence, route, text};
+use crate::peer::amplifier::routes::{Encoding, Route, essence, route, text};
 
 /// How long an answer may take. Nothing that takes long is behind one (docs/amplifier.md, Time).
 pub const PATIENCE: Duration = Duration::from_secs(60);

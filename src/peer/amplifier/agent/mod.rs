@@ -10,7 +10,6 @@ mod memory;
 mod mock;
 mod quirks;
 mod reader;
-mod routes;
 mod run;
 mod socket;
 mod stream;

@@ -17,11 +17,11 @@ use crate::trace::Recorder;
 use super::ask::Asker;
 use super::memory::Memory;
 use super::quirks::{Effect, Quirks, Switch};
-use super::routes::text;
 use super::socket;
 use super::stream::{self, Refusal, Stream};
 use super::subscriptions::{Line, Over, Subscription, Subscriptions};
 use super::tell::{Ears, subscription};
+use crate::peer::amplifier::routes::text;
 
 /// How long a flaw waits before it subscribes again to what it was refused.
 const IMPATIENT_RETRY: Duration = Duration::from_millis(20);

@@ -1,1 +1,301 @@
-//! Plays the extension to a server: performs the verbs of `amplifier-server` scenarios.
+//! The Amplifier client: what stands opposite a server.
+//!
+//! [`AmplifierClient`] performs the verbs of the role `amplifier-server`. Each request is an exchange of its own, and so is
+//! each event stream; what comes back writes the trace by itself. Of events only the approvals are looked at here, so
+//! that decisions can be taken about them.
+
+mod approvals;
+mod call;
+mod request;
+mod sockets;
+#[cfg(test)]
+mod tests;
+mod tidy;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::peer::asking::{Desk, HttpStep, Proves, Sending, Watch, address};
+use crate::peer::http_url::HttpUrl;
+use crate::peer::params::{deliberate, headers, read, wrong};
+use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::wire::Limits;
+use crate::wire::http::{Incoming, Request};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec};
+
+use approvals::Approvals;
+use request::{RequestStep, below, prompt};
+use sockets::{ControlStep, Line};
+use tidy::Created;
+
+pub use call::{call, detect};
+
+/// What a server breaks that does not do the first things.
+const PROVES: Proves = Proves { reached: "health/status", answered: "http/answered", announced: "http/keep-alive" };
+
+/// Why a WebSocket is left that nobody needs any more.
+const OVER: &str = "the play is over";
+
+/// A client of the role `amplifier-server`.
+pub struct AmplifierClient {
+    setting: Setting,
+    desk: Desk,
+    approvals: Approvals,
+    created: Created,
+    /// The WebSockets, by their labels.
+    lines: HashMap<String, Line>,
+}
+
+/// The step `subscribe`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SubscribeStep {
+    #[serde(rename = "as")]
+    label: Option<String>,
+    session_id: String,
+    #[serde(default)]
+    transport: Transport,
+    #[serde(default)]
+    headers: Map<String, Value>,
+    read: Option<bool>,
+    deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Transport {
+    #[default]
+    Sse,
+    Ws,
+}
+
+/// The step `unsubscribe`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnsubscribeStep {
+    of: String,
+    #[serde(default)]
+    how: Leaving,
+    deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Leaving {
+    #[default]
+    Close,
+    Eof,
+    Reset,
+}
+
+impl AmplifierClient {
+    /// A client that has sent nothing yet.
+    pub fn new(setting: Setting) -> Self {
+        let desk = Desk::new(&setting, PROVES);
+        let (approvals, created) = (Approvals::default(), Created::default());
+        Self { setting, desk, approvals, created, lines: HashMap::new() }
+    }
+
+    fn url(&self) -> Result<HttpUrl, Trouble> {
+        address(&self.setting)
+    }
+
+    async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: RequestStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let url = self.url()?;
+        let filled = self.filled(step.provokes.as_deref(), step.decides.as_deref(), step.session()).await?;
+        let request = step.request(&url, &self.setting, filled, why)?;
+        let times = step.repeat.unwrap_or(1);
+        let mut performed = Performed::default();
+        for _ in 0..times {
+            let sending = Sending {
+                over: step.over.clone(),
+                read: step.read.unwrap_or(true),
+                watch: Some(self.created.watch()),
+                ..Sending::new(step.label.clone(), request.clone())
+            };
+            performed = self.desk.send(act.verb, &url.address, sending).await?;
+        }
+        Ok(performed)
+    }
+
+    /// What a step leaves to be filled in: the prompt that provokes something, or a decision.
+    async fn filled(
+        &self,
+        provokes: Option<&str>,
+        decides: Option<&str>,
+        session: &str,
+    ) -> Result<Map<String, Value>, Trouble> {
+        let mut filled = Map::new();
+        if let Some(what) = provokes {
+            filled.insert("prompt".to_owned(), prompt(&self.setting, what)?.into());
+        }
+        if let Some(how) = decides {
+            let Setting { described, patience, .. } = &self.setting;
+            let decision = self.approvals.decision(session, how, described, *patience).await?;
+            filled.insert("decision".to_owned(), decision.into());
+        }
+        Ok(filled)
+    }
+
+    async fn http(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let mut step: HttpStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let url = self.url()?;
+        step.target = step.target.map(|target| below(&url, &target));
+        let host = url.address.to_string();
+        let request = step.request(("GET", &url.target), &host, why).map_err(|e| wrong(act.verb, e))?;
+        let sending = Sending {
+            over: step.over,
+            read: step.read.unwrap_or(true),
+            watch: Some(self.created.watch()),
+            ..Sending::new(step.label, request)
+        };
+        self.desk.send(act.verb, &url.address, sending).await
+    }
+
+    async fn subscribe(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: SubscribeStep = read(act)?;
+        match step.transport {
+            Transport::Sse => self.stream(act, step).await,
+            Transport::Ws => self.socket(act, step).await,
+        }
+    }
+
+    async fn stream(&mut self, act: &Act<'_>, step: SubscribeStep) -> Result<Performed, Trouble> {
+        let url = self.url()?;
+        let target = format!("/sessions/{}/events", segment(&step.session_id));
+        let mut request = Request::new("GET", below(&url, &target))
+            .header("Accept", "text/event-stream")
+            .header("Cache-Control", "no-cache");
+        for (name, value) in headers(&step.headers) {
+            request.headers.retain(|(usual, _)| !usual.eq_ignore_ascii_case(&name));
+            request.headers.push((name, value));
+        }
+        request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
+        let (approvals, session) = (self.approvals.clone(), step.session_id);
+        let watch: Watch = Box::new(move |came| {
+            if let Incoming::Event(event) = came
+                && let Some(json) = event.data.as_ref().and_then(|data| serde_json::from_str(data).ok())
+            {
+                approvals.told(&session, &json);
+            }
+        });
+        let read = step.read.unwrap_or(true);
+        let sending = Sending { read, awaited: false, watch: Some(watch), ..Sending::new(step.label.clone(), request) };
+        step.label.iter().for_each(|label| drop(self.lines.remove(label)));
+        self.desk.send(act.verb, &url.address, sending).await
+    }
+
+    async fn socket(&mut self, act: &Act<'_>, step: SubscribeStep) -> Result<Performed, Trouble> {
+        let url = self.url()?;
+        let target = format!("/sessions/{}/ws", segment(&step.session_id));
+        let mut request = ClientRequest::new(below(&url, &target));
+        request.headers = headers(&step.headers);
+        request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
+        request.options.read = step.read.unwrap_or(true);
+        let name = step.label.as_deref().map(|label| self.desk.name(label));
+        let tap = self.desk.exchanges().tap(name.as_deref());
+        let limits = Limits { handshake: self.setting.patience, ..Limits::default() };
+        let opened = websocket::connect(&url.address, &request, tap, &limits).await;
+        let opened = opened.map_err(|error| self.desk.unreachable(&error))?;
+        let line = Line::new(step.session_id, opened.socket.sender, opened.socket.incoming, self.approvals.clone());
+        let label = step.label.clone().unwrap_or_else(|| line.sender.conn().to_owned());
+        self.lines.insert(label, line);
+        Ok(Performed { bindings: step.label.into_iter().zip(name.map(Value::from)).collect() })
+    }
+
+    async fn control(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: ControlStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let line = self.lines.get(&step.of);
+        let line = line.ok_or_else(|| wrong(act.verb, format!("`{}` is no WebSocket", step.of)))?;
+        let filled = self.filled(step.provokes.as_deref(), step.decides.as_deref(), &line.session).await?;
+        for frame in step.frames(filled).map_err(|e| wrong(act.verb, e))? {
+            // One that the server has ended shows so in the trace.
+            if line.sender.send(&frame, why.as_deref()).await.is_err() {
+                break;
+            }
+        }
+        Ok(Performed::default())
+    }
+
+    async fn unsubscribe(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+        let step: UnsubscribeStep = read(act)?;
+        let odd = deliberate(act, step.deliberate.as_ref());
+        // To leave is no fault, but it is why nothing comes any more.
+        let why = odd.clone().unwrap_or_else(|| act.step.to_owned());
+        let Some(line) = self.lines.get(&step.of) else {
+            self.desk.leave(act.verb, &step.of, step.how == Leaving::Reset, &why).await?;
+            return Ok(Performed::default());
+        };
+        match step.how {
+            Leaving::Close => _ = line.sender.send(&FrameSpec::close(Some(1000), ""), odd.as_deref()).await,
+            Leaving::Eof => line.sender.shutdown_deliberately(&why).await,
+            Leaving::Reset => line.sender.reset(Some(&why)).await,
+        }
+        Ok(Performed::default())
+    }
+
+    /// A request that every server answers.
+    fn health(url: &HttpUrl) -> Request {
+        let mut request = Request::new("GET", below(url, "/health"));
+        request.fresh = true;
+        request
+    }
+}
+
+/// A text as one segment of a path.
+fn segment(text: &str) -> String {
+    crate::peer::amplifier::routes::Encoding::default().segment(text)
+}
+
+impl Peer for AmplifierClient {
+    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+        Box::pin(async move {
+            match act.verb {
+                "request" => self.request(&act).await,
+                "http" => self.http(&act).await,
+                "subscribe" => self.subscribe(&act).await,
+                "control" => self.control(&act).await,
+                "unsubscribe" => self.unsubscribe(&act).await,
+                "open" => {
+                    let url = self.url()?;
+                    self.desk.open(&act, &url.address).await
+                }
+                "drop" => self.desk.drop(&act).await,
+                other => Err(Trouble::Unable(format!("the Amplifier client has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+        Box::pin(async move {
+            let url = self.url()?;
+            self.desk.barrier(conn, within, &url.address, &Self::health(&url)).await
+        })
+    }
+
+    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+        Box::pin(async move {
+            let url = self.url()?;
+            self.desk.ask(within, &url.address, &Self::health(&url)).await
+        })
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.desk.finish().await;
+            for line in std::mem::take(&mut self.lines).into_values() {
+                line.sender.shutdown_deliberately(OVER).await;
+            }
+            if let Ok(url) = self.url() {
+                self.created.tidy(&url).await;
+            }
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! The sessions that a play has created: none is left to work on when it is over.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::peer::asking::Watch;
+use crate::peer::http_url::HttpUrl;
+use crate::trace::{Clock, End, Recorder};
+use crate::wire::http::{Client, Exchanges, Incoming, Limits, Request};
+
+use super::request::below;
+use super::segment;
+
+/// How long stopping them may take together.
+const WITHIN: Duration = Duration::from_millis(500);
+/// How many are stopped at the same time, and at all.
+const AT_ONCE: usize = 32;
+const MOST: usize = 10_000;
+
+/// Ids of sessions. Clones share them.
+#[derive(Clone, Default)]
+pub struct Created(Arc<Mutex<Vec<String>>>);
+
+impl Created {
+    /// Takes note of a session that an answer tells of.
+    pub fn watch(&self) -> Watch {
+        let created = self.clone();
+        let mut is_new = false;
+        Box::new(move |came| match came {
+            Incoming::Head(head) => is_new = head.status() == Some(201),
+            Incoming::Message(message) if is_new => {
+                let id = message.json.as_ref().and_then(|json| json.get("session_id")).and_then(Value::as_str);
+                let mut all = created.0.lock().unwrap_or_else(PoisonError::into_inner);
+                if all.len() < MOST {
+                    all.extend(id.map(str::to_owned));
+                }
+            }
+            _ => {}
+        })
+    }
+
+    /// Stops all of them, whatever has become of them. It is no part of the play, and in no trace.
+    pub async fn tidy(&self, url: &HttpUrl) {
+        let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if all.is_empty() {
+            return;
+        }
+        let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
+        let client = Client::new(url.address.clone(), nowhere, Limits { connect: WITHIN, ..Limits::default() });
+        let stop = |id: String| {
+            let request = Request::new("DELETE", below(url, &format!("/sessions/{}", segment(&id))));
+            let client = client.clone();
+            async move {
+                if let Ok(exchange) = client.send(None, &request).await {
+                    let _ = exchange.whole().await;
+                }
+            }
+        };
+        let stopping = async {
+            let mut running = JoinSet::new();
+            for id in all {
+                if running.len() == AT_ONCE {
+                    running.join_next().await;
+                }
+                running.spawn(stop(id));
+            }
+            while running.join_next().await.is_some() {}
+        };
+        let _ = timeout(WITHIN, stopping).await;
+        client.close_idle();
+    }
+}
