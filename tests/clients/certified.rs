@@ -1,9 +1,6 @@
 //! As subjects: they conform, and each way in which they can be made wrong is caught, by the requirement that it breaks.
 
-use std::process::Command;
-
-use serde_json::Value;
-
+use super::certify::{certify, status};
 use super::processes::Language;
 
 /// Makes a test of each way to be wrong, for each example.
@@ -42,40 +39,15 @@ caught! {
         breaks "lifecycle/client-reconnects", seen in "requirement(lifecycle/client-reconnects)";
 }
 
-/// Certifies an example. Gives the exit code, and what the report says of it.
-fn certify(language: Language, edition: &str, options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
-    let shim = language.shim();
-    let folder = tempfile::tempdir().expect("a folder");
-    let report = folder.path().join("report.json");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
-    command.args(["certify", "amp-client", "--edition", edition, "--progress", "none", "--report"]);
-    command.arg(format!("json={}", report.display())).args(options);
-    command.arg("--").arg(&shim.program).arg(&shim.script);
-    if let Some(wrong) = wrong {
-        command.args(["--wrong", wrong]);
-    }
-    command.current_dir(folder.path()).env("PYTHONDONTWRITEBYTECODE", "1");
-    let output = command.output().expect("it can be run");
-    let text = std::fs::read(&report).unwrap_or_else(|_| panic!("no report: {output:?}"));
-    let mut report: Value = serde_json::from_slice(&text).expect("JSON");
-    (output.status.code(), report["subjects"][0].take())
-}
-
-/// The status of a requirement in a report.
-fn status<'a>(subject: &'a Value, requirement: &str) -> &'a str {
-    let all = subject["requirements"].as_array().expect("a list");
-    let found = all.iter().find(|r| r["id"].as_str().is_some_and(|id| id.ends_with(requirement)));
-    found.and_then(|r| r["status"].as_str()).unwrap_or("unknown")
-}
-
 fn is_caught(language: Language, edition: &str, wrong: &str, requirement: &str, filter: &str) {
-    let (code, subject) = certify(language, edition, &["--strict", "--filter", filter], Some(wrong));
+    let options = ["--edition", edition, "--strict", "--filter", filter];
+    let (code, subject) = certify("amp-client", &language.shim(), &options, Some(wrong));
     assert_eq!(status(&subject, requirement), "violated", "{:#}", subject["findings"]);
     assert_eq!(code, Some(1));
 }
 
 fn conforms(language: Language, edition: &str) {
-    let (code, subject) = certify(language, edition, &[], None);
+    let (code, subject) = certify("amp-client", &language.shim(), &["--edition", edition], None);
     // What it should do it does as well, but for what depends on the machine: whether it is fast, whether `localhost`
     // stands for ::1.
     assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);

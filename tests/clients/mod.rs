@@ -1,4 +1,6 @@
+mod amplifier;
 mod certified;
+mod certify;
 mod driven;
 mod openctx;
 mod processes;

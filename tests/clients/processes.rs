@@ -156,13 +156,17 @@ pub enum Language {
 }
 
 impl Language {
+    /// The example client of AMP in this language.
     pub fn shim(self) -> Shim {
-        let installed = Path::new(ROOT).join("target/interop");
-        assert!(
-            installed.join("installed").exists(),
-            "what the examples need is not installed: run tests/interop/setup"
-        );
-        let examples = Path::new(ROOT).join("examples/clients");
+        self.shim_of("", "")
+    }
+
+    /// The example client in a folder of the examples, with its libraries in a folder of what is installed.
+    pub fn shim_of(self, example: &str, libraries: &str) -> Shim {
+        let interop = Path::new(ROOT).join("target/interop");
+        assert!(interop.join("installed").exists(), "what the examples need is not installed: run tests/interop/setup");
+        let installed = interop.join(libraries);
+        let examples = Path::new(ROOT).join("examples/clients").join(example);
         match self {
             Self::Python => Shim {
                 program: installed.join("venv/bin/python"),
