@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{RwLock, Semaphore, broadcast, mpsc};
@@ -72,7 +72,7 @@ pub struct Args {
     #[arg(long)]
     stdin: bool,
 
-    /// Do what this file says, step by step.
+    /// Do what this file says, step by step; of a server with an agent, what the agent does, too.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 
@@ -164,11 +164,22 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
     // Read before anything is started, as far as that can be.
     let source = args.script.as_deref().map(yaml::read).transpose()?;
-    let (options, recorder) = options(&args, kind)?;
+    let (mut options, recorder) = options(&args, kind)?;
+    if kind.scripted {
+        if options.data.is_some() && source.is_some() {
+            return Err(CliError::usage("--data and --script say the same for this mock: leave one out"));
+        }
+        options.data = options.data.or_else(|| source.clone());
+    }
+    let source = source.or_else(|| options.data.clone().filter(|_| kind.scripted));
     let mock: Arc<dyn Mock> = Arc::from(start(options).await.map_err(|e| start_error(&args, e))?);
-    let script = source.map(|source| script::read(&source, &|command| mock.check(command))).transpose();
-    let script = match script {
-        Ok(script) => script,
+    let check = |command: &Map<String, Value>| mock.check(command);
+    let script = source.map(|source| match kind.scripted {
+        true => script::read_steps(&source, &check),
+        false => script::read(&source, &check).map(Some),
+    });
+    let script = match script.transpose() {
+        Ok(script) => script.flatten(),
         Err(faults) => {
             mock.stop().await;
             return Err(faults.into());

@@ -24,6 +24,8 @@ pub struct MockKind {
     pub described: fn() -> Described,
     /// How it is started.
     pub begin: Begin,
+    /// Whether its script says, besides steps, what there is to give: `--script` is its data.
+    pub scripted: bool,
 }
 
 /// How a mock is started.
@@ -151,12 +153,13 @@ pub enum Ended {
 
 /// The mock of a role; none where there is none.
 pub fn mock(role: &str) -> Option<&'static MockKind> {
-    static MOCKS: [&MockKind; 5] = [
+    static MOCKS: [&MockKind; 6] = [
         &amp::editor::MOCK,
         &amp::agent::MOCK,
         &openctx::provider::MOCK,
         &openctx::agent::MOCK,
         &amplifier::agent::MOCK,
+        &amplifier::server::MOCK,
     ];
     MOCKS.into_iter().find(|m| m.role == role)
 }

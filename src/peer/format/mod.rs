@@ -7,6 +7,8 @@ mod schema;
 pub use check::{Checker, span};
 pub use schema::schema;
 
+use crate::diagnostic::Diagnostic;
+
 /// The version of the formats.
 const VERSION: u64 = 1;
 
@@ -81,4 +83,13 @@ pub const fn key(name: &'static str, shape: Shape, about: &'static str) -> Key {
 /// A key that has to be there.
 pub const fn needed(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, needed: true, shape, about }
+}
+
+/// Faults in one line, for whoever has no other place for them.
+pub fn in_a_line(faults: &[Diagnostic]) -> String {
+    let faults = faults.iter().map(|fault| match fault.labels.first() {
+        Some(label) => format!("{} ({})", fault.message, label.text),
+        None => fault.message.clone(),
+    });
+    faults.collect::<Vec<_>>().join("; ")
 }

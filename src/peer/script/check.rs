@@ -22,6 +22,18 @@ pub fn read(source: &Source, command: Judge<'_>) -> Result<Script, Vec<Diagnosti
     if reader.faults.is_empty() { Ok(Script { steps }) } else { Err(reader.faults) }
 }
 
+/// Reads the steps of a file that has a script among other things; none where it has no `steps`.
+///
+/// # Errors
+/// All that is wrong with them, each with its place.
+pub fn read_steps(source: &Source, command: Judge<'_>) -> Result<Option<Script>, Vec<Diagnostic>> {
+    let root = yaml::parse(source)?;
+    let Some(entry) = root.get("steps") else { return Ok(None) };
+    let mut reader = Reader { source, command, faults: vec![] };
+    let steps = reader.steps(&entry.value);
+    if reader.faults.is_empty() { Ok(Some(Script { steps })) } else { Err(reader.faults) }
+}
+
 struct Reader<'a> {
     source: &'a Source,
     command: Judge<'a>,

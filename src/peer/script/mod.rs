@@ -6,7 +6,7 @@ mod check;
 mod player;
 mod schema;
 
-pub use check::read;
+pub use check::{read, read_steps};
 pub use player::play;
 pub use schema::schema;
 

@@ -24,6 +24,25 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
+    /// The one that the driver contract names so.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [
+            Self::CreateSession,
+            Self::SubmitPrompt,
+            Self::GetSession,
+            Self::SubmitApproval,
+            Self::DeleteSession,
+            Self::ListSessions,
+            Self::ListProfiles,
+            Self::GetProfile,
+            Self::ListCollections,
+            Self::ListAgents,
+            Self::Health,
+            Self::Info,
+        ];
+        all.into_iter().find(|endpoint| endpoint.name() == Some(name))
+    }
+
     /// The name that the driver contract gives it; none for what follows events.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {

@@ -16,6 +16,7 @@ pub static MOCK: MockKind = MockKind {
     freedoms: freedoms::all,
     described: crate::config::Described::default,
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
+    scripted: false,
 };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {

@@ -27,6 +27,7 @@ pub static MOCK: MockKind = MockKind {
     freedoms: freedoms::all,
     described: crate::config::Described::default,
     begin: Begin::Serve(|options| Box::pin(start(options))),
+    scripted: false,
 };
 
 struct MockEditor {

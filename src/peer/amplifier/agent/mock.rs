@@ -14,6 +14,7 @@ pub static MOCK: MockKind = MockKind {
     flaws: flaws::all,
     freedoms: freedoms::all,
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
+    scripted: false,
 };
 
 const KNOWN: Known<Effect> = Known { flaw: flaws::find, freedom: freedoms::find, names };

@@ -1,8 +1,106 @@
 //! What a server with flaws remembers of earlier requests.
 
+use std::collections::BTreeSet;
+
+use crate::trace::Closed;
+use crate::wire::http::{Fault, Mishap, Received};
+
+use super::model::Ask;
+
+/// A body larger than this is a huge one, in bytes.
+const HUGE: usize = 1 << 20;
+/// JSON nested deeper than this is deep.
+const DEEP: usize = 500;
+
 /// What came so far.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// How many requests came.
     pub requests: u64,
+    /// The numbers of the TCP connections with requests, as long as there are not too many.
+    connections: BTreeSet<u64>,
+    /// What was wrong with something earlier.
+    troubles: BTreeSet<Trouble>,
+}
+
+/// Something that was wrong with what a client sent or did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trouble {
+    /// A body that is no JSON.
+    NoJson,
+    /// A body that is not as it should be.
+    Body,
+    /// JSON that is nested too deep.
+    Deep,
+    /// A huge body.
+    Huge,
+    /// A head that is no HTTP.
+    Head,
+    /// An endless head.
+    EndlessHead,
+    /// A body that is not as long as the head says.
+    Length,
+    /// A connection that was cut while a request was open.
+    Cut,
+}
+
+impl Memory {
+    /// Whether this happened before.
+    pub fn had(&self, trouble: Trouble) -> bool {
+        self.troubles.contains(&trouble)
+    }
+
+    /// Whether this TCP connection had a request before.
+    pub fn knows(&self, tcp: u64) -> bool {
+        self.connections.contains(&tcp)
+    }
+
+    /// How many connections there were without any request, when this one came.
+    pub fn unused(&self, tcp: u64) -> u64 {
+        tcp.saturating_sub(self.connections.len() as u64 + 1)
+    }
+
+    /// Remembers a request.
+    pub fn note(&mut self, received: &Received, ask: Option<&Ask>) {
+        self.requests += 1;
+        if self.connections.len() < 100_000 {
+            self.connections.insert(received.head.tcp);
+        }
+        if received.content.len() > HUGE {
+            self.troubles.insert(Trouble::Huge);
+        }
+        if is_deep(&received.content) {
+            self.troubles.insert(Trouble::Deep);
+        } else if ask.is_some_and(|ask| ask.body.is_err()) {
+            let json = serde_json::from_slice::<serde_json::Value>(&received.content).is_ok();
+            self.troubles.insert(if json { Trouble::Body } else { Trouble::NoJson });
+        }
+    }
+
+    /// Remembers what went wrong.
+    pub fn note_mishap(&mut self, mishap: &Mishap) {
+        self.troubles.insert(match mishap {
+            Mishap::Fault(Fault::HeadTooLong(_)) => Trouble::EndlessHead,
+            Mishap::Fault(Fault::Length(_) | Fault::BodyTooLong(_) | Fault::Chunk(_) | Fault::Coding(_)) => {
+                Trouble::Length
+            }
+            Mishap::Fault(_) => Trouble::Head,
+            Mishap::Late => Trouble::Length,
+            Mishap::Left(Closed::Eof) => Trouble::Length,
+            Mishap::Left(Closed::Reset) => Trouble::Cut,
+        });
+    }
+}
+
+/// Whether JSON is nested too deep to be read by whoever reads it by calling itself.
+pub fn is_deep(body: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    body.iter().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEEP
+    })
 }

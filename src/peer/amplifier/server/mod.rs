@@ -10,7 +10,19 @@ pub mod quirks;
 pub mod script;
 pub mod stage;
 
+mod flaws;
+mod freedoms;
 mod memory;
+mod mock;
+mod place;
+mod service;
+mod socket;
+mod steer;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use mock::MOCK;
 
 /// The one edition that there is.
 pub const EDITION: &str = "2025-12-09";

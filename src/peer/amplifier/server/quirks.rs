@@ -239,23 +239,25 @@ impl Quirks {
     /// How event streams are written.
     pub fn form(&self) -> Form {
         let mut form = Form::default();
-        let why = self.apply(&mut form, |effect, form| {
+        for (quirk, effect) in self.effects() {
             if let Effect::Stream(change) = effect {
-                change(form);
+                change(&mut form);
+                form.why = form.why.or(quirk.why());
             }
-        });
-        Form { why, ..form }
+        }
+        form
     }
 
     /// How messages go over WebSockets.
     pub fn frames(&self) -> Frames {
         let mut frames = Frames::default();
-        let why = self.apply(&mut frames, |effect, frames| {
+        for (quirk, effect) in self.effects() {
             if let Effect::Frames(change) = effect {
-                change(frames);
+                change(&mut frames);
+                frames.why = frames.why.or(quirk.why());
             }
-        });
-        Frames { why, ..frames }
+        }
+        frames
     }
 
     /// Applies effects; gives the flaw that changed something.

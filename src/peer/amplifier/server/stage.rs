@@ -29,6 +29,11 @@ impl Stage {
         self.began.elapsed()
     }
 
+    /// The moment at which that began.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
     /// The model, for as long as it is held. Prompts are not begun by this.
     pub fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, broadcast};
 
 use crate::diagnostic::{Source, nearest, yaml};
+use crate::peer::format;
 use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
@@ -26,6 +27,7 @@ pub static MOCK: MockKind = MockKind {
     freedoms: freedoms::all,
     described: crate::config::Described::default,
     begin: Begin::Serve(|options| Box::pin(start(options))),
+    scripted: false,
 };
 
 /// The one edition that there is.
@@ -126,13 +128,7 @@ fn data(from: &steer::Source) -> Result<Data, String> {
         // JSON is YAML.
         steer::Source::Here(value) => Source::new("data", value.to_string()),
     };
-    Data::parse(&source).map_err(|faults| {
-        let faults = faults.iter().map(|fault| match fault.labels.first() {
-            Some(label) => format!("{} ({})", fault.message, label.text),
-            None => fault.message.clone(),
-        });
-        faults.collect::<Vec<_>>().join("; ")
-    })
+    Data::parse(&source).map_err(|faults| format::in_a_line(&faults))
 }
 
 fn quirks(options: &MockOptions) -> Result<Quirks, MockError> {

@@ -250,13 +250,8 @@ impl Script {
         whole.insert("wirecert".to_owned(), json!(1));
         whole.extend(members.clone());
         // JSON is YAML.
-        Self::parse(&Source::new("script", Value::Object(whole).to_string())).map_err(|faults| {
-            let faults = faults.iter().map(|fault| match fault.labels.first() {
-                Some(label) => format!("{} ({})", fault.message, label.text),
-                None => fault.message.clone(),
-            });
-            faults.collect::<Vec<_>>().join("; ")
-        })
+        let source = Source::new("script", Value::Object(whole).to_string());
+        Self::parse(&source).map_err(|faults| format::in_a_line(&faults))
     }
 
     /// The case that fits a prompt; none where none does.

@@ -1,0 +1,218 @@
+//! The mock server as [`crate::peer::Mock`].
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, broadcast};
+use tokio::time::timeout;
+
+use crate::config::Described;
+use crate::diagnostic::{nearest, yaml};
+use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
+use crate::trace::End;
+use crate::wire::http::{Exchanges, Limits, Server};
+
+use super::model::Model;
+use super::place::Folder;
+use super::quirks::{Quirk, Quirks};
+use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, example};
+use super::service::Service;
+use super::stage::Stage;
+use super::steer::{self, Command, Source};
+use super::{EDITION, flaws, freedoms};
+
+/// The mock server.
+pub static MOCK: MockKind = MockKind {
+    role: "amplifier-server",
+    flaws: flaws::all,
+    freedoms: freedoms::all,
+    described,
+    begin: Begin::Serve(|options| Box::pin(start(options))),
+    scripted: true,
+};
+
+/// How long subscribers may take to get what is still told to them at the end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How many connections it holds at once: streams, and requests beside them.
+const CONNECTIONS: usize = 16_384;
+
+struct MockServer {
+    service: Arc<Service>,
+    address: SocketAddr,
+    server: Mutex<Option<Server>>,
+}
+
+/// What a certification of this mock is told: the prompts and keys of the example.
+fn described() -> Described {
+    let prompts: Map<String, Value> =
+        PROMPTS.iter().map(|(key, prompt)| ((*key).to_owned(), (*prompt).into())).collect();
+    let variables =
+        [("good", "WIRECERT_KEY_GOOD"), ("bad", "WIRECERT_KEY_BAD"), ("unauthorized", "WIRECERT_KEY_UNAUTHORIZED")];
+    let credentials: Map<String, Value> =
+        variables.iter().map(|(key, variable)| ((*key).to_owned(), (*variable).into())).collect();
+    let secret = |wanted: &str| KEYS.iter().find(|(key, _)| *key == wanted).map(|(_, value)| (*value).to_owned());
+    let secrets: BTreeMap<String, String> =
+        variables.iter().filter_map(|(key, variable)| Some(((*variable).to_owned(), secret(key)?))).collect();
+    let values = json!({
+        "prompts": prompts,
+        "approval": {"allow": ["Allow", "Allow All"], "deny": ["Deny"], "effect": {"file": EFFECT_FILE}},
+        "profiles": {"good": "dev", "bad": "no-such-profile", "collection": "design-intelligence", "model": "claude-sonnet-4-5"},
+        "credentials": credentials,
+    });
+    match values {
+        Value::Object(values) => Described::new(values, secrets),
+        _ => Described::default(),
+    }
+}
+
+async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
+    if options.edition != EDITION {
+        let message = format!("there is no edition `{}`; there is {EDITION}", options.edition);
+        return Err(MockError::Option(message));
+    }
+    let quirks = quirks(&options)?;
+    let script = match &options.data {
+        Some(source) => Script::parse(source).map_err(MockError::Data)?,
+        None => example().clone(),
+    };
+    let folder = Folder::new(&options.workspace)
+        .map_err(|e| MockError::Option(format!("the workspace {} cannot be used: {e}", options.workspace.display())))?;
+    let listen = (Ipv4Addr::LOCALHOST, options.port.unwrap_or(0));
+    let listener = TcpListener::bind(listen).await.map_err(|source| {
+        let port = options.port.map_or("any port".to_owned(), |port| format!("port {port}"));
+        MockError::System { doing: format!("listen on {port} of the loopback address"), source }
+    })?;
+    let learn = |source| MockError::System { doing: "learn where it listens".to_owned(), source };
+    let address = listener.local_addr().map_err(learn)?;
+    let model = Model::new(Arc::new(script), quirks, Box::new(folder), Timestamp::now(), address.port());
+    let service = Arc::new(Service::new(Stage::new(model), options.latency));
+    let exchanges = Exchanges::new(options.recorder, End::Server);
+    let limits = Limits { connections: CONNECTIONS, ..Limits::default() };
+    let server = Server::start(listener, service.clone(), exchanges, limits).map_err(learn)?;
+    Ok(Box::new(MockServer { service, address, server: Mutex::new(Some(server)) }))
+}
+
+impl MockServer {
+    fn obey(&self, command: Command) -> Result<Value, String> {
+        let stage = &self.service.stage;
+        let now = stage.now();
+        let mut model = stage.model();
+        let known = |model: &Model, session: Option<&String>| match session {
+            Some(id) if model.session(id).is_none() => Err(format!("there is no session `{id}`")),
+            _ => Ok(()),
+        };
+        match command {
+            Command::Script(from) => {
+                drop(model);
+                let script = script(&from)?;
+                stage.model().replace(script);
+            }
+            Command::Event { session, event, data } => {
+                known(&model, session.as_ref())?;
+                let told = model.tell(session.as_deref(), &event, &data, now);
+                return Ok(json!({"sessions": told}));
+            }
+            Command::Cut { session, reset } => {
+                known(&model, session.as_ref())?;
+                return Ok(json!({"streams": model.cut(session.as_deref(), reset)}));
+            }
+            Command::Refuse { endpoint, failure, times } => {
+                (0..times).for_each(|_| model.refuse_next(endpoint, failure.clone()));
+            }
+            Command::Switch(name, on) => {
+                let quirk = find(&name).ok_or_else(|| unknown("flaw or freedom", &name))?;
+                model.quirks.set(quirk, on);
+            }
+            Command::State => return Ok(model.describe()),
+            Command::Quit => {
+                drop(model);
+                self.service.end(Ended::Quit);
+            }
+        }
+        Ok(json!({}))
+    }
+}
+
+impl Mock for MockServer {
+    fn ready(&self) -> Value {
+        json!({
+            "role": MOCK.role,
+            "edition": EDITION,
+            "port": self.address.port(),
+            "url": format!("http://{}/", self.address),
+            "pid": std::process::id(),
+        })
+    }
+
+    fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
+        Box::pin(async move { self.obey(steer::read(command)?) })
+    }
+
+    fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
+        match steer::read(command)? {
+            Command::Switch(name, _) if find(&name).is_none() => Err(unknown("flaw or freedom", &name)),
+            Command::Script(from @ Source::Here(_)) => script(&from).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn happenings(&self) -> broadcast::Receiver<Happening> {
+        self.service.happenings()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, Ended> {
+        Box::pin(self.service.ended())
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            let Some(server) = self.server.lock().await.take() else { return };
+            let now = self.service.stage.now();
+            self.service.stage.model().end(now);
+            // One that does not read has had its time.
+            let _ = timeout(LAST_WORDS, self.service.deserted()).await;
+            server.stop().await;
+        })
+    }
+}
+
+/// The script that a command speaks of.
+fn script(from: &Source) -> Result<Script, String> {
+    match from {
+        Source::Example => Ok(example().clone()),
+        Source::File(path) => {
+            let source = yaml::read(Path::new(path)).map_err(|fault| fault.message)?;
+            Script::parse(&source).map_err(|faults| crate::peer::format::in_a_line(&faults))
+        }
+        Source::Here(script) => Script::from_json(script),
+    }
+}
+
+fn quirks(options: &MockOptions) -> Result<Quirks, MockError> {
+    let of = |kind, known: fn(&str) -> Option<Quirk>, names: &[String]| {
+        let find = |name: &String| known(name).ok_or_else(|| MockError::Option(unknown(kind, name)));
+        names.iter().map(find).collect::<Result<Vec<_>, _>>()
+    };
+    let mut all = of("flaw", flaws::find, &options.flaws)?;
+    all.extend(of("freedom", freedoms::find, &options.freedoms)?);
+    Ok(Quirks::new(all))
+}
+
+/// The flaw or freedom of this name.
+pub fn find(name: &str) -> Option<Quirk> {
+    flaws::find(name).or_else(|| freedoms::find(name))
+}
+
+fn unknown(kind: &str, name: &str) -> String {
+    let names = flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name));
+    match nearest(name, names) {
+        Some(near) => format!("there is no {kind} `{name}`; did you mean `{near}`?"),
+        None => format!("there is no {kind} `{name}`; --list-flaws lists them all"),
+    }
+}

@@ -1,0 +1,253 @@
+//! Answers what comes over HTTP.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::{broadcast, watch};
+
+use crate::peer::hosting::line;
+use crate::peer::{Draws, Ended, Happening, Latency};
+use crate::protocol::amplifier::{Endpoint, Route};
+use crate::trace::HttpRequest;
+use crate::wire::http::{Content, Handler, Mishap, OnHead, Received, Responder, Response};
+use crate::wire::websocket;
+
+use super::memory::Memory;
+use super::model::{Ask, Refusal, Reply};
+use super::quirks::{Instead, Quirks, Seen, Why};
+use super::socket::{self, Follower};
+use super::stage::Stage;
+use super::stream::Stream;
+
+/// How many happenings wait for whoever reads them.
+const HAPPENINGS: usize = 1024;
+
+/// A server that answers requests.
+pub struct Service {
+    /// Its state.
+    pub stage: Arc<Stage>,
+    state: Mutex<State>,
+    latency: Option<Latency>,
+    over: watch::Sender<Option<Ended>>,
+    happenings: broadcast::Sender<Happening>,
+    /// How many subscribers are being served.
+    subscribers: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    memory: Memory,
+    draws: Option<Draws>,
+    connections: u64,
+}
+
+/// Counts a subscriber for as long as it is there.
+struct Subscribed<'a>(&'a Service);
+
+impl Drop for Subscribed<'_> {
+    fn drop(&mut self) {
+        self.0.subscribers.send_modify(|count| *count -= 1);
+        self.0.happen(Happening::Disconnected);
+    }
+}
+
+impl Service {
+    /// One with this state.
+    pub fn new(stage: Arc<Stage>, latency: Option<Latency>) -> Self {
+        Self {
+            stage,
+            state: Mutex::new(State { draws: latency.map(|latency| latency.draws(0)), ..State::default() }),
+            latency,
+            over: watch::Sender::new(None),
+            happenings: broadcast::channel(HAPPENINGS).0,
+            subscribers: watch::Sender::new(0),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It is to serve no more.
+    pub fn end(&self, how: Ended) {
+        self.over.send_if_modified(|over| over.is_none() && over.replace(how).is_none());
+    }
+
+    /// Returns once it is to serve no more.
+    pub async fn ended(&self) -> Ended {
+        let mut over = self.over.subscribe();
+        // The sender lives as long as we do.
+        over.wait_for(Option::is_some).await.ok().and_then(|over| *over).unwrap_or(Ended::Quit)
+    }
+
+    /// Returns once no subscriber is served any more.
+    pub async fn deserted(&self) {
+        let mut subscribers = self.subscribers.subscribe();
+        // The sender lives as long as we do.
+        let _ = subscribers.wait_for(|count| *count == 0).await;
+    }
+
+    /// What clients do.
+    pub fn happenings(&self) -> broadcast::Receiver<Happening> {
+        self.happenings.subscribe()
+    }
+
+    fn happen(&self, what: Happening) {
+        // An error means that nobody wants to know.
+        let _ = self.happenings.send(what);
+    }
+
+    fn subscribed(&self) -> Subscribed<'_> {
+        self.subscribers.send_modify(|count| *count += 1);
+        self.happen(Happening::Connected);
+        Subscribed(self)
+    }
+
+    /// How the messages of the next subscriber are held up.
+    fn draws(&self) -> Option<Draws> {
+        let latency = self.latency?;
+        let mut state = self.state();
+        state.connections += 1;
+        Some(latency.draws(state.connections))
+    }
+
+    /// What is to be answered, unless a quirk does something else.
+    fn look(&self, received: &Received, ask: Option<&Ask>) -> (Quirks, Option<(Instead, Why)>) {
+        let quirks = self.stage.model().quirks.clone();
+        if quirks.is_empty() {
+            return (quirks, None);
+        }
+        let mut state = self.state();
+        let instead = quirks.instead(&Seen { received, ask, memory: &state.memory });
+        state.memory.note(received, ask);
+        (quirks, instead)
+    }
+
+    async fn respond(&self, received: &Received, quirks: &Quirks, reply: Reply, answer: Responder) {
+        let mut why = reply.why;
+        let mut body = reply.body.to_string().into_bytes();
+        why = quirks.body(&mut body).or(why);
+        let mut response = Response::new(line(reply.status));
+        response = response.header("Content-Type", "application/json").content(Content::Whole(body));
+        why = quirks.carried(&mut response, received).or(why);
+        response.manner.deliberate = why.map(str::to_owned);
+        let held = self.state().draws.as_mut().and_then(Iterator::next).unwrap_or_default();
+        self.hold(held, &answer).await;
+        // Fails only where the client is gone.
+        let _ = answer.send(&response).await;
+    }
+
+    /// Lets a time pass, unless the client leaves.
+    async fn hold(&self, time: Duration, answer: &Responder) {
+        if !time.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(time) => {}
+                _ = answer.gone() => {}
+            }
+        }
+    }
+
+    async fn subscribe(&self, received: &Received, ask: &Ask, quirks: &Quirks, answer: Responder) {
+        match self.stage.subscribe(ask.name()) {
+            Ok(feed) => {
+                let mut form = quirks.form();
+                let why = quirks.carried(&mut form.head, received);
+                form.why = form.why.or(why);
+                let _subscribed = self.subscribed();
+                let stream = Stream { feed, form, latency: self.draws(), began: self.stage.began() };
+                stream.run(answer).await;
+            }
+            Err(refusal) => {
+                let mut reply = Reply::from(refusal);
+                quirks.reply(Some(Endpoint::Events), &mut reply);
+                self.respond(received, quirks, reply, answer).await;
+            }
+        }
+    }
+}
+
+impl Handler for Service {
+    fn on_head(&self, request: &HttpRequest) -> OnHead {
+        let route = Route::of(request.method(), request.target());
+        match route {
+            Some(Route { endpoint: Endpoint::Socket, .. }) if request.header("upgrade").next().is_some() => {
+                OnHead::Upgrade
+            }
+            _ => OnHead::Read,
+        }
+    }
+
+    fn on_mishap(&self, mishap: Mishap) {
+        self.state().memory.note_mishap(&mishap);
+    }
+
+    async fn handle(&self, received: Received, answer: Responder) {
+        let route = Route::of(received.head.method(), received.head.target());
+        let ask = route.map(|route| Ask::read(route, &received.content));
+        let (quirks, instead) = self.look(&received, ask.as_ref());
+        if let Some((instead, why)) = instead {
+            match instead {
+                Instead::Reply(reply) => {
+                    let reply = Reply { why, ..reply };
+                    return self.respond(&received, &quirks, reply, answer).await;
+                }
+                Instead::Respond(response) => {
+                    // Fails only where the client is gone.
+                    let _ = answer.send(&response.deliberate(why)).await;
+                }
+                Instead::Never => answer.never(why),
+                Instead::Close => answer.close(why),
+                Instead::Reset => answer.reset(why),
+                Instead::Die => self.end(Ended::Died),
+            }
+            return;
+        }
+        let Some(ask) = ask else {
+            let mut reply = Reply::from(nowhere(&received.head));
+            quirks.reply(None, &mut reply);
+            return self.respond(&received, &quirks, reply, answer).await;
+        };
+        if received.head.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity")) {
+            let refusal = Refusal::invalid("requests have no content coding");
+            return self.respond(&received, &quirks, refusal.into(), answer).await;
+        }
+        let endpoint = ask.route.endpoint;
+        match endpoint {
+            Endpoint::Events => return self.subscribe(&received, &ask, &quirks, answer).await,
+            Endpoint::Socket => {
+                let refusal = Refusal::invalid("this is a WebSocket: ask for an upgrade");
+                return self.respond(&received, &quirks, refusal.into(), answer).await;
+            }
+            _ => {}
+        }
+        let reply = self.stage.ask(ask);
+        self.respond(&received, &quirks, reply, answer).await;
+        if let Some(name) = endpoint.name() {
+            self.happen(Happening::Request(name.to_owned()));
+        }
+    }
+
+    async fn upgrade(&self, request: websocket::Request) {
+        let quirks = self.stage.model().quirks.clone();
+        let session = Route::of("GET", request.target()).and_then(|route| route.name).unwrap_or_default();
+        if let Some(fault) = request.fault() {
+            return socket::refuse(request, &Refusal::invalid(fault), None).await;
+        }
+        match self.stage.subscribe(&session) {
+            Ok(feed) => {
+                let _subscribed = self.subscribed();
+                let reply = websocket::Reply::accepting(&request);
+                let (stage, frames) = (self.stage.clone(), quirks.frames());
+                Follower { stage, session, frames, latency: self.draws() }.run(request, reply, feed).await;
+            }
+            Err(refusal) => socket::refuse(request, &refusal, refusal.why).await,
+        }
+    }
+}
+
+/// The refusal of a request for what is no endpoint. Of the fourteen codes only two come with this status.
+fn nowhere(head: &HttpRequest) -> Refusal {
+    let code = if head.path().starts_with("/profiles") { "PROFILE_NOT_FOUND" } else { "SESSION_NOT_FOUND" };
+    Refusal::new(code, "There is no such endpoint").about("endpoint", Value::from(format!("{} …", head.method())))
+}

@@ -1,0 +1,130 @@
+//! A WebSocket (section "WebSocket Alternative").
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep_until, timeout};
+
+use crate::peer::Draws;
+use crate::wire::websocket::{FrameSpec, Incoming, Manner, Options, Reply, Request, SendError, Socket};
+
+use super::form::{Frames, Tells};
+use super::model::{Feed, FeedEnd, Refusal};
+use super::quirks::Why;
+use super::stage::Stage;
+
+/// How many messages are sent before anything is listened to.
+const AT_ONCE: usize = 64;
+/// How long a client may take to answer a close frame.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// Follows a session by a WebSocket, and does what the client says.
+pub struct Follower {
+    /// Where it is.
+    pub stage: Arc<Stage>,
+    /// The session.
+    pub session: String,
+    /// How messages go.
+    pub frames: Frames,
+    /// How each message is held up, if it is.
+    pub latency: Option<Draws>,
+}
+
+/// Refuses a handshake with an error of the protocol.
+pub async fn refuse(request: Request, refusal: &Refusal, why: Why) {
+    let mut reply = Reply::refusing(&crate::peer::hosting::line(refusal.status), &refusal.body().to_string());
+    reply.manner = Manner::deliberate(why);
+    for (name, value) in &mut reply.head.headers {
+        if name == "Content-Type" {
+            "application/json".clone_into(value);
+        }
+    }
+    if let Ok(socket) = request.reply(&reply).await {
+        socket.sender.shutdown().await;
+    }
+}
+
+impl Follower {
+    /// Accepts the handshake, and goes on until either end has had enough.
+    pub async fn run(self, request: Request, reply: Reply, feed: Feed) {
+        let options = Options { pong: self.frames.pong, close: self.frames.close, ..Options::default() };
+        let Ok(mut socket) = request.reply_with(&reply, &[], options).await else { return };
+        let how = self.follow(&mut socket, feed).await;
+        let sender = &socket.sender;
+        match how {
+            Some(FeedEnd::Over) => self.close(&mut socket, 1000).await,
+            Some(FeedEnd::Cut { reset: false }) => self.close(&mut socket, 1001).await,
+            Some(FeedEnd::Slow | FeedEnd::Cut { reset: true }) => sender.reset(self.frames.why).await,
+            None => {}
+        }
+    }
+
+    /// Gives how the feed ended; nothing where the client left.
+    async fn follow(&self, socket: &mut Socket, mut feed: Feed) -> Option<FeedEnd> {
+        let mut latency = self.latency.clone();
+        loop {
+            tokio::select! {
+                biased;
+                next = feed.next(AT_ONCE) => match next {
+                    Ok(messages) => for told in messages {
+                        if let Some(draws) = &mut latency {
+                            sleep_until(self.stage.began() + told.at + draws.next().unwrap_or_default()).await;
+                        }
+                        self.send(socket, &told.json, told.why).await.ok()?;
+                    },
+                    Err(how) => return Some(how),
+                },
+                came = socket.incoming.recv() => match came {
+                    Some(Incoming::Message(message)) => {
+                        let text = match (&message.json, &message.payload) {
+                            (Some(json), _) => json.to_string(),
+                            (None, Some(payload)) => payload.as_text().unwrap_or_default().to_owned(),
+                            (None, None) => String::new(),
+                        };
+                        if let Err(refusal) = self.stage.control(&self.session, &text) {
+                            self.refused(socket, &refusal).await?;
+                        }
+                    }
+                    Some(Incoming::Closed(_)) | None => return None,
+                    Some(_) => {}
+                },
+            }
+        }
+    }
+
+    /// Tells the client that its message is refused; nothing where that ends the connection.
+    async fn refused(&self, socket: &mut Socket, refusal: &Refusal) -> Option<()> {
+        match self.frames.tells {
+            Tells::Error => self.send(socket, &refusal.body().to_string(), refusal.why).await.ok(),
+            Tells::Nothing => Some(()),
+            Tells::Closes => {
+                self.close(socket, 1007).await;
+                None
+            }
+        }
+    }
+
+    async fn send(&self, socket: &Socket, json: &str, why: Why) -> Result<(), SendError> {
+        for frame in self.frames.message(json) {
+            socket.sender.send_unless_closing(&frame, why.or(self.frames.why)).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the connection as it should be: by a frame, which the client answers.
+    async fn close(&self, socket: &mut Socket, code: u16) {
+        let frame = FrameSpec::close(Some(code), "");
+        if socket.sender.send_unless_closing(&frame, None).await.is_ok() {
+            let answered = async {
+                while let Some(came) = socket.incoming.recv().await {
+                    if matches!(came, Incoming::Closed(_)) {
+                        break;
+                    }
+                }
+            };
+            // One that does not answer has had its time.
+            let _ = timeout(CLOSING, answered).await;
+        }
+        socket.sender.shutdown().await;
+    }
+}
