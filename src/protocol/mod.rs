@@ -15,6 +15,7 @@ mod requirement;
 mod rule;
 mod schemas;
 mod shape;
+mod sources;
 pub mod words;
 
 pub use literal::{parse_bound, parse_duration, parse_hex};

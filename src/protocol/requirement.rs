@@ -86,3 +86,112 @@ impl Requirement {
         self.id.split('/').nth(n).unwrap_or_default()
     }
 }
+
+/// One requirement: `prefix area slug binds capability level source statement why`, of which the prefix is protocol and
+/// edition with the slashes behind them.
+macro_rules! requirement {
+    ($prefix:literal $area:literal $slug:literal $binds:ident $capability:expr, $level:ident $source:expr,
+     $statement:literal $why:literal) => {
+        $crate::protocol::Requirement {
+            id: concat!($prefix, $area, "/", $slug),
+            level: $crate::protocol::Level::$level,
+            binds: $crate::trace::End::$binds,
+            statement: $statement,
+            why: $why,
+            source: $source,
+            since: "0.1.0",
+            capability: $capability,
+        }
+    };
+}
+pub(in crate::protocol) use requirement;
+
+/// A table of requirements of one edition: a prefix as for [`requirement`], an area, the end it binds, a capability, and
+/// entries `slug: level source => statement why;`.
+macro_rules! table {
+    ($prefix:literal, $area:literal, $binds:ident, $capability:expr;
+     $( $slug:literal: $level:ident $source:expr => $statement:literal $why:literal; )+) => {
+        &[ $( $crate::protocol::requirement::requirement!(
+            $prefix $area $slug $binds $capability, $level $source, $statement $why) ),+ ]
+    };
+}
+pub(in crate::protocol) use table;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::Path;
+
+    use super::*;
+    use crate::protocol::{Protocol, protocols};
+
+    fn every() -> impl Iterator<Item = (&'static Protocol, &'static Requirement)> {
+        protocols()
+            .iter()
+            .flat_map(|protocol| (protocol.requirements)().iter().map(|requirement| (*protocol, requirement)))
+    }
+
+    fn is_kebab(word: &str) -> bool {
+        !word.is_empty()
+            && word.split('-').all(|part| !part.is_empty())
+            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    }
+
+    #[test]
+    fn every_id_occurs_once_and_is_protocol_edition_area_slug() {
+        let mut seen = HashSet::new();
+        for (protocol, requirement) in every() {
+            assert!(seen.insert(requirement.id), "{} twice", requirement.id);
+            let parts: Vec<_> = requirement.id.split('/').collect();
+            assert_eq!((parts.len(), parts[0]), (4, protocol.name), "{}", requirement.id);
+            assert!(protocol.editions.iter().any(|e| e.id == parts[1]), "{}: unknown edition", requirement.id);
+            assert!(is_kebab(parts[2]) && is_kebab(parts[3]), "{}: not in kebab case", requirement.id);
+            assert_eq!(requirement.short(), parts[2..].join("/"));
+        }
+    }
+
+    #[test]
+    fn every_statement_is_one_sentence() {
+        for (_, requirement) in every() {
+            let statement = requirement.statement;
+            assert!(statement.ends_with('.'), "{}", requirement.id);
+            assert!(statement.starts_with(|c: char| c.is_uppercase() || c == '`'), "{}", requirement.id);
+            assert!(!statement[..statement.len() - 1].contains(". "), "{}: several sentences", requirement.id);
+        }
+    }
+
+    #[test]
+    fn every_capability_is_one_that_the_role_explains() {
+        for (protocol, requirement) in every() {
+            let Some(capability) = requirement.capability else { continue };
+            for role in protocol.roles.iter().filter(|role| role.subject == requirement.binds) {
+                let known = role.capabilities.iter().any(|(name, _)| *name == capability);
+                assert!(known, "{}: {capability}", requirement.id);
+            }
+        }
+    }
+
+    #[test]
+    fn what_binds_the_client_says_so_in_its_slug() {
+        for (_, requirement) in every() {
+            let slug = requirement.id.rsplit('/').next().unwrap_or_default();
+            assert_eq!(slug.starts_with("client-"), requirement.binds == End::Client, "{}", requirement.id);
+        }
+    }
+
+    #[test]
+    fn every_section_of_our_own_pages_is_there() {
+        let mut pages = HashSet::new();
+        for (_, requirement) in every() {
+            let Some((_, page)) = requirement.source.document.split_once("(docs/") else { continue };
+            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page.trim_end_matches(')'));
+            let text = std::fs::read_to_string(&page).expect("the page is there");
+            let mut headings = text.lines().filter(|line| line.starts_with('#'));
+            let section = requirement.source.section;
+            let found = headings.any(|h| h.trim_start_matches('#').trim().trim_matches('`') == section);
+            assert!(found, "{} has no section {section}", page.display());
+            pages.insert(page);
+        }
+        assert_eq!(pages.len(), protocols().len(), "every protocol has a page of our own");
+    }
+}

@@ -8,13 +8,12 @@ use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, Frame, HttpRequest, HttpResponse, Message, StreamEvent, What};
 
 use super::routes::{Endpoint, Route};
+
+mod subscription;
+
 use crate::protocol::http::content::{Content, Wholes};
-
-/// So much text of a prompt is joined, in bytes.
-const JOINED: usize = 1 << 20;
-
-/// So many names of events are kept for a prompt.
-const NAMES: usize = 1000;
+use crate::protocol::http::seen::{Seen, how, lines};
+use subscription::Subscription;
 
 /// Makes observations of what one end does.
 ///
@@ -25,58 +24,6 @@ pub struct AmplifierObserver {
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
     subscriptions: HashMap<String, Subscription>,
-}
-
-/// A subscription that is under way.
-#[derive(Default)]
-struct Subscription {
-    session: Option<String>,
-    socket: bool,
-    /// Whether the server has accepted it.
-    open: bool,
-    names: Vec<Value>,
-    joined: String,
-    thinking: String,
-    deltas: u64,
-}
-
-impl Subscription {
-    /// Takes note of an event. Gives what is known of a prompt that it completes.
-    fn told(&mut self, name: &str, data: &Value) -> Option<Map<String, Value>> {
-        if name == "prompt:submit" {
-            (self.names, self.joined, self.thinking, self.deltas) = (vec![], String::new(), String::new(), 0);
-        }
-        if self.names.last().is_none_or(|last| last != name) && self.names.len() < NAMES {
-            self.names.push(name.into());
-        }
-        let delta = data.get("delta").and_then(Value::as_str).unwrap_or_default();
-        match name {
-            "content_block:delta" => {
-                self.deltas += 1;
-                add(&mut self.joined, delta);
-            }
-            "thinking:delta" => add(&mut self.thinking, delta),
-            "prompt:complete" => {
-                let mut all = Map::new();
-                for key in ["request_id", "response"] {
-                    data.get(key).map(|value| all.insert(key.to_owned(), value.clone()));
-                }
-                all.insert("joined".to_owned(), std::mem::take(&mut self.joined).into());
-                all.insert("thinking".to_owned(), std::mem::take(&mut self.thinking).into());
-                all.insert("deltas".to_owned(), std::mem::take(&mut self.deltas).into());
-                all.insert("events".to_owned(), std::mem::take(&mut self.names).into());
-                return Some(all);
-            }
-            _ => {}
-        }
-        None
-    }
-}
-
-fn add(text: &mut String, delta: &str) {
-    if text.len() + delta.len() <= JOINED {
-        text.push_str(delta);
-    }
 }
 
 impl AmplifierObserver {
@@ -112,7 +59,7 @@ impl AmplifierObserver {
             .with("target", target)
             .with("headers", lines(headers))
             .with_some("session_id", route.name.clone());
-        let subscription = Subscription { session: route.name, socket, ..Subscription::default() };
+        let subscription = Subscription::new(route.name, socket);
         self.subscriptions.insert(conn.to_owned(), subscription);
         Some(seen)
     }
@@ -149,11 +96,8 @@ impl AmplifierObserver {
     }
 
     /// The subject ended its connection.
-    fn closed(&mut self, conn: &str, how: Closed) -> Vec<Seen> {
-        let how = match how {
-            Closed::Eof => "eof",
-            Closed::Reset => "reset",
-        };
+    fn closed(&mut self, conn: &str, closed: Closed) -> Vec<Seen> {
+        let how = how(closed);
         let cut = self.responses.remove(conn);
         if self.subject == End::Server {
             if self.subscriptions.remove(conn).is_some_and(|subscription| subscription.open) {
@@ -262,64 +206,9 @@ impl Observer for AmplifierObserver {
     }
 }
 
-/// An observation without its place.
-struct Seen {
-    kind: &'static str,
-    selectors: Map<String, Value>,
-    value: Map<String, Value>,
-}
-
-impl Seen {
-    fn new(kind: &'static str) -> Self {
-        Self { kind, selectors: Map::new(), value: Map::new() }
-    }
-
-    fn choose(mut self, key: &str, value: &str) -> Self {
-        self.selectors.insert(key.to_owned(), value.into());
-        self
-    }
-
-    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.value.insert(key.to_owned(), value.into());
-        self
-    }
-
-    fn with_some(self, key: &str, value: Option<String>) -> Self {
-        match value {
-            Some(value) => self.with(key, value),
-            None => self,
-        }
-    }
-
-    fn with_body(self, content: &Content<'_>) -> Self {
-        match content {
-            Content::Json { json, .. } => self.with("json", json.as_ref().clone()),
-            Content::Text(text) => self.with("text", *text),
-            Content::Empty => self.with("text", ""),
-            Content::Binary(bytes) => self.with("text", String::from_utf8_lossy(bytes)),
-            Content::Deep | Content::Coded => self,
-        }
-    }
-
-    fn on(mut self, event: &Event, conn: &str) -> Observation {
-        self.value.insert("exchange".to_owned(), conn.into());
-        Observation {
-            kind: self.kind,
-            conn: Some(conn.to_owned()),
-            selectors: self.selectors,
-            value: self.value,
-            index: event.i,
-        }
-    }
-}
-
 fn subscribed(subscription: &Subscription, status: Option<u16>, headers: &[(String, String)]) -> Seen {
     let seen = Seen::new("subscribed").with("headers", lines(headers));
-    let seen = seen.with_some("session_id", subscription.session.clone());
-    match status {
-        Some(status) => seen.with("status", status),
-        None => seen,
-    }
+    seen.with_some("session_id", subscription.session.clone()).with_status(status)
 }
 
 fn response(head: &HttpResponse, content: &Content<'_>) -> Seen {
@@ -330,19 +219,11 @@ fn response(head: &HttpResponse, content: &Content<'_>) -> Seen {
             seen = seen.with("code", code.clone());
         }
     }
-    match head.status() {
-        Some(status) => seen.with("status", status),
-        None => seen,
-    }
+    seen.with_status(head.status())
 }
 
 fn request(head: &HttpRequest, route: Option<Route>, content: &Content<'_>) -> Seen {
-    let seen = Seen::new("request")
-        .with_body(content)
-        .with("verb", head.method())
-        .with("target", head.target())
-        .with("headers", lines(&head.headers))
-        .with("tcp", head.tcp);
+    let seen = Seen::new("request").with_body(content).with_request(head);
     let Some(route) = route else { return seen };
     let mut params: Map<String, Value> = route.query.into_iter().map(|(key, value)| (key, value.into())).collect();
     if let Some(name) = route.name {
@@ -366,96 +247,5 @@ fn frame(frame: &Frame) -> Seen {
     seen
 }
 
-/// Header lines by their names in lower case; the values of repeated ones joined by a comma.
-fn lines(lines: &[(String, String)]) -> Map<String, Value> {
-    let mut headers = Map::new();
-    for (name, value) in lines {
-        let name = name.to_ascii_lowercase();
-        let value = match headers.get(&name).and_then(Value::as_str) {
-            Some(before) => format!("{before}, {value}"),
-            None => value.clone(),
-        };
-        headers.insert(name, value.into());
-    }
-    headers
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::amplifier::testing::Play;
-
-    fn observed(play: &Play, subject: End) -> Vec<Observation> {
-        let mut observer = AmplifierObserver::new(subject);
-        play.events.iter().flat_map(|event| observer.observe(event)).collect()
-    }
-
-    fn kinds(seen: &[Observation]) -> Vec<&'static str> {
-        seen.iter().map(|seen| seen.kind).collect()
-    }
-
-    #[test]
-    fn an_answer_is_seen_with_its_error() {
-        let error = json!({"error": {"code": "SESSION_BUSY", "message": "m"}});
-        let seen = observed(&Play::new().gets("/health").gives(409, &error), End::Server);
-        assert_eq!(kinds(&seen), ["response"]);
-        assert_eq!(json!(seen[0].selectors), json!({"to": "x1"}));
-        assert_eq!((&seen[0].value["status"], &seen[0].value["code"]), (&json!(409), &json!("SESSION_BUSY")));
-    }
-
-    #[test]
-    fn a_request_tells_its_endpoint_and_parameters() {
-        let play = Play::new().gets("/sessions?status=idle").posts("/sessions/a%20b/prompt", &json!({"prompt": "p"}));
-        let seen = observed(&play.gets("/profiles/x:y"), End::Client);
-        assert_eq!(json!(seen[0].selectors), json!({"endpoint": "listSessions"}));
-        assert_eq!(seen[0].value["params"], json!({"status": "idle"}));
-        assert_eq!(seen[1].value["params"], json!({"session_id": "a b"}));
-        assert_eq!(seen[1].value["json"], json!({"prompt": "p"}));
-        assert_eq!(seen[2].value["params"], json!({"name": "x:y"}));
-    }
-
-    #[test]
-    fn events_of_a_stream_come_up_to_a_prompt_that_is_complete() {
-        let play = Play::new()
-            .subscribes("s")
-            .sends("prompt:submit", json!({"request_id": "r"}))
-            .sends("content_block:delta", json!({"delta": "a"}))
-            .sends("content_block:delta", json!({"delta": "b"}))
-            .sends("prompt:complete", json!({"request_id": "r", "response": "ab"}))
-            .streams(&StreamEvent { comment: Some("ping".to_owned()), ..StreamEvent::default() })
-            .stream_ends();
-        let seen = observed(&play, End::Server);
-        assert_eq!(
-            kinds(&seen),
-            ["subscribed", "event", "event", "event", "event", "completed", "keep_alive", "ended"]
-        );
-        let completed = &seen[5].value;
-        assert_eq!((&completed["joined"], &completed["deltas"]), (&json!("ab"), &json!(2)));
-        assert_eq!(completed["events"], json!(["prompt:submit", "content_block:delta", "prompt:complete"]));
-        assert_eq!(json!(seen[1].selectors), json!({"of": "x1", "event": "prompt:submit"}));
-        assert_eq!(seen[7].value["how"], "whole");
-        assert_eq!(kinds(&observed(&play, End::Client)), ["subscribe"]);
-    }
-
-    #[test]
-    fn a_web_socket_is_a_subscription_too() {
-        let play = Play::new()
-            .upgrades("s")
-            .socket_tells(&json!({"event": "session:start", "data": {}}))
-            .socket_asks(&json!({"action": "stop"}));
-        let seen = observed(&play, End::Server);
-        assert_eq!(kinds(&seen), ["subscribed", "frame", "event"]);
-        assert_eq!(seen[0].value["status"], 101);
-        let seen = observed(&play, End::Client);
-        assert_eq!(kinds(&seen), ["subscribe", "frame", "control"]);
-        assert_eq!(json!(seen[2].selectors), json!({"action": "stop"}));
-    }
-
-    #[test]
-    fn a_stream_that_is_cut_is_seen_to_end() {
-        let play = Play::new().subscribes("s").server_closes();
-        assert_eq!(observed(&play, End::Server)[1].value["how"], "eof");
-        let silent = Play::new().gets("/health").server_closes();
-        assert_eq!(kinds(&observed(&silent, End::Server)), ["closed"]);
-    }
-}
+mod tests;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, What};
 
 use crate::protocol::http::content::{Content, Wholes};
+use crate::protocol::http::seen::{Seen, how, lines};
 
 /// Makes observations of what one end does.
 ///
@@ -26,27 +27,23 @@ impl OpenCtxObserver {
     }
 
     fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<Seen> {
-        let message = Seen::new("message", conn, content);
+        let message = Seen::new("message").with_body(content);
         match dir {
             Direction::ToClient => {
                 let Some(head) = self.responses.remove(conn) else { return vec![] };
-                vec![message, response(conn, &head, content).with("whole", true)]
+                vec![message, response(&head, content).with("whole", true)]
             }
             Direction::ToServer => {
                 let Some(head) = self.requests.remove(conn) else { return vec![] };
-                vec![message, request(conn, &head, content)]
+                vec![message, request(&head, content)]
             }
         }
     }
 
-    fn closed(&mut self, conn: &str, how: Closed) -> Vec<Seen> {
-        let how = match how {
-            Closed::Eof => "eof",
-            Closed::Reset => "reset",
-        };
-        let closed = Seen::new("closed", conn, &Content::Empty).with("how", how);
+    fn closed(&mut self, conn: &str, closed: Closed) -> Vec<Seen> {
+        let closed = Seen::new("closed").with_body(&Content::Empty).with("how", how(closed));
         let cut = self.responses.remove(conn);
-        let cut = cut.map(|head| response(conn, &head, &Content::Empty).with("whole", false));
+        let cut = cut.map(|head| response(&head, &Content::Empty).with("whole", false));
         cut.into_iter().chain([closed]).collect()
     }
 }
@@ -76,93 +73,27 @@ impl Observer for OpenCtxObserver {
             seen.extend(self.whole(conn, dir, &content));
         }
         if self.subject == End::Server {
-            seen.iter_mut().for_each(|seen| seen.select("to", conn));
+            seen = seen.into_iter().map(|seen| seen.choose("to", conn)).collect();
         }
         seen.into_iter().map(|seen| seen.on(event, conn)).collect()
     }
 }
 
-/// An observation without its place.
-struct Seen {
-    kind: &'static str,
-    selectors: Map<String, Value>,
-    value: Map<String, Value>,
+fn response(head: &HttpResponse, content: &Content<'_>) -> Seen {
+    let seen = Seen::new("response").with_body(content).with_members(content, &["result", "error"]);
+    seen.with("headers", lines(&head.headers)).with_status(head.status())
 }
 
-impl Seen {
-    /// Of an exchange, with a body.
-    fn new(kind: &'static str, conn: &str, content: &Content<'_>) -> Self {
-        let seen = Self { kind, selectors: Map::new(), value: Map::new() }.with("exchange", conn);
-        match content {
-            Content::Json { json, .. } => seen.with("json", json.as_ref().clone()),
-            Content::Text(text) => seen.with("text", *text),
-            Content::Empty => seen.with("text", ""),
-            Content::Binary(bytes) => seen.with("text", String::from_utf8_lossy(bytes)),
-            Content::Deep | Content::Coded => seen,
-        }
-    }
-
-    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.value.insert(key.to_owned(), value.into());
-        self
-    }
-
-    /// With members of the body's JSON.
-    fn with_members(mut self, content: &Content<'_>, keys: &[&str]) -> Self {
-        let members = content.json().and_then(Value::as_object);
-        for key in keys {
-            if let Some(value) = members.and_then(|members| members.get(*key)) {
-                self = self.with(key, value.clone());
-            }
-        }
-        self
-    }
-
-    fn select(&mut self, key: &str, value: &str) {
-        self.selectors.insert(key.to_owned(), value.into());
-    }
-
-    fn on(self, event: &Event, conn: &str) -> Observation {
-        let Self { kind, selectors, value } = self;
-        Observation { kind, conn: Some(conn.to_owned()), selectors, value, index: event.i }
-    }
-}
-
-fn response(conn: &str, head: &HttpResponse, content: &Content<'_>) -> Seen {
-    let seen = Seen::new("response", conn, content).with_members(content, &["result", "error"]);
-    let seen = seen.with("headers", headers(&head.headers));
-    match head.status() {
-        Some(status) => seen.with("status", status),
+fn request(head: &HttpRequest, content: &Content<'_>) -> Seen {
+    let seen = Seen::new("request")
+        .with_body(content)
+        .with_members(content, &["params", "settings"])
+        .with_request(head)
+        .with("version", head.start.split(' ').nth(2).unwrap_or_default());
+    match content.json().and_then(|json| json.get("method")).and_then(Value::as_str) {
+        Some(method) => seen.choose("method", method),
         None => seen,
     }
-}
-
-fn request(conn: &str, head: &HttpRequest, content: &Content<'_>) -> Seen {
-    let mut seen = Seen::new("request", conn, content)
-        .with_members(content, &["params", "settings"])
-        .with("verb", head.method())
-        .with("target", head.target())
-        .with("version", head.start.split(' ').nth(2).unwrap_or_default())
-        .with("headers", headers(&head.headers))
-        .with("tcp", head.tcp);
-    if let Some(method) = content.json().and_then(|json| json.get("method")).and_then(Value::as_str) {
-        seen.select("method", method);
-    }
-    seen
-}
-
-/// Header lines by their names in lower case; the values of repeated ones joined by a comma.
-fn headers(lines: &[(String, String)]) -> Map<String, Value> {
-    let mut headers = Map::new();
-    for (name, value) in lines {
-        let name = name.to_ascii_lowercase();
-        let value = match headers.get(&name).and_then(Value::as_str) {
-            Some(before) => format!("{before}, {value}"),
-            None => value.clone(),
-        };
-        headers.insert(name, value.into());
-    }
-    headers
 }
 
 #[cfg(test)]

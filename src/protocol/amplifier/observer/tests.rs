@@ -1,0 +1,73 @@
+use super::*;
+use crate::protocol::amplifier::testing::Play;
+
+fn observed(play: &Play, subject: End) -> Vec<Observation> {
+    let mut observer = AmplifierObserver::new(subject);
+    play.events.iter().flat_map(|event| observer.observe(event)).collect()
+}
+
+fn kinds(seen: &[Observation]) -> Vec<&'static str> {
+    seen.iter().map(|seen| seen.kind).collect()
+}
+
+#[test]
+fn an_answer_is_seen_with_its_error() {
+    let error = json!({"error": {"code": "SESSION_BUSY", "message": "m"}});
+    let seen = observed(&Play::new().gets("/health").gives(409, &error), End::Server);
+    assert_eq!(kinds(&seen), ["response"]);
+    assert_eq!(json!(seen[0].selectors), json!({"to": "x1"}));
+    assert_eq!((&seen[0].value["status"], &seen[0].value["code"]), (&json!(409), &json!("SESSION_BUSY")));
+}
+
+#[test]
+fn a_request_tells_its_endpoint_and_parameters() {
+    let play = Play::new().gets("/sessions?status=idle").posts("/sessions/a%20b/prompt", &json!({"prompt": "p"}));
+    let seen = observed(&play.gets("/profiles/x:y"), End::Client);
+    assert_eq!(json!(seen[0].selectors), json!({"endpoint": "listSessions"}));
+    assert_eq!(seen[0].value["params"], json!({"status": "idle"}));
+    assert_eq!(seen[1].value["params"], json!({"session_id": "a b"}));
+    assert_eq!(seen[1].value["json"], json!({"prompt": "p"}));
+    assert_eq!(seen[2].value["params"], json!({"name": "x:y"}));
+}
+
+#[test]
+fn events_of_a_stream_come_up_to_a_prompt_that_is_complete() {
+    let play = Play::new()
+        .subscribes("s")
+        .sends("prompt:submit", json!({"request_id": "r"}))
+        .sends("content_block:delta", json!({"delta": "a"}))
+        .sends("content_block:delta", json!({"delta": "b"}))
+        .sends("prompt:complete", json!({"request_id": "r", "response": "ab"}))
+        .streams(&StreamEvent { comment: Some("ping".to_owned()), ..StreamEvent::default() })
+        .stream_ends();
+    let seen = observed(&play, End::Server);
+    assert_eq!(kinds(&seen), ["subscribed", "event", "event", "event", "event", "completed", "keep_alive", "ended"]);
+    let completed = &seen[5].value;
+    assert_eq!((&completed["joined"], &completed["deltas"]), (&json!("ab"), &json!(2)));
+    assert_eq!(completed["events"], json!(["prompt:submit", "content_block:delta", "prompt:complete"]));
+    assert_eq!(json!(seen[1].selectors), json!({"of": "x1", "event": "prompt:submit"}));
+    assert_eq!(seen[7].value["how"], "whole");
+    assert_eq!(kinds(&observed(&play, End::Client)), ["subscribe"]);
+}
+
+#[test]
+fn a_web_socket_is_a_subscription_too() {
+    let play = Play::new()
+        .upgrades("s")
+        .socket_tells(&json!({"event": "session:start", "data": {}}))
+        .socket_asks(&json!({"action": "stop"}));
+    let seen = observed(&play, End::Server);
+    assert_eq!(kinds(&seen), ["subscribed", "frame", "event"]);
+    assert_eq!(seen[0].value["status"], 101);
+    let seen = observed(&play, End::Client);
+    assert_eq!(kinds(&seen), ["subscribe", "frame", "control"]);
+    assert_eq!(json!(seen[2].selectors), json!({"action": "stop"}));
+}
+
+#[test]
+fn a_stream_that_is_cut_is_seen_to_end() {
+    let play = Play::new().subscribes("s").server_closes();
+    assert_eq!(observed(&play, End::Server)[1].value["how"], "eof");
+    let silent = Play::new().gets("/health").server_closes();
+    assert_eq!(kinds(&observed(&silent, End::Server)), ["closed"]);
+}
