@@ -26,7 +26,7 @@ fn the_example_can_be_read_and_knows_every_prompt_and_key() {
     }
     assert_eq!(script.case("anything"), Some(last));
     let key = |name: &str| KEYS.iter().find(|(key, _)| *key == name).unwrap().1.to_owned();
-    assert_eq!((script.keys.invalid, script.keys.unauthorized), (vec![key("bad")], vec![key("unauthorized")]));
+    assert_eq!((&script.keys.invalid, &script.keys.unauthorized), (&vec![key("bad")], &vec![key("unauthorized")]));
     let effect = Effect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
     for prompt in ["approval", "approval_brief", "approval_default_allow"] {
         let Act::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps[0].act else { panic!("{prompt}") };
