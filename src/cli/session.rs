@@ -193,8 +193,12 @@ impl Session<'_> {
             EditionChoice::Given(edition) => Some(edition),
             EditionChoice::Auto => None,
         };
+        let sole = match spec.protocol.editions {
+            [only] => Some(only.id),
+            _ => None,
+        };
         if spec.observe.is_some() {
-            return given.ok_or_else(unclear);
+            return given.or(sole).ok_or_else(unclear);
         }
         let first = spec.protocol.editions.first().map_or("", |e| e.id);
         let met = tokio::select! {
@@ -205,7 +209,7 @@ impl Session<'_> {
         if let Some(edition) = given {
             return Ok(edition);
         }
-        let edition = met.edition.ok_or_else(unclear)?;
+        let Some(edition) = met.edition else { return sole.ok_or_else(unclear) };
         let how = "its first request is in that edition's envelope";
         progress.remark(&format!("edition `{edition}`: {how}"));
         notes.push(Note { requirement: None, text: format!("judged by edition `{edition}`: {how}") });

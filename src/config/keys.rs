@@ -56,6 +56,7 @@ pub(super) const SIGNALS: [&str; 4] = ["TERM", "INT", "HUP", "KILL"];
 pub(super) const TIMEOUTS: &[Key] = &[
     ("expect", "How long to wait for what the protocol obliges it to do; 5s."),
     ("stimulus", "How long a stimulus's command may take; 10s."),
+    ("silence", "How long nothing comes where a client has to bear that; 6s."),
 ];
 
 /// Of `limits`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -11,6 +12,9 @@ use super::{Access, CommandLine, Described, EditionChoice, Isolation, Launch, Su
 
 /// Beside the workspace, in which mock and stimuli run: a socket's whole path may be too long for the system.
 const CONTROL: &str = "../control.sock";
+
+/// Long enough for our own mocks: they wait for ever, or are wrong on purpose after less.
+const SILENCE: Duration = Duration::from_millis(200);
 
 /// The mock that `wirecert mock ROLE` starts, steered through a control socket. `flags` are added to its command
 /// line, such as `--flaw NAME`; `described` is what it is described with by the keys of its role.
@@ -48,7 +52,7 @@ pub fn own(
         stimuli: stimuli.collect::<BTreeMap<_, _>>(),
         missing: vec![],
         baseline: None,
-        timeouts: super::Timeouts::default(),
+        timeouts: super::Timeouts { silence: SILENCE, ..super::Timeouts::default() },
         limits: super::Limits::default(),
         // It needs none.
         settings: Some(json!({})),

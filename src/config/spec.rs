@@ -246,6 +246,8 @@ pub struct Timeouts {
     pub expect: Duration,
     /// For a stimulus's command to end.
     pub stimulus: Duration,
+    /// How long nothing comes where a client has to bear that.
+    pub silence: Duration,
 }
 
 /// How much of a subject to keep.
@@ -289,7 +291,8 @@ impl Default for Stop {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { expect: Duration::from_secs(5), stimulus: Duration::from_secs(10) }
+        let [expect, stimulus, silence] = [5, 10, 6].map(Duration::from_secs);
+        Self { expect, stimulus, silence }
     }
 }
 

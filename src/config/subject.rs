@@ -372,6 +372,7 @@ fn timeouts(reader: &mut Reader, node: &Node, flags: &Flags) -> Timeouts {
         for entry in reader.map(&entry.value, "`timeouts`", TIMEOUTS).unwrap_or_default() {
             match entry.key.as_str() {
                 "expect" => timeouts.expect = reader.duration(entry).unwrap_or(timeouts.expect),
+                "silence" => timeouts.silence = reader.duration(entry).unwrap_or(timeouts.silence),
                 "stimulus" => timeouts.stimulus = reader.duration(entry).unwrap_or(timeouts.stimulus),
                 _ => {}
             }

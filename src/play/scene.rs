@@ -178,6 +178,7 @@ impl Scene<'_> {
         vars.insert("dead_pid".into(), DEAD_PID.into());
         let third = self.spec.observe.unwrap_or_default() / 3;
         vars.insert("observe_third".into(), format!("{}ms", third.as_millis()).into());
+        vars.insert("silence".into(), format!("{}ms", self.spec.timeouts.silence.as_millis()).into());
         vars.extend(self.subject.as_ref().and_then(Running::pid).map(|pid| ("pid".to_owned(), pid.into())));
         if let Some(lock) = self.subject.as_ref().and_then(Running::lock) {
             vars.insert("port".into(), lock.port.into());

@@ -91,7 +91,11 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
         stimuli: BTreeMap::new(),
         missing: vec![],
         baseline: None,
-        timeouts: Timeouts { expect: Duration::from_secs(5), stimulus: Duration::from_secs(20) },
+        timeouts: Timeouts {
+            expect: Duration::from_secs(5),
+            stimulus: Duration::from_secs(20),
+            silence: Duration::from_secs(1),
+        },
         limits: Limits { output: 64 * 1024, file: 1024 * 1024 },
         settings: None,
         described: crate::config::Described::default(),

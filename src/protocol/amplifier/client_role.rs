@@ -46,7 +46,8 @@ const VERBS: &[Verb] = &[
             Field::optional(
                 "answers",
                 Shape::Choice(&["all", "none"]),
-                "`all` (where not said): it answers every request. `none`: only the steps `answer` and `respond` do.",
+                "`all` (where not said): it answers every request. `none`: only the steps `answer` and `respond` do, but it \
+                 accepts subscriptions.",
             ),
             Field::optional(
                 "withholds",
@@ -56,7 +57,20 @@ const VERBS: &[Verb] = &[
             Field::optional(
                 "quiet",
                 Shape::Bool,
-                "Sends no events by itself, but answers subscriptions: only the steps `event` and `stream` do.",
+                "Sends no events by itself, but accepts subscriptions to any session: only the steps `event` and `stream` \
+                 send some.",
+            ),
+            Field::optional(
+                "refuses",
+                Shape::Object(&[
+                    Field::optional(
+                        "after",
+                        Shape::Integer { min: 0, max: 1000 },
+                        "How many are accepted before; none where not said.",
+                    ),
+                    Field::required("status", Shape::Integer { min: 200, max: 599 }, "The status."),
+                ]),
+                "Refuses subscriptions with a status: with an error in its body, from 400 on.",
             ),
             DELIBERATE,
         ]),

@@ -54,6 +54,11 @@ impl Agent {
         Ok(Self { stage: Stage::new(model), quiet, why })
     }
 
+    /// Why what it does is wrong on purpose, if it is.
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
     /// The answer to a request.
     pub fn answer(&self, route: Option<Route>, body: &[u8]) -> Response {
         let (status, body) = match route {

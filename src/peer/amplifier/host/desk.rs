@@ -11,6 +11,7 @@ use crate::wire::websocket::{Incoming, Manner, Reply, Request, Socket};
 use crate::wire::{http_head, websocket};
 
 use super::agent::Agent;
+use super::steps::Refuses;
 use super::streams::{Outlet, Streams};
 
 /// The name under which subscriptions are withheld.
@@ -35,6 +36,8 @@ pub struct Plan {
     pub silent: bool,
     /// Endpoints that are.
     pub withheld: Vec<String>,
+    /// Subscriptions that are refused.
+    pub refuses: Option<Refuses>,
 }
 
 /// A request that waits for its answer.
@@ -53,6 +56,13 @@ impl Desk {
 
     fn plan(&self) -> Plan {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The refusal of a subscription, where it is to be refused.
+    fn refusal(&self, plan: &Plan) -> Option<Response> {
+        let refuses = plan.refuses.filter(|refuses| self.streams.count() >= refuses.after)?;
+        let why = plan.agent.as_ref().and_then(Agent::why);
+        Some(refuses.response().deliberate(why))
     }
 
     /// Opens an event stream, and tells what happens in its session until it is over.
@@ -170,10 +180,14 @@ impl Handler for Desk {
             let door = Door::Plain(Held { head: received.head, answer }, endpoint);
             return self.waiting.add(received.conn, door);
         }
-        let Some(agent) = plan.agent else { return answer.close(Some("nobody is there to answer")) };
+        let Some(agent) = &plan.agent else { return answer.close(Some("nobody is there to answer")) };
         if let (Some(Endpoint::Events), Some(route)) = (endpoint, &route) {
+            if let Some(refusal) = self.refusal(&plan) {
+                // Fails only where the client is gone, which is in the trace.
+                return drop(answer.send(&refusal).await);
+            }
             let session = route.name.as_deref().unwrap_or_default();
-            return self.stream(&agent, &received.conn, session, answer).await;
+            return self.stream(agent, &received.conn, session, answer).await;
         }
         let _busy = self.waiting.begin();
         // Fails only where the client is gone, which is in the trace.
@@ -186,6 +200,9 @@ impl Handler for Desk {
         if plan.leaves(Some(Endpoint::Socket)) {
             let conn = request.conn().to_owned();
             return self.waiting.add(conn, Door::Socket(Box::new(request)));
+        }
+        if let Some(refusal) = self.refusal(&plan) {
+            return self.refuse(request, &reply(&refusal)).await;
         }
         match plan.agent {
             Some(agent) => self.upgraded(&agent, request, &session).await,

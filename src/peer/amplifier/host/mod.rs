@@ -57,7 +57,7 @@ impl AmplifierHost {
         let agent =
             Agent::new(step.script.as_ref(), address.port(), step.quiet, why).map_err(|e| wrong(act.verb, e))?;
         let silent = step.answers == Answers::None;
-        self.desk.open(Plan { agent: Some(agent), silent, withheld: step.withholds });
+        self.desk.open(Plan { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses });
         let cannot = |e: std::io::Error| Trouble::Environment(format!("cannot listen on {address}: {e}"));
         let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
         let listener = self.port.listen()?;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use crate::peer::hosting::Carried;
+use crate::peer::hosting::{Carried, line};
 use crate::peer::params::{Fill, given};
 use crate::protocol::amplifier::{CODES, Endpoint};
 use crate::protocol::{parse_duration, parse_hex};
 use crate::trace::StreamEvent;
-use crate::wire::http::{EventWriter, LineEnd};
+use crate::wire::http::{EventWriter, LineEnd, Response};
 use crate::wire::websocket::{FrameSpec, Mask};
 
 use super::streams::{Bytes, CutHow};
@@ -26,7 +26,31 @@ pub struct ServeStep {
     pub answers: Answers,
     pub withholds: Vec<String>,
     pub quiet: bool,
+    pub refuses: Option<Refuses>,
     pub deliberate: Option<String>,
+}
+
+/// Which subscriptions are refused.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refuses {
+    /// How many are accepted before.
+    #[serde(default)]
+    pub after: usize,
+    /// The status.
+    pub status: u16,
+}
+
+impl Refuses {
+    /// The refusal.
+    pub fn response(self) -> Response {
+        let code = CODES.iter().find(|(_, status, _)| *status == self.status).map_or("SERVER_ERROR", |(code, ..)| code);
+        let response = Response::new(line(self.status));
+        match self.status {
+            400.. => response.json(&json!({"error": {"code": code, "message": "no events today", "details": {}}})),
+            _ => response,
+        }
+    }
 }
 
 /// What a server answers by itself.

@@ -101,6 +101,11 @@ impl Streams {
         self.opened.send_modify(|opened| *opened += 1);
     }
 
+    /// How many there have been.
+    pub fn count(&self) -> usize {
+        self.list().len()
+    }
+
     /// The subscription of this exchange, or the newest one, for which the client has so long.
     pub async fn find(&self, of: Option<&str>, within: Duration) -> Option<Stream> {
         let mut opened = self.opened.subscribe();
