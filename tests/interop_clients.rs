@@ -2,3 +2,4 @@
 //! that they are built on.
 
 mod clients;
+mod judged;

@@ -10,6 +10,8 @@ pub mod control;
 mod driven;
 mod fetch;
 mod fill;
+#[cfg(test)]
+mod fitting;
 mod format;
 mod hosting;
 mod http_url;

@@ -44,10 +44,17 @@ SLASH = "/" if wrong("slashes") else ""
 # Errors.
 
 
+class Ascii(JSONResponse):
+    """JSON with what a request said in it, which may be no text that can be encoded: half of a surrogate pair."""
+
+    def render(self, content):
+        return json.dumps(content).encode()
+
+
 def refused(status, body):
     if wrong("detail-errors"):
         body = {"detail": body["error"]["message"]}
-    return JSONResponse(body, status)
+    return Ascii(body, status)
 
 
 @app.exception_handler(Failure)
@@ -173,7 +180,7 @@ async def follow_by_socket(socket: WebSocket, session_id: str):
     try:
         session = sessions.get(session_id)
     except Failure as failure:
-        await socket.send_denial_response(JSONResponse(failure.body, failure.status))
+        await socket.send_denial_response(Ascii(failure.body, failure.status))
         return
     await socket.accept()
     queue = session.follow()

@@ -73,45 +73,8 @@ pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::protocol::Level;
-    use crate::trace::End;
-
-    fn requirements() -> &'static [crate::protocol::Requirement] {
-        (crate::protocol::role("amp-client").unwrap().0.requirements)()
-    }
-
     #[test]
-    fn every_requirement_on_the_client_that_can_be_violated_has_a_flaw_in_each_edition() {
-        let missing: Vec<&str> = requirements()
-            .iter()
-            .filter(|r| r.binds == End::Client && r.level != Level::May)
-            .filter(|r| !all().iter().any(|f| f.breaks == r.short() && f.editions.contains(&r.edition())))
-            .map(|r| r.id)
-            .collect();
-        assert_eq!(missing, [""; 0]);
-    }
-
-    #[test]
-    fn every_flaw_breaks_what_exists_in_each_of_its_editions() {
-        for flaw in all() {
-            for edition in flaw.editions {
-                let exists = |short: &str| requirements().iter().any(|r| r.edition() == *edition && r.short() == short);
-                assert!(exists(flaw.breaks), "{} of {edition}: {}", flaw.name, flaw.breaks);
-            }
-            for also in flaw.also {
-                assert!(requirements().iter().any(|r| r.short() == *also), "{}: {also}", flaw.name);
-            }
-        }
-    }
-
-    #[test]
-    fn no_two_flaws_or_freedoms_have_the_same_name() {
-        let names = all().iter().map(|f| f.name).chain(super::super::freedoms::all().iter().map(|f| f.name));
-        let names: Vec<&str> = names.collect();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')));
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::fitting::fits_the_catalogue("amp-client");
     }
 }

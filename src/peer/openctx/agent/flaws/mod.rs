@@ -77,47 +77,8 @@ pub fn find(name: &str) -> Option<Quirk> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::protocol::{Level, openctx};
-    use crate::trace::End;
-
-    fn requirements() -> &'static [crate::protocol::Requirement] {
-        (openctx::PROTOCOL.requirements)()
-    }
-
     #[test]
-    fn every_requirement_on_the_client_that_can_be_violated_has_a_flaw() {
-        let missing: Vec<&str> = requirements()
-            .iter()
-            .filter(|r| r.binds == End::Client && r.level != Level::May)
-            .filter(|r| !all().iter().any(|f| f.breaks == r.short()))
-            .map(|r| r.id)
-            .collect();
-        assert_eq!(missing, [""; 0]);
-    }
-
-    #[test]
-    fn every_flaw_and_freedom_names_what_exists() {
-        let of = |short: &&str| requirements().iter().find(|r| r.short() == *short && r.binds == End::Client);
-        for flaw in all() {
-            for short in std::iter::once(&flaw.breaks).chain(flaw.also) {
-                assert!(of(short).is_some(), "{}: {short}", flaw.name);
-            }
-        }
-        for freedom in super::super::freedoms::all() {
-            for short in freedom.forgoes {
-                assert!(of(short).is_some_and(|r| r.level != Level::Must), "{}: {short}", freedom.name);
-            }
-        }
-    }
-
-    #[test]
-    fn no_two_flaws_or_freedoms_have_the_same_name() {
-        let names = all().iter().map(|f| f.name).chain(super::super::freedoms::all().iter().map(|f| f.name));
-        let names: Vec<&str> = names.collect();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')));
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::fitting::fits_the_catalogue("openctx-client");
     }
 }

@@ -119,45 +119,8 @@ fn without(seen: &Seen<'_>, method: Method, instead: Instead) -> Option<Instead>
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::protocol::Level;
-    use crate::protocol::openctx::PROTOCOL;
-    use crate::trace::End;
-
-    fn requirements() -> &'static [crate::protocol::Requirement] {
-        (PROTOCOL.requirements)()
-    }
-
     #[test]
-    fn every_requirement_on_the_provider_that_can_be_violated_has_a_flaw() {
-        let missing: Vec<&str> = requirements()
-            .iter()
-            .filter(|r| r.binds == End::Server && r.level != Level::May)
-            .filter(|r| !all().iter().any(|f| f.breaks == r.short() && f.editions.contains(&r.edition())))
-            .map(|r| r.id)
-            .collect();
-        assert_eq!(missing, [""; 0]);
-    }
-
-    #[test]
-    fn every_flaw_breaks_what_a_provider_is_bound_to() {
-        let exists = |short: &str| requirements().iter().any(|r| r.binds == End::Server && r.short() == short);
-        for flaw in all() {
-            assert!(exists(flaw.breaks), "{}: {}", flaw.name, flaw.breaks);
-            for also in flaw.also {
-                assert!(exists(also), "{}: {also}", flaw.name);
-                assert_ne!(*also, flaw.breaks, "{}", flaw.name);
-            }
-        }
-    }
-
-    #[test]
-    fn no_two_flaws_or_freedoms_have_the_same_name() {
-        let names = all().iter().map(|f| f.name).chain(super::super::freedoms::all().iter().map(|f| f.name));
-        let names: Vec<&str> = names.collect();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')));
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::fitting::fits_the_catalogue("openctx-provider");
     }
 }
