@@ -247,6 +247,16 @@ impl Desk {
         }
     }
 
+    /// Waits until the latest exchange of a label is over.
+    ///
+    /// # Errors
+    /// [`Trouble::Subject`] where it is not within our patience.
+    pub async fn over(&self, verb: &str, label: &str) -> Result<(), Trouble> {
+        let control = &self.labelled(verb, label)?.control;
+        let over = timeout_at(Instant::now() + self.patience, control.over()).await;
+        over.map_err(|_| self.unanswered(control.conn(), self.patience))
+    }
+
     /// Waits until the latest exchange of a label is over, or where none is named, every one whose answer is due. Where
     /// none is, `request` is sent, and any answer to it will do.
     pub async fn barrier(

@@ -33,6 +33,7 @@ const PROVOKED: &[&str] = &[
     "approval_timeout",
     "slow",
     "diagnostics",
+    "status",
     "INVALID_API_KEY",
     "API_KEY_UNAUTHORIZED",
     "RATE_LIMITED",
@@ -59,6 +60,7 @@ const PROMPTS: &[Field] = &[
         "The same, but with an approval whose time is up within ten seconds.",
     ),
     Field::optional("slow", Shape::String, "One that is worked on for some seconds, and tells so all the time."),
+    Field::optional("status", Shape::String, "One that tells how far it has come."),
     Field::optional("diagnostics", Shape::String, "One that tells of diagnostics, and clears some."),
     Field::optional("INVALID_API_KEY", Shape::String, "One that fails with this code."),
     Field::optional("API_KEY_UNAUTHORIZED", Shape::String, "One that fails with this code."),
@@ -111,6 +113,12 @@ const DESCRIBED: &[Field] = &[
     ),
 ];
 
+const CREATED_BY: Field = Field::optional(
+    "created_by",
+    Shape::Bound("request"),
+    "The label of the request that is to create the session, where that may be refused: its answer is waited for, and \
+     where it creates none, nothing is sent.",
+);
 const DECISION: Shape = Shape::Choice(&["allow", "deny", "miscased", "first", "second", "third", "fourth"]);
 const DECIDES: &str = "Has as its `decision` an option of the approval that was last required in the session: one that allows \
                        or denies, one that allows but in another case, or one by its place.";
@@ -129,6 +137,7 @@ const VERBS: &[Verb] = &[
                 Shape::Map(&Shape::Any),
                 "`session_id` and `name` go into the path, encoded where need be, everything else into the query.",
             ),
+            CREATED_BY,
             Field::optional(
                 "body",
                 Shape::Any,
@@ -185,7 +194,8 @@ const VERBS: &[Verb] = &[
                 Shape::Binds("subscription"),
                 "A label by which expectations name the subscription, and the name of its exchange in the trace.",
             ),
-            Field::required("session_id", Shape::String, "The session."),
+            Field::optional("session_id", Shape::String, "The session."),
+            CREATED_BY,
             Field::optional("transport", Shape::Choice(&["sse", "ws"]), "Event stream (where not said) or WebSocket."),
             HEADERS,
             READ,

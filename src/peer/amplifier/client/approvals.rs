@@ -39,7 +39,14 @@ impl Approvals {
         self.0.changed.notify_waiters();
     }
 
-    /// A decision for the approval that was last required in a session, in the way that `how` says.
+    /// The options of a session; those of another one where it was never asked for a decision.
+    fn options(&self, session: &str) -> Option<Vec<String>> {
+        let all = self.0.options.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(session).or_else(|| all.values().next()).cloned()
+    }
+
+    /// A decision for the approval that was last required in a session, in the way that `how` says. One that was never asked
+    /// for is taken out of another session's options.
     ///
     /// # Errors
     /// [`Trouble::Scenario`] where none was required within the time; [`Trouble::Lacking`] where it has no such option.
@@ -54,8 +61,8 @@ impl Approvals {
         let asked = async {
             loop {
                 let changed = self.0.changed.notified();
-                if let Some(options) = self.0.options.lock().unwrap_or_else(PoisonError::into_inner).get(session) {
-                    return options.clone();
+                if let Some(options) = self.options(session) {
+                    return options;
                 }
                 changed.await;
             }
@@ -144,15 +151,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_decision_waits_for_the_approval_of_its_own_session() {
+    async fn a_decision_waits_for_an_approval_and_looks_at_that_of_its_own_session_first() {
         let approvals = Approvals::default();
         let required = |option: &str| json!({"event": "approval:required", "data": {"options": [option]}});
-        approvals.told("other", &required("Deny"));
         let described = Described::default();
+        let none = approvals.decision("s", "allow", &described, Duration::from_millis(10)).await;
+        assert!(matches!(none, Err(Trouble::Scenario(_))));
         let decision = approvals.decision("s", "allow", &described, Duration::from_secs(5));
         let told = async { approvals.told("s", &required("Allow")) };
         assert_eq!(tokio::join!(decision, told).0.unwrap(), "Allow");
-        let none = approvals.decision("none", "allow", &described, Duration::from_millis(10)).await;
-        assert!(matches!(none, Err(Trouble::Scenario(_))));
+        assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "Allow");
+        approvals.told("other", &required("No"));
+        assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "No");
+        assert_eq!(approvals.decision("s", "first", &described, Duration::ZERO).await.unwrap(), "Allow");
     }
 }

@@ -55,7 +55,9 @@ pub struct AmplifierClient {
 struct SubscribeStep {
     #[serde(rename = "as")]
     label: Option<String>,
+    #[serde(default)]
     session_id: String,
+    created_by: Option<String>,
     #[serde(default)]
     transport: Transport,
     #[serde(default)]
@@ -104,9 +106,13 @@ impl AmplifierClient {
     }
 
     async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
-        let step: RequestStep = read(act)?;
+        let mut step: RequestStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
+        if let Some(by) = &step.created_by {
+            let Some(id) = self.created_by(act.verb, by).await? else { return Ok(unsent(step.label)) };
+            step.params.insert("session_id".to_owned(), id.into());
+        }
         let filled = self.filled(step.provokes.as_deref(), step.decides.as_deref(), step.session()).await?;
         let request = step.request(&url, &self.setting, filled, why)?;
         let times = step.repeat.unwrap_or(1);
@@ -115,12 +121,18 @@ impl AmplifierClient {
             let sending = Sending {
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
-                watch: Some(self.created.watch()),
+                watch: Some(self.created.watch(step.label.clone())),
                 ..Sending::new(step.label.clone(), request.clone())
             };
             performed = self.desk.send(act.verb, &url.address, sending).await?;
         }
         Ok(performed)
+    }
+
+    /// The session that a request created, if it did.
+    async fn created_by(&self, verb: &str, label: &str) -> Result<Option<String>, Trouble> {
+        self.desk.over(verb, label).await?;
+        Ok(self.created.by(label))
     }
 
     /// What a step leaves to be filled in: the prompt that provokes something, or a decision.
@@ -152,14 +164,18 @@ impl AmplifierClient {
         let sending = Sending {
             over: step.over,
             read: step.read.unwrap_or(true),
-            watch: Some(self.created.watch()),
+            watch: Some(self.created.watch(step.label.clone())),
             ..Sending::new(step.label, request)
         };
         self.desk.send(act.verb, &url.address, sending).await
     }
 
     async fn subscribe(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
-        let step: SubscribeStep = read(act)?;
+        let mut step: SubscribeStep = read(act)?;
+        if let Some(by) = &step.created_by {
+            let Some(id) = self.created_by(act.verb, by).await? else { return Ok(unsent(step.label)) };
+            step.session_id = id;
+        }
         match step.transport {
             Transport::Sse => self.stream(act, step).await,
             Transport::Ws => self.socket(act, step).await,
@@ -247,6 +263,11 @@ impl AmplifierClient {
         request.fresh = true;
         request
     }
+}
+
+/// What a step has done that is not sent: its label stands for itself.
+fn unsent(label: Option<String>) -> Performed {
+    Performed { bindings: label.map(|label| (label.clone(), label.into())).into_iter().collect() }
 }
 
 /// A text as one segment of a path.

@@ -26,7 +26,8 @@ pub struct RequestStep {
     pub over: Option<String>,
     pub endpoint: String,
     #[serde(default)]
-    params: Map<String, Value>,
+    pub params: Map<String, Value>,
+    pub created_by: Option<String>,
     #[serde(default, deserialize_with = "given")]
     body: Option<Value>,
     pub provokes: Option<String>,

@@ -23,11 +23,24 @@ const MOST: usize = 10_000;
 
 /// Ids of sessions. Clones share them.
 #[derive(Clone, Default)]
-pub struct Created(Arc<Mutex<Vec<String>>>);
+pub struct Created(Arc<Mutex<Vec<Session>>>);
+
+/// A session, and the label of the request that created it.
+struct Session {
+    id: String,
+    label: Option<String>,
+}
 
 impl Created {
-    /// Takes note of a session that an answer tells of.
-    pub fn watch(&self) -> Watch {
+    /// The session that the latest request of a label created, if it did.
+    pub fn by(&self, label: &str) -> Option<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().rev().find(|session| session.label.as_deref() == Some(label));
+        found.map(|session| session.id.clone())
+    }
+
+    /// Takes note of a session that the answer to the request of a label tells of.
+    pub fn watch(&self, label: Option<String>) -> Watch {
         let created = self.clone();
         let mut is_new = false;
         Box::new(move |came| match came {
@@ -36,7 +49,7 @@ impl Created {
                 let id = message.json.as_ref().and_then(|json| json.get("session_id")).and_then(Value::as_str);
                 let mut all = created.0.lock().unwrap_or_else(PoisonError::into_inner);
                 if all.len() < MOST {
-                    all.extend(id.map(str::to_owned));
+                    all.extend(id.map(|id| Session { id: id.to_owned(), label: label.clone() }));
                 }
             }
             _ => {}
@@ -62,7 +75,7 @@ impl Created {
         };
         let stopping = async {
             let mut running = JoinSet::new();
-            for id in all {
+            for Session { id, .. } in all {
                 if running.len() == AT_ONCE {
                     running.join_next().await;
                 }

@@ -61,8 +61,8 @@ fn described() -> Described {
         variables.iter().filter_map(|(key, variable)| Some(((*variable).to_owned(), secret(key)?))).collect();
     let values = json!({
         "prompts": prompts,
-        "approval": {"allow": ["Allow", "Allow All"], "deny": ["Deny"], "effect": {"file": EFFECT_FILE}},
-        "profiles": {"good": "dev", "bad": "no-such-profile", "collection": "design-intelligence", "model": "claude-sonnet-4-5"},
+        "approval": {"allow": ["Allow", "Allow All"], "deny": ["Deny"], "effect": EFFECT_FILE},
+        "profiles": {"good": "dev", "collection": "design-intelligence", "model": "claude-sonnet-4-5"},
         "credentials": credentials,
     });
     match values {

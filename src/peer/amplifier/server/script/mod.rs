@@ -24,9 +24,9 @@ use crate::peer::format;
 ///
 /// - `text` says a short text of several scripts in several pieces, and `thinking` thinks first.
 /// - `tool` reads a file, `tool_error` reads one that is not there, `diagnostics` adds and clears some.
-/// - `approval` asks whether it may write a file; five minutes are left for that. `approval_brief` asks the same and
+/// - `approval` asks whether it may write a file; five minutes are left for that. `approval_timeout` asks the same and
 ///   denies it by itself after 250 ms, `approval_default_allow` allows it by then.
-/// - `slow` says five words, one every 30 ms: 150 ms in all. `long` says 2000, at once.
+/// - `slow` says a hundred words, one every 30 ms: three seconds in all. `long` says 2000, at once.
 /// - `status` tells how far it has come, and `everything` has every event.
 /// - The codes of errors are those with which the prompt is refused, with the status that belongs to them. What begins
 ///   with `later` and a code is accepted, and fails afterwards.
@@ -36,7 +36,7 @@ pub const PROMPTS: &[(&str, &str)] = &[
     ("tool_error", "tool_error"),
     ("thinking", "thinking"),
     ("approval", "approval"),
-    ("approval_brief", "approval_brief"),
+    ("approval_timeout", "approval_brief"),
     ("approval_default_allow", "approval_default_allow"),
     ("slow", "slow"),
     ("long", "long"),
