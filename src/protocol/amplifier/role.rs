@@ -1,7 +1,7 @@
 //! The role `amplifier-server`: the words with which scenarios play the client to a server.
 
 use crate::protocol::http::words::{
-    AS, CHUNKED, CUT, FILLED, HEADERS, HEX, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
+    AS, CHUNKED, CUT, FILLED, HEADERS, HEX, HOLD, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
 };
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
@@ -181,6 +181,7 @@ const VERBS: &[Verb] = &[
             SPLIT,
             PACE,
             CUT,
+            HOLD,
             READ,
             DELIBERATE,
         ]),

@@ -114,3 +114,11 @@ pub const ENDLESS: Field =
 /// An answer that is written out.
 pub const RAW_ANSWER: Field =
     Field::optional("raw", Shape::String, "The whole answer as it is to be sent, instead of status, headers and body.");
+
+/// Whether our client leaves the end of the connection to the server.
+pub const HOLD: Field = Field::optional(
+    "hold",
+    Shape::Bool,
+    "Keeps our side of the connection open after the answer, so that `closed` tells when the provider ends its; \
+     not where not said.",
+);

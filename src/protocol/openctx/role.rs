@@ -1,7 +1,7 @@
 //! The role `openctx-provider`: the words with which scenarios play the client at a provider.
 
 use crate::protocol::http::words::{
-    AS, CHUNKED, CUT, FILLED, HEADERS, HEX, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
+    AS, CHUNKED, CUT, FILLED, HEADERS, HEX, HOLD, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
 };
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
@@ -71,12 +71,7 @@ const VERBS: &[Verb] = &[
             SPLIT,
             PACE,
             CUT,
-            Field::optional(
-                "hold",
-                Shape::Bool,
-                "Keeps our side of the connection open after the answer, so that `closed` tells when the provider ends its; \
-                 not where not said.",
-            ),
+            HOLD,
             Field::optional(
                 "continue",
                 Shape::Bool,
