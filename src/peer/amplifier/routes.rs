@@ -24,6 +24,8 @@ pub struct Encoding {
     pub raw_query: bool,
     /// A freedom: a colon is encoded, too.
     pub colon: bool,
+    /// In a segment of the path, every byte is encoded.
+    pub every: bool,
 }
 
 /// The calls that make one request each.
@@ -94,6 +96,9 @@ impl Encoding {
     pub fn segment(self, text: &str) -> String {
         if self.raw_path {
             return text.replace(' ', "+");
+        }
+        if self.every {
+            return text.bytes().map(|byte| format!("%{byte:02X}")).collect();
         }
         let colon = if self.colon { "" } else { ":" };
         match text {

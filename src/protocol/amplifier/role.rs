@@ -139,6 +139,11 @@ const VERBS: &[Verb] = &[
             ),
             CREATED_BY,
             Field::optional(
+                "encode",
+                Shape::Choice(&["every"]),
+                "Encodes every character of what goes into the path, also where it need not be.",
+            ),
+            Field::optional(
                 "body",
                 Shape::Any,
                 "The members of the body. For a new session, `profile` and `credentials` are those that the subject was \

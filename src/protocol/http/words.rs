@@ -119,6 +119,6 @@ pub const RAW_ANSWER: Field =
 pub const HOLD: Field = Field::optional(
     "hold",
     Shape::Bool,
-    "Keeps our side of the connection open after the answer, so that `closed` tells when the provider ends its; \
+    "Keeps our side of the connection open after the answer, so that `closed` tells when the server ends its; \
      not where not said.",
 );

@@ -28,6 +28,7 @@ pub struct RequestStep {
     #[serde(default)]
     pub params: Map<String, Value>,
     pub created_by: Option<String>,
+    encode: Option<String>,
     #[serde(default, deserialize_with = "given")]
     body: Option<Value>,
     pub provokes: Option<String>,
@@ -74,7 +75,8 @@ impl RequestStep {
             _ => filled,
         };
         let body = merged(usual, self.body.clone());
-        let asked = asked(&self.endpoint, &Value::Object(self.params.clone()));
+        let encoding = Encoding { every: self.encode.is_some(), ..Encoding::default() };
+        let asked = route(&self.endpoint, &Value::Object(self.params.clone()), encoding);
         let asked = asked.ok_or_else(|| Trouble::Scenario(format!("there is no endpoint `{}`", self.endpoint)))?;
         let mut request = request(url, Route { body: body.or(asked.body.map(|_| json!({}))), ..asked });
         for (name, value) in headers(&self.headers) {
