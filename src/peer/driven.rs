@@ -125,3 +125,57 @@ async fn write(output: &Output, said: Said) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, BufReader, duplex};
+
+    use super::*;
+
+    /// Says what it is called with; `die` makes it die, and `never` gives no answer. It says goodbye.
+    struct Echo(Teller);
+
+    impl Driven for Echo {
+        fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<Said>> {
+            Box::pin(async move {
+                match call.name.as_str() {
+                    "die" => Some(Said::Died),
+                    "never" => std::future::pending().await,
+                    name => Some(Said::Line(json!({"id": call.id, "result": name}))),
+                }
+            })
+        }
+
+        fn leave(&self) -> BoxFuture<'_, ()> {
+            Box::pin(self.0.line(json!({"state": "disconnected"})))
+        }
+    }
+
+    async fn said(lines: &'static str) -> (Ended, Vec<String>) {
+        let (output, mut written) = duplex(1 << 16);
+        let lines = Lines { input: Box::new(BufReader::new(lines.as_bytes())), output: Box::new(output) };
+        let ended = drive(lines, Echo).await;
+        let mut text = String::new();
+        written.read_to_string(&mut text).await.expect("it is text");
+        (ended, text.lines().map(str::to_owned).collect())
+    }
+
+    #[tokio::test]
+    async fn calls_that_are_under_way_are_answered_before_the_end() {
+        let (ended, said) = said("{\"id\":1,\"call\":\"a\"}\n").await;
+        assert_eq!(ended, Ended::Quit);
+        assert_eq!(said, ["{\"id\":1,\"result\":\"a\"}", "{\"state\":\"disconnected\"}"]);
+    }
+
+    #[tokio::test]
+    async fn it_closes_with_a_call_open() {
+        let (ended, said) = said("{\"id\":1,\"call\":\"never\"}\n{\"close\":true}\n").await;
+        assert_eq!((ended, said), (Ended::Quit, vec!["{\"state\":\"disconnected\"}".to_owned()]));
+    }
+
+    #[tokio::test]
+    async fn one_that_dies_says_nothing_more() {
+        assert_eq!(said("{\"id\":1,\"call\":\"die\"}\n").await, (Ended::Died, vec![]));
+    }
+}

@@ -64,10 +64,10 @@ class AmplifierClient:
         return await self.request("DELETE", self.session(session_id))
 
     async def listSessions(self, **query):
-        return await self.request("GET", "/sessions", params=query)
+        return await self.request("GET", "/sessions", params=given(query))
 
     async def listProfiles(self, **query):
-        return await self.request("GET", "/profiles", params=query)
+        return await self.request("GET", "/profiles", params=given(query))
 
     async def getProfile(self, name):
         return await self.request("GET", f"/profiles/{self.segment(name)}")
@@ -76,7 +76,7 @@ class AmplifierClient:
         return await self.request("GET", "/collections")
 
     async def listAgents(self, **query):
-        return await self.request("GET", "/agents", params=query)
+        return await self.request("GET", "/agents", params=given(query))
 
     async def health(self):
         return await self.request("GET", "/health")
@@ -226,6 +226,10 @@ class AmplifierClient:
         except websockets.ConnectionClosed:
             pass
         self.on_state("disconnected")
+
+
+def given(query: dict) -> dict:
+    return {key: value for key, value in query.items() if value is not None}
 
 
 def parsed(text: str | bytes):

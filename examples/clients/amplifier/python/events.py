@@ -1,8 +1,10 @@
 """Reading an event stream, as the HTML standard has it (section 9.2.6), however its bytes are cut."""
 
 import codecs
+import re
 from dataclasses import dataclass
 
+LINE_END = re.compile("\r\n|\n|\r")
 MAX_LINE = 32 * 1024 * 1024  # Characters. What goes beyond is dropped.
 
 
@@ -32,18 +34,15 @@ class EventReader:
 
     def feed(self, piece: bytes):
         text = self.decoder.decode(piece)
+        if self.after_cr and text:
+            # A line feed belongs to the carriage return before it.
+            text = text.removeprefix("\n")
+            self.after_cr = False
         start = 0
-        for at, character in enumerate(text):
-            if character not in "\r\n":
-                self.after_cr = False
-                continue
-            if character == "\n" and self.after_cr:
-                # It belongs to the carriage return before it.
-                self.after_cr, start = False, at + 1
-                continue
-            self.after_cr = character == "\r"
-            self.keep(text[start:at])
-            start = at + 1
+        for end in LINE_END.finditer(text):
+            self.keep(text[start : end.start()])
+            start = end.end()
+            self.after_cr = start == len(text) and end.group() == "\r"
             line = "".join(self.pieces)
             self.pieces, self.length = [], 0
             if event := self.take(line):
