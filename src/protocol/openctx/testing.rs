@@ -109,7 +109,8 @@ impl Play {
         self.says(json!({ "result": result }))
     }
 
-    fn body(self, dir: Direction, body: &[u8]) -> Self {
+    /// A whole body.
+    pub fn body(self, dir: Direction, body: &[u8]) -> Self {
         let last = What::Body(Body { bytes: Payload::from(body), last: true, trailers: vec![] });
         let play = self.add(Some(dir), last);
         if body.is_empty() {

@@ -24,7 +24,7 @@ const REMEMBERED: usize = 1024;
 /// Judges exchange by exchange.
 ///
 /// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the answer to a request
-/// that is wrong on purpose may be any.
+/// that is wrong on purpose may be any, only that an error of the protocol's is one as the protocol has it.
 pub struct Exchanges {
     wholes: Wholes,
     open: HashMap<String, Exchange>,
@@ -99,6 +99,9 @@ impl Exchanges {
     fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, bench: &mut Bench<'_>) {
         let Some(exchange) = self.open.remove(conn) else { return };
         self.remember(conn);
+        if exchange.client_is_odd && !exchange.provider_is_odd {
+            answers::judge_error(&exchange, content, bench);
+        }
         if !exchange.counts() || exchange.request.is_none() {
             return;
         }
