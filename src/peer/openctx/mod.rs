@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod client;
+mod codings;
 pub mod host;
 mod params;
 pub mod provider;
