@@ -130,11 +130,14 @@ mod tests {
         (PROTOCOL.requirements)()
     }
 
+    /// What takes longer to break than a proof waits for anything. Such flaws are caught by what they withhold.
+    const TOO_LONG: &[&str] = &["http/timely"];
+
     #[test]
     fn every_requirement_on_the_provider_that_can_be_violated_has_a_flaw() {
         let missing: Vec<&str> = requirements()
             .iter()
-            .filter(|r| r.binds == End::Server && r.level != Level::May)
+            .filter(|r| r.binds == End::Server && r.level != Level::May && !TOO_LONG.contains(&r.short()))
             .filter(|r| !all().iter().any(|f| f.breaks == r.short() && f.editions.contains(&r.edition())))
             .map(|r| r.id)
             .collect();
