@@ -6,6 +6,9 @@ use crate::protocol::protocols;
 use super::session::Session;
 use super::{CliError, Exit, SharedOptions, Terminal, embedded};
 
+/// So many of our own mocks are certified side by side.
+const OWN: usize = 3;
+
 /// Play the suite against a subject, and judge it.
 ///
 /// Without a role and a command, the subject is the one that `wirecert.yaml` in this folder describes; where there is
@@ -27,7 +30,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let given = super::subjects::given(args.role.as_deref(), &args.command, &args.options)?;
-    let subjects = if given.is_empty() {
+    let own = given.is_empty();
+    let subjects = if own {
         if !args.options.own {
             terminal.progress(match super::subjects::found() {
                 true => "certifying wirecert's own mocks: wirecert.yaml describes no subject of this role",
@@ -42,7 +46,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     let roles: Vec<&str> = subjects.iter().map(|spec| spec.role.name).collect();
     let plans = embedded::plans_of(&roles);
-    Session { subjects, plans, whole: true, files, options: &args.options, repro }.run(terminal)
+    // Our mocks are in nobody's way, and their clients mostly wait. What users bring is left alone with the machine.
+    let side_by_side = if own && args.options.run_dir.is_none() { OWN } else { 1 };
+    Session { subjects, side_by_side, plans, whole: true, files, options: &args.options, repro }.run(terminal)
 }
 
 /// Our own mocks as subjects: of all roles or one, in all editions or one.

@@ -18,6 +18,7 @@ use crate::peer::script::{self, Script};
 use crate::peer::{self, Begin, Ended, Happening, Latency, Mock, MockError, MockKind, MockOptions, Starting};
 use crate::protocol;
 use crate::trace::{Clock, End, FileSink, Header, Party, Recorder, Sink, Who};
+use crate::wire::tcp::accepted;
 
 use super::{CliError, Exit, Terminal};
 
@@ -359,10 +360,7 @@ async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener
     let slots = Arc::new(Semaphore::new(MAX_STEERING));
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            continue;
-        };
+        let (stream, _) = accepted(|context| listener.poll_accept(context)).await;
         let (mock, answering) = (mock.clone(), answering.clone());
         tokio::spawn(async move {
             let (input, mut output) = stream.into_split();

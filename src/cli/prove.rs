@@ -46,6 +46,9 @@ pub struct Args {
     json: bool,
 }
 
+/// A play that could not be judged, since the machine held us up, is repeated so many times.
+const RETRIES: u32 = 2;
+
 /// Runs the command.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let plans: Arc<[_]> = super::embedded::plans().into();
@@ -66,7 +69,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         strict: false,
         snapshotter: None,
     };
-    let play = Run { options, jobs: 1, repeat: 1, retries: 0, fail_fast: false };
+    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, fail_fast: false };
     let extent = if args.full { Extent::Full } else { Extent::Caught };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();

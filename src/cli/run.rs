@@ -59,5 +59,6 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut repro = super::subjects::repro("run", None, &args.options, &args.command);
     let paths = args.paths.iter().map(|p| p.display().to_string());
     repro.before.splice(2..2, paths);
-    Session { subjects, plans: loaded.plans, whole: false, files, options: &args.options, repro }.run(terminal)
+    Session { subjects, side_by_side: 1, plans: loaded.plans, whole: false, files, options: &args.options, repro }
+        .run(terminal)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
+use futures_util::{StreamExt as _, stream};
 use jiff::Zoned;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -34,6 +35,8 @@ const CLIENTS: usize = 16;
 pub struct Session<'a> {
     /// The subjects.
     pub subjects: Vec<SubjectSpec>,
+    /// How many of them are played against side by side; at least one.
+    pub side_by_side: usize,
     /// Every scenario there is to choose from, all roles and editions.
     pub plans: Vec<Plan>,
     /// Whether these are the whole suite, so that something can be said about completeness.
@@ -64,20 +67,27 @@ impl Session<'_> {
             watch_for_interrupts(cancel.clone());
             let mut reports = vec![];
             let mut first_error = None;
-            for spec in &subjects {
-                if cancel.is_cancelled() {
-                    break;
-                }
-                let subject = self.subject(spec, filter.as_ref(), &progress, &cancel);
-                match told_of_interrupt(subject, progress.as_ref(), &cancel).await {
-                    Ok(report) => reports.push(report),
-                    Err(error) => {
-                        // One subject that cannot be judged leaves the others their verdicts.
-                        terminal.diagnostics(&error.diagnostics);
-                        first_error.get_or_insert(error.exit);
+            let judged = stream::iter(&subjects)
+                .map(|spec| async {
+                    if cancel.is_cancelled() {
+                        return None;
                     }
-                }
-            }
+                    Some(self.subject(spec, filter.as_ref(), &progress, &cancel).await)
+                })
+                .buffered(self.side_by_side)
+                .filter_map(std::future::ready)
+                .for_each(|judged| {
+                    match judged {
+                        Ok(report) => reports.push(report),
+                        Err(error) => {
+                            // One subject that cannot be judged leaves the others their verdicts.
+                            terminal.diagnostics(&error.diagnostics);
+                            first_error.get_or_insert(error.exit);
+                        }
+                    }
+                    std::future::ready(())
+                });
+            told_of_interrupt(judged, progress.as_ref(), &cancel).await;
             (reports, first_error)
         });
         cancel.nothing_runs();

@@ -6,6 +6,7 @@
 pub mod amp;
 pub mod amplifier;
 mod asking;
+mod codings;
 pub mod control;
 mod driven;
 mod fetch;

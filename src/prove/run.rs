@@ -193,9 +193,12 @@ impl CaseResult {
     fn add(&mut self, played: &[Played], catalogue: &[Requirement], role: &Role) {
         let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
         for played in played {
-            for play in &played.plays {
+            let mut plays = played.plays.iter().peekable();
+            while let Some(play) = plays.next() {
                 match play.status {
                     ScenarioStatus::Skipped => continue,
+                    // It was played again: what could not be judged says nothing.
+                    ScenarioStatus::Error if plays.peek().is_some() => continue,
                     ScenarioStatus::Error => {
                         self.errors.push((played.id.clone(), play.reason.clone().unwrap_or_default()));
                     }

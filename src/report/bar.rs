@@ -17,9 +17,11 @@ use super::text::clean;
 /// How often the bar is drawn again while nothing happens, so that the time goes on.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A bar on stderr.
+/// A bar on stderr, for all suites that are being played.
 pub struct Bar {
     bar: ProgressBar,
+    /// How many suites are being played.
+    suites: Mutex<usize>,
     playing: Mutex<VecDeque<String>>,
     catalogue: Vec<&'static Requirement>,
     color: bool,
@@ -29,7 +31,7 @@ impl Bar {
     /// A bar on stderr; nothing is drawn where that is no terminal. The catalogue tells warnings from failures.
     pub fn new(catalogue: Vec<&'static Requirement>, color: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        Self { bar, playing: Mutex::default(), catalogue, color }
+        Self { bar, suites: Mutex::default(), playing: Mutex::default(), catalogue, color }
     }
 
     fn above(&self, line: &str) {
@@ -49,6 +51,13 @@ impl Bar {
 
 impl Progress for Bar {
     fn suite_started(&self, subject: &str, scenarios: usize) {
+        let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        *suites += 1;
+        if *suites > 1 {
+            self.bar.inc_length(scenarios as u64);
+            self.bar.set_prefix(format!("{suites} subjects"));
+            return;
+        }
         self.bar.reset();
         self.bar.set_length(scenarios as u64);
         if let Ok(style) = ProgressStyle::with_template("{prefix} [{elapsed}] {bar:16} {pos}/{len} {wide_msg}") {
@@ -87,7 +96,11 @@ impl Progress for Bar {
     }
 
     fn suite_finished(&self) {
-        self.bar.finish_and_clear();
+        let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        *suites = suites.saturating_sub(1);
+        if *suites == 0 {
+            self.bar.finish_and_clear();
+        }
     }
 }
 

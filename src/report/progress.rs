@@ -14,7 +14,7 @@ use super::text::{clean, counted};
 
 /// Listens to a run. Calls come from several tasks at once, in the order in which things happen.
 pub trait Progress: Send + Sync {
-    /// The suite begins: for whom (`my-editor (amp-server, cli)`), and how many scenarios there are.
+    /// A suite begins, maybe beside others: for whom (`my-editor (amp-server, cli)`), and how many scenarios there are.
     fn suite_started(&self, subject: &str, scenarios: usize) {
         let _ = (subject, scenarios);
     }
@@ -47,7 +47,7 @@ pub trait Progress: Send + Sync {
         let _ = what;
     }
 
-    /// The suite is over.
+    /// A suite is over.
     fn suite_finished(&self) {}
 }
 

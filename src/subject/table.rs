@@ -20,6 +20,31 @@ pub(super) fn read() -> Vec<Entry> {
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter_map(of).collect()
 }
 
+/// Those who descend from this process, as the system lists the children of each; none where it does not. Far cheaper
+/// than a look at all processes, but whoever comes or goes meanwhile may hide others (proc_tid_children(5)).
+#[cfg(target_os = "linux")]
+pub(super) fn below(pid: u32) -> Option<Vec<Entry>> {
+    let (mut found, mut next) = (vec![], vec![pid]);
+    while let Some(pid) = next.pop() {
+        for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            match std::fs::read_to_string(task.path().join("children")) {
+                Ok(children) => next.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok())),
+                // A task that has ended has none; a system that does not list them lists them nowhere.
+                Err(_) if !task.path().exists() => {}
+                Err(_) => return None,
+            }
+        }
+        found.extend(of(pid));
+    }
+    Some(found)
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn below(_: u32) -> Option<Vec<Entry>> {
+    None
+}
+
 /// One process; none where it is not there. Far cheaper than a look at all of them.
 #[cfg(target_os = "linux")]
 pub(super) fn of(pid: u32) -> Option<Entry> {
@@ -136,6 +161,26 @@ mod tests {
         assert!(read().iter().any(|e| e.pid == us && !e.zombie));
         assert!(of(us).is_some_and(|e| e.pid == us && !e.zombie));
         assert_eq!(of(u32::MAX), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn our_children_are_below_us_and_their_children_too() {
+        let mut shell = std::process::Command::new("sh");
+        let mut child =
+            shell.args(["-c", "sleep 60 & echo $!; wait"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+        let grandchild: u32 = line.trim().parse().unwrap();
+        let found = below(std::process::id());
+        let _ = std::process::Command::new("kill").arg(grandchild.to_string()).status();
+        let shell = child.id();
+        child.wait().unwrap();
+        // Not every system lists them.
+        if let Some(found) = found {
+            let pids: Vec<u32> = found.iter().map(|e| e.pid).collect();
+            assert!([std::process::id(), shell, grandchild].iter().all(|pid| pids.contains(pid)), "{pids:?}");
+        }
     }
 
     #[cfg(target_os = "linux")]

@@ -44,6 +44,15 @@ fn awaited() -> MutexGuard<'static, Option<HashSet<u32>>> {
     AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Where to look for members.
+#[derive(Clone, Copy)]
+enum Look {
+    /// Among those who descend from us, which is nearly everybody.
+    Quick,
+    /// Among all processes: somebody else may have started one for them.
+    Whole,
+}
+
 /// The processes that came of one command.
 pub(super) struct Tree {
     leader: u32,
@@ -84,12 +93,12 @@ impl Tree {
 
     /// Whether this process belongs.
     pub(super) fn contains(&self, pid: u32) -> bool {
-        pid == self.leader || self.members().iter().any(|e| e.pid == pid)
+        pid == self.leader || self.members(Look::Whole).iter().any(|e| e.pid == pid)
     }
 
     /// The ids of those who are alive, apart from the leader.
     pub(super) fn others(&self) -> Vec<u32> {
-        self.members().iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
+        self.members(Look::Whole).iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
     }
 
     /// Kills all of them, and returns once they are gone or the time is up: how many there were apart from the
@@ -99,7 +108,8 @@ impl Tree {
         let mut found: HashSet<u32> = HashSet::new();
         // Whoever is halted cannot start another while we look for the rest.
         loop {
-            let fresh: Vec<u32> = self.members().iter().map(|e| e.pid).filter(|pid| !found.contains(pid)).collect();
+            let fresh: Vec<u32> =
+                self.members(Look::Quick).iter().map(|e| e.pid).filter(|pid| !found.contains(pid)).collect();
             if fresh.is_empty() {
                 break;
             }
@@ -111,10 +121,17 @@ impl Tree {
                 break;
             }
         }
+        let mut look = Look::Quick;
         let gone = loop {
-            let members = self.members();
-            if members.is_empty() {
-                break true;
+            let members = self.members(look);
+            match look {
+                Look::Whole if members.is_empty() => break true,
+                // Whom a quick look does not find may be there all the same.
+                Look::Quick if members.is_empty() => {
+                    look = Look::Whole;
+                    continue;
+                }
+                Look::Quick | Look::Whole => {}
             }
             for member in &members {
                 found.insert(member.pid);
@@ -131,9 +148,12 @@ impl Tree {
     }
 
     /// Those who are alive.
-    fn members(&self) -> Vec<Entry> {
-        let table = table::read();
+    fn members(&self, look: Look) -> Vec<Entry> {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+        let table = match look {
+            Look::Quick => table::below(us).unwrap_or_else(table::read),
+            Look::Whole => table::read(),
+        };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = self.marker.is_some() && LIVE.load(Ordering::SeqCst) == 1;
         let our_session = table.iter().find(|e| e.pid == us).map_or(0, |e| e.session);
@@ -168,7 +188,7 @@ impl Tree {
     fn reap(&self) {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        for entry in table::read() {
+        for entry in table::below(us).unwrap_or_else(table::read) {
             let ours = entry.group == self.leader || seen.get(&entry.pid) == Some(&entry.began);
             let awaited = awaited().as_ref().is_some_and(|set| set.contains(&entry.pid));
             if entry.zombie && entry.parent == us && ours && !awaited && entry.pid != self.leader {

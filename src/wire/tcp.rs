@@ -1,8 +1,10 @@
 //! Plain TCP connections.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::net::TcpStream;
@@ -95,6 +97,20 @@ pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, Conn
         }
     }
     Err(ConnectError::Unreachable { address: address.clone(), reason: reasons.join("; ") })
+}
+
+/// How long a machine that has nothing left for another connection is given before the next try.
+const BACK_OFF: Duration = Duration::from_millis(10);
+
+/// What comes of accepting, by the `poll_accept` of whatever listens. Where the system has nothing left for a connection (file descriptors,
+/// for instance), it is tried again a little later: that passes when others go. May be dropped at any time.
+pub async fn accepted<T>(mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>) -> T {
+    loop {
+        match poll_fn(&mut accept).await {
+            Ok(accepted) => return accepted,
+            Err(_) => tokio::time::sleep(BACK_OFF).await,
+        }
+    }
 }
 
 /// Whether an error of the system says that this machine has run out of something.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use crate::peer::codings::allows;
 use crate::peer::params::{encoded, headers};
 use crate::protocol::parse_duration;
 use crate::trace::HttpRequest;
@@ -171,14 +172,7 @@ impl Carried {
     fn coding(&self, request: &HttpRequest) -> Option<&'static str> {
         let known = ["gzip", "deflate"];
         match self.encoding.as_deref()? {
-            "offered" => {
-                let words = request.header("accept-encoding").flat_map(|value| value.split(','));
-                let offered: Vec<String> = words
-                    .filter(|word| !word.replace(' ', "").ends_with(";q=0"))
-                    .map(|word| word.split(';').next().unwrap_or_default().trim().to_lowercase())
-                    .collect();
-                known.into_iter().find(|coding| offered.iter().any(|word| word == coding || word == "*"))
-            }
+            "offered" => known.into_iter().find(|coding| allows(request, coding)),
             given => known.into_iter().find(|coding| *coding == given),
         }
     }

@@ -2,14 +2,14 @@
 
 use super::book::Bench;
 use crate::protocol::Fault;
-use crate::trace::{HttpRequest, HttpResponse};
+use crate::trace::{HttpRequest, HttpResponse, Payload};
 
 /// Judges the head of a request, whatever it asks for.
 pub fn request(head: &HttpRequest, bench: &mut Bench<'_>) {
     let words: Vec<&str> = head.start.split(' ').collect();
     let sound = matches!(words[..], [method, target, "HTTP/1.1" | "HTTP/1.0"]
         if is_token(method) && !target.is_empty() && target.bytes().all(|b| b.is_ascii_graphic()));
-    let names = head.headers.iter().all(|(name, value)| is_token(name) && is_field_value(value));
+    let names = are_fields(&head.headers, head.raw.as_ref());
     let fault = Fault::new("the head of a request is not valid").actual(head.start.clone());
     bench.hold("http/client-valid-head", (!sound || !names).then_some(fault));
     if words.last() == Some(&"HTTP/1.1") {
@@ -30,7 +30,7 @@ pub fn request_body(head: &HttpRequest, bench: &mut Bench<'_>) {
 
 /// Judges the head of an answer that is not interim.
 pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, bench: &mut Bench<'_>) {
-    let names = head.headers.iter().all(|(name, value)| is_token(name) && is_field_value(value));
+    let names = are_fields(&head.headers, head.raw.as_ref());
     let status = head.status().is_some_and(|status| (200..=599).contains(&status));
     let fault = Fault::new("the head of an answer is not valid").actual(head.start.clone());
     bench.hold("http/valid-head", (!status || !names).then_some(fault));
@@ -98,6 +98,17 @@ fn content_type<'h>(mut lines: impl Iterator<Item = &'h str>) -> Option<String> 
 
 fn is_json(media_type: &str) -> bool {
     matches!(media_type, "application/json" | "text/json") || media_type.ends_with("+json")
+}
+
+/// Whether header lines are valid. `raw` is the whole head, where it is not just these: there a line without a colon is
+/// known from a field without a value.
+fn are_fields(headers: &[(String, String)], raw: Option<&Payload>) -> bool {
+    let colons = raw.is_none_or(|raw| {
+        let text = String::from_utf8_lossy(raw.as_bytes());
+        let lines = text.split('\n').map(|line| line.trim_end_matches('\r'));
+        lines.skip(1).take_while(|line| !line.is_empty()).all(|line| line.contains(':'))
+    });
+    colons && headers.iter().all(|(name, value)| is_token(name) && is_field_value(value))
 }
 
 /// A token (RFC 9110 section 5.6.2).

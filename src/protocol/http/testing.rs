@@ -100,7 +100,7 @@ impl<T: Default> Play<T> {
         self.response_head(status, headers).body(Direction::ToClient, body)
     }
 
-    fn body(self, dir: Direction, body: &[u8]) -> Self {
+    pub fn body(self, dir: Direction, body: &[u8]) -> Self {
         let last = What::Body(Body { bytes: Payload::from(body), last: true, trailers: vec![] });
         let play = self.add(Some(dir), last);
         if body.is_empty() {

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::trace::{Closed, HttpRequest, Message};
-use crate::wire::tcp::Address;
+use crate::wire::tcp::{Address, accepted};
 use crate::wire::websocket;
 
 use super::framing::Fault;
@@ -132,11 +132,7 @@ async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>, exchanges: E
         let Ok(permit) = room.clone().acquire_owned().await else { return };
         let stream = loop {
             tokio::select! {
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => break stream,
-                    // The client has left already, or the machine has nothing left for us at the moment.
-                    Err(_) => tokio::task::yield_now().await,
-                },
+                (stream, _) = accepted(|context| listener.poll_accept(context)) => break stream,
                 Some(_) = connections.join_next() => {}
             }
         };

@@ -185,9 +185,8 @@ fn check(request: &Head, response: &Head) -> Result<(), Fault> {
         return Err(Fault::Connection);
     }
     check_key(request, response)?;
-    if let Some(extension) = response.header("sec-websocket-extensions").next()
-        && request.header("sec-websocket-extensions").next().is_none()
-    {
+    let offered: Vec<&str> = extensions(request).collect();
+    if let Some(extension) = extensions(response).find(|extension| !offered.contains(extension)) {
         return Err(Fault::Extension(extension.to_owned()));
     }
     if let Some(protocol) = response.header("sec-websocket-protocol").next()
@@ -196,6 +195,12 @@ fn check(request: &Head, response: &Head) -> Result<(), Fault> {
         return Err(Fault::Subprotocol(protocol.to_owned()));
     }
     Ok(())
+}
+
+/// The names of the extensions that a head speaks of, without their parameters (RFC 6455 section 9.1).
+fn extensions(head: &Head) -> impl Iterator<Item = &str> {
+    let all = head.header("sec-websocket-extensions").flat_map(|value| value.split(','));
+    all.map(|extension| extension.split(';').next().unwrap_or_default().trim()).filter(|name| !name.is_empty())
 }
 
 /// Whether a response carries what follows from the request's key (RFC 6455 section 4.2.2, item 5.4).
@@ -287,6 +292,12 @@ mod tests {
             why_not(plain(), |_| Reply::raw(b"HTTP/1.1 101")).await,
             "the connection was closed before a whole response came"
         );
+        let deflate =
+            ("Sec-WebSocket-Extensions".to_owned(), Some("permessage-deflate; client_max_window_bits".to_owned()));
+        let offers = || ClientRequest { headers: vec![deflate.clone()], ..plain() };
+        let answered = |by: &'static str| why_not(offers(), move |r| with_header(r, "Sec-WebSocket-Extensions", by));
+        assert_eq!(answered("permessage-deflate; server_no_context_takeover").await, "accepted");
+        assert_eq!(answered("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
         let chat = ClientRequest { subprotocols: vec!["chat".into()], ..plain() };
         assert_eq!(why_not(chat, |r| with_header(r, "Sec-WebSocket-Protocol", "chat")).await, "accepted");
     }

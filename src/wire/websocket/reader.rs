@@ -1,6 +1,7 @@
 //! The reading side of a connection: a task that decodes, records and hands on.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
@@ -178,6 +179,7 @@ impl Reader {
     }
 
     async fn read_frames(&mut self, first: Vec<u8>) -> Stop {
+        self.shared.framed.store(true, Ordering::Relaxed);
         let (automatic, orders) = mpsc::channel(16);
         tokio::spawn(send_automatically(self.shared.clone(), orders));
         let limits = self.shared.limits;

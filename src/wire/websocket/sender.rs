@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -153,6 +154,11 @@ impl Sender {
         *self.ended.borrow() || self.ended.has_changed().is_err()
     }
 
+    /// Whether the connection has come so far that what comes is read as frames: its handshake was accepted.
+    pub fn is_framed(&self) -> bool {
+        self.shared().framed.load(Ordering::Relaxed)
+    }
+
     fn shared(&self) -> &Shared {
         &self.handle.0
     }
@@ -198,6 +204,8 @@ pub(super) struct Shared {
     pub(super) options: watch::Sender<Options>,
     /// Set when the reader shall drop the stream at once, and no write may go on.
     pub(super) let_go: watch::Sender<LetGo>,
+    /// Whether what comes is read as frames.
+    pub(super) framed: AtomicBool,
     writer: Mutex<Writer>,
 }
 
@@ -228,6 +236,7 @@ impl Shared {
             limits,
             options: watch::Sender::new(Options::default()),
             let_go: watch::Sender::new(LetGo::No),
+            framed: AtomicBool::new(false),
             writer: Mutex::new(writer),
         }
     }

@@ -131,9 +131,10 @@ impl Connection {
         }
     }
 
-    /// Ends it in an orderly way: a closing handshake, for which the server has so long, then FIN.
+    /// Ends it in an orderly way: a closing handshake, for which the server has so long, then FIN. Where no handshake was
+    /// accepted, there is nothing to close but the stream.
     pub async fn leave(self, within: Duration) {
-        let open = self.session && !self.dropped && !self.sender.has_ended();
+        let open = self.sender.is_framed() && self.session && !self.dropped && !self.sender.has_ended();
         if open && self.sender.options().read {
             if !self.close_sent {
                 // Where it cannot be sent any more, the connection is as good as ended.

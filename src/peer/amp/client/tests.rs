@@ -309,6 +309,18 @@ async fn at_the_end_every_connection_is_closed_in_an_orderly_way() {
     }
 }
 
+#[tokio::test]
+async fn where_no_handshake_was_accepted_nothing_is_closed_but_the_stream() {
+    let (mut client, kept) = client("cli", Editor::Cli).await;
+    perform(&mut client, "open", json!({})).await.expect("it opens");
+    let bytes = json!({"bytes": {"hex": "00"}, "deliberate": "no handshake"});
+    perform(&mut client, "send", bytes).await.expect("it sends");
+    client.finish().await;
+    let ours = kept.events().into_iter().filter(|e| e.dir == Some(crate::trace::Direction::ToServer));
+    let kinds: Vec<_> = ours.map(|e| matches!(e.what, What::Frame(_))).collect();
+    assert!(!kinds.is_empty() && !kinds.contains(&true), "a frame went over what is no WebSocket");
+}
+
 async fn detected(editor: Editor, lock: impl FnOnce(u16) -> Lock) -> (&'static str, String) {
     let recorder = Recorder::new(Clock::start(), vec![]);
     let Detected { edition, how } = detect(lock(start(editor).await), Duration::from_millis(500), recorder).await;

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::trace::End;
+use crate::wire::tcp::accepted;
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
@@ -64,16 +65,11 @@ pub async fn run(listener: TcpListener, shared: Shared) {
     let mut count = 0;
     let mut phase = shared.phase();
     loop {
-        let accepted = tokio::select! {
+        let stream = tokio::select! {
             biased;
             () = reached(&mut phase, Phase::Closing) => break,
             Some(_) = sessions.join_next(), if !sessions.is_empty() => continue,
-            accepted = listener.accept() => accepted,
-        };
-        // Out of file descriptors, for instance. That passes when clients go.
-        let Ok((stream, _)) = accepted else {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            continue;
+            (stream, _) = accepted(|context| listener.poll_accept(context)) => stream,
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
         count += 1;

@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::peer::amp::editor::shared::Shared;
 use crate::trace::{Direction, End, Mark, What};
+use crate::wire::tcp::accepted;
 use crate::wire::websocket::{self, Socket};
 use crate::wire::{Limits, Tap};
 
@@ -50,15 +51,10 @@ impl Door {
         let mut guests = JoinSet::new();
         let mut count = 0;
         while count < IN_ALL {
-            let accepted = tokio::select! {
+            let stream = tokio::select! {
                 biased;
                 Some(_) = guests.join_next(), if !guests.is_empty() => continue,
-                accepted = listener.accept() => accepted,
-            };
-            // Out of file descriptors, for instance. That passes when clients go.
-            let Ok((stream, _)) = accepted else {
-                sleep(Duration::from_millis(10)).await;
-                continue;
+                (stream, _) = accepted(|context| listener.poll_accept(context)) => stream,
             };
             let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
             count += 1;

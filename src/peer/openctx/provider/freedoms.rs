@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
+use crate::peer::codings::allows;
 use crate::wire::http::{Content, Ending, Piece, Response};
 
 use super::flaws::{content_type, gzip, take};
@@ -98,7 +99,7 @@ const FREEDOMS: &[Entry] = &[
     freedom!("no-reason" "The status line has no reason." Effect::Carried(|r| r.status = r.status[..3].to_owned() + " ")),
     freedom!("compressed" "Bodies are gzip where the request allows it."
     Effect::CarriedFor(|r, request| {
-        if request.head.header("accept-encoding").any(|value| value.contains("gzip")) {
+        if allows(&request.head, "gzip") {
             gzip(r);
         }
     })),
@@ -146,6 +147,8 @@ const FREEDOMS: &[Entry] = &[
     freedom!("error-data" "Errors have `data`." Effect::Error(|e| e["data"] = json!({"hint": null, "more": [1]}))),
     freedom!("auto-include-as-text" "`autoInclude` of the mentions feature is a text."
         of(Method::Meta, |m| m["mentions"]["autoInclude"] = "true".into())),
+    freedom!("pattern-with-flags" "A pattern begins with flags, as in many dialects, but not in JavaScript's."
+        of(Method::Meta, |m| m["items"]["messageSelectors"] = json!([{"pattern": "(?i)ticket"}]))),
     freedom!("features-empty" "The features have no members."
     of(Method::Meta, |m| for name in ["items", "mentions", "annotations"] {
         m[name] = json!({});

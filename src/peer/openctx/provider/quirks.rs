@@ -50,6 +50,8 @@ pub enum Switch {
     NoContinue,
     /// Requests that come at the same time are confused.
     SharesRequest,
+    /// Requests are held for a moment, and those that come while so many are held get no answer.
+    AtMost(usize),
     /// A body goes on as long as anybody reads it.
     Endless,
     /// Answers take their time.
@@ -161,6 +163,14 @@ impl Quirks {
     /// The quirk with a switch such as this.
     pub fn find(&self, is: impl Fn(Switch) -> bool) -> Option<&Quirk> {
         self.0.iter().find(|quirk| matches!(quirk.effect, Effect::Switch(switch) if is(switch)))
+    }
+
+    /// How many requests may be held at a time, and why it is no more, where that is on.
+    pub fn most(&self) -> Option<(usize, &'static str)> {
+        self.0.iter().find_map(|quirk| match quirk.effect {
+            Effect::Switch(Switch::AtMost(most)) => Some((most, quirk.name)),
+            _ => None,
+        })
     }
 
     /// What is done instead of an answer, and why that is wrong, if it is.

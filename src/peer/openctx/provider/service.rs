@@ -19,8 +19,11 @@ use super::request::{Fault, Request, understand};
 /// How many happenings wait for whoever reads them.
 const HAPPENINGS: usize = 1024;
 
-/// How long confused requests are held, so that others come meanwhile.
-const CONFUSION: Duration = Duration::from_millis(30);
+/// How long flaws hold requests, so that others come meanwhile.
+const HELD: Duration = Duration::from_millis(30);
+
+/// How long a provider that is easily busy works on each request: so long that many come meanwhile.
+const BUSY: Duration = Duration::from_millis(200);
 
 /// A piece of a body that does not end.
 const ENDLESS: usize = 16 << 10;
@@ -53,6 +56,8 @@ struct Arrival {
     before: Option<Request>,
     held: Duration,
     pace: u64,
+    /// How many requests are being answered, this one included.
+    active: usize,
 }
 
 /// An answer on its way.
@@ -130,13 +135,14 @@ impl Service {
         state.pace = state.pace.wrapping_add(1);
         let held = state.latency.as_mut().and_then(Iterator::next).unwrap_or_default();
         let (data, quirks, pace) = (state.data.clone(), state.quirks.clone(), state.pace);
-        Arrival { data, quirks, request, instead, why, before, held, pace }
+        let active = state.memory.active;
+        Arrival { data, quirks, request, instead, why, before, held, pace, active }
     }
 
     /// As it is where the request that is answered is kept in one place for all.
     async fn confuse(&self, arrival: &mut Arrival) {
         if let Some(quirk) = arrival.quirks.switch(Switch::SharesRequest) {
-            tokio::time::sleep(CONFUSION).await;
+            tokio::time::sleep(HELD).await;
             if let (Ok(request), Some(before)) = (&mut arrival.request, arrival.before.take())
                 && *request != before
             {
@@ -191,7 +197,8 @@ impl Arrival {
                 if let Ok(request) = &self.request {
                     why = self.quirks.result(request.method, &mut result).or(why);
                 }
-                (json!({"result": result}), fault.map(Fault::status))
+                // Whoever gives a result to what is no request has seen no fault in it.
+                (json!({"result": result}), None)
             }
             Outcome::Error(mut error, status) => {
                 why = self.quirks.error(&mut error).or(why);
@@ -231,6 +238,13 @@ impl Handler for Service {
     async fn handle(&self, received: Received, mut answer: Responder) {
         let mut arrival = self.arrive(&received);
         self.confuse(&mut arrival).await;
+        if let Some((most, quirk)) = arrival.quirks.most() {
+            if arrival.active > most {
+                self.left();
+                return answer.close(Some(quirk));
+            }
+            tokio::time::sleep(BUSY).await;
+        }
         let why = arrival.instead.as_ref().and_then(|(_, why)| *why);
         let wanted = match arrival.instead.take() {
             Some((unanswered @ (Instead::Never | Instead::Close | Instead::Reset | Instead::Die), _)) => {

@@ -12,9 +12,13 @@ use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::Content;
 use crate::protocol::http::exchanges::Exchange;
 use crate::protocol::http::heads;
+use crate::trace::HttpResponse;
 
 /// Statuses that whoever stands before a provider may send in its place.
 const FROM_OTHERS: &[u16] = &[401, 407, 408, 411, 413, 414, 429, 431, 502, 503, 504];
+
+/// Statuses that send clients elsewhere. What they say is judged by their heads.
+const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
 
 /// Judges an answer to a POST request. Gives the result, where there is one.
 pub fn judge(
@@ -24,7 +28,7 @@ pub fn judge(
     bench: &mut Bench<'_>,
 ) -> Option<Value> {
     let status = exchange.response.as_ref()?.status()?;
-    if (300..400).contains(&status) {
+    if REDIRECTS.contains(&status) {
         return None;
     }
     bench.hold("http/post", None);
@@ -65,6 +69,18 @@ pub fn judge(
         envelope(exchange, content, bench);
     }
     None
+}
+
+/// Judges an error that is told in the protocol's envelope, in answer to a request of it that is wrong on purpose. Any
+/// other answer may be as it likes.
+pub fn judge_error(exchange: &Exchange<Option<Asked>>, content: &Content<'_>, bench: &mut Bench<'_>) {
+    let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
+    let understood = exchange.own.as_ref().is_some_and(|asked| asked.request().is_some());
+    if let Some(members) = content.json().and_then(Value::as_object).filter(|_| taken && understood)
+        && members.get("error").is_some_and(|error| !error.is_null())
+    {
+        outcome(Place { members, pointer: "" }, bench);
+    }
 }
 
 /// What cannot succeed has to fail.

@@ -13,6 +13,9 @@ use crate::trace::{Direction, Event, HttpRequest, HttpResponse, What};
 const OVERDUE: u64 = 300_000_000;
 
 /// Judges exchange by exchange.
+///
+/// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the answer to a request
+/// that is wrong on purpose may be any, only that an error of the protocol's is one as the protocol has it.
 pub struct Exchanges {
     wholes: Wholes,
     /// What is under way, and what the requests ask for.
@@ -46,6 +49,9 @@ impl Exchanges {
     /// An answer's body is whole, and with it the exchange.
     fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, bench: &mut Bench<'_>) {
         let Some(exchange) = self.open.answered(conn, event) else { return };
+        if exchange.client_is_odd && !exchange.server_is_odd {
+            answers::judge_error(&exchange, content, bench);
+        }
         if !exchange.counts() || exchange.request.is_none() {
             return;
         }

@@ -75,6 +75,6 @@ pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
 mod tests {
     #[test]
     fn flaws_and_freedoms_fit_the_catalogue() {
-        crate::peer::fitting::fits_the_catalogue("amp-client");
+        crate::peer::fitting::fits_the_catalogue("amp-client", &[]);
     }
 }

@@ -106,6 +106,6 @@ fn each(value: &mut Value, key: &str, change: fn(&mut Value)) {
 mod tests {
     #[test]
     fn flaws_and_freedoms_fit_the_catalogue() {
-        crate::peer::fitting::fits_the_catalogue("amp-server");
+        crate::peer::fitting::fits_the_catalogue("amp-server", &[]);
     }
 }

@@ -93,6 +93,6 @@ pub fn find(name: &str) -> Option<Quirk> {
 mod tests {
     #[test]
     fn flaws_and_freedoms_fit_the_catalogue() {
-        crate::peer::fitting::fits_the_catalogue("amplifier-client");
+        crate::peer::fitting::fits_the_catalogue("amplifier-client", &[]);
     }
 }

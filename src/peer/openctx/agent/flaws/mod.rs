@@ -79,6 +79,6 @@ pub fn find(name: &str) -> Option<Quirk> {
 mod tests {
     #[test]
     fn flaws_and_freedoms_fit_the_catalogue() {
-        crate::peer::fitting::fits_the_catalogue("openctx-client");
+        crate::peer::fitting::fits_the_catalogue("openctx-client", &[]);
     }
 }

@@ -15,10 +15,10 @@ pub const FLAWS: &[Entry] = &[
     flaw!("result-with-404" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
         "Results come with the status 404."
         Effect::Carried(|r| with_result(r, "404 Not Found"))),
-    flaw!("result-with-300" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
+    flaw!("result-with-300" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
         "Results come with the status 300."
         Effect::Carried(|r| with_result(r, "300 Multiple Choices"))),
-    flaw!("not-modified" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
+    flaw!("not-modified" "http/status-error" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
         "What was asked before is answered with the status 304 and nothing."
     Effect::Instead(|s| {
         let again = s.request.as_ref().is_ok_and(|request| s.memory.last.as_ref() == Some(request));
@@ -72,7 +72,7 @@ pub const FLAWS: &[Entry] = &[
         let response = Response::new("307 Temporary Redirect").header("Location", s.received.head.target());
         Some(Instead::Respond(Box::new(response)))
     })),
-    flaw!("slow" "http/timely" "Requests are answered after 11 seconds." Effect::Switch(Switch::Takes(11_000))),
+    flaw!("slow" "envelope/answered" ["http/timely", "http/post"] "Requests are answered after 11 seconds." Effect::Switch(Switch::Takes(11_000))),
     flaw!("endless-body" "envelope/answered" ["http/length", "envelope/json", "http/timely"] "The body of answers does not end."
         Effect::Switch(Switch::Endless)),
     flaw!("upgrades" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/post"]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::peer::codings::allows;
 use crate::wire::http::{Content, Ending, Piece, Response};
 use crate::wire::http_head;
 
@@ -150,11 +151,14 @@ pub const FLAWS: &[Entry] = &[
         Effect::Carried(|r| r.headers.push(("Content-Encoding".to_owned(), Some("rot13".to_owned()))))),
     flaw!("gzip-unasked" "http/encoding-offered" "Bodies are gzip, whether the request allows it or not."
     Effect::CarriedFor(|r, request| {
-        let allowed = request.head.header("accept-encoding").any(|value| value.contains("gzip"));
-        // Where it is allowed, another coding is not.
-        if allowed { deflate(r) } else { gzip(r) }
+        match ["gzip", "deflate"].map(|coding| allows(&request.head, coding)) {
+            [true, false] => deflate(r),
+            [false, _] => gzip(r),
+            // What is left to break does not show where both are known.
+            [true, true] => {}
+        }
     })),
-    flaw!("trickles" "http/timely" "A body comes byte by byte, for twelve seconds."
+    flaw!("trickles" "envelope/answered" ["http/timely", "http/post"] "A body comes byte by byte, for twelve seconds."
     Effect::Carried(|r| {
         let body = take(r);
         let length = body.len();

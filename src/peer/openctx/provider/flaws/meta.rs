@@ -33,8 +33,6 @@ pub const FLAWS: &[Entry] = &[
         meta(|m| feature(m, "items", "messageSelectors", json!([{"pattern": "(ticket|bug"}])))),
     flaw!("pattern-as-glob" "meta/pattern" "A pattern is a glob."
         meta(|m| feature(m, "items", "messageSelectors", json!([{"pattern": "*ticket*"}])))),
-    flaw!("pattern-with-flags" "meta/pattern" "A pattern begins with flags, which JavaScript does not know there."
-        meta(|m| feature(m, "items", "messageSelectors", json!([{"pattern": "(?i)ticket"}])))),
     flaw!("label-as-object" "meta/label" "The label is an object."
         meta(|m| feature(m, "mentions", "label", json!({"text": "Search…"})))),
     flaw!("auto-include-as-number" "meta/auto-include" "`autoInclude` is 1."

@@ -52,7 +52,7 @@ pub const FLAWS: &[Entry] = &[
         "After twenty connections without a request nothing is answered."
         Effect::Instead(|s| (s.memory.unused(s.received.head.tcp) > 20).then_some(Instead::Close))),
     flaw!("busy-beyond-fifty" "robustness/request-flood" ["envelope/answered"] "While fifty requests are open, others are not answered."
-        Effect::Instead(|s| (s.memory.active > 50).then_some(Instead::Close))),
+        Effect::Switch(Switch::AtMost(50))),
 ];
 
 /// Closes every connection after something went wrong once.

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::super::super::testing::Play;
+use crate::trace::Direction;
 
 const JSON: &[(&str, &str)] = &[("Content-Type", "application/json")];
 
@@ -65,6 +66,25 @@ fn an_error_has_a_code() {
 }
 
 #[test]
+fn an_error_is_one_though_the_request_is_wrong_on_purpose() {
+    let answer = |body: &[u8], status: u16, answer: Value| {
+        let head = [("Host", "127.0.0.1:1"), ("Content-Type", "application/json")];
+        let play = Play::new().request_head("POST / HTTP/1.1", &head).deliberate();
+        let play = play.body(Direction::ToServer, body).responds(status, JSON, answer.to_string().as_bytes());
+        play.broken()
+    };
+    let fly = b"{\"method\":\"fly\"}";
+    assert_eq!(answer(fly, 200, json!({"error": "no"})), ["envelope/error-object"]);
+    assert_eq!(answer(fly, 200, json!({"error": {"message": "no"}})), ["envelope/error-code"]);
+    assert_eq!(answer(fly, 200, json!({"error": {"code": 1}, "result": []})), ["envelope/one-outcome"]);
+    assert!(answer(fly, 200, json!({"error": {"code": 1, "message": "no"}})).is_empty());
+    // Any other answer may be as it likes.
+    assert!(answer(fly, 200, json!({"oops": true})).is_empty());
+    assert!(answer(fly, 404, json!({"error": "no"})).is_empty());
+    assert!(answer(b"{", 200, json!({"error": "no"})).is_empty());
+}
+
+#[test]
 fn both_readings_of_an_error_are_taken_and_told() {
     let error = |error: Value| {
         let play = asked().says(json!({ "error": error }));
@@ -87,6 +107,8 @@ fn clients_do_not_look_behind_other_statuses() {
     assert_eq!(answer(503, error).broken(), ["http/status-error"]);
     assert_eq!(answer(404, json!({"result": named()})).broken(), ["http/status-result"]);
     assert_eq!(answer(500, json!("crash")).broken(), ["http/status-error"]);
+    assert_eq!(answer(300, json!({"result": named()})).broken(), ["http/status-result"]);
+    assert_eq!(asked().responds(304, &[], b"").broken(), ["http/status-error"]);
     let busy = asked().responds(503, &[], b"");
     assert!(busy.broken().is_empty());
     assert_eq!(busy.notes(), ["A request was refused with the status 503"]);

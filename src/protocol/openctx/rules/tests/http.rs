@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::super::super::testing::Play;
+use crate::trace::{HttpResponse, Payload, What};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json; charset=utf-8");
 const HOST: (&str, &str) = ("Host", "127.0.0.1:1");
@@ -61,6 +62,18 @@ fn another_method_is_refused() {
 #[test]
 fn an_answer_has_a_valid_head_and_a_json_type() {
     assert_eq!(responds(200, &[("a b", "c"), JSON], NAME).broken(), ["http/valid-head"]);
+    let raw = |line: &str| {
+        let raw = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{line}\r\n\r\n");
+        let headers = vec![
+            ("Content-Type".to_owned(), "application/json".to_owned()),
+            (line.trim_end_matches(':').to_owned(), String::new()),
+        ];
+        let start = "HTTP/1.1 200 OK".to_owned();
+        let head = HttpResponse { start, headers, raw: Some(Payload::Text(raw)) };
+        Play::new().asks("meta", json!({})).server(What::HttpResponse(head)).broken()
+    };
+    assert_eq!(raw("X-Odd"), ["http/valid-head"]);
+    assert!(raw("X-Odd:").is_empty());
     assert_eq!(responds(799, &[JSON], NAME).broken(), ["http/valid-head", "http/status-result"]);
     assert_eq!(responds(200, &[], NAME).broken(), ["http/content-type"]);
     assert_eq!(responds(200, &[("content-type", "text/html")], NAME).broken(), ["http/content-type"]);
@@ -85,7 +98,7 @@ fn an_answer_is_coded_as_the_request_allows() {
 
 #[test]
 fn a_body_that_does_not_decode_is_told_where_the_coding_is_known() {
-    use crate::trace::{Body, Message, Payload, What};
+    use crate::trace::{Body, Message};
     let coded = |coding: &str| {
         let head = [JSON, ("Content-Encoding", coding)];
         let body = What::Body(Body { bytes: Payload::Binary(vec![0xff]), last: true, trailers: vec![] });
