@@ -74,7 +74,12 @@ impl Asker {
     /// How parts of a target are encoded.
     pub fn encoding(&self) -> Encoding {
         let has = |switch| self.quirks.has(switch);
-        Encoding { raw_path: has(Switch::RawPath), raw_query: has(Switch::RawQuery), colon: has(Switch::EncodesColon) }
+        Encoding {
+            raw_path: has(Switch::RawPath),
+            raw_query: has(Switch::RawQuery),
+            colon: has(Switch::EncodesColon),
+            every: false,
+        }
     }
 
     /// The request target of a path of the document.

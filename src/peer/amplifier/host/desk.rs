@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::peer::amplifier::server::model::Feed;
 use crate::peer::hosting::{Held, How, Sending, Waiting};
 use crate::protocol::amplifier::{Endpoint, Route};
-use crate::trace::{HttpRequest, Message, Payload};
+use crate::trace::{HttpRequest, Message};
 use crate::wire::http::{Content, Handler, OnHead, Received, Responder, Response};
 use crate::wire::websocket::{Incoming, Manner, Reply, Request, Socket};
 use crate::wire::{http_head, websocket};
@@ -100,9 +100,7 @@ impl Desk {
         let listening = async {
             while let Some(came) = incoming.recv().await {
                 match came {
-                    Incoming::Message(Message { payload: Some(Payload::Text(text)), .. }) => {
-                        agent.control(session, &text, &outlet).await;
-                    }
+                    Incoming::Message(message) => agent.control(session, &text(&message), &outlet).await,
                     Incoming::Closed(_) => return,
                     _ => {}
                 }
@@ -247,6 +245,15 @@ impl Door {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
             }
         }
+    }
+}
+
+/// The text of a message; of JSON, as good a text.
+fn text(message: &Message) -> String {
+    match (&message.json, &message.payload) {
+        (Some(json), _) => json.to_string(),
+        (None, Some(payload)) => payload.as_text().unwrap_or_default().to_owned(),
+        (None, None) => String::new(),
     }
 }
 
