@@ -364,7 +364,7 @@ fn a_flaw_is_marked_where_it_makes_something_wrong() {
     world.work(&id);
     let mut marks = std::collections::BTreeMap::new();
     while let Some(Ok(some)) = feed.try_next(1000) {
-        some.iter().for_each(|told| drop(marks.insert(told.event.clone(), told.why)));
+        marks.extend(some.iter().map(|told| (told.event.clone(), told.why)));
     }
     assert_eq!(marks["content_block:delta"], Some("delta-without-index"));
     assert_eq!(marks["prompt:complete"], None);
