@@ -96,8 +96,9 @@ fn the_catalogue_comes_whole_and_by_role_and_edition() {
         entries.iter().map(|e| e["id"].as_str().unwrap().to_owned()).collect()
     };
     let all = ids(&[]);
-    let (cli, guide, openctx) = (ids(&["--edition", "cli"]), ids(&["--edition", "guide"]), ids(&["--edition", "0.1"]));
-    assert_eq!(all.len(), cli.len() + guide.len() + openctx.len());
+    let cli = ids(&["--edition", "cli"]);
+    let others = ["guide", "0.1", "2025-12-09"].map(|edition| ids(&["--edition", edition]).len());
+    assert_eq!(all.len(), cli.len() + others.iter().sum::<usize>());
     assert!(cli.iter().all(|id| id.starts_with("amp/cli/")) && !cli.is_empty());
     assert!(ids(&["--role", "amp-server"]).len() <= all.len());
     let listed = String::from_utf8(wirecert(dir.path(), &["requirements"]).output().unwrap().stdout).unwrap();

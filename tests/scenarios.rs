@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use wirecert::diagnostic::render;
-use wirecert::protocol::{Protocol, amp, openctx};
+use wirecert::protocol::{Protocol, amp, amplifier, openctx};
 use wirecert::scenario::load;
 use wirecert::trace::End;
 
@@ -65,6 +65,9 @@ const JUDGED_BY_RULES_OF_OPENCTX: &[&str] = &[
     "meta/client-params-empty",
 ];
 
+/// The same of servers of Amplifier: members of answers and events, and what follows from the names of events.
+const JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS: &str = include_str!("judged_by_rules/amplifier-server.txt");
+
 fn load_all() -> wirecert::scenario::Loaded {
     load(&[PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scenarios")])
 }
@@ -106,13 +109,22 @@ fn every_requirement_of_clients_of_openctx_is_proved_by_a_scenario_or_judged_by_
 }
 
 #[test]
+fn every_requirement_of_servers_of_amplifier_is_proved_by_a_scenario_or_judged_by_a_rule() {
+    let judged: Vec<&str> = JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS.lines().collect();
+    let unproved = unproved(&amplifier::PROTOCOL, &[End::Server], &judged);
+    assert_eq!(unproved, Vec::<&str>::new());
+}
+
+#[test]
 fn no_scenario_asks_for_what_rules_judge_alone() {
     let proved = proved();
     let amp = JUDGED_BY_RULES.iter().map(|short| ("amp/", short));
     let openctx = JUDGED_BY_RULES_OF_OPENCTX.iter().map(|short| ("openctx/", short));
+    let amplifier: Vec<&str> = JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS.lines().collect();
+    let amplifier = amplifier.iter().map(|short| ("amplifier/", short));
     let asked = |(protocol, short): &(&str, &&str)| {
         proved.iter().any(|id| id.starts_with(protocol) && id.ends_with(&format!("/{short}")))
     };
-    let idle: Vec<_> = amp.chain(openctx).filter(asked).collect();
+    let idle: Vec<_> = amp.chain(openctx).chain(amplifier).filter(asked).collect();
     assert!(idle.is_empty(), "these need not be listed any more: {idle:?}");
 }

@@ -166,9 +166,14 @@ impl Prover {
             return vec![all.cloned().collect()];
         }
         let (proving, others): (Vec<&Plan>, Vec<&Plan>) = all.partition(|p| p.requirements.contains(breaks));
-        let of_area = |p: &&&Plan| p.requirements.iter().any(|id| area(id) == area(breaks));
-        let rounds =
-            [proving.into_iter().cloned().collect(), others.iter().filter(of_area).map(|p| (*p).clone()).collect()];
+        // Rules may hold what no scenario asks for, most likely where its area is played.
+        let (of_area, others): (Vec<&Plan>, Vec<&Plan>) = others.iter().partition(|p| area(&p.id) == area(breaks));
+        let touching = others.into_iter().filter(|p| p.requirements.iter().any(|id| area(id) == area(breaks)));
+        let rounds = [
+            proving.into_iter().cloned().collect(),
+            of_area.into_iter().cloned().collect(),
+            touching.cloned().collect(),
+        ];
         rounds.into_iter().filter(|plans: &Arc<[Plan]>| !plans.is_empty()).collect()
     }
 
@@ -184,6 +189,7 @@ impl Prover {
     }
 }
 
+/// The area of a requirement or scenario, both of which have it in the third place.
 fn area(id: &str) -> Option<&str> {
     id.split('/').nth(2)
 }

@@ -74,10 +74,13 @@ impl Tap {
         self.state().flush();
     }
 
-    /// The last lines that the process wrote, on either stream.
+    /// The last lines that the process wrote, on either stream, but for secrets that are known.
     pub(super) fn recent(&self) -> Vec<String> {
-        let bytes: Vec<u8> = self.state().recent.iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes);
+        let state = self.state();
+        let bytes: Vec<u8> = state.recent.iter().copied().collect();
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        state.recorder.iter().for_each(|recorder| recorder.hide_text(&mut text));
+        drop(state);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let skip = lines.len().saturating_sub(RECENT_LINES);
         lines[skip..].iter().map(|line| line.chars().take(300).collect()).collect()

@@ -87,6 +87,7 @@ impl Running {
         let Some(launch) = start.spec.launch() else {
             return Err(SubjectError::Unable("this subject runs already, and is not started by us".to_owned()));
         };
+        start.spec.described.secrets().for_each(|secret| start.recorder.add_secret(secret));
         let around = Surroundings::of_launch(&start)?;
         let tap = Tap::new(start.recorder.clone(), start.spec.limits.output);
         match start.spec.role.reach {
@@ -216,6 +217,7 @@ impl Running {
             return Err(SubjectError::Unable("this subject is to be started, not attached to".to_owned()));
         };
         let found = attach::find(spec, target).await?;
+        spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         recorder.add_secret(&found.lock.token);
         let tap = Tap::new(recorder, spec.limits.output);
         if let Some((path, content)) = &found.file {
@@ -320,6 +322,7 @@ impl Running {
 
     /// Lets what it writes, and its end, go to another trace from here on.
     pub fn record_to(&self, recorder: Recorder) {
+        self.spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         if let Some(lock) = &self.lock {
             recorder.add_secret(&lock.token);
         }

@@ -147,7 +147,7 @@ const VERBS: &[Verb] = &[
                 "body",
                 Shape::Any,
                 "The members of the body. For a new session, `profile` and `credentials` are those that the subject was \
-                 described with where not said; null leaves one out.",
+                 described with where not said, and `context` has the play's folder as its `workspace_root`; null leaves one out.",
             ),
             Field::optional(
                 "provokes",
@@ -374,7 +374,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "closed",
-        doc: "The server ended the TCP connection of a request before its answer was whole.",
+        doc: "The server ended the TCP connection of a request before its answer was whole, or after it where we held ours.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[ENDED_HOW, EXCHANGE],

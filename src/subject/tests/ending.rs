@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{pids, refusal, run_dir, server, sh, start, with};
-use crate::subject::testing::Trace;
+use crate::subject::testing::{Trace, spec};
 use crate::subject::{Running, Start, tree};
 use crate::trace::Exited;
 
@@ -150,4 +150,15 @@ async fn output_goes_to_the_trace_that_is_current() {
     running.record_to(second.recorder());
     running.stop().await;
     assert_eq!((first.kinds().as_str(), second.kinds().as_str()), ("launched file:read", "output exited file:absent"));
+}
+
+#[tokio::test]
+async fn what_a_subject_says_last_tells_no_secret_that_it_is_described_with() {
+    let mut spec = spec(&["sh", "-c", "echo the key is hush-hush; exit 3"]);
+    let secrets = BTreeMap::from([("KEY".to_owned(), "hush-hush".to_owned())]);
+    spec.described = crate::config::Described::new(serde_json::Map::new(), secrets);
+    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let error = start(&spec, &run_dir, &trace).await.err().unwrap();
+    let told = format!("{error:?}");
+    assert!(told.contains("the key is ") && !told.contains("hush-hush"), "{told}");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::trace::StreamEvent;
 use crate::wire::http::{BYTE_ORDER_MARK, EventWriter, Response};
-use crate::wire::websocket::FrameSpec;
+use crate::wire::websocket::{FrameSpec, Reply};
 
 use super::model::Told;
 use super::quirks::Why;
@@ -136,6 +136,12 @@ impl Form {
 pub struct Frames {
     /// Changes the frames of a message.
     pub frames: Option<fn(Vec<FrameSpec>) -> Vec<FrameSpec>>,
+    /// Changes the answer to the handshake.
+    pub reply: Option<fn(&mut Reply)>,
+    /// Events whose names have this in them are not told; nothing, where it is empty.
+    pub skips: &'static str,
+    /// Whether messages in several frames are passed over.
+    pub whole_only: bool,
     /// Changes the text of a message.
     pub text: Option<fn(&mut String)>,
     /// Whether pings are answered.
@@ -161,7 +167,17 @@ pub enum Tells {
 
 impl Default for Frames {
     fn default() -> Self {
-        Self { frames: None, text: None, pong: true, close: true, tells: Tells::Error, why: None }
+        Self {
+            frames: None,
+            reply: None,
+            skips: "",
+            whole_only: false,
+            text: None,
+            pong: true,
+            close: true,
+            tells: Tells::Error,
+            why: None,
+        }
     }
 }
 

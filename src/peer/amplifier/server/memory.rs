@@ -42,6 +42,8 @@ pub enum Trouble {
     Length,
     /// A connection that was cut while a request was open.
     Cut,
+    /// A WebSocket that broke its protocol.
+    Socket,
 }
 
 impl Memory {
@@ -75,6 +77,11 @@ impl Memory {
             let json = serde_json::from_slice::<serde_json::Value>(&received.content).is_ok();
             self.troubles.insert(if json { Trouble::Body } else { Trouble::NoJson });
         }
+    }
+
+    /// Remembers that this happened.
+    pub fn trouble(&mut self, trouble: Trouble) {
+        self.troubles.insert(trouble);
     }
 
     /// Remembers what went wrong.

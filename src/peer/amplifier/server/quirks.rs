@@ -40,6 +40,18 @@ pub enum Effect {
     Refuse(fn(&Ask, &Model) -> Option<Refusal>),
     /// Changes the answers of an endpoint, or of all, be they successes or not.
     Reply(Option<Endpoint>, fn(&mut Reply)),
+    /// Changes what an endpoint gives where it succeeds.
+    Result(Endpoint, fn(&mut Value)),
+    /// The same for each item of a list in it.
+    EachOf(Endpoint, &'static str, fn(&mut Value)),
+    /// Gives the successes of an endpoint this status.
+    Status(Endpoint, u16),
+    /// Changes answers that are errors.
+    Failed(fn(&mut Reply)),
+    /// Changes what belongs to an event of this name, or to any where it is empty.
+    Data(&'static str, fn(&mut Value)),
+    /// The same for each item of a list in it.
+    DataEach(&'static str, &'static str, fn(&mut Value)),
     /// Changes what is told instead of an event of this name, or of any where it is empty: it is given the message.
     Told(&'static str, fn(&mut Vec<Value>)),
     /// Changes the bytes of a body.
@@ -54,6 +66,11 @@ pub enum Effect {
     Frames(fn(&mut Frames)),
     /// Something else.
     Switch(Switch),
+}
+
+/// The items of a list in an object.
+fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> + use<'v> {
+    object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
 /// A decision that is none that could be accepted.
@@ -82,6 +99,141 @@ pub enum Switch {
     Accepts(Odd),
     /// Such a decision is refused, and what it is about runs all the same.
     Runs(Odd),
+    /// The ids of sessions are no UUIDs.
+    ShortIds,
+    /// There is only one session.
+    SharesSession,
+    /// All prompts have the same id.
+    SameRequestId,
+    /// All approvals have the same id.
+    SameApprovalId,
+    /// A prompt is answered when it is complete.
+    AnswersLate,
+    /// A prompt for a session that works is accepted, and forgotten.
+    AcceptsBusy,
+    /// A prompt that is refused ends the one under way.
+    BusyReplaces,
+    /// The same, where it comes by WebSocket.
+    SocketBusyReplaces,
+    /// A prompt that is refused is told as if it were not.
+    WorksOnRefused,
+    /// All sessions end when one is stopped.
+    StopsAll,
+    /// A session that is stopped goes on.
+    StaysAlive,
+    /// A session that was stopped is there, and takes prompts.
+    StoppedTakesPrompts,
+    /// A session that was stopped is there, as such.
+    StoppedShown,
+    /// A session that was stopped does its last prompt again.
+    WorksOn,
+    /// The newest session is not in the list.
+    ListsLate,
+    /// The newest session that fits a filter is not in the list.
+    FiltersTooMuch,
+    /// The list has no limit by itself.
+    ListsAll,
+    /// A limit of zero or less gives an empty list.
+    LimitOddEmpty,
+    /// A status that does not exist gives an empty list.
+    FilterUnknownEmpty,
+    /// A decision that was not offered denies.
+    UnknownDenies,
+    /// Requests that come at the same time are confused.
+    Confuses,
+    /// Sessions that work at the same time are confused.
+    MixesSessions,
+    /// Only one session works at a time.
+    OneAtATime,
+    /// A subscriber that leaves ends the streams of others.
+    LeavingEndsOthers,
+    /// A subscriber that leaves ends the prompt.
+    LeavingEndsPrompt,
+    /// After many subscriptions nothing is told.
+    Tires,
+    /// Any session has an event stream.
+    StreamsNobody,
+    /// Any session has a WebSocket.
+    SocketsForNobody,
+    /// Each event goes to one of the subscribers.
+    OneQueue,
+    /// Each event goes to the newest subscriber.
+    NewestOnly,
+    /// All but the first subscriber get deltas in another order.
+    Shuffles,
+    /// Subscribers get the events of all sessions.
+    LeaksEvents,
+    /// A session can be subscribed to once.
+    SubscribedOnce,
+    /// There are not many streams at a time.
+    FewStreams,
+    /// This action is ignored.
+    Ignores(&'static str),
+    /// An action that does not exist stops the session.
+    UnknownActionStops,
+    /// A message that is no JSON stops the session.
+    BadMessageStops,
+    /// A WebSocket takes the events from event streams.
+    SocketTakesOver,
+    /// The action `stop` ends the prompt, and not the session.
+    StopEndsPrompt,
+    /// Prompts never come to their end.
+    NeverCompletes,
+    /// How an error after the answer to a prompt is told.
+    FailsBy(FailsBy),
+    /// API keys are looked at with the first prompt.
+    KeysLate,
+    /// The response is what came after the last tool.
+    LastResponse,
+    /// Blocks are counted anew after a tool.
+    BlocksAnew,
+    /// An approval comes before its tool is announced.
+    ApprovalFirst,
+    /// A tool that was denied does not end.
+    DeniedSilent,
+    /// A tool that was denied ends without success.
+    DeniedPost,
+    /// That the time is up is not told.
+    TimesOutSilently,
+    /// What is guarded runs while it is pending.
+    RunsPending,
+    /// What was denied runs.
+    RunsDenied,
+    /// What was allowed does not run.
+    RunsNever,
+    /// The default is to allow.
+    DefaultAllows,
+    /// What is pending runs when the session is stopped.
+    RunsOnStop,
+    /// What is pending runs when nobody is subscribed any more.
+    RunsUnwatched,
+    /// What is pending in other sessions runs.
+    RunsElsewhere,
+    /// What is pending runs by any decision that comes by WebSocket.
+    RunsBySocket,
+    /// API keys are in the status.
+    LeaksInStatus,
+    /// API keys are in events.
+    LeaksInEvents,
+    /// API keys are in errors.
+    LeaksInErrors,
+    /// API keys are printed.
+    LeaksInOutput,
+}
+
+/// How an error after the answer to a prompt is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailsBy {
+    /// By the status alone.
+    Status,
+    /// By `prompt:complete`, and the status.
+    Completion,
+    /// By the end of the session.
+    End,
+    /// By a message in the format of an error, and the status.
+    Message,
+    /// By an event `error`, and the status.
+    Event,
 }
 
 /// A request that came, and what came before it.
@@ -161,6 +313,14 @@ impl Quirks {
         self.0.iter().find(|quirk| quirk.effects.iter().any(|e| matches!(e, Effect::Switch(other) if *other == switch)))
     }
 
+    /// How errors are told that come after the answer to a prompt, where it is not the usual way.
+    pub fn fails_by(&self) -> Option<FailsBy> {
+        self.effects().find_map(|(_, effect)| match effect {
+            Effect::Switch(Switch::FailsBy(how)) => Some(*how),
+            _ => None,
+        })
+    }
+
     /// The name of the flaw with this switch, if it is on.
     pub fn why(&self, switch: Switch) -> Why {
         self.switch(switch).and_then(Quirk::why)
@@ -205,6 +365,12 @@ impl Quirks {
     pub fn reply(&self, endpoint: Option<Endpoint>, reply: &mut Reply) {
         let why = self.apply(reply, |effect, reply| match effect {
             Effect::Reply(of, change) if of.is_none() || *of == endpoint => change(reply),
+            Effect::Result(of, change) if reply.is_success() && Some(*of) == endpoint => change(&mut reply.body),
+            Effect::EachOf(of, list, change) if reply.is_success() && Some(*of) == endpoint => {
+                items(&mut reply.body, list).for_each(change);
+            }
+            Effect::Status(of, status) if reply.is_success() && Some(*of) == endpoint => reply.status = *status,
+            Effect::Failed(change) if !reply.is_success() => change(reply),
             _ => {}
         });
         reply.why = why.or(reply.why);
@@ -214,6 +380,13 @@ impl Quirks {
     pub fn told(&self, event: &str, messages: &mut Vec<Value>) -> Why {
         self.apply(messages, |effect, messages| match effect {
             Effect::Told(name, change) if name.is_empty() || *name == event => change(messages),
+            Effect::Data(name, change) if name.is_empty() || *name == event => {
+                messages.iter_mut().filter_map(|message| message.get_mut("data")).for_each(change);
+            }
+            Effect::DataEach(name, list, change) if *name == event => {
+                let data = messages.iter_mut().filter_map(|message| message.get_mut("data"));
+                data.flat_map(|data| items(data, list)).for_each(change);
+            }
             _ => {}
         })
     }

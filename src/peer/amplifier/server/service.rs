@@ -1,9 +1,10 @@
 //! Answers what comes over HTTP.
 
+use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
 use crate::peer::hosting::line;
@@ -13,9 +14,9 @@ use crate::trace::HttpRequest;
 use crate::wire::http::{Content, Handler, Mishap, OnHead, Received, Responder, Response};
 use crate::wire::websocket;
 
-use super::memory::Memory;
-use super::model::{Ask, Refusal, Reply};
-use super::quirks::{Instead, Quirks, Seen, Why};
+use super::memory::{Memory, Trouble};
+use super::model::{Ask, Feed, Refusal, Reply, Told, feed};
+use super::quirks::{Instead, Quirks, Seen, Switch, Why};
 use super::socket::{self, Follower};
 use super::stage::Stage;
 use super::stream::Stream;
@@ -40,7 +41,12 @@ struct State {
     memory: Memory,
     draws: Option<Draws>,
     connections: u64,
+    /// The request that came last, where a flaw wants to know.
+    last: Option<Ask>,
 }
+
+/// How long confused requests are held, so that others come meanwhile.
+const CONFUSION: Duration = Duration::from_millis(30);
 
 /// Counts a subscriber for as long as it is there.
 struct Subscribed<'a>(&'a Service);
@@ -148,8 +154,30 @@ impl Service {
         }
     }
 
+    /// As it is where the request that is answered is kept in one place for all.
+    async fn confuse(&self, ask: Ask) -> Ask {
+        self.state().last = Some(ask.clone());
+        tokio::time::sleep(CONFUSION).await;
+        let last = self.state().last.clone();
+        last.filter(|last| last.route.endpoint != Endpoint::DeleteSession).unwrap_or(ask)
+    }
+
+    /// Prints the API key of a new session, as a flaw has it.
+    fn leak(&self, quirks: &Quirks, ask: &Ask) {
+        if let (true, Ok(body)) = (quirks.on(Switch::LeaksInOutput), &ask.body)
+            && let Some(credentials) = body.get("credentials")
+        {
+            // Fails only where nobody reads it.
+            let _ = writeln!(std::io::stderr(), "new session with {credentials}");
+        }
+    }
+
     async fn subscribe(&self, received: &Received, ask: &Ask, quirks: &Quirks, answer: Responder) {
-        match self.stage.subscribe(ask.name()) {
+        let subscribed = match self.stage.subscribe(ask.name()) {
+            Err(_) if quirks.on(Switch::StreamsNobody) => Ok(nobody(ask.name())),
+            subscribed => subscribed,
+        };
+        match subscribed {
             Ok(feed) => {
                 let mut form = quirks.form();
                 let why = quirks.carried(&mut form.head, received);
@@ -221,7 +249,16 @@ impl Handler for Service {
             }
             _ => {}
         }
+        let late = match endpoint {
+            Endpoint::SubmitPrompt if quirks.on(Switch::AnswersLate) => self.stage.subscribe(ask.name()).ok(),
+            _ => None,
+        };
+        self.leak(&quirks, &ask);
+        let ask = if quirks.on(Switch::Confuses) { self.confuse(ask).await } else { ask };
         let reply = self.stage.ask(ask);
+        if let (Some(feed), true) = (late, reply.is_success()) {
+            completion(feed).await;
+        }
         self.respond(&received, &quirks, reply, answer).await;
         if let Some(name) = endpoint.name() {
             self.happen(Happening::Request(name.to_owned()));
@@ -234,14 +271,44 @@ impl Handler for Service {
         if let Some(fault) = request.fault() {
             return socket::refuse(request, &Refusal::invalid(fault), None).await;
         }
-        match self.stage.subscribe(&session) {
+        let followed = match self.stage.follow(&session) {
+            Err(_) if quirks.on(Switch::SocketsForNobody) => Ok(nobody(&session)),
+            followed => followed,
+        };
+        match followed {
             Ok(feed) => {
                 let _subscribed = self.subscribed();
                 let reply = websocket::Reply::accepting(&request);
                 let (stage, frames) = (self.stage.clone(), quirks.frames());
-                Follower { stage, session, frames, latency: self.draws() }.run(request, reply, feed).await;
+                let follower = Follower { stage, session, frames, latency: self.draws() };
+                if follower.run(request, reply, feed).await {
+                    self.state().memory.trouble(Trouble::Socket);
+                }
             }
             Err(refusal) => socket::refuse(request, &refusal, refusal.why).await,
+        }
+    }
+}
+
+/// The events of a session that does not exist.
+fn nobody(session: &str) -> Feed {
+    let (outlet, feed) = feed();
+    let json = json!({"event": "session:start", "data": {"session_id": session, "profile": "dev", "timestamp": "2025-12-09T10:30:00Z"}});
+    outlet.put(Arc::new(Told {
+        event: "session:start".to_owned(),
+        json: json.to_string(),
+        at: Duration::ZERO,
+        why: None,
+    }));
+    feed
+}
+
+/// Returns once a prompt is complete, or waits for somebody.
+async fn completion(mut feed: Feed) {
+    let over = ["prompt:complete", "approval:required", "session:end"];
+    while let Ok(told) = feed.next(64).await {
+        if told.iter().any(|told| over.contains(&told.event.as_str())) {
+            return;
         }
     }
 }

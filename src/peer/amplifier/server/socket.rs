@@ -46,10 +46,22 @@ pub async fn refuse(request: Request, refusal: &Refusal, why: Why) {
 
 impl Follower {
     /// Accepts the handshake, and goes on until either end has had enough.
-    pub async fn run(self, request: Request, reply: Reply, feed: Feed) {
+    ///
+    /// Gives whether the client broke the protocol.
+    pub async fn run(self, request: Request, mut reply: Reply, feed: Feed) -> bool {
+        reply.manner = Manner::deliberate(self.frames.why.filter(|_| self.frames.reply.is_some()));
+        if let Some(change) = self.frames.reply {
+            change(&mut reply);
+        }
+        let accepts = reply.head.status() == Some(101);
         let options = Options { pong: self.frames.pong, close: self.frames.close, ..Options::default() };
-        let Ok(mut socket) = request.reply_with(&reply, &[], options).await else { return };
-        let how = self.follow(&mut socket, feed).await;
+        let Ok(mut socket) = request.reply_with(&reply, &[], options).await else { return false };
+        if !accepts {
+            socket.sender.shutdown().await;
+            return false;
+        }
+        let mut odd = false;
+        let how = self.follow(&mut socket, feed, &mut odd).await;
         let sender = &socket.sender;
         match how {
             Some(FeedEnd::Over) => self.close(&mut socket, 1000).await,
@@ -57,16 +69,20 @@ impl Follower {
             Some(FeedEnd::Slow | FeedEnd::Cut { reset: true }) => sender.reset(self.frames.why).await,
             None => {}
         }
+        odd
     }
 
     /// Gives how the feed ended; nothing where the client left.
-    async fn follow(&self, socket: &mut Socket, mut feed: Feed) -> Option<FeedEnd> {
+    async fn follow(&self, socket: &mut Socket, mut feed: Feed, odd: &mut bool) -> Option<FeedEnd> {
         let mut latency = self.latency.clone();
         loop {
             tokio::select! {
                 biased;
                 next = feed.next(AT_ONCE) => match next {
                     Ok(messages) => for told in messages {
+                        if !self.frames.skips.is_empty() && told.event.contains(self.frames.skips) {
+                            continue;
+                        }
                         if let Some(draws) = &mut latency {
                             sleep_until(self.stage.began() + told.at + draws.next().unwrap_or_default()).await;
                         }
@@ -75,6 +91,7 @@ impl Follower {
                     Err(how) => return Some(how),
                 },
                 came = socket.incoming.recv() => match came {
+                    Some(Incoming::Message(message)) if self.frames.whole_only && message.frames > 1 => {}
                     Some(Incoming::Message(message)) => {
                         let text = match (&message.json, &message.payload) {
                             (Some(json), _) => json.to_string(),
@@ -86,7 +103,10 @@ impl Follower {
                         }
                     }
                     Some(Incoming::Closed(_)) | None => return None,
-                    Some(_) => {}
+                    Some(Incoming::Bytes(_)) => *odd = true,
+                    Some(Incoming::Frame(frame)) => {
+                        *odd |= frame.rsv != 0 || !frame.masked || !matches!(frame.opcode, 0..=2 | 8..=10);
+                    }
                 },
             }
         }

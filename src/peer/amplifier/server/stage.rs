@@ -66,6 +66,14 @@ impl Stage {
         self.model().subscribe(session, self.now())
     }
 
+    /// The same by a WebSocket.
+    ///
+    /// # Errors
+    /// Where there is no such session.
+    pub fn follow(&self, session: &str) -> Result<Feed, Refusal> {
+        self.model().follow(session, self.now())
+    }
+
     /// Has the agents work that were given something to do.
     fn begin(&self, mut model: MutexGuard<'_, Model>) {
         for session in model.begun() {

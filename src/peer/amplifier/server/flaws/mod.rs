@@ -1,10 +1,29 @@
 //! Ways in which the mock server can be wrong, each with the requirement that it breaks.
+//!
+//! They are what real servers get wrong, or might: the tables follow the areas of the requirements.
+
+mod approvals;
+mod catalogs;
+mod errors;
+mod events;
+mod http;
+mod lives;
+mod prompts;
+mod requests;
+mod safety;
+mod sessions;
+mod streams;
+mod websockets;
 
 use std::sync::LazyLock;
 
-use crate::peer::Flaw;
+use serde_json::{Map, Value};
 
-use super::quirks::{Effect, Quirk};
+use crate::peer::Flaw;
+use crate::protocol::amplifier::Endpoint;
+
+use super::model::{Ask, Refusal, Reply};
+use super::quirks::{Effect, Quirk, Switch};
 
 /// A flaw and what it does.
 pub(super) struct Entry {
@@ -12,7 +31,37 @@ pub(super) struct Entry {
     effects: &'static [Effect],
 }
 
-const TABLES: [&[Entry]; 0] = [];
+/// An entry: a name, the requirement that it breaks; what it does, in words and in effects.
+macro_rules! flaw {
+    ($name:literal $breaks:literal $about:literal $($effect:expr),+ $(,)?) => {
+        Entry {
+            flaw: $crate::peer::Flaw {
+                name: $name,
+                about: $about,
+                editions: &[$crate::peer::amplifier::server::EDITION],
+                breaks: $breaks,
+                also: &[],
+            },
+            effects: &[$($effect),+],
+        }
+    };
+}
+use flaw;
+
+const TABLES: [&[Entry]; 12] = [
+    http::FLAWS,
+    requests::FLAWS,
+    errors::FLAWS,
+    sessions::FLAWS,
+    prompts::FLAWS,
+    approvals::FLAWS,
+    streams::FLAWS,
+    websockets::FLAWS,
+    events::FLAWS,
+    lives::FLAWS,
+    catalogs::FLAWS,
+    safety::FLAWS,
+];
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
     TABLES.into_iter().flatten()
@@ -28,4 +77,133 @@ pub fn all() -> &'static [Flaw] {
 pub fn find(name: &str) -> Option<Quirk> {
     let entry = entries().find(|e| e.flaw.name == name)?;
     Some(Quirk { name: entry.flaw.name, flaw: true, effects: entry.effects })
+}
+
+/// Changes what an endpoint gives.
+const fn result(endpoint: Endpoint, change: fn(&mut Value)) -> Effect {
+    Effect::Result(endpoint, change)
+}
+
+/// Gives a success of an endpoint another status.
+const fn status(endpoint: Endpoint, status: u16) -> Effect {
+    Effect::Status(endpoint, status)
+}
+
+/// Changes an answer of an endpoint, be it a success or not.
+const fn reply(endpoint: Endpoint, change: fn(&mut Reply)) -> Effect {
+    Effect::Reply(Some(endpoint), change)
+}
+
+/// Changes what belongs to an event.
+const fn data(event: &'static str, change: fn(&mut Value)) -> Effect {
+    Effect::Data(event, change)
+}
+
+/// Something that is looked at here and there.
+const fn switch(switch: Switch) -> Effect {
+    Effect::Switch(switch)
+}
+
+/// Sets a member of an object.
+fn set(object: &mut Value, key: &str, value: impl Into<Value>) {
+    if let Value::Object(map) = object {
+        map.insert(key.to_owned(), value.into());
+    }
+}
+
+/// Takes a member out of an object, and gives it.
+fn remove(object: &mut Value, key: &str) -> Value {
+    object.as_object_mut().and_then(|map| map.shift_remove(key)).unwrap_or_default()
+}
+
+/// Gives a member another name.
+fn rename(object: &mut Value, key: &str, name: &str) {
+    let value = remove(object, key);
+    set(object, name, value);
+}
+
+/// Changes each item of a list.
+fn each(list: &mut Value, change: impl Fn(&mut Value)) {
+    list.as_array_mut().into_iter().flatten().for_each(change);
+}
+
+/// A moment without its offset from UTC.
+fn naive(object: &mut Value, key: &str) {
+    let moment = object[key].as_str().unwrap_or_default().trim_end_matches('Z').to_owned();
+    set(object, key, moment);
+}
+
+/// Has a request taken for a sound one, where its body is refused for a reason with these words.
+fn lenient(ask: &mut Ask, endpoint: Endpoint, words: &str) {
+    let wrong = ask.body.as_ref().is_err_and(|refusal| refusal.message.contains(words));
+    if ask.route.endpoint == endpoint && wrong {
+        ask.body = Ok(sound(endpoint));
+    }
+}
+
+/// A sound body.
+fn sound(endpoint: Endpoint) -> Map<String, Value> {
+    let body = match endpoint {
+        Endpoint::CreateSession => serde_json::json!({"profile": "dev", "credentials": {"anthropic_api_key": "any"}}),
+        Endpoint::SubmitPrompt => serde_json::json!({"prompt": "text"}),
+        _ => serde_json::json!({"decision": "Deny"}),
+    };
+    body.as_object().cloned().unwrap_or_default()
+}
+
+/// A refusal of requests for an endpoint that have something in their body.
+fn refuse(ask: &Ask, endpoint: Endpoint, wrong: impl Fn(&Map<String, Value>) -> bool) -> Option<Refusal> {
+    let concerned = ask.route.endpoint == endpoint && ask.body.as_ref().is_ok_and(wrong);
+    concerned.then(|| Refusal::invalid("this is not understood"))
+}
+
+/// Makes a refusal look like a success.
+fn pretend(reply: &mut Reply, status: u16, code: u16, body: Value) {
+    if reply.status == status {
+        *reply = Reply { status: code, body, ..reply.clone() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::protocol::Level;
+    use crate::protocol::amplifier::PROTOCOL;
+    use crate::trace::End;
+
+    fn requirements() -> &'static [crate::protocol::Requirement] {
+        (PROTOCOL.requirements)()
+    }
+
+    #[test]
+    fn every_must_that_binds_the_server_has_a_flaw() {
+        let missing: Vec<&str> = requirements()
+            .iter()
+            .filter(|r| r.binds == End::Server && r.level == Level::Must)
+            .filter(|r| !all().iter().any(|f| f.breaks == r.short()))
+            .map(|r| r.id)
+            .collect();
+        assert_eq!(missing, [""; 0]);
+    }
+
+    #[test]
+    fn every_flaw_breaks_what_a_server_is_bound_to() {
+        for flaw in all() {
+            let exists = requirements().iter().any(|r| r.binds == End::Server && r.short() == flaw.breaks);
+            assert!(exists, "{}: {}", flaw.name, flaw.breaks);
+        }
+    }
+
+    #[test]
+    fn no_two_flaws_or_freedoms_have_the_same_name() {
+        let names = all().iter().map(|f| f.name).chain(super::super::freedoms::all().iter().map(|f| f.name));
+        let names: Vec<&str> = names.collect();
+        let twice: Vec<&&str> =
+            names.iter().enumerate().filter(|(n, name)| names[..*n].contains(name)).map(|(_, n)| n).collect();
+        assert_eq!(twice, [&""; 0]);
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')));
+    }
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::super::quirks::{Odd, Switch};
 use super::super::script::Gate;
 use super::session::{Session, Status};
 use super::tell::Teller;
+use super::work::run_guarded;
 use super::{Model, Refusal, Reply};
 
 /// An approval that waits for a decision.
@@ -59,8 +61,24 @@ impl Model {
     ) -> Result<Reply, Refusal> {
         self.expire(number, now);
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
-        let body = body.as_ref().map_err(Clone::clone)?;
-        let decision = body.get("decision").and_then(Value::as_str).unwrap_or_default();
+        let odd = odd(session, body);
+        let decision = body.as_ref().ok().and_then(|body| body.get("decision")).and_then(Value::as_str);
+        let decision = decision.unwrap_or_default();
+        if let Some(odd) = odd {
+            if self.quirks.on(Switch::Accepts(odd)) {
+                let body = json!({"status": "approved", "message": "Approval decision recorded"});
+                return Ok(Reply { why: self.quirks.why(Switch::Accepts(odd)), ..Reply::new(200, body) });
+            }
+            let allows = session.guarded.as_ref().is_some_and(|(_, allows)| allows.iter().any(|word| word == decision));
+            if self.quirks.on(Switch::Runs(odd)) && (odd != Odd::Repeated || allows) {
+                run_guarded(session, &*self.place);
+            }
+            if self.quirks.on(Switch::UnknownDenies) && matches!(odd, Odd::Unknown | Odd::Case) {
+                let teller = Teller { quirks: &self.quirks, now };
+                resolve(session, &teller, false, "Deny", "invalid", Resolved::Decided);
+            }
+        }
+        body.as_ref().map_err(Clone::clone)?;
         let about = |refusal: Refusal| refusal.about("session_id", session.id.as_str());
         let Some(pending) = &session.pending else {
             return Err(about(match session.resolved {
@@ -78,6 +96,11 @@ impl Model {
         let granted = pending.gate.allows.iter().any(|option| option == decision);
         let teller = Teller { quirks: &self.quirks, now };
         resolve(session, &teller, granted, decision, "user_denied", Resolved::Decided);
+        if granted && self.quirks.on(Switch::RunsElsewhere) {
+            let others =
+                self.sessions.iter_mut().filter(|(other, session)| **other != number && session.pending.is_some());
+            others.for_each(|(_, session)| run_guarded(session, &*self.place));
+        }
         let status = if granted { "approved" } else { "denied" };
         Ok(Reply::new(200, json!({"status": status, "message": "Approval decision recorded"})))
     }
@@ -86,7 +109,7 @@ impl Model {
 /// Decides by the default what is pending, where its time is up.
 pub fn expire(session: &mut Session, teller: &Teller<'_>) {
     if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= teller.now) {
-        let granted = pending.gate.default_allows;
+        let granted = pending.gate.default_allows || teller.quirks.on(Switch::DefaultAllows);
         let decision = if granted { "allow" } else { "deny" };
         resolve(session, teller, granted, decision, "timeout", Resolved::TimedOut);
     }
@@ -101,6 +124,10 @@ fn resolve(session: &mut Session, teller: &Teller<'_>, granted: bool, decision: 
     if let Some(work) = &mut session.work {
         work.granted = Some(granted);
     }
+    session.wake.notify_one();
+    if how == Resolved::TimedOut && teller.quirks.on(Switch::TimesOutSilently) {
+        return;
+    }
     let mut data = json!({"approval_id": pending.id, "decision": decision});
     if granted {
         session.tell(teller, "approval:granted", data);
@@ -108,5 +135,26 @@ fn resolve(session: &mut Session, teller: &Teller<'_>, granted: bool, decision: 
         data["reason"] = reason.into();
         session.tell(teller, "approval:denied", data);
     }
-    session.wake.notify_one();
+}
+
+/// What is odd about a decision, if anything is.
+fn odd(session: &Session, body: &Result<Map<String, Value>, Refusal>) -> Option<Odd> {
+    let decision = match body {
+        Err(refusal) => return (!refusal.message.contains("not JSON")).then_some(Odd::Missing),
+        Ok(body) => body.get("decision").and_then(Value::as_str).unwrap_or_default(),
+    };
+    let Some(pending) = &session.pending else {
+        return Some(match session.resolved {
+            None => Odd::NonePending,
+            Some(Resolved::Decided) => Odd::Repeated,
+            Some(Resolved::TimedOut) => Odd::Late,
+        });
+    };
+    let options = &pending.gate.options;
+    match decision {
+        _ if options.iter().any(|option| option == decision) => None,
+        "" => Some(Odd::Empty),
+        _ if options.iter().any(|option| option.eq_ignore_ascii_case(decision)) => Some(Odd::Case),
+        _ => Some(Odd::Unknown),
+    }
 }

@@ -114,6 +114,11 @@ impl Outlet {
         }
     }
 
+    /// Whether it is the same as this one.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether it belongs to this feed.
     pub fn is_of(&self, feed: &Feed) -> bool {
         Arc::ptr_eq(&self.0, &feed.0)

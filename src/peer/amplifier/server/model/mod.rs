@@ -16,7 +16,7 @@ mod tests;
 mod work;
 
 pub use ask::Ask;
-pub use feed::{Feed, FeedEnd, HIGH, Outlet, Told};
+pub use feed::{Feed, FeedEnd, HIGH, Outlet, Told, feed};
 pub use reply::{Refusal, Reply};
 pub use session::{Session, Status};
 pub use work::Next;
@@ -31,7 +31,7 @@ use tokio::sync::Notify;
 
 use crate::protocol::amplifier::{Endpoint, STATUSES};
 
-use super::quirks::{Quirks, Why};
+use super::quirks::{Quirks, Switch, Why};
 use super::script::{Failure, Script};
 use tell::Teller;
 use work::{Context, Work};
@@ -163,7 +163,11 @@ impl Model {
                 let number = self.number(ask)?;
                 self.expire(number, now);
                 let session = &self.sessions[&number];
-                Ok(Reply::new(200, session.describe(self.started)))
+                let mut told = session.describe(self.started);
+                if self.quirks.on(Switch::LeaksInStatus) {
+                    told["credentials"] = json!({"anthropic_api_key": session.key});
+                }
+                Ok(Reply::new(200, told))
             }
             Endpoint::DeleteSession => {
                 let number = self.number(ask)?;
@@ -182,7 +186,12 @@ impl Model {
 
     /// The number of the session that a path names.
     fn number(&self, ask: &Ask) -> Result<u64, Refusal> {
-        self.numbers.get(ask.name()).copied().ok_or_else(|| Refusal::no_session(ask.name()))
+        self.known(ask.name()).ok_or_else(|| Refusal::no_session(ask.name()))
+    }
+
+    fn known(&self, id: &str) -> Option<u64> {
+        let number = *self.numbers.get(id)?;
+        (!self.sessions.get(&number)?.hidden).then_some(number)
     }
 
     fn create(&mut self, ask: &Ask, now: Duration) -> Result<Reply, Refusal> {
@@ -199,13 +208,29 @@ impl Model {
         {
             return Err(Refusal::invalid("there is no such model").about("models", json!(models)));
         }
-        let key = catalog::key(&self.script.keys, body)?;
+        let (key, late) = match catalog::key(&self.script.keys, body) {
+            Ok(key) => (key, None),
+            Err(refusal) if self.quirks.on(Switch::KeysLate) => (String::new(), Some(refusal)),
+            Err(refusal) if self.quirks.on(Switch::LeaksInErrors) => {
+                let why = self.quirks.why(Switch::LeaksInErrors);
+                let given = body.get("credentials").cloned().unwrap_or_default();
+                return Err(Refusal { why, ..refusal.about("credentials", given) });
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        if let (true, Some(first)) = (self.quirks.on(Switch::SharesSession), self.sessions.values().next()) {
+            return Ok(Reply::new(201, first.brief(self.started, "created")));
+        }
         if self.sessions.len() >= MOST_SESSIONS {
             return Err(Refusal::new("SERVER_ERROR", "there are too many sessions"));
         }
         let root = body.get("context").and_then(|context| context["workspace_root"].as_str());
         self.created += 1;
-        let session = Session::new(profile, key, root.map(str::to_owned), now);
+        let mut session = Session::new(profile, key, root.map(str::to_owned), now);
+        session.refusal = late;
+        if self.quirks.on(Switch::ShortIds) {
+            session.id = format!("session-{}", self.created);
+        }
         let reply = session.brief(self.started, "created");
         self.numbers.insert(session.id.clone(), self.created);
         self.sessions.insert(self.created, session);
@@ -215,11 +240,31 @@ impl Model {
     /// Gives a session a prompt.
     fn submit(&mut self, number: u64, prompt: &str, now: Duration) -> Result<Reply, Refusal> {
         self.expire(number, now);
+        let elsewhere = self.elsewhere(number);
+        let everybody = self.everybody();
+        let request_id = match self.quirks.on(Switch::SameRequestId) {
+            true => "req-1".to_owned(),
+            false => format!("req-{}", self.prompts + 1),
+        };
+        let teller = Teller { quirks: &self.quirks, now };
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
-        if session.status == Status::Stopped {
+        if session.status == Status::Stopped && !self.quirks.on(Switch::StoppedTakesPrompts) {
             return Err(Refusal::no_session(&session.id));
         }
-        if session.is_busy() {
+        if let Some(refusal) = &session.refusal {
+            return Err(refusal.clone());
+        }
+        let data = json!({"request_id": request_id, "prompt": prompt});
+        if session.is_busy() || (elsewhere.is_some() && self.quirks.on(Switch::OneAtATime)) {
+            if self.quirks.on(Switch::AcceptsBusy) {
+                return Ok(accepted(&request_id));
+            }
+            if self.quirks.on(Switch::BusyReplaces) {
+                session.give_up();
+            }
+            if self.quirks.on(Switch::WorksOnRefused) {
+                session.tell(&teller, "prompt:submit", data);
+            }
             let refusal = Refusal::new("SESSION_BUSY", "Session is processing another request");
             return Err(refusal.about("session_id", session.id.as_str()));
         }
@@ -228,21 +273,70 @@ impl Model {
             return Err(failure.refusal());
         }
         self.prompts += 1;
-        let request_id = format!("req-{}", self.prompts);
-        session.begin(Work::new(self.script.clone(), case, request_id.clone(), prompt, now), now);
-        let data = json!({"request_id": request_id, "prompt": prompt});
-        session.tell(&Teller { quirks: &self.quirks, now }, "prompt:submit", data);
+        let done = elsewhere.filter(|_| self.quirks.on(Switch::MixesSessions)).unwrap_or_else(|| prompt.to_owned());
+        let case = self.script.case(&done);
+        session.begin(Work::new(self.script.clone(), case, request_id.clone(), &done, now), now);
+        session.join(everybody);
+        session.tell(&teller, "prompt:submit", data);
         self.begun.push(session.id.clone());
-        let message = "Prompt submitted, subscribe to events for response";
-        Ok(Reply::new(202, json!({"request_id": request_id, "status": "processing", "message": message})))
+        Ok(accepted(&request_id))
+    }
+
+    /// What a session other than this one works on, where a flaw wants to know.
+    fn elsewhere(&self, number: u64) -> Option<String> {
+        if !self.quirks.on(Switch::OneAtATime) && !self.quirks.on(Switch::MixesSessions) {
+            return None;
+        }
+        let others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
+        others.filter_map(|(_, session)| session.prompt.clone()).next()
+    }
+
+    /// All subscribers, where a flaw has them told of everything.
+    fn everybody(&self) -> Vec<Outlet> {
+        match self.quirks.on(Switch::LeaksEvents) {
+            true => self.sessions.values().flat_map(|session| session.outlets.clone()).collect(),
+            false => vec![],
+        }
     }
 
     /// Ends a session.
     fn stop(&mut self, number: u64, reason: &str, now: Duration) {
+        if self.quirks.is_empty() {
+            return self.remove(number, reason, now);
+        }
+        if self.quirks.on(Switch::StaysAlive) {
+            return;
+        }
+        let Some(session) = self.sessions.get_mut(&number) else { return };
+        if self.quirks.on(Switch::RunsOnStop) {
+            work::run_guarded(session, &*self.place);
+        }
+        if let (true, Some(prompt)) = (self.quirks.on(Switch::WorksOn), session.prompt.clone()) {
+            let case = self.script.case(&prompt);
+            let later = now + Duration::from_millis(20);
+            session.give_up();
+            session.hidden = true;
+            session.begin(Work::new(self.script.clone(), case, "req-0".to_owned(), &prompt, later), now);
+            self.begun.push(session.id.clone());
+            return;
+        }
+        if self.quirks.on(Switch::StoppedShown) || self.quirks.on(Switch::StoppedTakesPrompts) {
+            if session.status != Status::Stopped {
+                session.end(&Teller { quirks: &self.quirks, now }, reason);
+            }
+            return;
+        }
+        self.remove(number, reason, now);
+        if self.quirks.on(Switch::StopsAll) {
+            let others: Vec<u64> = self.sessions.keys().copied().collect();
+            others.into_iter().for_each(|other| self.remove(other, reason, now));
+        }
+    }
+
+    fn remove(&mut self, number: u64, reason: &str, now: Duration) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
         self.numbers.remove(&session.id);
-        let teller = Teller { quirks: &self.quirks, now };
-        session.end(&teller, reason);
+        session.end(&Teller { quirks: &self.quirks, now }, reason);
     }
 
     /// Does what a message of a client over a WebSocket says. A refusal is for that client alone.
@@ -250,14 +344,30 @@ impl Model {
     /// # Errors
     /// Why it is not done.
     pub fn control(&mut self, id: &str, message: &str, now: Duration) -> Result<(), Refusal> {
-        let number = self.numbers.get(id).copied().ok_or_else(|| Refusal::no_session(id))?;
-        let message: Value = serde_json::from_str(message).map_err(|_| Refusal::invalid("the message is not JSON"))?;
+        let number = self.known(id).ok_or_else(|| Refusal::no_session(id))?;
+        let Ok(message) = serde_json::from_str::<Value>(message) else {
+            if self.quirks.on(Switch::BadMessageStops) {
+                self.stop(number, "error", now);
+            }
+            return Err(Refusal::invalid("the message is not JSON"));
+        };
         match message["action"].as_str() {
+            Some(action @ ("submit_prompt" | "submit_approval" | "stop")) if self.ignores(action) => Ok(()),
             Some("submit_prompt") => match message["prompt"].as_str() {
-                Some(prompt) => self.submit(number, prompt, now).map(drop),
+                Some(prompt) => {
+                    if let (true, Some(session)) =
+                        (self.quirks.on(Switch::SocketBusyReplaces), self.sessions.get_mut(&number))
+                    {
+                        session.give_up();
+                    }
+                    self.submit(number, prompt, now).map(drop)
+                }
                 None => Err(Refusal::invalid("`prompt` must be a string")),
             },
             Some("submit_approval") => {
+                if let (true, Some(session)) = (self.quirks.on(Switch::RunsBySocket), self.sessions.get_mut(&number)) {
+                    work::run_guarded(session, &*self.place);
+                }
                 let body = message.as_object().cloned().unwrap_or_default();
                 let body = match body.get("decision") {
                     Some(Value::String(_)) => Ok(body),
@@ -266,7 +376,14 @@ impl Model {
                 self.decide(number, &body, now).map(drop)
             }
             Some("stop") => {
-                self.stop(number, "user_stopped", now);
+                match (self.quirks.on(Switch::StopEndsPrompt), self.sessions.get_mut(&number)) {
+                    (true, Some(session)) => work::end_early(session, &Teller { quirks: &self.quirks, now }),
+                    _ => self.stop(number, "user_stopped", now),
+                }
+                Ok(())
+            }
+            _ if self.quirks.on(Switch::UnknownActionStops) => {
+                self.stop(number, "error", now);
                 Ok(())
             }
             _ => Err(Refusal::invalid("there is no such action; there are submit_prompt, submit_approval and stop")),
@@ -278,10 +395,37 @@ impl Model {
     /// # Errors
     /// Where there is no such session.
     pub fn subscribe(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
-        let started = self.started;
-        let quirks = self.quirks.clone();
-        let session = self.session_mut(id).ok_or_else(|| Refusal::no_session(id))?;
-        Ok(session.subscribe(&Teller { quirks: &quirks, now }, started))
+        let number = self.known(id).ok_or_else(|| Refusal::no_session(id))?;
+        if self.quirks.on(Switch::FewStreams) && self.sessions.values().map(Session::subscribers).sum::<usize>() >= 49 {
+            return Err(Refusal::new("SERVER_ERROR", "too many streams"));
+        }
+        let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session(id)) };
+        if session.status == Status::Stopped {
+            return Err(Refusal::no_session(id));
+        }
+        if self.quirks.on(Switch::SubscribedOnce) && session.ever > 0 && session.subscribers() == 0 {
+            return Err(Refusal::new("SESSION_BUSY", "Session was subscribed to before"));
+        }
+        Ok(session.subscribe(&Teller { quirks: &self.quirks, now }, self.started))
+    }
+
+    /// The same by a WebSocket.
+    ///
+    /// # Errors
+    /// Where there is no such session.
+    pub fn follow(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
+        let feed = self.subscribe(id, now)?;
+        if let (true, Some(session)) = (self.quirks.on(Switch::SocketTakesOver), self.session_mut(id)) {
+            session.outlets.retain(|outlet| outlet.is_of(&feed));
+        }
+        Ok(feed)
+    }
+
+    /// Whether a message with this action is ignored.
+    fn ignores(&self, action: &str) -> bool {
+        ["submit_prompt", "submit_approval", "stop"]
+            .into_iter()
+            .any(|known| known == action && self.quirks.on(Switch::Ignores(known)))
     }
 
     /// Has the agent of a session do what is due; gives when there is something to do again. Not more than some hundred
@@ -325,18 +469,25 @@ impl Model {
 
     fn list(&self, ask: &Ask) -> Result<Reply, Refusal> {
         let limit = match ask.route.param("limit").map(str::parse::<i64>) {
+            None if self.quirks.on(Switch::ListsAll) => usize::MAX,
             None => LISTED,
             Some(Ok(limit)) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
+            Some(Ok(_)) if self.quirks.on(Switch::LimitOddEmpty) => 0,
             Some(_) => return Err(Refusal::invalid("`limit` must be a whole number from 1 on")),
         };
         let status = ask.route.param("status");
         if let Some(status) = status
             && !STATUSES.contains(&status)
+            && !self.quirks.on(Switch::FilterUnknownEmpty)
         {
             return Err(Refusal::invalid(format!("`status` must be one of {}", STATUSES.join(", "))));
         }
-        let wanted = |session: &&Session| status.is_none_or(|status| session.status.name() == status);
-        let all: Vec<&Session> = self.sessions.values().filter(wanted).collect();
+        let wanted =
+            |session: &&Session| !session.hidden && status.is_none_or(|status| session.status.name() == status);
+        let mut all: Vec<&Session> = self.sessions.values().filter(wanted).collect();
+        if self.quirks.on(Switch::ListsLate) || (status.is_some() && self.quirks.on(Switch::FiltersTooMuch)) {
+            all.pop();
+        }
         let listed = all.iter().take(limit).map(|session| session.brief(self.started, session.status.name()));
         Ok(Reply::new(200, json!({"sessions": listed.collect::<Vec<_>>(), "total": all.len()})))
     }
@@ -410,6 +561,12 @@ fn moment(started: Timestamp, at: Duration) -> String {
     let at = jiff::SignedDuration::try_from(at).ok().and_then(|at| started.checked_add(at).ok()).unwrap_or(started);
     let unit = jiff::TimestampRound::new().smallest(jiff::Unit::Millisecond).mode(jiff::RoundMode::Trunc);
     at.round(unit).unwrap_or(at).to_string()
+}
+
+/// The answer to a prompt that is accepted.
+fn accepted(request_id: &str) -> Reply {
+    let message = "Prompt submitted, subscribe to events for response";
+    Reply::new(202, json!({"request_id": request_id, "status": "processing", "message": message}))
 }
 
 /// The mark of a flaw, for what it made wrong.

@@ -8,8 +8,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use super::super::quirks::Switch;
+use super::super::script::Effect;
+use super::Refusal;
 use super::decide::{Pending, Resolved};
-use super::feed::{Feed, FeedEnd, Outlet, feed};
+use super::feed::{Feed, FeedEnd, Outlet, Told, feed};
 use super::moment;
 use super::tell::Teller;
 use super::work::Work;
@@ -62,6 +65,18 @@ pub struct Session {
     pub(super) resolved: Option<Resolved>,
     pub(super) wake: Arc<Notify>,
     pub(super) outlets: Vec<Outlet>,
+    /// Its last prompt.
+    pub(super) prompt: Option<String>,
+    /// What was guarded last, and the options that allow it.
+    pub(super) guarded: Option<(Effect, Vec<String>)>,
+    /// Why it takes no prompt, where that is told only then.
+    pub(super) refusal: Option<Refusal>,
+    /// It was stopped, and a flaw has it go on.
+    pub(super) hidden: bool,
+    /// How often it was subscribed to.
+    pub(super) ever: u64,
+    /// A delta that is held back from all but the first subscriber, as a flaw has it.
+    held: Option<Value>,
 }
 
 impl Session {
@@ -81,12 +96,23 @@ impl Session {
             resolved: None,
             wake: Arc::default(),
             outlets: vec![],
+            prompt: None,
+            guarded: None,
+            refusal: None,
+            hidden: false,
+            ever: 0,
+            held: None,
         }
     }
 
     /// Whether it works on a prompt.
     pub fn is_busy(&self) -> bool {
         self.work.is_some()
+    }
+
+    /// How many messages there were.
+    pub fn messages(&self) -> u64 {
+        self.messages
     }
 
     /// How many subscribers it has.
@@ -114,7 +140,25 @@ impl Session {
         told
     }
 
+    /// It works on nothing any more, and nobody is told.
+    pub(super) fn give_up(&mut self) {
+        self.work = None;
+        self.pending = None;
+        self.status = Status::Idle;
+        self.wake.notify_one();
+    }
+
+    /// These are told of it, too.
+    pub(super) fn join(&mut self, outlets: Vec<Outlet>) {
+        for outlet in outlets {
+            if !self.outlets.iter().any(|known| known.is(&outlet)) {
+                self.outlets.push(outlet);
+            }
+        }
+    }
+
     pub(super) fn begin(&mut self, work: Work, now: Duration) {
+        self.prompt = Some(work.prompt().to_owned());
         self.work = Some(work);
         self.status = Status::Processing;
         self.resolved = None;
@@ -124,8 +168,12 @@ impl Session {
 
     pub(super) fn subscribe(&mut self, teller: &Teller<'_>, started: Timestamp) -> Feed {
         let (outlet, feed) = feed();
-        self.outlets.retain(Outlet::is_live);
-        let data = json!({"profile": self.profile, "timestamp": moment(started, self.created)});
+        self.ever += 1;
+        self.clear(teller);
+        let mut data = json!({"profile": self.profile, "timestamp": moment(started, self.created)});
+        if teller.quirks.on(Switch::LeaksInEvents) {
+            data["api_key"] = self.key.as_str().into();
+        }
         teller.to(&self.id, std::slice::from_ref(&outlet), "session:start", data);
         self.outlets.push(outlet);
         feed
@@ -133,8 +181,72 @@ impl Session {
 
     /// Tells the subscribers of an event.
     pub(super) fn tell(&mut self, teller: &Teller<'_>, event: &str, data: Value) {
+        if teller.quirks.is_empty() {
+            self.outlets.retain(Outlet::is_live);
+            return teller.to(&self.id, &self.outlets, event, data);
+        }
+        self.clear(teller);
+        self.tell_wrongly(teller, event, data);
+    }
+
+    /// Tells the subscribers a message as it is.
+    pub(super) fn say(&mut self, teller: &Teller<'_>, message: &Value) {
         self.outlets.retain(Outlet::is_live);
-        teller.to(&self.id, &self.outlets, event, data);
+        let told = Arc::new(Told { event: String::new(), json: message.to_string(), at: teller.now, why: None });
+        self.outlets.iter().for_each(|outlet| outlet.put(told.clone()));
+    }
+
+    /// Forgets subscribers that have left.
+    fn clear(&mut self, teller: &Teller<'_>) {
+        let before = self.outlets.len();
+        self.outlets.retain(Outlet::is_live);
+        if self.outlets.len() == before {
+            return;
+        }
+        if teller.quirks.on(Switch::LeavingEndsOthers) {
+            self.cut(FeedEnd::Over);
+        }
+        if teller.quirks.on(Switch::LeavingEndsPrompt) && self.is_busy() {
+            self.give_up();
+        }
+    }
+
+    /// Tells as flaws have it: who is told, and when.
+    fn tell_wrongly(&mut self, teller: &Teller<'_>, event: &str, mut data: Value) {
+        let on = |switch| teller.quirks.on(switch);
+        if on(Switch::Tires) && self.ever > 20 {
+            return;
+        }
+        if on(Switch::LeaksInEvents) && event == "prompt:complete" {
+            data["api_key"] = self.key.as_str().into();
+        }
+        let outlets = &self.outlets;
+        if on(Switch::NewestOnly) {
+            return teller.to(&self.id, &outlets[outlets.len().saturating_sub(1)..], event, data);
+        }
+        if on(Switch::OneQueue) && !outlets.is_empty() {
+            self.ever += 1;
+            let turn = usize::try_from(self.ever).unwrap_or_default() % outlets.len();
+            return teller.to(&self.id, &outlets[turn..=turn], event, data);
+        }
+        if on(Switch::Shuffles) && outlets.len() > 1 {
+            let (first, others) = outlets.split_at(1);
+            teller.to(&self.id, first, event, data.clone());
+            let held = self.held.take();
+            match held {
+                None if event == "content_block:delta" => self.held = Some(data),
+                Some(held) if event == "content_block:delta" => {
+                    teller.to(&self.id, others, event, data);
+                    teller.to(&self.id, others, event, held);
+                }
+                held => {
+                    held.into_iter().for_each(|held| teller.to(&self.id, others, "content_block:delta", held));
+                    teller.to(&self.id, others, event, data);
+                }
+            }
+            return;
+        }
+        teller.to(&self.id, outlets, event, data);
     }
 
     /// It ends: nothing more is done or told.

@@ -1,19 +1,22 @@
 //! What the agent does for a prompt, step by step.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use crate::peer::fill::{Groups, fill, fill_text, note};
 
+use super::super::quirks::{FailsBy, Switch};
 use super::super::script::{Act, Case, Failure, Gate, Saying, Script, Step, Tool};
 use super::Workspace;
 use super::decide::{Pending, expire};
-use super::feed::Outlet;
+use super::feed::{FeedEnd, Outlet};
 use super::session::{Session, Status, usage};
 use super::tell::Teller;
 
+/// How often a flaw looks whether anybody is there.
+const LOOKS: Duration = Duration::from_millis(20);
 /// How many events come of one call.
 const AT_ONCE: usize = 256;
 /// How much of a prompt that no case fits is said again, in characters.
@@ -99,6 +102,11 @@ impl Work {
         }
     }
 
+    /// The prompt.
+    pub fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
     fn case(&self) -> Option<&Case> {
         self.script.cases.get(self.case?)
     }
@@ -115,11 +123,6 @@ impl Work {
     fn next(&mut self) {
         self.step += 1;
         self.phase = Phase::Before;
-    }
-
-    /// Whether what it said ends here, with a piece that was cut off.
-    fn says(&mut self, piece: &str) {
-        self.response.push_str(piece);
     }
 }
 
@@ -143,6 +146,13 @@ pub fn advance(session: &mut Session, context: &mut Context<'_>) -> Next {
         expire(session, &context.teller);
         let Some(work) = &session.work else { return Next::Done };
         if let Some(pending) = &session.pending {
+            if context.teller.quirks.on(Switch::RunsUnwatched) {
+                if session.subscribers() == 0 {
+                    run_guarded(session, context.place);
+                    return Next::Done;
+                }
+                return Next::At(context.teller.now + LOOKS);
+            }
             return Next::At(pending.deadline);
         }
         if work.due > context.teller.now {
@@ -164,8 +174,7 @@ fn once(session: &mut Session, context: &mut Context<'_>) -> Did {
     let now = context.teller.now;
     let Some(work) = &mut session.work else { return Did::Over };
     let script = work.script.clone();
-    let otherwise = otherwise();
-    let steps = work.case.map_or(&otherwise[..], |case| &script.cases[case].steps);
+    let steps = work.case.map_or(&OTHERWISE[..], |case| &script.cases[case].steps);
     let Some(step) = steps.get(work.step) else { return complete(session, context) };
     if step.only.is_some_and(|only| work.granted != Some(only)) {
         work.next();
@@ -201,11 +210,11 @@ fn once(session: &mut Session, context: &mut Context<'_>) -> Did {
 }
 
 /// What is done for a prompt that no case fits.
-fn otherwise() -> [Step; 1] {
+static OTHERWISE: LazyLock<[Step; 1]> = LazyLock::new(|| {
     let saying =
         Saying { text: "You said: ${prompt}".to_owned(), times: 1, block: "text".to_owned(), ..Saying::default() };
     [Step { after: Duration::ZERO, only: None, act: Act::Say(saying) }]
-}
+});
 
 /// Tells one event, which is the whole step.
 fn event(session: &mut Session, context: &Context<'_>, name: &str, data: &Value) -> Did {
@@ -221,10 +230,14 @@ fn say(session: &mut Session, context: &Context<'_>, saying: &Saying, aloud: boo
     let now = context.teller.now;
     let Some(work) = &mut session.work else { return Did::Over };
     let index = work.blocks;
+    let anew = context.teller.quirks.on(Switch::LastResponse);
     let Phase::Saying { text, at } = &mut work.phase else {
         let text = fill_text(&saying.text, &work.groups).repeat(saying.times);
         work.phase = Phase::Saying { text, at: 0 };
         if aloud {
+            if anew {
+                work.response.clear();
+            }
             let data = json!({"block_type": saying.block, "block_index": index});
             session.tell(&context.teller, "content_block:start", data);
         }
@@ -246,7 +259,7 @@ fn say(session: &mut Session, context: &Context<'_>, saying: &Saying, aloud: boo
     *at += piece.len();
     work.due = now + saying.every;
     if aloud {
-        work.says(&piece);
+        work.response.push_str(&piece);
         session.tell(&context.teller, "content_block:delta", json!({"block_index": index, "delta": piece}));
     } else {
         session.tell(&context.teller, "thinking:delta", json!({"delta": piece}));
@@ -271,6 +284,9 @@ fn use_tool(session: &mut Session, context: &mut Context<'_>, tool: &Tool) -> Di
     let now = context.teller.now;
     let Some(work) = &mut session.work else { return Did::Over };
     let named = || json!({"tool_name": tool.name, "operation": tool.operation});
+    if context.teller.quirks.on(Switch::BlocksAnew) {
+        work.blocks = 0;
+    }
     match work.phase {
         Phase::Asked if work.granted == Some(true) => {
             work.phase = Phase::Running(now);
@@ -280,6 +296,19 @@ fn use_tool(session: &mut Session, context: &mut Context<'_>, tool: &Tool) -> Di
         Phase::Asked => {
             work.next();
             let mut data = named();
+            if context.teller.quirks.on(Switch::RunsDenied) {
+                // What comes of it is seen in the workspace.
+                let _ = run(session, context, tool);
+            }
+            if context.teller.quirks.on(Switch::DeniedSilent) {
+                return Did::Something;
+            }
+            if context.teller.quirks.on(Switch::DeniedPost) {
+                data["result"] = json!({"success": false, "output": null});
+                data["duration_ms"] = 0.into();
+                session.tell(&context.teller, "tool:post", data);
+                return Did::Told;
+            }
             data["error"] = "The user did not allow it".into();
             session.tell(&context.teller, "tool:error", data);
             Did::Told
@@ -314,8 +343,18 @@ fn use_tool(session: &mut Session, context: &mut Context<'_>, tool: &Tool) -> Di
                     work.phase = Phase::Asked;
                     work.granted = None;
                     let gate = gate.filled(&work.groups);
-                    session.tell(&context.teller, "tool:pre", data);
-                    require(session, context, gate);
+                    let effect = tool.effect.clone().unwrap_or_default();
+                    session.guarded = Some((effect, gate.allows.clone()));
+                    if context.teller.quirks.on(Switch::RunsPending) {
+                        run_guarded(session, context.place);
+                    }
+                    if context.teller.quirks.on(Switch::ApprovalFirst) {
+                        require(session, context, gate);
+                        session.tell(&context.teller, "tool:pre", data);
+                    } else {
+                        session.tell(&context.teller, "tool:pre", data);
+                        require(session, context, gate);
+                    }
                 }
             }
             Did::Told
@@ -328,9 +367,18 @@ fn run(session: &Session, context: &Context<'_>, tool: &Tool) -> Result<(), Stri
     if let Some(error) = &tool.error {
         return Err(error.clone());
     }
-    match &tool.effect {
+    let never = tool.approval.is_some() && context.teller.quirks.on(Switch::RunsNever);
+    match tool.effect.as_ref().filter(|_| !never) {
         Some(effect) => context.place.append(session.root.as_deref(), &effect.file, &effect.text),
         None => Ok(()),
+    }
+}
+
+/// Runs what was guarded last, as flaws have it: nobody is told.
+pub fn run_guarded(session: &mut Session, place: &dyn Workspace) {
+    if let Some((effect, _)) = session.guarded.as_ref().filter(|(effect, _)| !effect.file.is_empty()) {
+        // What comes of it is seen in the workspace.
+        let _ = place.append(session.root.as_deref(), &effect.file, &effect.text);
     }
 }
 
@@ -338,7 +386,8 @@ fn run(session: &Session, context: &Context<'_>, tool: &Tool) -> Result<(), Stri
 fn require(session: &mut Session, context: &mut Context<'_>, gate: Gate) {
     *context.gates += 1;
     let deadline = context.teller.now + gate.timeout;
-    let pending = Pending { id: format!("appr-{}", context.gates), gate, deadline };
+    let number = if context.teller.quirks.on(Switch::SameApprovalId) { 1 } else { *context.gates };
+    let pending = Pending { id: format!("appr-{number}"), gate, deadline };
     let data = pending.describe();
     session.pending = Some(pending);
     session.resolved = None;
@@ -358,24 +407,51 @@ impl Gate {
 
 /// The prompt is done with.
 fn complete(session: &mut Session, context: &Context<'_>) -> Did {
-    let Some(work) = session.work.take() else { return Did::Over };
+    end_early(session, &context.teller);
+    if session.hidden {
+        session.cut(FeedEnd::Over);
+    }
+    Did::Over
+}
+
+/// The prompt is done with, however much of it was done.
+pub fn end_early(session: &mut Session, teller: &Teller<'_>) {
+    let Some(work) = session.work.take() else { return };
+    session.pending = None;
+    if teller.quirks.on(Switch::NeverCompletes) {
+        return;
+    }
     let tokens = count(session, &work);
     session.status = Status::Idle;
     session.messages += 1;
-    session.active = context.teller.now;
+    session.active = teller.now;
     let data = json!({"request_id": work.request_id, "response": work.response, "token_usage": usage(tokens)});
-    session.tell(&context.teller, "prompt:complete", data);
-    Did::Over
+    session.tell(teller, "prompt:complete", data);
+    session.wake.notify_one();
 }
 
 /// The prompt fails.
 fn fail(session: &mut Session, context: &Context<'_>, failure: &Failure) -> Did {
     let Some(work) = session.work.take() else { return Did::Over };
-    count(session, &work);
+    let tokens = count(session, &work);
     session.status = Status::Error;
     session.active = context.teller.now;
-    let message = format!("{}: {}", failure.code, failure.text());
-    session.tell(&context.teller, "status:update", json!({"status": "error", "message": message}));
+    let text = fill_text(&failure.text(), &work.groups);
+    let message = format!("{}: {text}", failure.code);
+    let teller = &context.teller;
+    match teller.quirks.fails_by() {
+        None => session.tell(teller, "status:update", json!({"status": "error", "message": message})),
+        Some(FailsBy::Status) => {}
+        Some(FailsBy::Completion) => {
+            let data = json!({"request_id": work.request_id, "response": work.response, "token_usage": usage(tokens)});
+            session.tell(teller, "prompt:complete", data);
+        }
+        Some(FailsBy::End) => session.end(teller, "error"),
+        Some(FailsBy::Message) => session.say(teller, &failure.refusal().body()),
+        Some(FailsBy::Event) => {
+            session.tell(teller, "error", json!({"code": failure.code, "message": text}));
+        }
+    }
     Did::Over
 }
 
