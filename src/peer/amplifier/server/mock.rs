@@ -93,9 +93,22 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let model = Model::new(Arc::new(script), quirks, Box::new(folder), Timestamp::now(), address.port());
     let service = Arc::new(Service::new(Stage::new(model), options.latency));
     let exchanges = Exchanges::new(options.recorder, End::Server);
+    allow_many_files();
     let limits = Limits { connections: CONNECTIONS, ..Limits::default() };
     let server = Server::start(listener, service.clone(), exchanges, limits).map_err(learn)?;
     Ok(Box::new(MockServer { service, address, server: Mutex::new(Some(server)) }))
+}
+
+/// Has the system let this process hold as many connections as it may: by itself it often allows a thousand files.
+fn allow_many_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = Some(2 * CONNECTIONS as u64);
+    let most = limit.maximum.map_or(wanted, |maximum| wanted.map(|wanted| wanted.min(maximum)));
+    if limit.current.is_some_and(|current| most.is_some_and(|most| current < most)) {
+        // Where it is not allowed, fewer have to do.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: limit.maximum });
+    }
 }
 
 impl MockServer {

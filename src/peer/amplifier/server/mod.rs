@@ -19,6 +19,7 @@ mod service;
 mod socket;
 mod steer;
 mod stream;
+mod switches;
 #[cfg(test)]
 mod tests;
 

@@ -8,7 +8,7 @@ use super::super::quirks::{Odd, Switch};
 use super::super::script::Gate;
 use super::session::{Session, Status};
 use super::tell::Teller;
-use super::work::run_guarded;
+use super::tools::run_guarded;
 use super::{Model, Refusal, Reply};
 
 /// An approval that waits for a decision.

@@ -161,7 +161,7 @@ fn a_session_that_works_is_busy_and_goes_on_undisturbed() {
     assert_eq!((status, &refused["error"]["code"]), (409, &json!("SESSION_BUSY")));
     let before = world.now;
     world.work(&id);
-    assert_eq!((world.now - before).as_millis(), 150);
+    assert_eq!((world.now - before).as_millis(), 3000);
     let completions = names(&mut feed).iter().filter(|name| *name == "prompt:complete").count();
     assert_eq!(completions, 1);
     assert_eq!(world.prompt(&id, "text").0, 202);
@@ -194,7 +194,7 @@ fn only_what_was_offered_decides_and_only_once() {
 
 #[test]
 fn when_the_time_is_up_the_default_decides() {
-    for (prompt, granted) in [("approval_brief", false), ("approval_default_allow", true)] {
+    for (prompt, granted) in [("approval_timeout", false), ("approval_default_allow", true)] {
         let mut world = World::new();
         let id = world.create();
         let mut feed = world.model.subscribe(&id, world.now).unwrap();

@@ -20,29 +20,26 @@ use crate::diagnostic::{Diagnostic, Source};
 use crate::peer::format;
 
 /// Prompts of the example by what they provoke, which is what `prompts:` of a subject is keyed with. Each is matched
-/// at its beginning, as a word: what follows it makes no difference.
+/// at its beginning, as a word: what follows it makes no difference. It knows others beside: `long` says 2000 words at
+/// once, `everything` has every event, `approval_default_allow` allows by itself, and what begins with `later` is
+/// accepted and fails afterwards.
 ///
 /// - `text` says a short text of several scripts in several pieces, and `thinking` thinks first.
 /// - `tool` reads a file, `tool_error` reads one that is not there, `diagnostics` adds and clears some.
 /// - `approval` asks whether it may write a file; five minutes are left for that. `approval_timeout` asks the same and
-///   denies it by itself after 250 ms, `approval_default_allow` allows it by then.
-/// - `slow` says a hundred words, one every 30 ms: three seconds in all. `long` says 2000, at once.
-/// - `status` tells how far it has come, and `everything` has every event.
-/// - The codes of errors are those with which the prompt is refused, with the status that belongs to them. What begins
-///   with `later` and a code is accepted, and fails afterwards.
+///   denies it by itself after 250 ms.
+/// - `slow` says a hundred words, one every 30 ms: three seconds in all. `status` tells how far it has come.
+/// - The codes of errors are those with which the prompt is refused, with the status that belongs to them.
 pub const PROMPTS: &[(&str, &str)] = &[
     ("text", "text"),
     ("tool", "tool"),
     ("tool_error", "tool_error"),
     ("thinking", "thinking"),
     ("approval", "approval"),
-    ("approval_timeout", "approval_brief"),
-    ("approval_default_allow", "approval_default_allow"),
+    ("approval_timeout", "approval_timeout"),
     ("slow", "slow"),
-    ("long", "long"),
     ("status", "status"),
     ("diagnostics", "diagnostics"),
-    ("everything", "everything"),
     ("INVALID_API_KEY", "INVALID_API_KEY"),
     ("API_KEY_UNAUTHORIZED", "API_KEY_UNAUTHORIZED"),
     ("RATE_LIMITED", "RATE_LIMITED"),

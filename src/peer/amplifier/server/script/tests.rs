@@ -28,7 +28,7 @@ fn the_example_can_be_read_and_knows_every_prompt_and_key() {
     let key = |name: &str| KEYS.iter().find(|(key, _)| *key == name).unwrap().1.to_owned();
     assert_eq!((&script.keys.invalid, &script.keys.unauthorized), (&vec![key("bad")], &vec![key("unauthorized")]));
     let effect = Effect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
-    for prompt in ["approval", "approval_brief", "approval_default_allow"] {
+    for prompt in ["approval", "approval_timeout", "approval_default_allow"] {
         let Act::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps[0].act else { panic!("{prompt}") };
         assert_eq!(tool.effect.as_ref(), Some(&effect));
     }

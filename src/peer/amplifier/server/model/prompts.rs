@@ -1,0 +1,82 @@
+//! Prompts that are given to sessions.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::quirks::Switch;
+use super::feed::Outlet;
+use super::session::Status;
+use super::tell::Teller;
+use super::work::Work;
+use super::{Model, Refusal, Reply};
+
+impl Model {
+    /// Gives a session a prompt.
+    pub(super) fn submit(&mut self, number: u64, prompt: &str, now: Duration) -> Result<Reply, Refusal> {
+        self.expire(number, now);
+        let elsewhere = self.elsewhere(number);
+        let everybody = self.everybody();
+        let request_id = match self.quirks.on(Switch::SameRequestId) {
+            true => "req-1".to_owned(),
+            false => format!("req-{}", self.prompts + 1),
+        };
+        let teller = Teller { quirks: &self.quirks, now };
+        let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
+        if session.status == Status::Stopped && !self.quirks.on(Switch::StoppedTakesPrompts) {
+            return Err(Refusal::no_session(&session.id));
+        }
+        if let Some(refusal) = &session.refusal {
+            return Err(refusal.clone());
+        }
+        let data = json!({"request_id": request_id, "prompt": prompt});
+        if session.is_busy() || (elsewhere.is_some() && self.quirks.on(Switch::OneAtATime)) {
+            if self.quirks.on(Switch::AcceptsBusy) {
+                return Ok(accepted(&request_id));
+            }
+            if self.quirks.on(Switch::BusyReplaces) {
+                session.give_up();
+            }
+            if self.quirks.on(Switch::WorksOnRefused) {
+                session.tell(&teller, "prompt:submit", data);
+            }
+            let refusal = Refusal::new("SESSION_BUSY", "Session is processing another request");
+            return Err(refusal.about("session_id", session.id.as_str()));
+        }
+        let case = self.script.case(prompt);
+        if let Some(failure) = case.and_then(|case| self.script.cases[case].refuse.as_ref()) {
+            return Err(failure.refusal());
+        }
+        self.prompts += 1;
+        let done = elsewhere.filter(|_| self.quirks.on(Switch::MixesSessions)).unwrap_or_else(|| prompt.to_owned());
+        let case = self.script.case(&done);
+        session.begin(Work::new(self.script.clone(), case, request_id.clone(), &done, now), now);
+        session.join(everybody);
+        session.tell(&teller, "prompt:submit", data);
+        self.begun.push(session.id.clone());
+        Ok(accepted(&request_id))
+    }
+
+    /// What a session other than this one works on, where a flaw wants to know.
+    fn elsewhere(&self, number: u64) -> Option<String> {
+        if !self.quirks.on(Switch::OneAtATime) && !self.quirks.on(Switch::MixesSessions) {
+            return None;
+        }
+        let others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
+        others.filter_map(|(_, session)| session.prompt.clone()).next()
+    }
+
+    /// All subscribers, where a flaw has them told of everything.
+    fn everybody(&self) -> Vec<Outlet> {
+        match self.quirks.on(Switch::LeaksEvents) {
+            true => self.sessions.values().flat_map(|session| session.outlets.clone()).collect(),
+            false => vec![],
+        }
+    }
+}
+
+/// The answer to a prompt that is accepted.
+fn accepted(request_id: &str) -> Reply {
+    let message = "Prompt submitted, subscribe to events for response";
+    Reply::new(202, json!({"request_id": request_id, "status": "processing", "message": message}))
+}

@@ -1,0 +1,164 @@
+//! What is looked at here and there because a flaw or freedom is on.
+
+/// A decision that is none that could be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Odd {
+    /// It is no option.
+    Unknown,
+    /// It is no option, but for its case.
+    Case,
+    /// It is empty.
+    Empty,
+    /// It is missing, or no text.
+    Missing,
+    /// Nothing is pending, and never was.
+    NonePending,
+    /// It comes after the time is up.
+    Late,
+    /// There was one before.
+    Repeated,
+}
+
+/// What is looked at here and there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// Such a decision is accepted, but nothing comes of it.
+    Accepts(Odd),
+    /// Such a decision is refused, and what it is about runs all the same.
+    Runs(Odd),
+    /// The ids of sessions are no UUIDs.
+    ShortIds,
+    /// There is only one session.
+    SharesSession,
+    /// All prompts have the same id.
+    SameRequestId,
+    /// All approvals have the same id.
+    SameApprovalId,
+    /// A prompt is answered when it is complete.
+    AnswersLate,
+    /// A prompt for a session that works is accepted, and forgotten.
+    AcceptsBusy,
+    /// A prompt that is refused ends the one under way.
+    BusyReplaces,
+    /// The same, where it comes by WebSocket.
+    SocketBusyReplaces,
+    /// A prompt that is refused is told as if it were not.
+    WorksOnRefused,
+    /// All sessions end when one is stopped.
+    StopsAll,
+    /// A session that is stopped goes on.
+    StaysAlive,
+    /// A session that was stopped is there, and takes prompts.
+    StoppedTakesPrompts,
+    /// A session that was stopped is there, as such.
+    StoppedShown,
+    /// A session that was stopped does its last prompt again.
+    WorksOn,
+    /// The newest session is not in the list.
+    ListsLate,
+    /// The newest session that fits a filter is not in the list.
+    FiltersTooMuch,
+    /// The list has no limit by itself.
+    ListsAll,
+    /// A limit of zero or less gives an empty list.
+    LimitOddEmpty,
+    /// A status that does not exist gives an empty list.
+    FilterUnknownEmpty,
+    /// A decision that was not offered denies.
+    UnknownDenies,
+    /// Requests that come at the same time are confused.
+    Confuses,
+    /// Sessions that work at the same time are confused.
+    MixesSessions,
+    /// Only one session works at a time.
+    OneAtATime,
+    /// A subscriber that leaves ends the streams of others.
+    LeavingEndsOthers,
+    /// A subscriber that leaves ends the prompt.
+    LeavingEndsPrompt,
+    /// After many subscriptions nothing is told.
+    Tires,
+    /// Any session has an event stream.
+    StreamsNobody,
+    /// Any session has a WebSocket.
+    SocketsForNobody,
+    /// Each event goes to one of the subscribers.
+    OneQueue,
+    /// Each event goes to the newest subscriber.
+    NewestOnly,
+    /// All but the first subscriber get deltas in another order.
+    Shuffles,
+    /// Subscribers get the events of all sessions.
+    LeaksEvents,
+    /// A session can be subscribed to once.
+    SubscribedOnce,
+    /// There are not many streams at a time.
+    FewStreams,
+    /// This action is ignored.
+    Ignores(&'static str),
+    /// An action that does not exist stops the session.
+    UnknownActionStops,
+    /// A message that is no JSON stops the session.
+    BadMessageStops,
+    /// A WebSocket takes the events from event streams.
+    SocketTakesOver,
+    /// The action `stop` ends the prompt, and not the session.
+    StopEndsPrompt,
+    /// Prompts never come to their end.
+    NeverCompletes,
+    /// How an error after the answer to a prompt is told.
+    FailsBy(FailsBy),
+    /// API keys are looked at with the first prompt.
+    KeysLate,
+    /// The response is what came after the last tool.
+    LastResponse,
+    /// Blocks are counted anew after a tool.
+    BlocksAnew,
+    /// An approval comes before its tool is announced.
+    ApprovalFirst,
+    /// A tool that was denied does not end.
+    DeniedSilent,
+    /// A tool that was denied ends without success.
+    DeniedPost,
+    /// That the time is up is not told.
+    TimesOutSilently,
+    /// What is guarded runs while it is pending.
+    RunsPending,
+    /// What was denied runs.
+    RunsDenied,
+    /// What was allowed does not run.
+    RunsNever,
+    /// The default is to allow.
+    DefaultAllows,
+    /// What is pending runs when the session is stopped.
+    RunsOnStop,
+    /// What is pending runs when nobody is subscribed any more.
+    RunsUnwatched,
+    /// What is pending in other sessions runs.
+    RunsElsewhere,
+    /// What is pending runs by any decision that comes by WebSocket.
+    RunsBySocket,
+    /// API keys are in the status.
+    LeaksInStatus,
+    /// API keys are in events.
+    LeaksInEvents,
+    /// API keys are in errors.
+    LeaksInErrors,
+    /// API keys are printed.
+    LeaksInOutput,
+}
+
+/// How an error after the answer to a prompt is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailsBy {
+    /// By the status alone.
+    Status,
+    /// By `prompt:complete`, and the status.
+    Completion,
+    /// By the end of the session.
+    End,
+    /// By a message in the format of an error, and the status.
+    Message,
+    /// By an event `error`, and the status.
+    Event,
+}
