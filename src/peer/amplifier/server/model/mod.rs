@@ -7,8 +7,8 @@
 mod ask;
 mod catalog;
 mod control;
-mod endpoints;
 mod decide;
+mod endpoints;
 mod feed;
 mod prompts;
 mod reply;
