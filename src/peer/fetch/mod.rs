@@ -21,7 +21,7 @@ use crate::wire::tcp::ConnectError;
 /// How many bytes of an answer are read.
 const MOST: usize = 64 << 20;
 /// A connection that was used within this time is not one that stood idle.
-const IDLE: Duration = Duration::from_millis(100);
+const IDLE: Duration = Duration::from_millis(10);
 
 /// Makes requests, and knows of those before.
 #[derive(Default)]

@@ -18,7 +18,7 @@ use crate::peer::amplifier::routes::{Encoding, Route, essence, route, text};
 /// How long an answer may take. Nothing that takes long is behind one (docs/amplifier.md, Time).
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a client waits that a flaw makes impatient.
-const IMPATIENCE: Duration = Duration::from_millis(300);
+const IMPATIENCE: Duration = Duration::from_millis(100);
 /// An answer beyond this is huge, in bytes.
 const HUGE: usize = 3 << 20;
 
@@ -58,15 +58,8 @@ impl Asker {
         self.memory.lock().posting += prompts;
         let outcome = self.request(&route, why).await;
         self.memory.lock().posting -= prompts;
-        if outcome.is_ok() {
-            match route.call {
-                "submitPrompt" => self.memory.lock().prompt = Some(params),
-                "submitApproval" if self.quirks.has(Switch::DecidesTwice) => {
-                    // Whatever comes of it.
-                    let _ = self.request(&route, why).await;
-                }
-                _ => {}
-            }
+        if outcome.is_ok() && route.call == "submitPrompt" {
+            self.memory.lock().prompt = Some(params);
         }
         Some(outcome)
     }
@@ -196,7 +189,7 @@ impl Asker {
         }
     }
 
-    /// Whether an answer of this length would make a fragile client die.
+    /// Whether an answer of this length is too much for a fragile client.
     pub fn is_huge(result: &Value) -> bool {
         result.to_string().len() > HUGE
     }

@@ -19,6 +19,8 @@ pub struct Remembered {
     pub under_way: Vec<(&'static str, Value)>,
     /// How many prompts wait for their answers.
     pub posting: usize,
+    /// A flaw has made the client deaf: nothing is answered any more.
+    pub deaf: bool,
     /// The newest subscription.
     pub newest: u64,
 }

@@ -105,7 +105,7 @@ pub enum Switch {
     TellsNothing,
     StopsAfterMany,
     NoSilence,
-    DiesAtBadText,
+    DeafAfterBadText,
     DiesAtLongLine,
     // Telling.
     Swaps,
@@ -117,7 +117,6 @@ pub enum Switch {
     NoReconnection,
     NotAfterEnd,
     NotAfterRefusal,
-    NoPause,
     NeverGone,
     OwnRetryTime,
     NoLastEventId,
@@ -130,7 +129,7 @@ pub enum Switch {
     DiesAfter(Kind),
     DeafAfter(Kind),
     NeverReturns(Kind),
-    DiesAfterHuge,
+    DeafAfterHuge,
     // Freedoms.
     Junk,
     NoStates,

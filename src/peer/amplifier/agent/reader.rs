@@ -29,6 +29,8 @@ pub struct Read {
     pub events: Vec<StreamEvent>,
     /// A flaw gives the stream up after it.
     pub gives_up: bool,
+    /// A flaw makes the client answer nothing any more.
+    pub deafens: bool,
     /// A flaw makes the client die of it.
     pub dies: bool,
 }
@@ -42,7 +44,9 @@ impl Reader {
 
     /// Takes in the next piece.
     pub fn read(&mut self, piece: &[u8]) -> Read {
-        let mut read = Read { dies: self.dies(piece), gives_up: self.ends(piece), ..Read::default() };
+        let bad = || std::str::from_utf8(piece).is_err_and(|error| error.error_len().is_some());
+        let deafens = self.has(Switch::DeafAfterBadText) && bad();
+        let mut read = Read { deafens, dies: self.dies(piece), gives_up: self.ends(piece), ..Read::default() };
         if self.has(Switch::StreamPiecesApart) {
             self.events = EventReader::new(MOST);
         }
@@ -73,8 +77,7 @@ impl Reader {
             Some(at) => piece.len() - at - 1,
             None => self.length.saturating_add(piece.len()),
         };
-        let bad = || piece.contains(&0xff) || piece.contains(&0xfe);
-        self.has(Switch::DiesAtLongLine) && self.length > LONG || self.has(Switch::DiesAtBadText) && bad()
+        self.has(Switch::DiesAtLongLine) && self.length > LONG
     }
 
     /// Whether a line ends in this piece at which a flaw gives the stream up.

@@ -1,7 +1,6 @@
 //! The client itself: calls come, each becomes a task, and its outcome a line.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -33,8 +32,6 @@ struct Agent {
     teller: Teller,
     subscriptions: Subscriptions,
     serial: tokio::sync::Mutex<()>,
-    /// A flaw has made the client deaf: nothing is answered any more.
-    deaf: AtomicBool,
 }
 
 /// Runs a client to its end.
@@ -55,7 +52,6 @@ pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines)
             teller,
             subscriptions: Subscriptions::default(),
             serial: tokio::sync::Mutex::default(),
-            deaf: AtomicBool::new(false),
         }
     })
     .await
@@ -84,7 +80,7 @@ impl Agent {
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     async fn outcome(&self, call: Call) -> Option<Said> {
-        if self.deaf.load(Ordering::SeqCst) {
+        if self.asker.memory.lock().deaf {
             return None;
         }
         let outcome = match call.name.as_str() {
@@ -97,13 +93,17 @@ impl Agent {
             },
         };
         let mut line = match outcome {
-            Ok(result) if self.has(Switch::DiesAfterHuge) && Asker::is_huge(&result) => return Some(Said::Died),
-            Ok(result) => json!({"id": call.id, "result": self.told(&call.name, result)}),
+            Ok(result) => {
+                if self.has(Switch::DeafAfterHuge) && Asker::is_huge(&result) {
+                    self.asker.memory.lock().deaf = true;
+                }
+                json!({"id": call.id, "result": self.told(&call.name, result)})
+            }
             Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(Said::Died),
             Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
             Err(failure) => {
                 if self.has(Switch::DeafAfter(failure.kind)) {
-                    self.deaf.store(true, Ordering::SeqCst);
+                    self.asker.memory.lock().deaf = true;
                 }
                 json!({"id": call.id, "error": failure.told()})
             }
@@ -118,6 +118,14 @@ impl Agent {
         let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
         if self.has(Switch::CallsWaitForStreams) && self.subscriptions.any() {
             std::future::pending::<()>().await;
+        }
+        if self.has(Switch::DecidesTwice) && name == "submitApproval" {
+            let outcome = self.asker.ask(name, params.clone()).await;
+            if let Some(Ok(_)) = outcome {
+                let asker = self.asker.clone();
+                tokio::spawn(async move { asker.ask("submitApproval", params).await });
+            }
+            return outcome;
         }
         if !self.has(Switch::Shares) {
             return self.asker.ask(name, params).await;

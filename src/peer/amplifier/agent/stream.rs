@@ -160,7 +160,7 @@ impl Stream {
         let mut pause = if self.has(Switch::OwnRetryTime) { RETRY } else { self.retry };
         loop {
             self.ears.state("reconnecting").await;
-            sleep(if self.has(Switch::NoPause) { Duration::from_millis(1) } else { pause }).await;
+            sleep(pause).await;
             match open(&self.asker, self.ears.session(), &self.last_id).await {
                 Ok(exchange) => {
                     self.ears.again().await;
@@ -193,6 +193,9 @@ impl Stream {
             match incoming {
                 Some(Incoming::Body(body)) => {
                     let read = reader.read(body.bytes.as_bytes());
+                    if read.deafens {
+                        self.ears.deafen();
+                    }
                     if read.dies {
                         self.ears.die().await;
                     }

@@ -86,7 +86,8 @@ impl Ears {
         self.started |= name == "session:start";
         self.ended |= name == "session:end";
         if name == "approval:required" && self.has(Switch::DecidesAlone) {
-            self.asker.decide_alone(&self.session, &message).await;
+            let (asker, session, approval) = (self.asker.clone(), self.session.clone(), message.clone());
+            tokio::spawn(async move { asker.decide_alone(&session, &approval).await });
         }
         let drops = self.quirks().any(|effect| matches!(effect, Effect::Drops(drops) if drops(&message)));
         let other = self.has(Switch::OneStream) && self.asker.memory.lock().newest != self.number;
@@ -134,8 +135,14 @@ impl Ears {
             self.tell(message).await;
         }
         if self.has(Switch::PromptsAgain) {
-            self.asker.prompt_again(&self.session).await;
+            let (asker, session) = (self.asker.clone(), self.session.clone());
+            tokio::spawn(async move { asker.prompt_again(&session).await });
         }
+    }
+
+    /// A flaw makes the client answer nothing any more.
+    pub fn deafen(&self) {
+        self.asker.memory.lock().deaf = true;
     }
 
     /// A flaw makes the client die.

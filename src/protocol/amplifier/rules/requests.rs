@@ -182,9 +182,9 @@ fn extra(place: Place<'_>, known: &[&str], short: &str, bench: &mut Bench<'_>) {
     bench.hold(short, (!others.is_empty()).then(fault));
 }
 
-/// Judges a message of a client over a WebSocket.
-pub fn control(content: &Content<'_>, bench: &mut Bench<'_>) {
-    let members = content.json().and_then(Value::as_object);
+/// Judges a message of a client over a WebSocket, which came as text or not.
+pub fn control(content: &Content<'_>, text: bool, bench: &mut Bench<'_>) {
+    let members = content.json().and_then(Value::as_object).filter(|_| text);
     let fault = Fault::new("a control message is no text with a JSON object");
     bench.hold("websocket/client-text", members.is_none().then_some(fault));
     let Some(members) = members else { return };

@@ -68,16 +68,21 @@ impl Sessions {
         self.uptime = None;
     }
 
+    /// Credentials are given for a session: they are in its body, or in the call that asks for it.
+    pub fn give(&mut self, body: Option<&Value>) {
+        let keys = body.and_then(|body| body.get("credentials")).and_then(Value::as_object);
+        for key in keys.into_iter().flat_map(|keys| keys.values()).filter_map(Value::as_str) {
+            let varied = key.chars().any(|c| !key.starts_with(c));
+            if key.len() >= KEY && varied && self.keys.len() < REMEMBERED && !self.keys.iter().any(|k| k == key) {
+                self.keys.push(key.to_owned());
+            }
+        }
+    }
+
     /// A request is whole.
     pub fn asked(&mut self, route: &Route, exchange: &Exchange, bench: &mut Bench<'_>) {
         if route.endpoint == Endpoint::CreateSession {
-            let keys = exchange.own.body.as_ref().and_then(|body| body.get("credentials")).and_then(Value::as_object);
-            for key in keys.into_iter().flat_map(|keys| keys.values()).filter_map(Value::as_str) {
-                let varied = key.chars().any(|c| !key.starts_with(c));
-                if key.len() >= KEY && varied && self.keys.len() < REMEMBERED && !self.keys.iter().any(|k| k == key) {
-                    self.keys.push(key.to_owned());
-                }
-            }
+            self.give(exchange.own.body.as_ref());
         }
         let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) else { return };
         match (route.endpoint, exchange.own.posted("prompt"), exchange.own.posted("decision")) {

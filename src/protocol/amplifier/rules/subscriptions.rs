@@ -183,7 +183,7 @@ impl Subscriptions {
         match event.dir {
             Some(Direction::ToServer) => {
                 if !odd {
-                    requests::control(&Content::of(Some(message)), bench);
+                    requests::control(&Content::of(Some(message)), message.text, bench);
                 }
                 let Some(session) = sessions.of(&session) else { return };
                 // What comes of it is told by events alone.

@@ -146,6 +146,7 @@ impl Rule for Traffic {
         let bench = &mut BOOK.bench(out, event.i);
         match &event.what {
             What::Launched(_) => self.sessions.restarted(),
+            What::Call(call) if call.call == "createSession" => self.sessions.give(Some(&call.params)),
             What::Output(output) => self.printed(&output.bytes, bench),
             _ => {}
         }

@@ -11,8 +11,6 @@ pub const FLAWS: &[Entry] = &[
         "A stream that the server ended is not subscribed to again." Effect::Switch(Switch::NotAfterEnd)),
     flaw!("one-attempt" "stream/client-reconnect-refused" "One attempt is made to subscribe again."
         Effect::Switch(Switch::NotAfterRefusal)),
-    flaw!("no-pause" "stream/client-reconnect-refused" ["stream/client-retry-time"]
-        "It subscribes again without a pause." Effect::Switch(Switch::NoPause)),
     flaw!("never-gone" "stream/client-reconnect-gone" "It subscribes again to what is gone."
         Effect::Switch(Switch::NeverGone)),
     flaw!("ignores-retry" "stream/client-retry-time" "The time that the server gives makes no difference."

@@ -39,12 +39,12 @@ pub const FLAWS: &[Entry] = &[
         "The next call waits for the answer to the last." Effect::Switch(Switch::Serial)),
     flaw!("streams-first" "robustness/client-stream-others" "Calls wait for streams to end."
         Effect::Switch(Switch::CallsWaitForStreams)),
-    flaw!("dies-at-huge" "robustness/client-huge" ["robustness/client-alive"]
-        "An answer of some mebibytes makes it exit." Effect::Switch(Switch::DiesAfterHuge)),
+    flaw!("deaf-after-huge" "robustness/client-huge" "After an answer of some mebibytes no call comes to its end."
+        Effect::Switch(Switch::DeafAfterHuge)),
     flaw!("dies-at-deep-json" "robustness/client-deep-json" ["robustness/client-alive"]
         "An answer that is nested deep makes it exit." Effect::Switch(Switch::DiesAfter(Kind::Deep))),
-    flaw!("dies-at-bad-text" "robustness/client-bad-stream" ["robustness/client-alive"]
-        "A stream that is no UTF-8 makes it exit." Effect::Switch(Switch::DiesAtBadText)),
+    flaw!("deaf-after-bad-text" "robustness/client-bad-stream" "After a stream that is no UTF-8 no call comes to its end."
+        Effect::Switch(Switch::DeafAfterBadText)),
     flaw!("dies-at-long-line" "robustness/client-endless-line" ["robustness/client-alive", "stream/client-large"]
         "A line of a stream that does not end makes it exit." Effect::Switch(Switch::DiesAtLongLine)),
 ];

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::{begun, submitted};
 use crate::protocol::amplifier::testing::Play;
-use crate::trace::{Direction, End, Exited, Output, Payload, StreamEvent, What};
+use crate::trace::{Call, Direction, End, Exited, Output, Payload, StreamEvent, What};
 
 fn subscribed() -> Play {
     Play::new().session("s").subscribes("s")
@@ -87,6 +87,11 @@ fn web_sockets_are_held_to_their_protocol() {
     assert!(socket().socket_tells(&clear).socket_asks(&json!({"action": "stop"})).broken().is_empty());
     assert_eq!(socket().socket_text(Direction::ToClient, "ping").broken(), ["websocket/text"]);
     assert_eq!(socket().socket_text(Direction::ToServer, "stop").broken(), ["websocket/client-text"]);
+    let mut binary = socket().socket_asks(&json!({"action": "stop"}));
+    if let Some(What::Message(message)) = binary.events.last_mut().map(|event| &mut event.what) {
+        message.text = false;
+    }
+    assert_eq!(binary.broken(), ["websocket/client-text"]);
     assert_eq!(socket().socket_asks(&json!({"action": "halt"})).broken(), ["websocket/client-action"]);
     assert_eq!(socket().socket_asks(&json!({"action": "submit_prompt"})).broken(), ["websocket/client-submit-prompt"]);
     let approval = json!({"action": "submit_approval", "decision": 5});
@@ -134,6 +139,12 @@ fn keys_come_back_nowhere() {
     assert_eq!(told.broken(), ["safety/no-key-in-events"]);
     let printed = What::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
     assert_eq!(session().add(None, printed).broken(), ["safety/no-key-in-output"]);
+    // A client that prints it may do so before it sends it.
+    let params = json!({"profile": "dev", "credentials": {"anthropic_api_key": key}});
+    let call = Call { id: 1, call: "createSession".to_owned(), params, settings: None };
+    let printed = What::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
+    let logged = Play::new().add(None, What::Call(call)).add(None, printed);
+    assert_eq!(logged.broken(), ["safety/no-key-in-output"]);
     let elsewhere = session().gets(&format!("/info?key={key}")).fails(400, "INVALID_REQUEST");
     assert_eq!(elsewhere.broken(), ["safety/client-no-key-elsewhere"]);
     let prompt = session().posts("/sessions/s/prompt", &json!({ "prompt": key })).fails(400, "INVALID_REQUEST");
