@@ -8,6 +8,8 @@ mod agent;
 mod desk;
 mod steps;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

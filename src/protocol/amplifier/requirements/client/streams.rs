@@ -1,6 +1,6 @@
 //! Event streams: how the client subscribes, reads what comes, and connects again.
 
-use super::super::{Table, doc, own, sse, table};
+use super::super::{Table, doc, own, semantics, sse, table};
 
 pub const TABLES: &[Table] = &[SUBSCRIBING, READING, TELLING, RECONNECTING];
 
@@ -13,6 +13,9 @@ const SUBSCRIBING: Table = table! { "stream", Client, Some("streams");
         "";
     "client-content-type": Must sse("9.2.1") =>
         "An answer with the content type `text/event-stream`, with parameters too, is taken for a stream."
+        "";
+    "client-content-type-case": Should semantics("8.3.1") =>
+        "The case of the content type of a stream makes no difference."
         "";
     "client-other-content-type": Should sse("9.2.3") =>
         "An answer with another content type is not taken for a stream."
