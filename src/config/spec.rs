@@ -248,6 +248,8 @@ pub struct Timeouts {
     pub stimulus: Duration,
     /// How long nothing comes where a client has to bear that.
     pub silence: Duration,
+    /// The longest wait, also where a scenario asks for more; none where scenarios have the last word.
+    pub longest: Option<Duration>,
 }
 
 /// How much of a subject to keep.
@@ -292,7 +294,7 @@ impl Default for Stop {
 impl Default for Timeouts {
     fn default() -> Self {
         let [expect, stimulus, silence] = [5, 10, 6].map(Duration::from_secs);
-        Self { expect, stimulus, silence }
+        Self { expect, stimulus, silence, longest: None }
     }
 }
 

@@ -373,6 +373,7 @@ fn timeouts(reader: &mut Reader, node: &Node, flags: &Flags) -> Timeouts {
             match entry.key.as_str() {
                 "expect" => timeouts.expect = reader.duration(entry).unwrap_or(timeouts.expect),
                 "silence" => timeouts.silence = reader.duration(entry).unwrap_or(timeouts.silence),
+                "longest" => timeouts.longest = reader.duration(entry).or(timeouts.longest),
                 "stimulus" => timeouts.stimulus = reader.duration(entry).unwrap_or(timeouts.stimulus),
                 _ => {}
             }

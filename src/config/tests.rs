@@ -71,7 +71,7 @@ stimuli:
   quit: [ctl, quit, "{port}"]
 missing: [diagnostics, diagnostics, prompts]
 baseline: known.yaml
-timeouts: { expect: 2s, silence: 3s, stimulus: 1m }
+timeouts: { expect: 2s, silence: 3s, stimulus: 1m, longest: 4s }
 limits: { output: 1MiB, file: 1000 }
 snapshots: snapshots
 trace_dir: /var/traces
@@ -102,7 +102,7 @@ fn every_key_is_understood() {
     assert_eq!(spec.stimuli["quit"], line(&["ctl", "quit", "{port}"]));
     assert_eq!(spec.missing, ["diagnostics", "prompts"]);
     let [expect, silence, stimulus] = [2, 3, 60].map(Duration::from_secs);
-    assert_eq!(spec.timeouts, Timeouts { expect, stimulus, silence });
+    assert_eq!(spec.timeouts, Timeouts { expect, stimulus, silence, longest: Some(Duration::from_secs(4)) });
     assert_eq!(spec.limits, Limits { output: 1 << 20, file: 1000 });
     assert_eq!(spec.baseline, Some(folder.join("known.yaml")));
     assert_eq!(spec.snapshots, Some(folder.join("snapshots")));

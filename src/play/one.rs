@@ -255,7 +255,7 @@ async fn perform(
         tail: traced.tail.clone(),
         lag: venue.lag,
         patience: options.patience,
-        longest: options.longest,
+        longest: options.longest.into_iter().chain(venue.spec.timeouts.longest).min(),
         vars: serde_json::Map::new(),
         outcome: Outcome::default(),
     };

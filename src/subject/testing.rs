@@ -95,6 +95,7 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
             expect: Duration::from_secs(5),
             stimulus: Duration::from_secs(20),
             silence: Duration::from_secs(1),
+            longest: None,
         },
         limits: Limits { output: 64 * 1024, file: 1024 * 1024 },
         settings: None,

@@ -101,6 +101,12 @@ async def count(turn):
     await turn.say(" ".join(str(n) for n in range(100)), pause=0.02)
 
 
+async def report(turn):
+    for progress in (0, 50, 100):
+        await turn.tell("status:update", status="processing", message="I work.", progress=progress)
+    await turn.say("It is done.")
+
+
 async def diagnose(turn):
     path = str(Path(turn.session.root or ".") / "main.py")
     problem = {
@@ -126,11 +132,14 @@ SCRIPTS = {
     "Write the word done into guarded.txt.": write_file,
     "Write the word done into guarded.txt, and be quick.": write_file_soon,
     "Count to a hundred.": count,
+    "Tell me how far you are.": report,
     "What is wrong with main.py?": diagnose,
 }
 
 # Prompts that the provider of its model refuses.
 REFUSED = {
+    "Use a key that was revoked.": "INVALID_API_KEY",
+    "Use a model for others.": "API_KEY_UNAUTHORIZED",
     "Ask too often.": "RATE_LIMITED",
     "Ask a model that breaks.": "PROVIDER_ERROR",
     "Ask a model that is not there.": "PROVIDER_UNAVAILABLE",

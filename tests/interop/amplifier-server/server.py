@@ -147,6 +147,10 @@ async def submit_approval(session_id: str, body: Decision):
 # Events.
 
 
+def keep_alive():
+    return ServerSentEvent(data=json.dumps({"event": "ping", "data": {}}))
+
+
 def text_of(event):
     text = json.dumps(event)
     return json.dumps(text) if wrong("double-json") else text
@@ -162,6 +166,8 @@ async def follow(session_id: str):
         queue.put_nowait(first)
 
     async def events():
+        if wrong("json-keep-alive"):
+            yield keep_alive()
         try:
             while event := await queue.get():
                 name = event["event"] if wrong("event-names") else None
@@ -169,10 +175,7 @@ async def follow(session_id: str):
         finally:
             session.leave(queue)
 
-    if wrong("json-keep-alive"):
-        ping = ServerSentEvent(data=json.dumps({"event": "ping", "data": {}}))
-        return EventSourceResponse(events(), ping=0.02, ping_message_factory=lambda: ping)
-    return EventSourceResponse(events())
+    return EventSourceResponse(events(), ping_message_factory=keep_alive if wrong("json-keep-alive") else None)
 
 
 @app.websocket("/sessions/{session_id}/ws")
