@@ -12,10 +12,9 @@ pub const FLAWS: &[Entry] = &[
         Effect::Http(|request| set(request, "X Client", Some("wirecert")))),
     flaw!("no-host" "http/client-host" ["http/client-valid-head"] "Requests do not say where they go."
         Effect::Http(|request| set(request, "Host", None))),
-    flaw!("short-length" "http/client-length" ["http/client-valid-head"] "The length of a body leaves its end out."
-    Effect::Http(|request| if let Content::Whole(body) = &mut request.content {
-        body.push(b'\n');
-        let length = (body.len() - 1).to_string();
+    flaw!("long-length" "http/client-length" "The length of a body counts one more than there are."
+    Effect::Http(|request| if let Content::Whole(body) = &request.content {
+        let length = (body.len() + 1).to_string();
         set(request, "Content-Length", Some(&length));
     })),
     flaw!("api-prefix" "http/client-endpoint" "Requests go to endpoints below `/api/v1`."
