@@ -68,14 +68,15 @@ const READINGS: &[Entry] = &[
         *r = Refusal::invalid("Invalid profile name").into();
     })),
     freedom!("default-of-options" "The default of an approval is one of its options."
-    Effect::Data("approval:required", |d| {
-        let allows = d["default"] == "allow";
-        let options = d["options"].as_array().cloned().unwrap_or_default();
-        let like = |option: &&Value| option.as_str().is_some_and(|o| o.to_lowercase().starts_with("allow") == allows);
-        if let Some(option) = options.iter().find(like) {
-            d["default"] = option.clone();
-        }
-    })),
+        Effect::Data("approval:required", |d| {
+            let allows = d["default"] == "allow";
+            let options = d["options"].as_array().cloned().unwrap_or_default();
+            if let Some(option) = options.iter().find(|option| allowing(option) == allows) {
+                d["default"] = option.clone();
+            }
+        }),
+        Effect::Data("approval:granted", |d| if d["decision"] == "allow" { d["decision"] = "Allow".into() }),
+        Effect::Data("approval:denied", |d| if d["decision"] == "deny" { d["decision"] = "Deny".into() })),
     freedom!("total-of-answer" "The `total` counts the sessions in the answer."
         Effect::Result(ListSessions, |b| b["total"] = b["sessions"].as_array().map_or(0, Vec::len).into())),
     freedom!("created-idle" "The status of a new session is `idle`." Effect::Result(CreateSession, |b| b["status"] = "idle".into())),
@@ -137,7 +138,7 @@ const READINGS: &[Entry] = &[
         members.retain(|key, _| ["name", "collection", "description", "extends"].contains(&key.as_str()));
     })),
     freedom!("moments-with-offset" "Times have an offset from UTC in hours."
-        Effect::Result(CreateSession, |b| offset(b)),
+        Effect::Result(CreateSession, offset),
         Effect::EachOf(ListSessions, "sessions", offset)),
     freedom!("error-details-left-out" "Errors have no details."
     Effect::Failed(|r| if let Some(error) = r.body["error"].as_object_mut() {
@@ -149,7 +150,7 @@ const READINGS: &[Entry] = &[
     }))),
     freedom!("extra-members" "Everything has a member that nobody knows."
         Effect::Reply(None, |r| extra(&mut r.body)),
-        Effect::Data("", |d| extra(d))),
+        Effect::Data("", extra)),
 ];
 
 /// Ways in which answers are carried.
@@ -240,6 +241,11 @@ pub fn all() -> &'static [Freedom] {
 pub fn find(name: &str) -> Option<Quirk> {
     let entry = TABLES.into_iter().flatten().find(|e| e.freedom.name == name)?;
     Some(Quirk { name: entry.freedom.name, flaw: false, effects: entry.effects })
+}
+
+/// Whether an option of the example allows.
+fn allowing(option: &Value) -> bool {
+    option.as_str().is_some_and(|option| option.to_lowercase().starts_with("allow"))
 }
 
 fn none_pending(reply: &mut Reply) {

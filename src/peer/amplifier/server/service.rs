@@ -1,6 +1,7 @@
 //! Answers what comes over HTTP.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct Service {
     happenings: broadcast::Sender<Happening>,
     /// How many subscribers are being served.
     subscribers: watch::Sender<u64>,
+    /// Whether a WebSocket broke its protocol.
+    odd: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -47,6 +50,9 @@ struct State {
 
 /// How long confused requests are held, so that others come meanwhile.
 const CONFUSION: Duration = Duration::from_millis(30);
+
+/// After so many connections a server may be tired.
+const TIRING: u64 = 40;
 
 /// Counts a subscriber for as long as it is there.
 struct Subscribed<'a>(&'a Service);
@@ -68,6 +74,7 @@ impl Service {
             over: watch::Sender::new(None),
             happenings: broadcast::channel(HAPPENINGS).0,
             subscribers: watch::Sender::new(0),
+            odd: Arc::default(),
         }
     }
 
@@ -125,6 +132,9 @@ impl Service {
             return (quirks, None);
         }
         let mut state = self.state();
+        if self.odd.load(Ordering::Relaxed) {
+            state.memory.trouble(Trouble::Socket);
+        }
         let instead = quirks.instead(&Seen { received, ask, memory: &state.memory });
         state.memory.note(received, ask);
         (quirks, instead)
@@ -175,6 +185,7 @@ impl Service {
     async fn subscribe(&self, received: &Received, ask: &Ask, quirks: &Quirks, answer: Responder) {
         let subscribed = match self.stage.subscribe(ask.name()) {
             Err(_) if quirks.on(Switch::StreamsNobody) => Ok(nobody(ask.name())),
+            Ok(_) if quirks.on(Switch::Tires) && received.head.tcp > TIRING => Ok(nobody(ask.name())),
             subscribed => subscribed,
         };
         match subscribed {
@@ -280,10 +291,8 @@ impl Handler for Service {
                 let _subscribed = self.subscribed();
                 let reply = websocket::Reply::accepting(&request);
                 let (stage, frames) = (self.stage.clone(), quirks.frames());
-                let follower = Follower { stage, session, frames, latency: self.draws() };
-                if follower.run(request, reply, feed).await {
-                    self.state().memory.trouble(Trouble::Socket);
-                }
+                let (latency, odd) = (self.draws(), self.odd.clone());
+                Follower { stage, session, frames, latency, odd }.run(request, reply, feed).await;
             }
             Err(refusal) => socket::refuse(request, &refusal, refusal.why).await,
         }

@@ -1,6 +1,7 @@
 //! A WebSocket (section "WebSocket Alternative").
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{sleep_until, timeout};
@@ -28,6 +29,8 @@ pub struct Follower {
     pub frames: Frames,
     /// How each message is held up, if it is.
     pub latency: Option<Draws>,
+    /// Set once the client breaks the protocol.
+    pub odd: Arc<AtomicBool>,
 }
 
 /// Refuses a handshake with an error of the protocol.
@@ -46,22 +49,18 @@ pub async fn refuse(request: Request, refusal: &Refusal, why: Why) {
 
 impl Follower {
     /// Accepts the handshake, and goes on until either end has had enough.
-    ///
-    /// Gives whether the client broke the protocol.
-    pub async fn run(self, request: Request, mut reply: Reply, feed: Feed) -> bool {
+    pub async fn run(self, request: Request, mut reply: Reply, feed: Feed) {
         reply.manner = Manner::deliberate(self.frames.why.filter(|_| self.frames.reply.is_some()));
         if let Some(change) = self.frames.reply {
             change(&mut reply);
         }
         let accepts = reply.head.status() == Some(101);
         let options = Options { pong: self.frames.pong, close: self.frames.close, ..Options::default() };
-        let Ok(mut socket) = request.reply_with(&reply, &[], options).await else { return false };
+        let Ok(mut socket) = request.reply_with(&reply, &[], options).await else { return };
         if !accepts {
-            socket.sender.shutdown().await;
-            return false;
+            return socket.sender.shutdown().await;
         }
-        let mut odd = false;
-        let how = self.follow(&mut socket, feed, &mut odd).await;
+        let how = self.follow(&mut socket, feed).await;
         let sender = &socket.sender;
         match how {
             Some(FeedEnd::Over) => self.close(&mut socket, 1000).await,
@@ -69,11 +68,10 @@ impl Follower {
             Some(FeedEnd::Slow | FeedEnd::Cut { reset: true }) => sender.reset(self.frames.why).await,
             None => {}
         }
-        odd
     }
 
     /// Gives how the feed ended; nothing where the client left.
-    async fn follow(&self, socket: &mut Socket, mut feed: Feed, odd: &mut bool) -> Option<FeedEnd> {
+    async fn follow(&self, socket: &mut Socket, mut feed: Feed) -> Option<FeedEnd> {
         let mut latency = self.latency.clone();
         loop {
             tokio::select! {
@@ -103,9 +101,10 @@ impl Follower {
                         }
                     }
                     Some(Incoming::Closed(_)) | None => return None,
-                    Some(Incoming::Bytes(_)) => *odd = true,
+                    Some(Incoming::Bytes(_)) => self.odd.store(true, Ordering::Relaxed),
                     Some(Incoming::Frame(frame)) => {
-                        *odd |= frame.rsv != 0 || !frame.masked || !matches!(frame.opcode, 0..=2 | 8..=10);
+                        let odd = frame.rsv != 0 || !frame.masked || !matches!(frame.opcode, 0..=2 | 8..=10);
+                        self.odd.fetch_or(odd, Ordering::Relaxed);
                     }
                 },
             }

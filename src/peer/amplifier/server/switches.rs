@@ -54,6 +54,8 @@ pub enum Switch {
     StoppedShown,
     /// A session that was stopped does its last prompt again.
     WorksOn,
+    /// A session that was stopped uses a tool.
+    ToolsAfterStop,
     /// The newest session is not in the list.
     ListsLate,
     /// The newest session that fits a filter is not in the list.

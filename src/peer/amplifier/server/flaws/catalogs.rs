@@ -35,7 +35,6 @@ pub const FLAWS: &[Entry] = &[
         Effect::Refuse(|ask, _| unknown(ask, ListProfiles))),
     flaw!("profile-203" "profiles/detail-status" "A profile has the status 203." status(GetProfile, 203)),
     flaw!("profile-in-list" "profiles/detail-object" "A profile is in a list." result(GetProfile, |b| *b = json!([b.clone()]))),
-    flaw!("profile-without-name" "profiles/detail-name" "A profile has not its name." result(GetProfile, |b| drop(remove(b, "name")))),
     flaw!("profile-name-other" "profiles/detail-name" "A profile has another name." result(GetProfile, |b| set(b, "name", "default"))),
     flaw!("profile-description-other" "profiles/detail-same" "The description of a profile is not that of the list."
         result(GetProfile, |b| set(b, "description", "something else"))),

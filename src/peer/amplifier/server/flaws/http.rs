@@ -1,7 +1,5 @@
 //! Answers that are carried wrongly: heads, lengths, codings, bytes.
 
-use std::time::Duration;
-
 use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::{Content, Ending, Piece, Response};
 use crate::wire::http_head;
@@ -78,12 +76,6 @@ pub const FLAWS: &[Entry] = &[
         let list = s.is(Endpoint::ListSessions) || s.is(Endpoint::ListProfiles);
         let target = format!("{}/", s.received.head.path());
         list.then(|| Instead::Respond(Box::new(Response::new("307 Temporary Redirect").header("Location", target))))
-    })),
-    flaw!("health-takes-its-time" "http/timely" "The server's information takes eleven seconds."
-    Effect::CarriedFor(|r, request| if request.head.path() == "/info"
-        && let Some(body) = take(r) {
-        announce(r, body.len().to_string());
-        r.content = Content::Raw(vec![Piece::after(Duration::from_secs(11), body)]);
     })),
 ];
 

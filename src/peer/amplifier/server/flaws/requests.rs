@@ -65,7 +65,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Instead(|s| is_deep(&s.received.content).then_some(Instead::Die))),
     flaw!("confuses-requests" "robustness/concurrent" "Requests that come at the same time get the answer to the last one."
         switch(Switch::Confuses)),
-    flaw!("mixes-sessions" "robustness/concurrent-sessions" "A session that begins while another one works does what that one was told."
+    flaw!("mixes-sessions" "robustness/concurrent-sessions" "What a session does that begins while another one works is told to the subscribers of that one."
         switch(Switch::MixesSessions)),
     flaw!("one-session-at-a-time" "robustness/concurrent-sessions" "While a session works others are refused as busy."
         switch(Switch::OneAtATime)),
@@ -92,11 +92,11 @@ pub const FLAWS: &[Entry] = &[
         let id = ask.route.name.as_deref().filter(|_| ask.route.endpoint != Endpoint::GetProfile)?;
         (id.len() != 36).then(|| Refusal::new("SERVER_ERROR", "invalid literal for UUID"))
     })),
-    flaw!("flood-unanswered" "robustness/request-flood" "After two hundred requests the next twenty are not answered."
-        Effect::Instead(|s| (200..220).contains(&(s.memory.requests % 400)).then_some(Instead::Close))),
+    flaw!("flood-unanswered" "robustness/request-flood" "After two hundred requests the next two hundred are not answered."
+        Effect::Instead(|s| (200..400).contains(&(s.memory.requests % 400)).then_some(Instead::Close))),
     flaw!("subscriber-cut-ends-all" "robustness/stream-cut" "When a subscriber is gone, the streams of all others end."
         switch(Switch::LeavingEndsOthers)),
-    flaw!("many-streams-tire" "robustness/stream-flood" "After twenty subscriptions to a session nothing is told any more."
+    flaw!("many-streams-tire" "robustness/stream-flood" "After forty connections those who subscribe are told of nothing."
         switch(Switch::Tires)),
     flaw!("silent-after-bad-websocket" "robustness/bad-websocket" "After a WebSocket that breaks its protocol nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Socket))),

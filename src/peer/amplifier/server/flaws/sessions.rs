@@ -90,11 +90,8 @@ pub const FLAWS: &[Entry] = &[
         result(GetSession, |b| set(b, "profile", "default"))),
     flaw!("status-created-naive" "status/created-at" "The `created_at` of the status has no offset from UTC."
         result(GetSession, |b| naive(b, "created_at"))),
-    flaw!("status-created-moves" "status/created-at-same" "The `created_at` of the status is that of the last activity."
-    result(GetSession, |b| {
-        let active = b["last_activity"].clone();
-        set(b, "created_at", active);
-    })),
+    flaw!("status-created-moves" "status/created-at-same" "The `created_at` of the status is of another year."
+        result(GetSession, |b| set(b, "created_at", "2020-01-01T00:00:00Z"))),
     flaw!("status-active-naive" "status/last-activity" "The `last_activity` has no offset from UTC."
         result(GetSession, |b| naive(b, "last_activity"))),
     flaw!("status-without-activity" "status/last-activity" "There is no `last_activity`."
@@ -112,10 +109,10 @@ pub const FLAWS: &[Entry] = &[
         result(GetSession, |b| set(b, "token_usage", 7))),
     flaw!("tokens-null" "status/token-usage" "The `token_usage` is null before there is a prompt."
     result(GetSession, |b| if b["message_count"] == 0 { set(b, "token_usage", Value::Null) })),
-    flaw!("tokens-fall" "status/token-usage-grows" "The `token_usage` is 0 while a prompt is worked on, and halved when it is idle again."
+    flaw!("tokens-fall" "status/token-usage-grows" "The `token_usage` counts down."
     result(GetSession, |b| {
-        let half = if b["status"] == "idle" && b["message_count"].as_u64() < Some(3) { 1_000_000 } else { 0 };
-        set(b, "token_usage", json!({"input_tokens": half, "output_tokens": half}));
+        let left = 4_000_000_000_000_i64.saturating_sub(jiff::Timestamp::now().as_millisecond());
+        set(b, "token_usage", json!({"input_tokens": left, "output_tokens": left}));
     })),
     flaw!("pending-left-out" "status/pending-approval" "There is no `pending_approval` where nothing is pending."
         result(GetSession, |b| if b["pending_approval"].is_null() { drop(remove(b, "pending_approval")) })),
@@ -165,9 +162,9 @@ pub const FLAWS: &[Entry] = &[
         let total = b["sessions"].as_array().map_or(0, Vec::len).saturating_sub(1);
         set(b, "total", total);
     })),
-    flaw!("list-total-more" "list/total-count" "The `total` counts all sessions that there ever were."
+    flaw!("list-total-more" "list/total-count" "The `total` is a thousand more than there are in the answer."
     result(ListSessions, |b| {
-        let total = b["total"].as_u64().unwrap_or_default() + 1000;
+        let total = b["sessions"].as_array().map_or(0, Vec::len) + 1000;
         set(b, "total", total);
     })),
     flaw!("list-without-id" "list/session-id" "Sessions in the list have an `id`." of_list(|one| rename(one, "session_id", "id"))),

@@ -51,5 +51,5 @@ pub const FLAWS: &[Entry] = &[
         messages.push(other);
     })),
     flaw!("events-without-session" "events/session-id" "Events do not say their session." Effect::Data("", |d| drop(super::remove(d, "session_id")))),
-    flaw!("events-of-other-session" "events/session-id" "Events say another session." Effect::Data("", |d| super::set(d, "session_id", "00000000-0000-4000-8000-000000000000"))),
+    flaw!("events-of-other-session" "stream/own-session" "Events say another session." Effect::Data("", |d| super::set(d, "session_id", "00000000-0000-4000-8000-000000000000"))),
 ];

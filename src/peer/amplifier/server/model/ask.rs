@@ -74,7 +74,8 @@ fn read(body: &[u8], check: &Check) -> Result<Map<String, Value>, Refusal> {
 fn place(wrong: &jsonschema::ValidationError<'_>) -> String {
     if let jsonschema::error::ValidationErrorKind::Required { property } = &wrong.kind() {
         let inside = wrong.instance_path().to_string();
-        return format!("`{}`, which is needed,", format!("{inside}/{}", property.as_str().unwrap_or_default()));
+        let property = property.as_str().unwrap_or_default();
+        return format!("`{inside}/{property}`, which is needed,");
     }
     match wrong.instance_path().to_string() {
         path if path.is_empty() => "the body".to_owned(),

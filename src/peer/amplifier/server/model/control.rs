@@ -13,6 +13,11 @@ use super::tools::run_guarded;
 use super::work::{self, Work};
 use super::{Model, Refusal};
 
+/// How long after a stop a flaw has a session work again.
+const AGAIN: Duration = Duration::from_millis(20);
+/// The same, where what was under way may have ended by then.
+const MUCH_LATER: Duration = Duration::from_millis(2100);
+
 impl Model {
     /// Ends a session.
     pub(super) fn stop(&mut self, number: u64, reason: &str, now: Duration) {
@@ -26,9 +31,14 @@ impl Model {
         if self.quirks.on(Switch::RunsOnStop) {
             run_guarded(session, &*self.place);
         }
-        if let (true, Some(prompt)) = (self.quirks.on(Switch::WorksOn), session.prompt.clone()) {
+        let again = match (session.prompt.clone(), self.quirks.on(Switch::WorksOn)) {
+            (Some(prompt), true) => Some((prompt, AGAIN)),
+            (Some(_), false) if self.quirks.on(Switch::ToolsAfterStop) => Some(("tool".to_owned(), MUCH_LATER)),
+            _ => None,
+        };
+        if let Some((prompt, later)) = again {
             let case = self.script.case(&prompt);
-            let later = now + Duration::from_millis(20);
+            let later = now + later;
             session.give_up();
             session.hidden = true;
             session.begin(Work::new(self.script.clone(), case, "req-0".to_owned(), &prompt, later), now);

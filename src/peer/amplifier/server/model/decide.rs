@@ -64,6 +64,14 @@ impl Model {
         let odd = odd(session, body);
         let decision = body.as_ref().ok().and_then(|body| body.get("decision")).and_then(Value::as_str);
         let decision = decision.unwrap_or_default();
+        if self.quirks.on(Switch::RunsElsewhere) {
+            let waits = |session: &&mut Session| {
+                session.pending.as_ref().is_some_and(|p| p.gate.allows.iter().any(|a| a == decision))
+            };
+            let others = self.sessions.iter_mut().filter(|(other, _)| **other != number).map(|(_, session)| session);
+            others.filter(waits).for_each(|session| run_guarded(session, &*self.place));
+        }
+        let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
         if let Some(odd) = odd {
             if self.quirks.on(Switch::Accepts(odd)) {
                 let body = json!({"status": "approved", "message": "Approval decision recorded"});
@@ -76,6 +84,7 @@ impl Model {
             if self.quirks.on(Switch::UnknownDenies) && matches!(odd, Odd::Unknown | Odd::Case) {
                 let teller = Teller { quirks: &self.quirks, now };
                 resolve(session, &teller, false, "Deny", "invalid", Resolved::Decided);
+                return Err(Refusal::new("APPROVAL_INVALID", "The decision is none of the options"));
             }
         }
         body.as_ref().map_err(Clone::clone)?;
@@ -96,11 +105,6 @@ impl Model {
         let granted = pending.gate.allows.iter().any(|option| option == decision);
         let teller = Teller { quirks: &self.quirks, now };
         resolve(session, &teller, granted, decision, "user_denied", Resolved::Decided);
-        if granted && self.quirks.on(Switch::RunsElsewhere) {
-            let others =
-                self.sessions.iter_mut().filter(|(other, session)| **other != number && session.pending.is_some());
-            others.for_each(|(_, session)| run_guarded(session, &*self.place));
-        }
         let status = if granted { "approved" } else { "denied" };
         Ok(Reply::new(200, json!({"status": status, "message": "Approval decision recorded"})))
     }

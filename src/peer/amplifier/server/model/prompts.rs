@@ -17,6 +17,7 @@ impl Model {
         self.expire(number, now);
         let elsewhere = self.elsewhere(number);
         let everybody = self.everybody();
+        let theirs = self.theirs(number);
         let request_id = match self.quirks.on(Switch::SameRequestId) {
             true => "req-1".to_owned(),
             false => format!("req-{}", self.prompts + 1),
@@ -30,7 +31,7 @@ impl Model {
             return Err(refusal.clone());
         }
         let data = json!({"request_id": request_id, "prompt": prompt});
-        if session.is_busy() || (elsewhere.is_some() && self.quirks.on(Switch::OneAtATime)) {
+        if session.is_busy() || elsewhere.is_some() {
             if self.quirks.on(Switch::AcceptsBusy) {
                 return Ok(accepted(&request_id));
             }
@@ -48,10 +49,11 @@ impl Model {
             return Err(failure.refusal());
         }
         self.prompts += 1;
-        let done = elsewhere.filter(|_| self.quirks.on(Switch::MixesSessions)).unwrap_or_else(|| prompt.to_owned());
-        let case = self.script.case(&done);
-        session.begin(Work::new(self.script.clone(), case, request_id.clone(), &done, now), now);
+        session.begin(Work::new(self.script.clone(), case, request_id.clone(), prompt, now), now);
         session.join(everybody);
+        if let Some(theirs) = theirs {
+            session.outlets = theirs;
+        }
         session.tell(&teller, "prompt:submit", data);
         self.begun.push(session.id.clone());
         Ok(accepted(&request_id))
@@ -59,11 +61,20 @@ impl Model {
 
     /// What a session other than this one works on, where a flaw wants to know.
     fn elsewhere(&self, number: u64) -> Option<String> {
-        if !self.quirks.on(Switch::OneAtATime) && !self.quirks.on(Switch::MixesSessions) {
+        if !self.quirks.on(Switch::OneAtATime) {
             return None;
         }
         let others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
         others.filter_map(|(_, session)| session.prompt.clone()).next()
+    }
+
+    /// The subscribers of another session that works, where a flaw has them told of this one.
+    fn theirs(&self, number: u64) -> Option<Vec<Outlet>> {
+        if !self.quirks.on(Switch::MixesSessions) {
+            return None;
+        }
+        let mut others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
+        others.next().map(|(_, session)| session.outlets.clone())
     }
 
     /// All subscribers, where a flaw has them told of everything.

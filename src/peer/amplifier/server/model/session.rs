@@ -214,9 +214,6 @@ impl Session {
     /// Tells as flaws have it: who is told, and when.
     fn tell_wrongly(&mut self, teller: &Teller<'_>, event: &str, mut data: Value) {
         let on = |switch| teller.quirks.on(switch);
-        if on(Switch::Tires) && self.ever > 20 {
-            return;
-        }
         if on(Switch::LeaksInEvents) && event == "prompt:complete" {
             data["api_key"] = self.key.as_str().into();
         }

@@ -303,7 +303,7 @@ fn control_messages_do_what_the_endpoints_do() {
     }
     let prompt = r#"{"action":"submit_prompt","prompt":"approval"}"#;
     world.model.control(&id, prompt, world.now).unwrap();
-    assert_eq!(world.model.begun(), [id.clone()]);
+    assert_eq!(world.model.begun(), std::slice::from_ref(&id));
     world.work(&id);
     assert_eq!(world.model.control(&id, prompt, world.now).unwrap_err().code, "SESSION_BUSY");
     world.model.control(&id, r#"{"action":"submit_approval","decision":"Allow"}"#, world.now).unwrap();
