@@ -5,6 +5,7 @@
 pub mod client_role;
 mod content;
 mod observer;
+pub mod redirects;
 mod requirements;
 mod role;
 mod rules;

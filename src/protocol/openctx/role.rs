@@ -146,7 +146,7 @@ const TO: Field = Field::optional("to", Shape::Bound("request"), "The label of t
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
         name: "response",
-        doc: "The provider answered a request: its answer is whole, or what came of it will not become more.",
+        doc: "The provider answered a request: its answer is whole, or what came of it will not become more. Where it redirects with 307 or 308, what comes from there.",
         on_connection: false,
         selectors: &[TO],
         fields: &[

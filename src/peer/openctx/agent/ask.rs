@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
 use crate::peer::http_url::HttpUrl;
+use crate::protocol::openctx::redirects;
 use crate::trace::{End, HttpResponse, Message, Payload, Recorder};
 use crate::wire::http::{Broken, Client, Content, Exchanges, Incoming, Limits, Request};
 
@@ -18,10 +19,8 @@ use super::seen::Seen;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a client waits that a flaw makes impatient.
 const IMPATIENCE: Duration = Duration::from_millis(500);
-/// How many redirects are followed.
-const REDIRECTS: u32 = 20;
 /// An answer beyond this is huge, in bytes.
-const HUGE: usize = 3 << 20;
+const HUGE: usize = 1 << 20;
 /// How many bytes of an answer are read.
 const MOST: usize = 64 << 20;
 /// A connection that was used within this time is not one that stood idle.
@@ -31,7 +30,6 @@ const IDLE: Duration = Duration::from_millis(100);
 pub struct Asker {
     url: HttpUrl,
     client: Client,
-    exchanges: Exchanges,
     quirks: Quirks,
     past: Mutex<Past>,
     one_body: tokio::sync::Mutex<()>,
@@ -50,8 +48,8 @@ impl Asker {
     /// Of the provider at this URL.
     pub fn new(url: HttpUrl, quirks: Quirks, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
-        let client = Client::new(url.address.clone(), exchanges.clone(), limits());
-        Self { url, client, exchanges, quirks, past: Mutex::default(), one_body: tokio::sync::Mutex::default() }
+        let client = Client::new(url.address.clone(), exchanges, limits());
+        Self { url, client, quirks, past: Mutex::default(), one_body: tokio::sync::Mutex::default() }
     }
 
     /// The result of a method.
@@ -90,21 +88,15 @@ impl Asker {
             let seen = self.exchange(&client, method, &request).await?;
             let moved = matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.quirks.has(Switch::NoRedirects);
             let Some(location) = seen.header("location").filter(|_| moved) else { return Ok(seen) };
-            if hop == REDIRECTS {
+            if hop == redirects::MOST {
                 if self.quirks.has(Switch::RedirectsForever) {
                     std::future::pending::<()>().await;
                 }
                 return Err(Failure::new(Kind::Status, "redirect count exceeded"));
             }
-            if location.starts_with("http:") {
-                url = HttpUrl::parse(location).map_err(|what| Failure::new(Kind::Status, what))?;
-            } else {
-                let folder = url.target.rsplit_once('/').map_or("", |(folder, _)| folder);
-                url.target =
-                    if location.starts_with('/') { location.to_owned() } else { format!("{folder}/{location}") };
-            }
+            url = url.join(location).map_err(|what| Failure::new(Kind::Status, what))?;
             if url.address != *client.address() {
-                client = Client::new(url.address.clone(), self.exchanges.clone(), limits());
+                client = client.to(url.address.clone());
             }
             request.target.clone_from(&url.target);
             if matches!(seen.status, 301..=303) {

@@ -7,8 +7,10 @@ use tokio::time::timeout;
 
 use crate::peer::{Answer, Detected, Setting, Trouble};
 use crate::protocol::Lock;
+use crate::protocol::openctx::redirects;
 use crate::trace::{End, Recorder};
-use crate::wire::http::{Client, Exchanges, Limits, Whole};
+use crate::wire::http::{Broken, Client, Exchanges, Limits, Whole};
+use crate::wire::tcp::ConnectError;
 
 use super::request::{envelope, post};
 use super::{HttpUrl, unreachable};
@@ -33,12 +35,34 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     let url = HttpUrl::parse(&url).map_err(Trouble::Scenario)?;
     let limits = Limits { connect: patience, head_within: patience, body_within: patience, ..Limits::default() };
     let client = Client::new(url.address.clone(), Exchanges::new(recorder, End::Client), limits);
-    let request = post(&url, &envelope(&method, params, settings.unwrap_or_else(|| json!({}))));
-    let exchange = client.send(None, &request).await.map_err(unreachable)?;
-    match timeout(patience, exchange.whole()).await {
+    let message = envelope(&method, params, settings.unwrap_or_else(|| json!({})));
+    match timeout(patience, follow(url, client, &message)).await {
         Err(_) => Err(trouble(format!("no answer to `{method}` within {patience:?}"))),
-        Ok(Err(broken)) => Err(trouble(format!("no answer to `{method}`: {broken}"))),
+        Ok(Err(Failed::Unreachable(error))) => Err(unreachable(error)),
+        Ok(Err(Failed::Broken(broken))) => Err(trouble(format!("no answer to `{method}`: {broken}"))),
         Ok(Ok(whole)) => answer(&method, &whole),
+    }
+}
+
+/// Why there is no answer.
+enum Failed {
+    Unreachable(ConnectError),
+    Broken(Broken),
+}
+
+/// The answer to a request, after as many redirects as clients follow on one host.
+async fn follow(mut url: HttpUrl, mut client: Client, message: &Value) -> Result<Whole, Failed> {
+    let mut followed = 0;
+    loop {
+        let exchange = client.send(None, &post(&url, message)).await.map_err(Failed::Unreachable)?;
+        let whole = exchange.whole().await.map_err(Failed::Broken)?;
+        let next = redirects::leads_to(&whole.head).and_then(|location| url.join(location).ok());
+        let next = next.filter(|next| next.address.host == url.address.host && followed < redirects::MOST);
+        let Some(next) = next else { return Ok(whole) };
+        if next.address != url.address {
+            client = client.to(next.address.clone());
+        }
+        (url, followed) = (next, followed + 1);
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod call;
 mod request;
+mod sent;
 #[cfg(test)]
 mod tests;
 
@@ -13,17 +14,19 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::peer::http_url::HttpUrl;
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
-use crate::trace::{End, HttpResponse, Mark, What};
-use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Incoming, Limits, Request};
+use crate::protocol::openctx::redirects;
+use crate::trace::{End, Mark, What};
+use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Limits, Request};
 use crate::wire::tcp::ConnectError;
 
 use super::params::{deliberate, read, wrong};
 use request::{HttpStep, RequestStep, envelope, post};
+use sent::{Again, Follower, Hop, Sent};
 
 pub use call::{call, detect};
 
@@ -44,22 +47,14 @@ pub struct OpenctxClient {
     labels: HashMap<String, (String, u64)>,
 }
 
-/// A request that was sent.
-struct Sent {
-    client: Client,
-    control: Control,
-    /// Whether a sound provider answers it.
-    due: bool,
-    /// Whether the answer said that the connection ends with it; known once the exchange is over.
-    closes: Option<JoinHandle<bool>>,
-}
-
 /// How a request is sent.
 struct Sending {
     label: Option<String>,
     over: Option<String>,
     read: bool,
     request: Request,
+    /// The same for another URL, where a redirect leads there.
+    again: Again,
 }
 
 #[derive(Default, Deserialize)]
@@ -123,15 +118,17 @@ impl OpenctxClient {
     async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let step: RequestStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
-        let request = step.request(&self.url()?, self.setting.settings.as_ref(), why);
+        let request = step.request(&self.url()?, self.setting.settings.as_ref(), why.clone());
         let times = step.repeat.unwrap_or(1);
         let mut performed = Performed::default();
         for _ in 0..times {
+            let (again, settings, why) = (step.clone(), self.setting.settings.clone(), why.clone());
             let sending = Sending {
                 label: step.label.clone(),
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
                 request: request.clone(),
+                again: Box::new(move |url| Some(again.request(url, settings.as_ref(), why.clone()))),
             };
             performed = self.send(act, sending).await?;
         }
@@ -142,9 +139,14 @@ impl OpenctxClient {
         let step: HttpStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
-        let request = step.request(&url, &url.address.to_string(), why).map_err(|e| wrong(act.verb, e))?;
-        let read = step.read.unwrap_or(true);
-        self.send(act, Sending { label: step.label, over: step.over, read, request }).await
+        let request = step.request(&url, &url.address.to_string(), why.clone()).map_err(|e| wrong(act.verb, e))?;
+        let (label, over, read) = (step.label.clone(), step.over.clone(), step.read.unwrap_or(true));
+        let again = move |url: &HttpUrl| {
+            let moved = step.moved(&url.target)?;
+            // What went wrong would have gone wrong before.
+            moved.request(url, &url.address.to_string(), why.clone()).ok()
+        };
+        self.send(act, Sending { label, over, read, request, again: Box::new(again) }).await
     }
 
     async fn open(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
@@ -154,87 +156,76 @@ impl OpenctxClient {
         request.content = Content::None;
         request.ending = Ending::Hold;
         request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
-        self.send(act, Sending { label: step.label, over: None, read: true, request }).await
+        self.send(act, Sending { label: step.label, over: None, read: true, request, again: Box::new(|_| None) }).await
     }
 
     async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let step: DropStep = read(act)?;
         // To leave is no fault, but it is why there is no answer.
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        let sent = self.labelled(act.verb, &step.of)?;
+        let control = self.labelled(act.verb, &step.of)?.hop().control;
         match step.how {
-            How::Eof => sent.control.close(Some(&why)).await,
-            How::Reset => sent.control.reset(Some(&why)).await,
+            How::Eof => control.close(Some(&why)).await,
+            How::Reset => control.reset(Some(&why)).await,
         }
         Ok(Performed::default())
     }
 
     /// Sends a request, and binds its label to the name of its exchange.
     async fn send(&mut self, act: &Act<'_>, sending: Sending) -> Result<Performed, Trouble> {
-        let Sending { label, over, read, mut request } = sending;
+        let Sending { label, over, read, mut request, again } = sending;
+        let url = self.url()?;
         let mut kept = None;
         let client = match &over {
             None => {
                 request.fresh = true;
-                let url = self.url()?;
                 self.client(&url)
             }
             Some(earlier) => {
                 request.fresh = false;
                 let earlier = self.labelled(act.verb, earlier)?;
-                let (client, control) = (earlier.client.clone(), earlier.control.clone());
-                let deadline = Instant::now() + self.setting.patience;
-                if timeout_at(deadline, control.over()).await.is_err() {
-                    return Err(unanswered(control.conn(), self.setting.patience));
+                if !earlier.over_within(self.setting.patience).await {
+                    return Err(unanswered(earlier.hop().control.conn(), self.setting.patience));
                 }
+                let Hop { client, control, .. } = earlier.hop();
                 kept = Some((control.conn().to_owned(), control.tcp()));
                 client
             }
         };
         let name = label.as_deref().map(|label| self.name(label));
         let exchange = client.send(name.as_deref(), &request).await.map_err(unreachable)?;
-        let control = exchange.control;
-        if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != control.tcp())
+        if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != exchange.control.tcp())
             && !self.announced(&earlier).await
         {
             return Err(closed_unannounced(&earlier));
         }
-        // What comes is in the trace. Here it only matters what becomes of the connection.
-        let mut incoming = exchange.incoming;
-        let closes = tokio::spawn(async move {
-            let mut closes = false;
-            while let Some(came) = incoming.recv().await {
-                if let Incoming::Head(head) = came {
-                    closes = says_close(&head);
-                }
-            }
-            closes
-        });
         if !read {
-            control.set_reading(false);
+            exchange.control.set_reading(false);
         }
         let due = read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
-        self.sent.insert(control.conn().to_owned(), Sent { client, control, due, closes: Some(closes) });
+        let follower = Follower { url, again, recorder: self.setting.recorder.clone(), ending: request.ending };
+        let conn = exchange.control.conn().to_owned();
+        self.sent.insert(conn, Sent::new(client, exchange, due, follower));
         Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
     /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
     async fn announced(&mut self, exchange: &str) -> bool {
-        match self.sent.get_mut(exchange).and_then(|sent| sent.closes.take()) {
-            Some(closes) => closes.await.unwrap_or(true),
+        match self.sent.get_mut(redirects::asked(exchange)) {
+            Some(sent) => sent.announced().await,
             None => true,
         }
     }
 
     async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), Trouble> {
         let deadline = Instant::now() + within;
-        let due: Vec<Control> = match conn {
-            Some(label) => vec![self.labelled("barrier", label)?.control.clone()],
-            None => self.sent.values().filter(|s| s.due && !s.control.is_over()).map(|s| s.control.clone()).collect(),
+        let due: Vec<&Sent> = match conn {
+            Some(label) => vec![self.labelled("barrier", label)?],
+            None => self.sent.values().filter(|sent| sent.due && !sent.is_over()).collect(),
         };
-        for control in &due {
-            if timeout_at(deadline, control.over()).await.is_err() {
-                return Err(unanswered(control.conn(), within));
+        for sent in &due {
+            if timeout_at(deadline, sent.over()).await.is_err() {
+                return Err(unanswered(sent.hop().control.conn(), within));
             }
         }
         if due.is_empty() {
@@ -277,14 +268,6 @@ fn unanswered(exchange: &str, within: Duration) -> Trouble {
         expected: Some(json!("an answer")),
         actual: None,
     }
-}
-
-/// Whether a connection ends with this answer, by its version and headers (RFC 9112 section 9.3).
-fn says_close(head: &HttpResponse) -> bool {
-    let says = |word: &str| {
-        head.header("connection").flat_map(|v| v.split(',')).any(|token| token.trim().eq_ignore_ascii_case(word))
-    };
-    says("close") || head.start.starts_with("HTTP/1.0") && !says("keep-alive")
 }
 
 fn closed_unannounced(exchange: &str) -> Trouble {
@@ -333,9 +316,10 @@ impl Peer for OpenctxClient {
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let open: Vec<Sent> = self.sent.drain().map(|(_, sent)| sent).collect();
-            let controls = open.iter().map(|sent| &sent.control).filter(|control| !control.is_over());
+            open.iter().for_each(Sent::stay);
+            let controls = open.iter().map(|sent| sent.hop().control).filter(|control| !control.is_over());
             let leave = |control: Control| async move { control.close(Some(OVER)).await };
-            let mut leaving: JoinSet<()> = controls.cloned().map(leave).collect();
+            let mut leaving: JoinSet<()> = controls.map(leave).collect();
             while leaving.join_next().await.is_some() {}
         })
     }
