@@ -3,6 +3,7 @@
 //! [`OpenctxClient`] performs the verbs of the role `openctx-provider`. Each request is an exchange of its own, over a TCP
 //! connection of its own unless a step says otherwise; what comes back writes the trace by itself.
 
+mod about;
 mod call;
 mod request;
 mod sent;
@@ -117,6 +118,7 @@ impl OpenctxClient {
 
     async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let step: RequestStep = read(act)?;
+        let step = step.made().map_err(Trouble::Lacking)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let request = step.request(&self.url()?, self.setting.settings.as_ref(), why.clone());
         let times = step.repeat.unwrap_or(1);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
+use super::about;
 use crate::peer::http_url::HttpUrl;
 use crate::peer::openctx::params::{Fill, encoded, given, headers};
 use crate::protocol::{parse_duration, parse_hex};
@@ -28,6 +29,9 @@ pub struct RequestStep {
     params: Option<Value>,
     #[serde(default, deserialize_with = "given")]
     settings: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    about: Option<Value>,
+    number: Option<usize>,
     #[serde(default)]
     extra: Map<String, Value>,
     #[serde(default)]
@@ -74,6 +78,21 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duratio
 }
 
 impl RequestStep {
+    /// With its parameters made of what the provider said, where the step wants that.
+    ///
+    /// # Errors
+    /// Why they cannot be made.
+    pub fn made(mut self) -> Result<Self, String> {
+        if let Some(answer) = self.about.take() {
+            let mut params = about::params(&self.method, &answer, self.number.unwrap_or(1))?;
+            if let Some(Value::Object(given)) = &self.params {
+                params.extend(given.clone());
+            }
+            self.params = Some(Value::Object(params));
+        }
+        Ok(self)
+    }
+
     /// The request, as the reference client sends one.
     pub fn request(&self, url: &HttpUrl, settings: Option<&Value>, deliberate: Option<String>) -> Request {
         let params = self.params.clone().unwrap_or_else(|| json!({}));
