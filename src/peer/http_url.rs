@@ -38,6 +38,32 @@ impl HttpUrl {
     }
 }
 
+impl HttpUrl {
+    /// Where a reference leads from here (RFC 3986 section 5.2); segments of dots are left to the server.
+    ///
+    /// # Errors
+    /// That it leads to no `http` URL, as a fragment.
+    pub fn join(&self, reference: &str) -> Result<Self, String> {
+        let reference = reference.split('#').next().unwrap_or_default();
+        let scheme = reference.split(['/', '?']).next().unwrap_or_default();
+        if scheme.contains(':') {
+            return Self::parse(reference);
+        }
+        if reference.starts_with("//") {
+            return Self::parse(&format!("http:{reference}"));
+        }
+        let path = self.target.split('?').next().unwrap_or_default();
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let target = match reference.chars().next() {
+            None => self.target.clone(),
+            Some('/') => reference.to_owned(),
+            Some('?') => format!("{path}{reference}"),
+            Some(_) => format!("{folder}/{reference}"),
+        };
+        Ok(Self { address: self.address.clone(), target })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +79,25 @@ mod tests {
             let expected = HttpUrl { address: Address::new(host, port), target: target.to_owned() };
             assert_eq!(HttpUrl::parse(url), Ok(expected), "{url}");
         }
+    }
+
+    #[test]
+    fn a_reference_leads_from_one_url_to_another() {
+        let from = HttpUrl::parse("http://127.0.0.1:3000/a/b?c/d").unwrap();
+        for (reference, host, port, target) in [
+            ("/x?y", "127.0.0.1", 3000, "/x?y"),
+            ("x", "127.0.0.1", 3000, "/a/x"),
+            ("?z", "127.0.0.1", 3000, "/a/b?z"),
+            ("", "127.0.0.1", 3000, "/a/b?c/d"),
+            ("/x?to=a:b#e", "127.0.0.1", 3000, "/x?to=a:b"),
+            ("//localhost/x", "localhost", 80, "/x"),
+            ("http://localhost:81", "localhost", 81, "/"),
+        ] {
+            let expected = HttpUrl { address: Address::new(host, port), target: target.to_owned() };
+            assert_eq!(from.join(reference), Ok(expected), "{reference}");
+        }
+        assert!(from.join("https://127.0.0.1/").is_err());
+        assert!(from.join("mailto:a").is_err());
     }
 
     #[test]

@@ -14,9 +14,10 @@ pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
             "workspace" if !spec.has_workspace() => {
                 Some("no workspace is known to lay files into (--workspace)".into())
             }
-            "settings" if spec.settings.is_none() => {
-                Some("no settings are known; say `settings: {}` of a subject that needs none".into())
-            }
+            "settings" if spec.settings.is_none() => Some(
+                "no settings are known; name their file with `--settings`, which says {} for a subject that needs none"
+                    .into(),
+            ),
             "process" if spec.launch().is_none() => Some("we did not start this subject".into()),
             "stimulus" if !spec.has_stimulus(name) => Some(format!("the subject offers no stimulus `{name}`")),
             "described" if spec.described.at(name).is_none() => {

@@ -101,7 +101,11 @@ pub fn name(kind: &StepKind) -> String {
 
 /// Replaces the variables of a value.
 pub fn resolve(scene: &Scene<'_>, step: &Step, value: &Value) -> Result<Value, Halt> {
-    template::resolve(value, &scene.vars).map_err(|e| Halt::Error(format!("{}: {e}", step.place)))
+    template::resolve(value, &scene.vars).map_err(|e| {
+        // What has no value is checked before: an expectation that would have set it has failed.
+        let failed = !scene.outcome.findings.is_empty();
+        if failed { Halt::Failed } else { Halt::Error(format!("{}: {e}", step.place)) }
+    })
 }
 
 /// Replaces the variables of a map.

@@ -7,7 +7,7 @@
 pub mod amp;
 pub mod amplifier;
 mod exits;
-mod http;
+pub mod http;
 mod literal;
 mod observation;
 pub mod openctx;

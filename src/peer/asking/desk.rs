@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{Act, Performed, Setting, Trouble};
-use crate::trace::{End, HttpResponse, Mark, Recorder, What};
-use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Incoming, Limits, Request};
+use crate::protocol::http::redirects;
+use crate::trace::{End, Mark, Recorder, What};
+use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Limits, Request};
 use crate::wire::tcp::{Address, ConnectError};
+
+use super::sent::{Again, Follower, Hop, Sent, Watch};
 
 /// How long the head, or the body, of an answer may take to come: longer than any expectation waits for it.
 const LONG: Duration = Duration::from_secs(120);
@@ -45,19 +48,6 @@ pub struct Desk {
     labels: HashMap<String, (String, u64)>,
 }
 
-/// A request that was sent.
-struct Sent {
-    client: Client,
-    control: Control,
-    /// Whether a sound server answers it.
-    due: bool,
-    /// Whether the answer said that the connection ends with it; known once the exchange is over.
-    closes: Option<JoinHandle<bool>>,
-}
-
-/// Sees what comes in an exchange, in order, after it is in the trace.
-pub type Watch = Box<dyn FnMut(&Incoming) + Send>;
-
 /// A request, and how it is sent.
 pub struct Sending {
     /// By what it is known.
@@ -72,6 +62,8 @@ pub struct Sending {
     pub request: Request,
     /// Who sees what comes.
     pub watch: Option<Watch>,
+    /// Where it goes, and what makes it again for another URL; none where redirects are not followed.
+    pub again: Option<(HttpUrl, Again)>,
 }
 
 #[derive(Default, Deserialize)]
@@ -114,7 +106,7 @@ pub fn address(setting: &Setting) -> Result<HttpUrl, Trouble> {
 impl Sending {
     /// A request that is known by this label, over a connection of its own, and whose answer is read.
     pub fn new(label: Option<String>, request: Request) -> Self {
-        Self { label, over: None, read: true, awaited: true, request, watch: None }
+        Self { label, over: None, read: true, awaited: true, request, watch: None, again: None }
     }
 }
 
@@ -171,11 +163,11 @@ impl Desk {
 
     /// Ends the TCP connection of the latest exchange of a label: with RST, or with FIN.
     pub async fn leave(&self, verb: &str, label: &str, reset: bool, why: &str) -> Result<(), Trouble> {
-        let sent = self.labelled(verb, label)?;
+        let control = self.labelled(verb, label)?.hop().control;
         if reset {
-            sent.control.reset(Some(why)).await;
+            control.reset(Some(why)).await;
         } else {
-            sent.control.close(Some(why)).await;
+            control.close(Some(why)).await;
         }
         Ok(())
     }
@@ -185,7 +177,7 @@ impl Desk {
     /// # Errors
     /// [`Trouble::Subject`] where the server is not there, or does not answer the request before on the same connection.
     pub async fn send(&mut self, verb: &str, address: &Address, sending: Sending) -> Result<Performed, Trouble> {
-        let Sending { label, over, read, awaited, mut request, mut watch } = sending;
+        let Sending { label, over, read, awaited, mut request, watch, again } = sending;
         let mut kept = None;
         let client = match &over {
             None => {
@@ -195,19 +187,17 @@ impl Desk {
             Some(earlier) => {
                 request.fresh = false;
                 let earlier = self.labelled(verb, earlier)?;
-                let (client, control) = (earlier.client.clone(), earlier.control.clone());
-                let deadline = Instant::now() + self.patience;
-                if timeout_at(deadline, control.over()).await.is_err() {
-                    return Err(self.unanswered(control.conn(), self.patience));
+                if !earlier.over_within(self.patience).await {
+                    return Err(self.unanswered(earlier.hop().control.conn(), self.patience));
                 }
+                let Hop { client, control, .. } = earlier.hop();
                 kept = Some((control.conn().to_owned(), control.tcp()));
                 client
             }
         };
         let name = label.as_deref().map(|label| self.name(label));
         let exchange = client.send(name.as_deref(), &request).await.map_err(|error| self.unreachable(&error))?;
-        let control = exchange.control;
-        if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != control.tcp())
+        if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != exchange.control.tcp())
             && !self.announced(&earlier).await
         {
             return Err(Trouble::Subject {
@@ -217,32 +207,20 @@ impl Desk {
                 actual: None,
             });
         }
-        // What comes is in the trace. Here it only matters what becomes of the connection.
-        let mut incoming = exchange.incoming;
-        let closes = tokio::spawn(async move {
-            let mut closes = false;
-            while let Some(came) = incoming.recv().await {
-                if let Incoming::Head(head) = &came {
-                    closes = says_close(head);
-                }
-                if let Some(watch) = &mut watch {
-                    watch(&came);
-                }
-            }
-            closes
-        });
         if !read {
-            control.set_reading(false);
+            exchange.control.set_reading(false);
         }
         let due = awaited && read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
-        self.sent.insert(control.conn().to_owned(), Sent { client, control, due, closes: Some(closes) });
+        let follower = Follower { again, watch, recorder: self.recorder.clone(), ending: request.ending };
+        let conn = exchange.control.conn().to_owned();
+        self.sent.insert(conn, Sent::new(client, exchange, due, follower));
         Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
     /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
     async fn announced(&mut self, exchange: &str) -> bool {
-        match self.sent.get_mut(exchange).and_then(|sent| sent.closes.take()) {
-            Some(closes) => closes.await.unwrap_or(true),
+        match self.sent.get_mut(redirects::asked(exchange)) {
+            Some(sent) => sent.announced().await,
             None => true,
         }
     }
@@ -252,9 +230,11 @@ impl Desk {
     /// # Errors
     /// [`Trouble::Subject`] where it is not within our patience.
     pub async fn over(&self, verb: &str, label: &str) -> Result<(), Trouble> {
-        let control = &self.labelled(verb, label)?.control;
-        let over = timeout_at(Instant::now() + self.patience, control.over()).await;
-        over.map_err(|_| self.unanswered(control.conn(), self.patience))
+        let sent = self.labelled(verb, label)?;
+        if sent.over_within(self.patience).await {
+            return Ok(());
+        }
+        Err(self.unanswered(sent.hop().control.conn(), self.patience))
     }
 
     /// Waits until the latest exchange of a label is over, or where none is named, every one whose answer is due. Where
@@ -267,13 +247,13 @@ impl Desk {
         request: &Request,
     ) -> Result<(), Trouble> {
         let deadline = Instant::now() + within;
-        let due: Vec<Control> = match label {
-            Some(label) => vec![self.labelled("barrier", label)?.control.clone()],
-            None => self.sent.values().filter(|s| s.due && !s.control.is_over()).map(|s| s.control.clone()).collect(),
+        let due: Vec<&Sent> = match label {
+            Some(label) => vec![self.labelled("barrier", label)?],
+            None => self.sent.values().filter(|sent| sent.due && !sent.is_over()).collect(),
         };
-        for control in &due {
-            if timeout_at(deadline, control.over()).await.is_err() {
-                return Err(self.unanswered(control.conn(), within));
+        for sent in &due {
+            if timeout_at(deadline, sent.over()).await.is_err() {
+                return Err(self.unanswered(sent.hop().control.conn(), within));
             }
         }
         if due.is_empty() {
@@ -304,9 +284,10 @@ impl Desk {
     /// Ends every exchange that is under way.
     pub async fn finish(&mut self) {
         let open: Vec<Sent> = self.sent.drain().map(|(_, sent)| sent).collect();
-        let controls = open.iter().map(|sent| &sent.control).filter(|control| !control.is_over());
+        open.iter().for_each(Sent::stay);
+        let controls = open.iter().map(|sent| sent.hop().control).filter(|control| !control.is_over());
         let leave = |control: Control| async move { control.close(Some(OVER)).await };
-        let mut leaving: JoinSet<()> = controls.cloned().map(leave).collect();
+        let mut leaving: JoinSet<()> = controls.map(leave).collect();
         while leaving.join_next().await.is_some() {}
     }
 
@@ -336,12 +317,4 @@ impl Desk {
 /// Bounds that no expectation outlasts, but for connecting and for a server that does not read.
 fn limits(patience: Duration) -> Limits {
     Limits { connect: patience, head_within: LONG, body_within: LONG, write: LONG, ..Limits::default() }
-}
-
-/// Whether a connection ends with this answer, by its version and headers (RFC 9112 section 9.3).
-fn says_close(head: &HttpResponse) -> bool {
-    let says = |word: &str| {
-        head.header("connection").flat_map(|v| v.split(',')).any(|token| token.trim().eq_ignore_ascii_case(word))
-    };
-    says("close") || head.start.starts_with("HTTP/1.0") && !says("keep-alive")
 }

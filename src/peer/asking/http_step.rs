@@ -16,7 +16,7 @@ use crate::wire::websocket::Manner;
 const CONTINUE: Duration = Duration::from_millis(800);
 
 /// The step `http`.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpStep {
     #[serde(rename = "as")]
@@ -80,6 +80,18 @@ impl HttpStep {
             at_a_pace(&mut request, host, split, pace);
         }
         Ok(request)
+    }
+
+    /// The same step for another target; none where it has no target, since its head is none of HTTP.
+    pub fn moved(&self, target: &str) -> Option<Self> {
+        let mut step = self.clone();
+        step.target = Some(target.to_owned());
+        if let Some(raw) = &self.raw {
+            let (start, rest) = raw.split_once("\r\n")?;
+            let [method, _, version] = start.split(' ').collect::<Vec<_>>()[..] else { return None };
+            step.raw = Some(format!("{method} {target} {version}\r\n{rest}"));
+        }
+        Some(step)
     }
 
     /// Puts the body in, and the headers that go with it where they are not given.
@@ -200,6 +212,21 @@ mod tests {
         let all: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes.clone()).collect();
         assert!(all.ends_with(b"\r\n\r\n"));
         assert_eq!(request.raw, Some(vec![]));
+    }
+
+    #[test]
+    fn a_step_can_be_sent_to_another_target() {
+        let moved = |step: Value| {
+            let step: HttpStep = serde_json::from_value(step).unwrap();
+            Some(step.moved("/b")?.request(("POST", "/"), "h", None).unwrap())
+        };
+        assert_eq!(moved(json!({"text": "x", "target": "/a"})).unwrap().target, "/b");
+        let raw = moved(json!({"raw": "POST / HTTP/1.1\r\nHost: a b c\r\n\r\nx"})).unwrap().raw;
+        assert_eq!(raw, Some(b"POST /b HTTP/1.1\r\nHost: a b c\r\n\r\nx".to_vec()));
+        assert!(moved(json!({"raw": "nonsense\r\n\r\n"})).is_none());
+        let paced = moved(json!({"method": "GET", "split": 100, "pace": "5ms"})).unwrap();
+        let Content::Raw(pieces) = &paced.content else { panic!("pieces") };
+        assert!(pieces[0].bytes.starts_with(b"GET /b HTTP/1.1"));
     }
 
     #[test]

@@ -4,7 +4,9 @@
 mod desk;
 mod http_step;
 mod one;
+mod sent;
 
-pub use desk::{Desk, Proves, Sending, Watch, address};
+pub use desk::{Desk, Proves, Sending, address};
 pub use http_step::HttpStep;
-pub use one::{failed, one, shown};
+pub use one::{Redirects, failed, one, shown};
+pub use sent::{Again, Watch};

@@ -1,8 +1,10 @@
 //! One request, apart from any play.
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
+use crate::peer::http_url::HttpUrl;
 use crate::peer::{Setting, Trouble};
+use crate::protocol::http::redirects;
 use crate::trace::End;
 use crate::wire::http::{Client, Exchanges, Limits, Request, Whole};
 
@@ -11,22 +13,51 @@ use super::desk::{Desk, Proves, address};
 /// How much of an answer that is none is shown.
 const SHOWN: usize = 500;
 
-/// Makes one request to the server of `setting`, and waits for the whole answer. `what` is the request in words.
+/// What becomes of answers that lead elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirects {
+    /// They are answers like others.
+    Keep,
+    /// The same request is made again there, as often as clients do that, on one host.
+    Follow,
+}
+
+/// Makes one request to the server of `setting`, and waits for the whole answer. `what` is the request in words, `request`
+/// makes it for a URL.
 ///
 /// # Errors
 /// [`Trouble::Subject`] where the server is not there, or does not answer within the patience; [`Trouble::Scenario`] where
 /// the setting names no server.
-pub async fn one(setting: &Setting, proves: Proves, what: &str, request: &Request) -> Result<Whole, Trouble> {
+pub async fn one(
+    setting: &Setting,
+    proves: Proves,
+    what: &str,
+    redirected: Redirects,
+    request: impl Fn(&HttpUrl) -> Request,
+) -> Result<Whole, Trouble> {
     let patience = setting.patience;
-    let url = address(setting)?;
+    let mut url = address(setting)?;
     let limits = Limits { connect: patience, head_within: patience, body_within: patience, ..Limits::default() };
-    let client = Client::new(url.address, Exchanges::new(setting.recorder.clone(), End::Client), limits);
-    let sent = client.send(None, request).await;
-    let exchange = sent.map_err(|error| Desk::new(setting, proves).unreachable(&error))?;
-    match timeout(patience, exchange.whole()).await {
-        Err(_) => Err(failed(format!("no answer to `{what}` within {patience:?}"))),
-        Ok(Err(broken)) => Err(failed(format!("no answer to `{what}`: {broken}"))),
-        Ok(Ok(whole)) => Ok(whole),
+    let mut client = Client::new(url.address.clone(), Exchanges::new(setting.recorder.clone(), End::Client), limits);
+    let deadline = Instant::now() + patience;
+    let mut followed = 0;
+    loop {
+        let sent = client.send(None, &request(&url)).await;
+        let exchange = sent.map_err(|error| Desk::new(setting, proves).unreachable(&error))?;
+        let whole = match timeout_at(deadline, exchange.whole()).await {
+            Err(_) => return Err(failed(format!("no answer to `{what}` within {patience:?}"))),
+            Ok(Err(broken)) => return Err(failed(format!("no answer to `{what}`: {broken}"))),
+            Ok(Ok(whole)) => whole,
+        };
+        let next = redirects::leads_to(&whole.head).and_then(|location| url.join(location).ok());
+        let follows = redirected == Redirects::Follow && followed < redirects::MOST;
+        let Some(next) = next.filter(|next| follows && next.address.host == url.address.host) else {
+            return Ok(whole);
+        };
+        if next.address != url.address {
+            client = client.to(next.address.clone());
+        }
+        (url, followed) = (next, followed + 1);
     }
 }
 

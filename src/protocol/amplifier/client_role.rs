@@ -42,7 +42,11 @@ const VERBS: &[Verb] = &[
         doc: "Starts the server at the URL that the client is given, with an agent that goes by a script. After `stop` it \
               starts at the same URL again. Sets `port` and `url` to its own.",
         shape: Shape::Object(&[
-            Field::optional("script", Shape::Any, "What its agent does, by prompt, and what it has; the example of the mock server where not said."),
+            Field::optional(
+                "script",
+                Shape::Any,
+                "What its agent does, by prompt, and what it has; the example of the mock server where not said.",
+            ),
             Field::optional(
                 "answers",
                 Shape::Choice(&["all", "none"]),

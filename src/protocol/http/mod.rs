@@ -7,6 +7,7 @@ pub mod content;
 pub mod exchanges;
 pub mod heads;
 pub mod members;
+pub mod redirects;
 pub mod seen;
 #[cfg(test)]
 pub mod testing;

@@ -1,6 +1,6 @@
 //! What expectations can speak about, made from events.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -8,22 +8,53 @@ use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, What};
 
 use crate::protocol::http::content::{Content, Wholes};
+use crate::protocol::http::redirects;
 use crate::protocol::http::seen::{Seen, how, lines};
 
 /// Makes observations of what one end does.
 ///
-/// It holds the heads of what is not whole yet.
+/// It holds the heads of what is not whole yet. Where a client follows a redirect, only what comes in the last exchange is
+/// seen, as an answer to the request; so an answer that redirects is held until it is known whether the client does.
 pub struct OpenCtxObserver {
     subject: End,
     wholes: Wholes,
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
+    /// What was seen of exchanges that redirect, and of which none followed yet.
+    held: HashMap<String, Vec<Observation>>,
+    /// The exchanges on which others followed.
+    followed: HashSet<String>,
 }
 
 impl OpenCtxObserver {
     /// Looking at what this end does.
     pub fn new(subject: End) -> Self {
-        Self { subject, wholes: Wholes::default(), requests: HashMap::new(), responses: HashMap::new() }
+        Self {
+            subject,
+            wholes: Wholes::default(),
+            requests: HashMap::new(),
+            responses: HashMap::new(),
+            held: HashMap::new(),
+            followed: HashSet::new(),
+        }
+    }
+
+    /// Whether an answer redirects that has now become whole.
+    fn redirects(&self, conn: &str, dir: Direction) -> bool {
+        dir == Direction::ToClient && self.responses.get(conn).is_some_and(|head| redirects::leads_to(head).is_some())
+    }
+
+    /// A client sends a request, perhaps again.
+    fn follows(&mut self, conn: &str) {
+        let asked = redirects::asked(conn);
+        if asked != conn {
+            let earlier = |other: &String| other != conn && redirects::asked(other) == asked;
+            let held: Vec<String> = self.held.keys().filter(|other| earlier(other)).cloned().collect();
+            for other in held {
+                self.held.remove(&other);
+                self.followed.insert(other);
+            }
+        }
     }
 
     fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<Seen> {
@@ -51,8 +82,15 @@ impl OpenCtxObserver {
 impl Observer for OpenCtxObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let whole = self.wholes.of(event);
-        let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
-        if dir.sender() != self.subject {
+        let Some(conn) = event.conn.as_deref() else { return vec![] };
+        match (&event.what, self.subject) {
+            (What::Mark(mark), _) if mark.mark == redirects::NOT_FOLLOWED => {
+                return self.held.remove(conn).unwrap_or_default();
+            }
+            (What::HttpRequest(_), End::Server) => self.follows(conn),
+            _ => {}
+        }
+        if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.followed.contains(conn) {
             return vec![];
         }
         let mut seen = match &event.what {
@@ -69,13 +107,21 @@ impl Observer for OpenCtxObserver {
             What::Closed(how) => self.closed(conn, *how),
             _ => vec![],
         };
+        let mut holds = self.held.contains_key(conn);
         if let Some((dir, content)) = whole {
+            holds |= self.redirects(conn, dir);
             seen.extend(self.whole(conn, dir, &content));
         }
         if self.subject == End::Server {
-            seen = seen.into_iter().map(|seen| seen.choose("to", conn)).collect();
+            let asked = redirects::asked(conn);
+            seen = seen.into_iter().map(|seen| seen.choose("to", asked)).collect();
         }
-        seen.into_iter().map(|seen| seen.on(event, conn)).collect()
+        let seen: Vec<Observation> = seen.into_iter().map(|seen| seen.on(event, conn)).collect();
+        if holds && self.subject == End::Server {
+            self.held.entry(conn.to_owned()).or_default().extend(seen);
+            return vec![];
+        }
+        seen
     }
 }
 
@@ -151,6 +197,39 @@ mod tests {
         assert_eq!((&value["exchange"], &value["verb"], &value["target"]), (&json!("x1"), &json!("POST"), &json!("/")));
         assert_eq!((&value["params"], &value["settings"]), (&json!({"message": "m"}), &json!({})));
         assert_eq!((&value["version"], &value["tcp"]), (&json!("HTTP/1.1"), &json!(1)));
+    }
+
+    #[test]
+    fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
+        let moved = |play: Play| play.responds(307, &[("Location", "/b")], b"");
+        let again = |play: Play| play.asks("meta", json!({}));
+        let named = |mut play: Play, from: usize, name: &str| {
+            play.events[from..].iter_mut().for_each(|event| event.conn = Some(name.to_owned()));
+            play
+        };
+        let first = named(moved(again(Play::new())), 0, "a");
+        let held = first.events.len();
+        assert!(observed(&first, End::Server).is_empty());
+
+        let second = named(again(first).gives(json!({"name": "n"})), held, "a~1");
+        let seen = observed(&second, End::Server);
+        assert_eq!(kinds(&seen), ["message", "response"]);
+        assert_eq!(json!(seen[1].selectors), json!({"to": "a"}));
+        assert_eq!((&seen[1].value["exchange"], &seen[1].value["status"]), (&json!("a~1"), &json!(200)));
+        // What becomes of the first one's connection is no matter any more.
+        let over = named(second.server_closes(), held + 6, "a");
+        assert_eq!(kinds(&observed(&over, End::Server)), ["message", "response"]);
+    }
+
+    #[test]
+    fn where_a_redirect_is_not_followed_it_is_the_answer() {
+        let mark = crate::trace::Mark { mark: redirects::NOT_FOLLOWED.to_owned(), text: String::new() };
+        let play = Play::new().asks("meta", json!({})).responds(308, &[("Location", "/b")], b"");
+        let mut play = play.server_closes().client(What::Mark(mark));
+        play.events.last_mut().unwrap().dir = None;
+        let seen = observed(&play, End::Server);
+        assert_eq!(kinds(&seen), ["message", "response", "closed"]);
+        assert_eq!(seen[1].value["status"], 308);
     }
 
     #[test]

@@ -39,6 +39,16 @@ const VERBS: &[Verb] = &[
                 Shape::Any,
                 "Its settings; those that the subject was described with where not said, none being an empty object, and null leaves them out.",
             ),
+            Field::optional(
+                "about",
+                Shape::Any,
+                "An earlier answer of the provider's, of which the parameters are made: of `mentions` for `items` (a mention that it gave), of `meta` for `annotations` (a resource that a selector matches). Where nothing can be made of it, the scenario is skipped with that reason.",
+            ),
+            Field::optional(
+                "number",
+                Shape::Integer { min: 1, max: 1000 },
+                "Which of them, from 1, where there are several; it goes round, and is 1 where not said.",
+            ),
             Field::optional("extra", Shape::Map(&Shape::Any), "Further members of the request."),
             HEADERS,
             Field::optional("repeat", Shape::Integer { min: 1, max: 10_000 }, "Sends the same so many times, at once."),
@@ -96,7 +106,7 @@ const VERBS: &[Verb] = &[
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
         name: "response",
-        doc: "The provider answered a request: its answer is whole, or what came of it will not become more.",
+        doc: "The provider answered a request: its answer is whole, or what came of it will not become more. Where it redirects with 307 or 308, what comes from there.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[

@@ -113,6 +113,11 @@ impl Client {
         Self(Arc::new(Inner { address, exchanges, limits, idle: Mutex::default() }))
     }
 
+    /// One for requests to another address, with the same exchanges and bounds.
+    pub fn to(&self, address: Address) -> Self {
+        Self::new(address, self.0.exchanges.clone(), self.0.limits)
+    }
+
     /// Where it sends requests.
     pub fn address(&self) -> &Address {
         &self.0.address

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::amplifier::routes::Route;
-use crate::peer::asking::{address, failed, one, shown};
+use crate::peer::asking::{Redirects, failed, one, shown};
 use crate::peer::{Answer, Detected, Setting, Trouble};
 use crate::protocol::Lock;
 use crate::protocol::amplifier::ENDPOINTS;
@@ -28,7 +28,6 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
 /// [`Trouble::Subject`] where the server is not there, does not answer within the patience, or gives an answer that is
 /// none of the protocol; [`Trouble::Scenario`] where there is no such endpoint, or the setting names no server.
 pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
-    let url = address(&setting)?;
     let route = asked(&method, &params).ok_or_else(|| {
         Trouble::Scenario(format!("there is no endpoint `{method}`; there are: {}", ENDPOINTS.join(", ")))
     })?;
@@ -38,8 +37,8 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
         }
         body
     });
-    let request = request(&url, Route { body, ..route });
-    let whole = one(&setting, PROVES, &method, &request).await?;
+    let route = Route { body, ..route };
+    let whole = one(&setting, PROVES, &method, Redirects::Keep, |url| request(url, route.clone())).await?;
     answer(&method, &whole)
 }
 

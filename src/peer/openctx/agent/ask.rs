@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Seen, Weaknesses, json_of};
 use crate::peer::http_url::HttpUrl;
+use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
@@ -16,16 +17,13 @@ use super::quirks::{Effect, Quirks, Switch};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a client waits that a flaw makes impatient.
 const IMPATIENCE: Duration = Duration::from_millis(500);
-/// How many redirects are followed.
-const REDIRECTS: u32 = 20;
 /// An answer beyond this is huge, in bytes.
-const HUGE: usize = 3 << 20;
+const HUGE: usize = 1 << 20;
 
 /// Asks one provider.
 pub struct Asker {
     url: HttpUrl,
     client: Client,
-    exchanges: Exchanges,
     quirks: Quirks,
     fetcher: Fetcher,
 }
@@ -34,13 +32,13 @@ impl Asker {
     /// Of the provider at this URL.
     pub fn new(url: HttpUrl, quirks: Quirks, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
-        let client = Client::new(url.address.clone(), exchanges.clone(), Fetcher::limits(PATIENCE));
+        let client = Client::new(url.address.clone(), exchanges, Fetcher::limits(PATIENCE));
         let fetcher = Fetcher::new(Weaknesses {
             ignores_close: quirks.has(Switch::IgnoresClose),
             one_body: quirks.has(Switch::OneBody),
             pieces_apart: quirks.has(Switch::PiecesApart),
         });
-        Self { url, client, exchanges, quirks, fetcher }
+        Self { url, client, quirks, fetcher }
     }
 
     /// The result of a method.
@@ -79,21 +77,15 @@ impl Asker {
             let seen = self.exchange(&client, method, &request).await?;
             let moved = matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.quirks.has(Switch::NoRedirects);
             let Some(location) = seen.header("location").filter(|_| moved) else { return Ok(seen) };
-            if hop == REDIRECTS {
+            if hop == redirects::MOST {
                 if self.quirks.has(Switch::RedirectsForever) {
                     std::future::pending::<()>().await;
                 }
                 return Err(Failure::new(Kind::Status, "redirect count exceeded"));
             }
-            if location.starts_with("http:") {
-                url = HttpUrl::parse(location).map_err(|what| Failure::new(Kind::Status, what))?;
-            } else {
-                let folder = url.target.rsplit_once('/').map_or("", |(folder, _)| folder);
-                url.target =
-                    if location.starts_with('/') { location.to_owned() } else { format!("{folder}/{location}") };
-            }
+            url = url.join(location).map_err(|what| Failure::new(Kind::Status, what))?;
             if url.address != *client.address() {
-                client = Client::new(url.address.clone(), self.exchanges.clone(), Fetcher::limits(PATIENCE));
+                client = client.to(url.address.clone());
             }
             request.target.clone_from(&url.target);
             if matches!(seen.status, 301..=303) {

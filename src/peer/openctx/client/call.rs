@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::asking::{address, failed, one, shown};
+use crate::peer::asking::{Redirects, failed, one, shown};
 use crate::peer::{Answer, Detected, Setting, Trouble};
 use crate::protocol::Lock;
 use crate::trace::Recorder;
@@ -24,10 +24,9 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
 /// [`Trouble::Subject`] where the provider is not there, does not answer within the patience, or gives an answer that is
 /// none of the protocol; [`Trouble::Scenario`] where the setting names no provider.
 pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
-    let url = address(&setting)?;
     let settings = setting.settings.clone().unwrap_or_else(|| json!({}));
-    let request = post(&url, &envelope(&method, params, settings));
-    let whole = one(&setting, PROVES, &method, &request).await?;
+    let message = envelope(&method, params, settings);
+    let whole = one(&setting, PROVES, &method, Redirects::Follow, |url| post(url, &message)).await?;
     answer(&method, &whole)
 }
 

@@ -3,6 +3,7 @@
 //! [`OpenctxClient`] performs the verbs of the role `openctx-provider`. Each request is an exchange of its own, over a TCP
 //! connection of its own unless a step says otherwise; what comes back writes the trace by itself.
 
+mod about;
 mod call;
 mod request;
 #[cfg(test)]
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::peer::asking::{Desk, HttpStep, Proves, Sending, address};
+use crate::peer::asking::{Again, Desk, HttpStep, Proves, Sending, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
@@ -45,15 +46,19 @@ impl OpenctxClient {
 
     async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let step: RequestStep = read(act)?;
+        let step = step.made().map_err(Trouble::Lacking)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
-        let request = step.request(&url, self.setting.settings.as_ref(), why);
+        let request = step.request(&url, self.setting.settings.as_ref(), why.clone());
         let times = step.repeat.unwrap_or(1);
         let mut performed = Performed::default();
         for _ in 0..times {
+            let (again, settings, why) = (step.clone(), self.setting.settings.clone(), why.clone());
+            let again: Again = Box::new(move |url| Some(again.request(url, settings.as_ref(), why.clone())));
             let sending = Sending {
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
+                again: Some((url.clone(), again)),
                 ..Sending::new(step.label.clone(), request.clone())
             };
             performed = self.desk.send(act.verb, &url.address, sending).await?;
@@ -66,9 +71,14 @@ impl OpenctxClient {
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
         let host = url.address.to_string();
-        let request = step.request(("POST", &url.target), &host, why).map_err(|e| wrong(act.verb, e))?;
-        let read = step.read.unwrap_or(true);
-        let sending = Sending { over: step.over, read, ..Sending::new(step.label, request) };
+        let request = step.request(("POST", &url.target), &host, why.clone()).map_err(|e| wrong(act.verb, e))?;
+        let (label, over, read) = (step.label.clone(), step.over.clone(), step.read.unwrap_or(true));
+        let again: Again = Box::new(move |url| {
+            let moved = step.moved(&url.target)?;
+            // What went wrong would have gone wrong before.
+            moved.request(("POST", &url.target), &url.address.to_string(), why.clone()).ok()
+        });
+        let sending = Sending { over, read, again: Some((url.clone(), again)), ..Sending::new(label, request) };
         self.desk.send(act.verb, &url.address, sending).await
     }
 

@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::about;
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{given, headers};
 use crate::wire::http::{Content, Request};
 
 /// The step `request`.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestStep {
     #[serde(rename = "as")]
@@ -19,6 +20,9 @@ pub struct RequestStep {
     params: Option<Value>,
     #[serde(default, deserialize_with = "given")]
     settings: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    about: Option<Value>,
+    number: Option<usize>,
     #[serde(default)]
     extra: Map<String, Value>,
     #[serde(default)]
@@ -29,6 +33,21 @@ pub struct RequestStep {
 }
 
 impl RequestStep {
+    /// With its parameters made of what the provider said, where the step wants that.
+    ///
+    /// # Errors
+    /// Why they cannot be made.
+    pub fn made(mut self) -> Result<Self, String> {
+        if let Some(answer) = self.about.take() {
+            let mut params = about::params(&self.method, &answer, self.number.unwrap_or(1))?;
+            if let Some(Value::Object(given)) = &self.params {
+                params.extend(given.clone());
+            }
+            self.params = Some(Value::Object(params));
+        }
+        Ok(self)
+    }
+
     /// The request, as the reference client sends one.
     pub fn request(&self, url: &HttpUrl, settings: Option<&Value>, deliberate: Option<String>) -> Request {
         let params = self.params.clone().unwrap_or_else(|| json!({}));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::*;
 use crate::peer::Answer;
 use crate::protocol::Lock;
+use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Event, HttpRequest, Recorder, Sink, What};
 use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Response, Server};
 
@@ -31,7 +32,17 @@ impl Kept {
     }
 }
 
-/// Gives back the request as its result; is silent where the method is `silence`, refuses where it is `refuse`.
+impl Kept {
+    /// The exchanges whose redirects were not followed.
+    fn not_followed(&self) -> Vec<String> {
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let marked = |event: &&Event| matches!(&event.what, What::Mark(mark) if mark.mark == redirects::NOT_FOLLOWED);
+        events.iter().filter(marked).filter_map(|event| event.conn.clone()).collect()
+    }
+}
+
+/// Gives back the request as its result; is silent where the method is `silence`, refuses where it is `refuse`, and sends
+/// clients elsewhere, in circles or to another host where it is `moved`, `lost` or `abroad`.
 struct Echo;
 
 impl Handler for Echo {
@@ -39,6 +50,11 @@ impl Handler for Echo {
         let message = request.message.and_then(|message| message.json).unwrap_or_default();
         let response = match message["method"].as_str() {
             Some("silence") => return answer.never(None),
+            Some("moved") if request.head.path() == "/p" => {
+                Response::new("307 Temporary Redirect").header("Location", "q").text("over there")
+            }
+            Some("lost") => Response::new("307 Temporary Redirect").header("Location", "/p"),
+            Some("abroad") => Response::new("308 Permanent Redirect").header("Location", "http://wirecert.example/"),
             Some("refuse") => Response::new("400 Bad Request").text("no"),
             Some("fail") => Response::new("200 OK").json(&json!({"error": {"code": 1}})),
             _ => Response::new("200 OK").json(&json!({"result": message})),
@@ -120,6 +136,29 @@ async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
 }
 
 #[tokio::test]
+async fn a_redirect_is_followed_with_the_same_request_over_the_same_connection() {
+    let mut play = Play::new().await;
+    play.act("request", json!({"as": "a", "method": "moved"})).await.unwrap();
+    play.act("http", json!({"as": "b", "over": "a", "json": {"method": "moved"}})).await.unwrap();
+    play.barrier().await.unwrap();
+    let requests = play.trace.requests();
+    let expected = [("a", 1), ("a~1", 1), ("b", 1), ("b~1", 1)].map(|(name, tcp)| (name.to_owned(), tcp));
+    assert_eq!(requests, expected);
+}
+
+#[tokio::test]
+async fn redirects_in_circles_and_to_other_hosts_are_followed_no_further() {
+    let mut play = Play::new().await;
+    play.act("request", json!({"as": "a", "method": "lost"})).await.unwrap();
+    play.barrier().await.unwrap();
+    assert_eq!(play.trace.requests().len(), 21);
+    assert_eq!(play.trace.not_followed(), ["a~20"]);
+    play.act("request", json!({"as": "b", "method": "abroad"})).await.unwrap();
+    play.barrier().await.unwrap();
+    assert_eq!(play.trace.not_followed(), ["a~20", "b"]);
+}
+
+#[tokio::test]
 async fn a_barrier_waits_for_what_is_due_and_asks_for_meta_where_nothing_is() {
     let mut play = Play::new().await;
     play.act("open", json!({"as": "silent"})).await.unwrap();
@@ -141,6 +180,8 @@ async fn a_single_call_gives_what_a_client_would_take() {
     let echoed = json!({"method": "items", "params": {"q": 1}, "settings": {"key": "k"}});
     assert_eq!(ask("items").await.unwrap(), Answer::Result(echoed));
     assert_eq!(ask("fail").await.unwrap(), Answer::Error(json!({"code": 1})));
+    assert!(matches!(ask("moved").await.unwrap(), Answer::Result(_)));
+    assert!(ask("lost").await.unwrap_err().to_string().contains("the status 307"));
     let refused = ask("refuse").await.unwrap_err().to_string();
     assert_eq!(refused, "`refuse` was answered with the status 400: no");
 }

@@ -11,7 +11,7 @@ use crate::wire::http::{Content, Ending, Piece, Response};
 
 use super::flaws::{content_type, gzip, take};
 use super::mock::EDITION;
-use super::quirks::{Effect, Instead, Quirk, Switch};
+use super::quirks::{Effect, Instead, Quirk, Seen, Switch};
 use super::request::{Fault, Method};
 
 struct Entry {
@@ -101,6 +101,17 @@ const FREEDOMS: &[Entry] = &[
     Effect::CarriedFor(|r, request| {
         if allows(&request.head, "gzip") {
             gzip(r);
+        }
+    })),
+    freedom!("redirects" "Requests are redirected to another path of the provider's URL."
+        Effect::Instead(|s| redirected(s, "307 Temporary Redirect", "elsewhere?for=good".to_owned()))),
+    freedom!("redirects-twice" "Requests are redirected to another URL, and from there to a third."
+    Effect::Instead(|s| {
+        let host = s.header("host")?;
+        match s.received.head.path() {
+            "/elsewhere" => None,
+            "/there" => redirected(s, "308 Permanent Redirect", "/elsewhere".to_owned()),
+            _ => redirected(s, "308 Permanent Redirect", format!("http://{host}/there")),
         }
     })),
     freedom!("interim" "An interim answer with the status 103 comes before each answer." Effect::Switch(Switch::Interim)),
@@ -202,6 +213,12 @@ pub fn find(name: &str) -> Option<Quirk> {
 
 const fn of(method: Method, change: fn(&mut Value)) -> Effect {
     Effect::Result(Some(method), change)
+}
+
+/// Sends whoever is not there yet elsewhere, by a page that says so.
+fn redirected(seen: &Seen<'_>, status: &str, location: String) -> Option<Instead> {
+    let moved = Response::new(status).header("Location", location).text("it is elsewhere\n");
+    (seen.received.head.path() != "/elsewhere").then(|| Instead::Respond(Box::new(moved)))
 }
 
 fn until_close(response: &mut Response) {

@@ -45,8 +45,8 @@ const ERRORS: Table = table! { "http", Server, Some("errors");
 /// Where it sends clients.
 const REDIRECTS: Table = table! { "http", Server, Some("redirects");
     "redirect": Must own("Redirects") =>
-        "A redirect has the status 307 or 308 and a `Location`."
-        "After a redirect with another status clients go on with a GET, without the request.";
+        "A redirect has the status 307 or 308 and a `Location`, and leads to an answer after twenty of them at most."
+        "After a redirect with another status clients go on with a GET, without the request; after more than twenty they give up.";
 };
 
 /// What the provider has to cope with.

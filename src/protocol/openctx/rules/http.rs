@@ -32,6 +32,7 @@ pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, bench: &mut 
         Some(status @ (307 | 308)) => {
             let lost = head.header("location").next().is_none_or(str::is_empty);
             bench.hold_if("http/redirect", lost, || format!("the redirect {status} has no `Location`"));
+            bench.note("http/redirect", format!("Clients are sent elsewhere with the status {status}"));
         }
         _ => {}
     }

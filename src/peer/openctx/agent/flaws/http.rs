@@ -1,7 +1,7 @@
 //! How requests are sent, and what is read in answer.
 
 use crate::peer::params::encoded;
-use crate::wire::http::{Content, Request};
+use crate::wire::http::{Content, Piece, Request};
 
 use super::super::quirks::{Effect, Switch};
 use super::{Entry, flaw};
@@ -14,15 +14,19 @@ pub const FLAWS: &[Entry] = &[
         Effect::Http(|request| set(request, "Open Ctx", Some("0.1")))),
     flaw!("no-host" "http/client-host" ["http/client-valid-head"] "Requests do not say where they go."
         Effect::Http(|request| set(request, "Host", None))),
-    flaw!("short-length" "http/client-length" ["http/client-valid-head"] "The length of a body leaves its end out."
+    flaw!("short-length" "envelope/client-json" ["http/client-length", "http/client-valid-head"]
+        "The length of a body leaves its end out."
     Effect::Http(|request| {
-        let length = if let Content::Whole(body) = &mut request.content {
-            body.push(b'\n');
-            body.len() - 1
-        } else {
-            0
-        };
+        let length = if let Content::Whole(body) = &request.content { body.len().saturating_sub(1) } else { 0 };
         set(request, "Content-Length", Some(&length.to_string()));
+    })),
+    flaw!("short-chunks" "http/client-length" ["http/client-valid-head"] "The size of a chunk leaves its end out."
+    Effect::Http(|request| {
+        if let Content::Whole(body) = &request.content {
+            let chunk = [format!("{:x}\r\n", body.len().saturating_sub(1)).as_bytes(), body, b"\r\n0\r\n\r\n"].concat();
+            request.content = Content::Raw(vec![Piece::now(chunk)]);
+        }
+        set(request, "Transfer-Encoding", Some("chunked"));
     })),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
         Effect::Http(|request| set(request, "Content-Type", Some("text/plain")))),

@@ -66,7 +66,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("redirect-nowhere" "http/redirect" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
         "Requests are redirected with the status 307, but not to where."
         Effect::Instead(|_| Some(Instead::Respond(Box::new(Response::new("307 Temporary Redirect")))))),
-    flaw!("redirect-loop" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
+    flaw!("redirect-loop" "http/redirect" ["envelope/answered", "meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
         "Requests are redirected to where they were sent, again and again."
     Effect::Instead(|s| {
         let response = Response::new("307 Temporary Redirect").header("Location", s.received.head.target());

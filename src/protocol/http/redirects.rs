@@ -1,0 +1,62 @@
+//! Redirects: which of them clients follow, and what the exchanges are called that follow one.
+//!
+//! A client that follows a redirect makes several exchanges of one request. In a play, what comes in the last of them is the
+//! answer to the request.
+
+use crate::trace::HttpResponse;
+
+/// How many redirects one request may meet, as in the Fetch standard.
+pub const MOST: usize = 20;
+
+/// The mark in a trace at an exchange whose redirect a client does not follow: its answer is the answer to the request.
+pub const NOT_FOLLOWED: &str = "redirect-not-followed";
+
+/// Stands between the name of an exchange and the number of the redirect that led to it.
+const MARK: char = '~';
+
+/// Where an answer sends the same request again, method and body included (RFC 9110 sections 15.4.8 and 15.4.9; docs/openctx.md,
+/// Redirects); none where it sends it nowhere.
+pub fn leads_to(head: &HttpResponse) -> Option<&str> {
+    let location = head.header("location").next().filter(|location| !location.is_empty());
+    location.filter(|_| matches!(head.status(), Some(307 | 308)))
+}
+
+/// The name of the exchange after so many redirects of the one with this name.
+pub fn after(exchange: &str, redirects: usize) -> String {
+    format!("{exchange}{MARK}{redirects}")
+}
+
+/// The name of the exchange that a client began with.
+pub fn asked(exchange: &str) -> &str {
+    match exchange.rsplit_once(MARK) {
+        Some((asked, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => asked,
+        _ => exchange,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_exchange_tells_what_was_asked() {
+        for name in ["a", "a-2", "a~b", "~", "a~"] {
+            assert_eq!(asked(name), name);
+            assert_eq!(asked(&after(name, 12)), name);
+        }
+    }
+
+    #[test]
+    fn what_keeps_the_method_leads_on() {
+        let answer = |status: u16, location: &str| HttpResponse {
+            start: format!("HTTP/1.1 {status} Any"),
+            headers: vec![("location".to_owned(), location.to_owned())],
+            raw: None,
+        };
+        assert_eq!(leads_to(&answer(307, "/b")), Some("/b"));
+        assert_eq!(leads_to(&answer(308, "b")), Some("b"));
+        for (status, location) in [(302, "/b"), (200, "/b"), (307, "")] {
+            assert_eq!(leads_to(&answer(status, location)), None);
+        }
+    }
+}

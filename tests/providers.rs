@@ -1,0 +1,126 @@
+//! `wirecert certify openctx-provider`: JavaScript modules, good ones and such as cannot be loaded, and a server that runs
+//! already. Needs `node`.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A small provider that gives something for everything.
+const SOUND: &str = "\
+export default {
+    meta: (_, settings) => ({ name: `Small ${settings.team ?? ''}`, mentions: {}, items: {}, annotations: {} }),
+    mentions: params => [{ title: `About ${params.query ?? 'nothing'}`, uri: 'https://wirecert.example/about' }],
+    items: params => [{ title: params.mention?.title ?? 'All', ai: { content: params.message ?? '' } }],
+    annotations(params) {
+        if (typeof params.uri !== 'string' || typeof params.content !== 'string') throw new Error('no document')
+        return [{ uri: params.uri, item: { title: 'Whole' } }]
+    },
+}
+";
+
+struct Outcome {
+    code: Option<i32>,
+    report: Value,
+    stderr: String,
+}
+
+impl Outcome {
+    fn verdict(&self) -> &str {
+        self.report["verdict"].as_str().unwrap_or_default()
+    }
+}
+
+fn certify(folder: &Path, args: &[&str], path: Option<&str>) -> Outcome {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+    command.current_dir(folder).args(["certify", "openctx-provider", "--progress", "none", "--report", "json=r.json"]);
+    command.args(args).env("NO_COLOR", "1");
+    if let Some(path) = path {
+        command.env("PATH", path);
+    }
+    let run = command.output().expect("it runs");
+    let report = std::fs::read(folder.join("r.json")).unwrap_or_default();
+    let report = serde_json::from_slice(&report).unwrap_or_default();
+    Outcome { code: run.status.code(), report, stderr: String::from_utf8_lossy(&run.stderr).into_owned() }
+}
+
+/// A folder with a module and empty settings.
+fn module(text: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("provider.mjs"), text).expect("a module");
+    std::fs::write(folder.path().join("settings.json"), "{}").expect("settings");
+    folder
+}
+
+const MODULE: &[&str] = &["--module", "provider.mjs", "--settings", "settings.json"];
+
+#[test]
+fn a_sound_module_conforms() {
+    let outcome = certify(module(SOUND).path(), MODULE, None);
+    assert_eq!((outcome.code, outcome.verdict()), (Some(0), "conforms"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_module_that_breaks_the_protocol_is_told_which_requirement() {
+    let wrong = SOUND.replace("title: 'Whole'", "label: 'Whole'");
+    let outcome = certify(module(&wrong).path(), &[MODULE, &["--filter", "area(annotations)"]].concat(), None);
+    assert_eq!((outcome.code, outcome.verdict()), (Some(1), "nonconforming"));
+    let findings = outcome.report["subjects"][0]["findings"].as_array().expect("findings");
+    assert!(findings.iter().any(|found| found["requirement"] == "openctx/0.1/annotations/item"), "{findings:?}");
+}
+
+#[test]
+fn what_cannot_be_loaded_is_not_judged_and_the_exit_code_says_so() {
+    for (text, expected) in [
+        ("throw new Error('no key')", "it threw while it was loaded: no key"),
+        ("export default {", "it is no JavaScript that Node understands"),
+        ("import 'wirecert-not-there'", "Cannot find package 'wirecert-not-there'"),
+        ("export const provider = 1", "it has no default export"),
+    ] {
+        let outcome = certify(module(text).path(), MODULE, None);
+        assert_eq!(outcome.code, Some(3), "{text}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("could not load the module"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{expected}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn without_node_no_module_is_judged() {
+    let outcome = certify(module(SOUND).path(), MODULE, Some("/nowhere"));
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("Node"), "{}", outcome.stderr);
+}
+
+/// Our own provider, running by itself.
+struct Running(Child, String);
+
+impl Running {
+    fn start() -> Self {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+        command.args(["mock", "openctx-provider", "--port", "0"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("its stdout is ours");
+        BufReader::new(stdout).read_line(&mut line).expect("it says where it is");
+        let ready: Value = serde_json::from_str(&line).expect("JSON");
+        Self(child, ready["url"].as_str().expect("a URL").to_owned())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_that_runs_already_conforms() {
+    let server = Running::start();
+    let folder = module("");
+    let outcome = certify(folder.path(), &["--url", &server.1, "--settings", "settings.json"], None);
+    assert_eq!((outcome.code, outcome.verdict()), (Some(0), "conforms"), "{}", outcome.stderr);
+}
