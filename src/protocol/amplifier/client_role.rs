@@ -42,7 +42,11 @@ const VERBS: &[Verb] = &[
         doc: "Starts the server at the URL that the client is given, with an agent that goes by a script. After `stop` it \
               starts at the same URL again. Sets `port` and `url` to its own.",
         shape: Shape::Object(&[
-            Field::optional("script", Shape::Any, "What its agent does, by prompt, and what it has; the example of the mock server where not said."),
+            Field::optional(
+                "script",
+                Shape::Any,
+                "What its agent does, by prompt, and what it has; the example of the mock server where not said.",
+            ),
             Field::optional(
                 "answers",
                 Shape::Choice(&["all", "none"]),
@@ -214,6 +218,11 @@ const OBSERVATIONS: &[ObservationKind] = &[
         fields: &[
             EXCHANGE,
             Field::optional("session_id", Shape::Pattern, "The session."),
+            Field::optional(
+                "pause",
+                Shape::Pattern,
+                "How long after the end of the last subscription to that session it came, in milliseconds; absent of the first.",
+            ),
             Field::optional("target", Shape::Pattern, "The request target."),
             HEADER_LINES,
         ],
