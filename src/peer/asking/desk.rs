@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::peer::http_url::HttpUrl;
@@ -51,8 +52,8 @@ struct Sent {
     control: Control,
     /// Whether a sound server answers it.
     due: bool,
-    /// Whether the answer said that the connection ends with it; known once the exchange is over.
-    closes: Option<JoinHandle<bool>>,
+    /// Whether the answer said that the connection ends with it; known once all that came was seen.
+    closes: watch::Receiver<Option<bool>>,
 }
 
 /// Sees what comes in an exchange, in order, after it is in the trace.
@@ -219,7 +220,8 @@ impl Desk {
         }
         // What comes is in the trace. Here it only matters what becomes of the connection.
         let mut incoming = exchange.incoming;
-        let closes = tokio::spawn(async move {
+        let (tell, told) = watch::channel(None);
+        tokio::spawn(async move {
             let mut closes = false;
             while let Some(came) = incoming.recv().await {
                 if let Incoming::Head(head) = &came {
@@ -229,32 +231,33 @@ impl Desk {
                     watch(&came);
                 }
             }
-            closes
+            tell.send_replace(Some(closes));
         });
         if !read {
             control.set_reading(false);
         }
         let due = awaited && read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
-        self.sent.insert(control.conn().to_owned(), Sent { client, control, due, closes: Some(closes) });
+        self.sent.insert(control.conn().to_owned(), Sent { client, control, due, closes: told });
         Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
     /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
-    async fn announced(&mut self, exchange: &str) -> bool {
-        match self.sent.get_mut(exchange).and_then(|sent| sent.closes.take()) {
-            Some(closes) => closes.await.unwrap_or(true),
-            None => true,
-        }
+    async fn announced(&self, exchange: &str) -> bool {
+        let Some(sent) = self.sent.get(exchange) else { return true };
+        let mut closes = sent.closes.clone();
+        closes.wait_for(Option::is_some).await.is_ok_and(|closes| *closes != Some(false))
     }
 
-    /// Waits until the latest exchange of a label is over.
+    /// Waits until the latest exchange of a label is over, and whoever watches it has seen all that came.
     ///
     /// # Errors
     /// [`Trouble::Subject`] where it is not within our patience.
     pub async fn over(&self, verb: &str, label: &str) -> Result<(), Trouble> {
-        let control = &self.labelled(verb, label)?.control;
-        let over = timeout_at(Instant::now() + self.patience, control.over()).await;
-        over.map_err(|_| self.unanswered(control.conn(), self.patience))
+        let sent = self.labelled(verb, label)?;
+        let mut closes = sent.closes.clone();
+        let seen = timeout_at(Instant::now() + self.patience, closes.wait_for(Option::is_some)).await;
+        // An error of its own means that nothing more comes.
+        seen.map(drop).map_err(|_| self.unanswered(sent.control.conn(), self.patience))
     }
 
     /// Waits until the latest exchange of a label is over, or where none is named, every one whose answer is due. Where
