@@ -68,6 +68,9 @@ const JUDGED_BY_RULES_OF_OPENCTX: &[&str] = &[
 /// The same of servers of Amplifier: members of answers and events, and what follows from the names of events.
 const JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS: &str = include_str!("judged_by_rules/amplifier-server.txt");
 
+/// The same of its clients.
+const JUDGED_BY_RULES_OF_AMPLIFIER_CLIENTS: &str = include_str!("judged_by_rules/amplifier-client.txt");
+
 fn load_all() -> wirecert::scenario::Loaded {
     load(&[PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scenarios")])
 }
@@ -116,11 +119,19 @@ fn every_requirement_of_servers_of_amplifier_is_proved_by_a_scenario_or_judged_b
 }
 
 #[test]
+fn every_requirement_of_clients_of_amplifier_is_proved_by_a_scenario_or_judged_by_a_rule() {
+    let judged: Vec<&str> = JUDGED_BY_RULES_OF_AMPLIFIER_CLIENTS.lines().collect();
+    let unproved = unproved(&amplifier::PROTOCOL, &[End::Client], &judged);
+    assert_eq!(unproved, Vec::<&str>::new());
+}
+
+#[test]
 fn no_scenario_asks_for_what_rules_judge_alone() {
     let proved = proved();
     let amp = JUDGED_BY_RULES.iter().map(|short| ("amp/", short));
     let openctx = JUDGED_BY_RULES_OF_OPENCTX.iter().map(|short| ("openctx/", short));
-    let amplifier: Vec<&str> = JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS.lines().collect();
+    let amplifier = [JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS, JUDGED_BY_RULES_OF_AMPLIFIER_CLIENTS];
+    let amplifier: Vec<&str> = amplifier.iter().flat_map(|list| list.lines()).collect();
     let amplifier = amplifier.iter().map(|short| ("amplifier/", short));
     let asked = |(protocol, short): &(&str, &&str)| {
         proved.iter().any(|id| id.starts_with(protocol) && id.ends_with(&format!("/{short}")))

@@ -6,6 +6,9 @@ import { createRequire } from "node:module";
 const installed = createRequire(process.env.INTEROP + "/amplifier-client/");
 const { EventSource } = installed("eventsource");
 const WebSocket = installed("ws");
+// A bound that only a hang reaches.
+setTimeout(() => process.exit(1), 60_000).unref();
+
 const base = process.argv[2].replace(/\/$/, "");
 
 async function ask(method, path, body) {
@@ -34,6 +37,7 @@ async function all(name, times) {
 
 const source = new EventSource(base + session + "/events");
 source.onmessage = (event) => take("eventsource", event.data);
+const opened = new Promise((open, fail) => ((source.onopen = open), (source.onerror = fail)));
 
 const stream = await fetch(base + session + "/events", { headers: { Accept: "text/event-stream" } });
 async function read() {
@@ -52,7 +56,7 @@ const reading = read();
 const socket = new WebSocket(base.replace("http", "ws") + session + "/ws");
 socket.on("message", (data) => take("ws", data.toString()));
 await Promise.all([
-  new Promise((open, fail) => ((source.onopen = open), (source.onerror = fail))),
+  opened,
   new Promise((open, fail) => socket.on("open", open).on("error", fail)),
 ]);
 source.onerror = null;
@@ -73,5 +77,4 @@ await all("session:end", 1);
 source.close();
 await reading;
 await closed;
-console.log(JSON.stringify(told));
-process.exit();
+process.stdout.write(JSON.stringify(told), () => process.exit());

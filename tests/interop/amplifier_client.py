@@ -75,4 +75,5 @@ async def main(base, prompts):
     print(json.dumps(told))
 
 
-asyncio.run(main(sys.argv[1], json.loads(sys.argv[2])))
+# A bound that only a hang reaches.
+asyncio.run(asyncio.wait_for(main(sys.argv[1], json.loads(sys.argv[2])), 60))

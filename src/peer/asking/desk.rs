@@ -218,23 +218,21 @@ impl Desk {
     }
 
     /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
-    async fn announced(&mut self, exchange: &str) -> bool {
-        match self.sent.get_mut(redirects::asked(exchange)) {
+    async fn announced(&self, exchange: &str) -> bool {
+        match self.sent.get(redirects::asked(exchange)) {
             Some(sent) => sent.announced().await,
             None => true,
         }
     }
 
-    /// Waits until the latest exchange of a label is over.
+    /// Waits until the latest exchange of a label is over, and whoever watches it has seen all that came.
     ///
     /// # Errors
     /// [`Trouble::Subject`] where it is not within our patience.
     pub async fn over(&self, verb: &str, label: &str) -> Result<(), Trouble> {
         let sent = self.labelled(verb, label)?;
-        if sent.over_within(self.patience).await {
-            return Ok(());
-        }
-        Err(self.unanswered(sent.hop().control.conn(), self.patience))
+        let seen = timeout_at(Instant::now() + self.patience, sent.announced()).await;
+        seen.map(drop).map_err(|_| self.unanswered(sent.hop().control.conn(), self.patience))
     }
 
     /// Waits until the latest exchange of a label is over, or where none is named, every one whose answer is due. Where

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::peer::http_url::HttpUrl;
@@ -16,10 +16,10 @@ pub struct Sent {
     way: watch::Receiver<Hop>,
     /// Whether a sound server answers it.
     pub due: bool,
-    /// Whether redirects are followed.
-    follows: bool,
-    /// Whether the last answer said that the connection ends with it.
-    closes: Option<JoinHandle<bool>>,
+    /// Whether the last answer said that the connection ends with it; known once all that came was seen.
+    closes: watch::Receiver<Option<bool>>,
+    /// Follows redirects, if that is done.
+    follower: Option<AbortHandle>,
 }
 
 /// One exchange on the way of a request.
@@ -55,8 +55,12 @@ impl Sent {
         let Exchange { control, incoming } = exchange;
         let (tell, way) = watch::channel(Hop { client, control, last: false });
         let follows = follower.again.is_some();
-        let closes = tokio::spawn(follower.follow(incoming, tell));
-        Self { way, due, follows, closes: Some(closes) }
+        let (say, closes) = watch::channel(None);
+        let task = tokio::spawn(async move {
+            let said = follower.follow(incoming, tell).await;
+            say.send_replace(Some(said));
+        });
+        Self { way, due, closes, follower: follows.then(|| task.abort_handle()) }
     }
 
     /// The exchange that it has come to.
@@ -83,18 +87,17 @@ impl Sent {
         (hop.last || self.way.has_changed().is_err()) && hop.control.is_over()
     }
 
-    /// Whether its answer said that its connection ends. What is not known counts as said.
-    pub async fn announced(&mut self) -> bool {
-        match self.closes.take() {
-            Some(closes) => closes.await.unwrap_or(true),
-            None => true,
-        }
+    /// Whether its answer said that its connection ends. Returns once all that came was seen; what is not known counts as
+    /// said.
+    pub async fn announced(&self) -> bool {
+        let mut closes = self.closes.clone();
+        closes.wait_for(Option::is_some).await.map_or(true, |closes| *closes != Some(false))
     }
 
     /// Follows no further redirect.
     pub fn stay(&self) {
-        if let Some(closes) = self.closes.as_ref().filter(|_| self.follows) {
-            closes.abort();
+        if let Some(follower) = &self.follower {
+            follower.abort();
         }
     }
 }
@@ -132,10 +135,8 @@ impl Follower {
             }
             match came {
                 Incoming::Head(found) => head = Some(found),
-                Incoming::Body(body) if body.last && self.again.is_some() => {
-                    if head.as_ref().is_some_and(|head| redirects::leads_to(head).is_some()) {
-                        return (head, true);
-                    }
+                Incoming::Body(body) if body.last && self.again.is_some() && head.as_ref().is_some_and(moves) => {
+                    return (head, true);
                 }
                 _ => {}
             }
@@ -179,6 +180,11 @@ async fn go(
     let Exchange { control, incoming } = exchange;
     tell.send_replace(Hop { client, control, last: false });
     Ok(incoming)
+}
+
+/// Whether an answer leads on.
+fn moves(head: &HttpResponse) -> bool {
+    redirects::leads_to(head).is_some()
 }
 
 /// Whether a connection ends with this answer, by its version and headers (RFC 9112 section 9.3).

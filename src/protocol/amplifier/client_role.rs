@@ -218,6 +218,11 @@ const OBSERVATIONS: &[ObservationKind] = &[
         fields: &[
             EXCHANGE,
             Field::optional("session_id", Shape::Pattern, "The session."),
+            Field::optional(
+                "pause",
+                Shape::Pattern,
+                "How long after the end of the last subscription to that session it came, in milliseconds; absent of the first.",
+            ),
             Field::optional("target", Shape::Pattern, "The request target."),
             HEADER_LINES,
         ],

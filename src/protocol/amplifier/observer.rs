@@ -24,6 +24,8 @@ pub struct AmplifierObserver {
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
     subscriptions: HashMap<String, Subscription>,
+    /// When the last subscription to a session ended, in microseconds.
+    ended: HashMap<String, u64>,
 }
 
 impl AmplifierObserver {
@@ -35,6 +37,7 @@ impl AmplifierObserver {
             requests: HashMap::new(),
             responses: HashMap::new(),
             subscriptions: HashMap::new(),
+            ended: HashMap::new(),
         }
     }
 
@@ -45,7 +48,7 @@ impl AmplifierObserver {
     }
 
     /// A client asks for events: by the head of a request, or that of a handshake.
-    fn subscribes(&mut self, conn: &str, start: &str, headers: &[(String, String)]) -> Option<Seen> {
+    fn subscribes(&mut self, conn: &str, t: u64, start: &str, headers: &[(String, String)]) -> Option<Seen> {
         let mut words = start.split(' ');
         let target = words.nth(1).unwrap_or_default();
         let route = Route::of(start.split(' ').next().unwrap_or_default(), target)?;
@@ -59,6 +62,8 @@ impl AmplifierObserver {
             .with("target", target)
             .with("headers", lines(headers))
             .with_some("session_id", route.name.clone());
+        let ended = route.name.as_ref().and_then(|session| self.ended.get(session));
+        let seen = ended.iter().fold(seen, |seen, ended| seen.with("pause", t.saturating_sub(**ended) / 1000));
         let subscription = Subscription::new(route.name, socket);
         self.subscriptions.insert(conn.to_owned(), subscription);
         Some(seen)
@@ -156,11 +161,11 @@ impl AmplifierObserver {
         match &event.what {
             What::HttpRequest(head) => {
                 let mut seen = self.requested(conn, head);
-                seen.extend(self.subscribes(conn, &head.start, &head.headers));
+                seen.extend(self.subscribes(conn, event.t, &head.start, &head.headers));
                 seen
             }
             What::Handshake(head) if event.dir == Some(Direction::ToServer) => {
-                self.subscribes(conn, &head.start, &head.headers).into_iter().collect()
+                self.subscribes(conn, event.t, &head.start, &head.headers).into_iter().collect()
             }
             What::Handshake(head) => {
                 let Some(subscription) = self.subscriptions.get_mut(conn) else { return vec![] };
@@ -181,6 +186,11 @@ impl Observer for AmplifierObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let whole = self.wholes.of(event);
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
+        let over = matches!(event.what, What::Closed(_)) || matches!(whole, Some((Direction::ToClient, _)));
+        let followed = self.subscriptions.get(conn).and_then(|subscription| subscription.session.clone());
+        if let (true, Some(session)) = (over, followed) {
+            self.ended.insert(session, event.t);
+        }
         if dir.sender() != self.subject {
             // What the other end asks for says what the subject's answers belong to.
             if let What::HttpRequest(_) | What::Handshake(_) = &event.what {

@@ -15,10 +15,16 @@ pub struct Subscribed {
     session: String,
 }
 
+impl Default for Play {
+    fn default() -> Self {
+        Self::of(&PROTOCOL)
+    }
+}
+
 impl Play {
     /// Nothing yet.
     pub fn new() -> Self {
-        Self::of(&PROTOCOL)
+        Self::default()
     }
 
     /// The areas and slugs that were broken, each once, in order. That sessions have short names here does not count.

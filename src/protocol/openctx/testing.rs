@@ -8,10 +8,16 @@ use crate::protocol::http::testing;
 /// A trace in the making, one exchange after the other.
 pub type Play = testing::Play<()>;
 
+impl Default for Play {
+    fn default() -> Self {
+        Self::of(&PROTOCOL)
+    }
+}
+
 impl Play {
     /// Nothing yet.
     pub fn new() -> Self {
-        Self::of(&PROTOCOL)
+        Self::default()
     }
 
     /// The areas and slugs that were broken, each once, in order.

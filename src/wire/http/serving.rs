@@ -77,7 +77,11 @@ impl Serving {
     /// Serves the next exchange; gives whether another one may follow.
     pub async fn exchange<H: Handler>(&mut self, handler: &H) -> bool {
         while self.incoming.buffer.is_empty() {
-            if self.incoming.fill().await.is_err() {
+            if let Err(how) = self.incoming.fill().await {
+                // What was sent before is gone with a reset, be it a request or none.
+                if how == Closed::Reset {
+                    handler.on_mishap(Mishap::Left(how));
+                }
                 return false;
             }
         }

@@ -35,7 +35,7 @@ impl Handler for Echo {
         if line.ends_with("/events") {
             let required = json!({"event": "approval:required", "data": {"options": ["Allow", "Deny"]}});
             let Ok(mut stream) = answer.start(&Response::event_stream()).await else { return };
-            let _ = stream.event(&StreamEvent::data(&required.to_string())).await;
+            let _ = stream.event(&StreamEvent::data(required.to_string())).await;
             return std::future::pending::<()>().await;
         }
         let response = match line.as_str() {

@@ -241,7 +241,8 @@ fn decision_of(
 ) {
     let Some(session) = session.filter(|session| session.stopped.is_none()) else { return };
     if !approval.options.is_empty() {
-        let offered = approval.options.iter().any(|option| option == decision) || approval.default == decision;
+        // By default it may be told in the words of the default, whose case is not that of the options.
+        let offered = approval.options.iter().chain([&approval.default]).any(|o| o.eq_ignore_ascii_case(decision));
         let fault = Fault::new("a decision is told that was neither offered nor the default").at("/data/decision");
         let fault = fault.expected(approval.options.clone()).actual(decision);
         bench.hold("life/approval-offered", (!offered).then_some(fault));

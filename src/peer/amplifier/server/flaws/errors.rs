@@ -53,8 +53,8 @@ pub const FLAWS: &[Entry] = &[
         Effect::Failed(|r| instead(r, "SERVER_ERROR", 400))),
     flaw!("module-load-failed-503" "errors/module-load-failed" "MODULE_LOAD_FAILED comes with the status 503."
         Effect::Failed(|r| instead(r, "MODULE_LOAD_FAILED", 503))),
-    flaw!("approval-timeout-504" "errors/approval-timeout" "APPROVAL_TIMEOUT comes with the status 504."
-        Effect::Failed(|r| instead(r, "APPROVAL_TIMEOUT", 504))),
+    flaw!("approval-timeout-410" "errors/approval-timeout" "APPROVAL_TIMEOUT comes with the status 410."
+        Effect::Failed(|r| instead(r, "APPROVAL_TIMEOUT", 410))),
     flaw!("approval-invalid-422" "errors/approval-invalid" "APPROVAL_INVALID comes with the status 422."
         Effect::Failed(|r| instead(r, "APPROVAL_INVALID", 422))),
 ];

@@ -16,7 +16,7 @@ use super::{Model, Refusal};
 /// How long after a stop a flaw has a session work again.
 const AGAIN: Duration = Duration::from_millis(20);
 /// The same, where what was under way may have ended by then.
-const MUCH_LATER: Duration = Duration::from_millis(2100);
+const MUCH_LATER: Duration = Duration::from_millis(2700);
 
 impl Model {
     /// Ends a session.
