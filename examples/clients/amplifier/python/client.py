@@ -235,6 +235,7 @@ def given(query: dict) -> dict:
 def parsed(text: str | bytes):
     """What a text says as JSON; `None` where it is none."""
     try:
-        return json.loads(text)
+        # On bytes it would let pass what is no UTF-8.
+        return json.loads(text.decode() if isinstance(text, bytes) else text)
     except (ValueError, RecursionError):
         return None

@@ -90,6 +90,7 @@ pub enum Switch {
     // Subscribing.
     ExactStreamType,
     AnyStreamType,
+    StreamTypeByCase,
     SubscribesForever,
     LeavesOpen,
     // Reading streams.

@@ -95,6 +95,8 @@ fn is_stream(asker: &Asker, head: &HttpResponse) -> bool {
     let essence = given.split(';').next().unwrap_or_default().trim();
     let fits = if has(Switch::ExactStreamType) {
         given == "text/event-stream"
+    } else if has(Switch::StreamTypeByCase) {
+        essence == "text/event-stream"
     } else {
         has(Switch::AnyStreamType) || essence.eq_ignore_ascii_case("text/event-stream")
     };

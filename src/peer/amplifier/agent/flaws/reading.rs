@@ -16,6 +16,8 @@ pub const FLAWS: &[Entry] = &[
         Effect::Subscription(|request| set(request, "Cache-Control", None))),
     flaw!("exact-stream-type" "stream/client-content-type" "A stream with parameters in its content type is not taken."
         Effect::Switch(Switch::ExactStreamType)),
+    flaw!("stream-type-by-case" "stream/client-content-type-case" "A stream whose content type is written in upper case is not taken."
+        Effect::Switch(Switch::StreamTypeByCase)),
     flaw!("any-stream-type" "stream/client-other-content-type" "Whatever its content type, an answer is a stream."
         Effect::Switch(Switch::AnyStreamType)),
     flaw!("subscribes-for-ever" "stream/client-refused" "A subscription that is refused is tried over and over again."
