@@ -110,7 +110,7 @@ async fn follow(mut stream: Exchange, id: String) -> Result<usize, Failure> {
     while let Some(incoming) = stream.incoming.recv().await {
         let Incoming::Event(event) = incoming else { continue };
         let message: Value = serde_json::from_str(event.data.as_deref().unwrap_or_default())?;
-        if message["data"]["session_id"] != Value::from(id.as_str()) {
+        if message["data"]["session_id"] != id.as_str() {
             return Err("an event of another session".into());
         }
         events += 1;
