@@ -84,7 +84,7 @@ impl<E: Copy> Quirks<E> {
 }
 
 fn unknown<E>(kind: &str, name: &str, known: &Known<E>) -> String {
-    match crate::diagnostic::nearest(name, (known.names)().into_iter()) {
+    match crate::diagnostic::nearest(name, (known.names)()) {
         Some(near) => format!("there is no {kind} `{name}`; did you mean `{near}`?"),
         None => format!("there is no {kind} `{name}`; --list-flaws lists them all"),
     }

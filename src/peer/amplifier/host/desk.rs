@@ -43,7 +43,7 @@ pub struct Plan {
 /// A request that waits for its answer.
 pub enum Door {
     /// Of HTTP, and what it asks for.
-    Plain(Held, Option<Endpoint>),
+    Plain(Box<Held>, Option<Endpoint>),
     /// For a WebSocket. It can only be refused: what accepts it depends on its key.
     Socket(Box<Request>),
 }
@@ -175,7 +175,7 @@ impl Handler for Desk {
         let route = route(&received.head);
         let endpoint = route.as_ref().map(|route| route.endpoint);
         if plan.leaves(endpoint) {
-            let door = Door::Plain(Held { head: received.head, answer }, endpoint);
+            let door = Door::Plain(Box::new(Held { head: received.head, answer }), endpoint);
             return self.waiting.add(received.conn, door);
         }
         let Some(agent) = &plan.agent else { return answer.close(Some("nobody is there to answer")) };
@@ -213,7 +213,7 @@ impl Desk {
     /// Sends an answer: before the next step, unless that takes its time.
     pub async fn send(&self, door: Door, sending: Sending) {
         match door {
-            Door::Plain(held, _) => self.waiting.send(held, sending).await,
+            Door::Plain(held, _) => self.waiting.send(*held, sending).await,
             Door::Socket(request) => self.refuse(*request, &reply(&sending.response)).await,
         }
     }
@@ -239,7 +239,7 @@ impl Door {
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
     pub async fn drop(self, how: How, why: &str) {
         match (self, how) {
-            (Self::Plain(held, _), how) => held.drop(how, why),
+            (Self::Plain(held, _), how) => held.hang_up(how, why),
             (Self::Socket(request), How::Eof) => request.hang_up(Some(why)).await,
             (Self::Socket(request), How::Reset) => {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
