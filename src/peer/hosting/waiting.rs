@@ -127,7 +127,7 @@ impl Waiting<Held> {
 
 impl Held {
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
-    pub fn drop(self, how: How, why: &str) {
+    pub fn hang_up(self, how: How, why: &str) {
         match how {
             How::Eof => self.answer.close(Some(why)),
             How::Reset => self.answer.reset(Some(why)),

@@ -239,7 +239,7 @@ impl Door {
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
     pub async fn drop(self, how: How, why: &str) {
         match (self, how) {
-            (Self::Plain(held, _), how) => (*held).drop(how, why),
+            (Self::Plain(held, _), how) => held.hang_up(how, why),
             (Self::Socket(request), How::Eof) => request.hang_up(Some(why)).await,
             (Self::Socket(request), How::Reset) => {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;

@@ -124,7 +124,7 @@ impl OpenctxHost {
         let step: DropStep = read(act)?;
         let held = self.held(act.verb, step.to.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        held.drop(step.how, &why);
+        held.hang_up(step.how, &why);
         Ok(Performed::default())
     }
 }
