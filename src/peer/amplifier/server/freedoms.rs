@@ -169,7 +169,7 @@ const CARRIED: &[Entry] = &[
     })),
     freedom!("in-segments" "Answers come in several TCP segments."
     Effect::Carried(|r| if let Content::Whole(body) = &r.content {
-        r.manner.split = Some(body.len().div_ceil(4).max(50));
+        r.manner.split = Some(body.len().div_ceil(4).max(250));
     })),
     freedom!("headers-in-lower-case" "Header names are in lower case." Effect::Carried(|r| names(r, str::to_lowercase))),
     freedom!("more-headers" "Answers have more headers, some of them several times."
@@ -193,12 +193,6 @@ const CARRIED: &[Entry] = &[
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies."
         Effect::Body(|b| *b = escape(&String::from_utf8_lossy(b)).into_bytes())),
     freedom!("keys-reversed" "The members of bodies come in another order." Effect::Reply(None, |r| reverse(&mut r.body))),
-    freedom!("chunked-requests-refused" forgoes ["http/chunked-request"] "A chunked request is refused with the status 411."
-    Effect::Instead(|s| {
-        s.header("transfer-encoding")?;
-        let body = Refusal::invalid("say how long it is").body();
-        Some(Instead::Respond(Box::new(Response::new("411 Length Required").json(&body))))
-    })),
 ];
 
 /// Ways in which events are written.

@@ -54,7 +54,7 @@ pub enum Switch {
     StoppedShown,
     /// A session that was stopped does its last prompt again.
     WorksOn,
-    /// A session that was stopped uses a tool.
+    /// A session that was stopped does its last prompt again, and uses tools.
     ToolsAfterStop,
     /// The newest session is not in the list.
     ListsLate,

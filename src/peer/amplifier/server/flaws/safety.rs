@@ -19,7 +19,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("runs-unwatched" "safety/disconnected" "When the last subscriber has left, what is pending runs." switch(Switch::RunsUnwatched)),
     flaw!("runs-elsewhere" "safety/other-session" "A decision for one session counts in all." switch(Switch::RunsElsewhere)),
     flaw!("runs-by-socket" "safety/websocket" "Any decision by WebSocket lets it run." switch(Switch::RunsBySocket)),
-    flaw!("tools-after-stop" "safety/stopped" "A session that was stopped uses a tool, two seconds later." switch(Switch::ToolsAfterStop)),
+    flaw!("tools-after-stop" "safety/stopped" "A session that was stopped does its last prompt again, and uses a tool with each word." switch(Switch::ToolsAfterStop)),
     flaw!("key-in-status" "safety/no-key-in-answers" "The status of a session has its credentials." switch(Switch::LeaksInStatus)),
     flaw!("key-in-start" "safety/no-key-in-events" "`session:start` and `prompt:complete` have the API key." switch(Switch::LeaksInEvents)),
     flaw!("key-in-error" "safety/no-key-in-errors" "An API key that is refused is repeated in the error." switch(Switch::LeaksInErrors)),

@@ -15,8 +15,6 @@ use super::{Model, Refusal};
 
 /// How long after a stop a flaw has a session work again.
 const AGAIN: Duration = Duration::from_millis(20);
-/// The same, where what was under way may have ended by then.
-const MUCH_LATER: Duration = Duration::from_millis(2700);
 
 impl Model {
     /// Ends a session.
@@ -31,14 +29,10 @@ impl Model {
         if self.quirks.on(Switch::RunsOnStop) {
             run_guarded(session, &*self.place);
         }
-        let again = match (session.prompt.clone(), self.quirks.on(Switch::WorksOn)) {
-            (Some(prompt), true) => Some((prompt, AGAIN)),
-            (Some(_), false) if self.quirks.on(Switch::ToolsAfterStop) => Some(("tool".to_owned(), MUCH_LATER)),
-            _ => None,
-        };
-        if let Some((prompt, later)) = again {
+        let works_on = self.quirks.on(Switch::WorksOn) || self.quirks.on(Switch::ToolsAfterStop);
+        if let (true, Some(prompt)) = (works_on, session.prompt.clone()) {
             let case = self.script.case(&prompt);
-            let later = now + later;
+            let later = now + AGAIN;
             session.give_up();
             session.hidden = true;
             session.begin(Work::new(self.script.clone(), case, "req-0".to_owned(), &prompt, later), now);

@@ -110,6 +110,11 @@ impl Model {
     }
 }
 
+/// Denies what is pending, because its prompt ends.
+pub fn deny(session: &mut Session, teller: &Teller<'_>) {
+    resolve(session, teller, false, "deny", "stopped", Resolved::Decided);
+}
+
 /// Decides by the default what is pending, where its time is up.
 pub fn expire(session: &mut Session, teller: &Teller<'_>) {
     if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= teller.now) {

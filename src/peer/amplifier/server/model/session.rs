@@ -218,6 +218,10 @@ impl Session {
             data["api_key"] = self.key.as_str().into();
         }
         let outlets = &self.outlets;
+        if self.hidden && on(Switch::ToolsAfterStop) && event == "content_block:delta" {
+            let tool = json!({"tool_name": "filesystem", "operation": "read_file", "input": {}});
+            teller.to(&self.id, outlets, "tool:pre", tool);
+        }
         if on(Switch::NewestOnly) {
             return teller.to(&self.id, &outlets[outlets.len().saturating_sub(1)..], event, data);
         }

@@ -314,6 +314,24 @@ fn control_messages_do_what_the_endpoints_do() {
 }
 
 #[test]
+fn a_prompt_that_is_stopped_ends_what_it_has_begun() {
+    for (prompt, last) in [("slow", "content_block:end"), ("approval", "approval:denied")] {
+        let mut world = World::with(example().clone(), &["stop-ends-prompt"]);
+        let id = world.create();
+        let mut feed = world.model.subscribe(&id, world.now).unwrap();
+        world.prompt(&id, prompt);
+        for _ in 0..5 {
+            world.model.advance(&id, world.now);
+        }
+        world.model.control(&id, r#"{"action":"stop"}"#, world.now).unwrap();
+        let names = names(&mut feed);
+        assert_eq!(names[names.len() - 2..], [last, "prompt:complete"], "{names:?}");
+        assert_eq!(world.status(&id)["status"], "idle");
+        assert_eq!(world.prompt(&id, "text").0, 202);
+    }
+}
+
+#[test]
 fn an_agent_waits_for_a_subscriber_that_is_full() {
     let mut world = World::scripted(json!({"prompts": [{"do": [{"say": {"text": "x ", "times": 10_000}}]}]}));
     let id = world.create();

@@ -10,7 +10,7 @@ use crate::peer::fill::{Groups, fill, fill_text, note};
 use super::super::quirks::{FailsBy, Switch};
 use super::super::script::{Act, Case, Failure, Saying, Script, Step};
 use super::Workspace;
-use super::decide::expire;
+use super::decide::{deny, expire};
 use super::feed::{FeedEnd, Outlet};
 use super::session::{Session, Status, usage};
 use super::tell::Teller;
@@ -112,6 +112,17 @@ impl Work {
 
     fn case(&self) -> Option<&Case> {
         self.script.cases.get(self.case?)
+    }
+
+    /// Ends the block or the thinking that is being told.
+    fn close(&self, session: &mut Session, teller: &Teller<'_>) {
+        let Phase::Saying { text, at } = &self.phase else { return };
+        let steps = self.case().map_or(&OTHERWISE[..], |case| &case.steps);
+        match steps.get(self.step).map(|step| &step.act) {
+            Some(Act::Say(_)) => session.tell(teller, "content_block:end", json!({"block_index": self.blocks})),
+            Some(Act::Think(_)) => session.tell(teller, "thinking:final", json!({"thinking": text[..*at]})),
+            _ => {}
+        }
     }
 
     fn tokens(&self) -> (u64, u64) {
@@ -295,8 +306,9 @@ fn complete(session: &mut Session, context: &Context<'_>) -> Did {
 
 /// The prompt is done with, however much of it was done.
 pub fn end_early(session: &mut Session, teller: &Teller<'_>) {
+    deny(session, teller);
     let Some(work) = session.work.take() else { return };
-    session.pending = None;
+    work.close(session, teller);
     if teller.quirks.on(Switch::NeverCompletes) {
         return;
     }
