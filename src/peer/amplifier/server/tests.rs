@@ -329,7 +329,10 @@ async fn seen(mock: &dyn Mock) -> String {
     }
     if let Some(stream) = &mut stream {
         while let Ok(Some(incoming)) = tokio::time::timeout(Duration::from_millis(2000), stream.incoming.recv()).await {
-            seen.push(format!("{incoming:?}"));
+            // Where a body is cut is chance.
+            if !matches!(incoming, Incoming::Body(_)) {
+                seen.push(format!("{incoming:?}"));
+            }
         }
     }
     let all = seen.join("\n").replace(&id, "ID");
@@ -344,7 +347,8 @@ async fn seen(mock: &dyn Mock) -> String {
 async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
     let sound = start(options()).await.unwrap();
     let expected = seen(&*sound).await;
-    assert_eq!(seen(&*sound).await.len(), expected.len(), "it is the same again");
+    let again = start(options()).await.unwrap();
+    assert_eq!(seen(&*again).await, expected, "it is the same again");
     let said =
         ["status/", "create/", "stop/", "list/", "events/", "profiles/", "collections/", "agents/", "info/", "errors/"];
     let mut trying = JoinSet::new();
