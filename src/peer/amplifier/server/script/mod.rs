@@ -28,7 +28,7 @@ use crate::peer::format;
 /// - `tool` reads a file, `tool_error` reads one that is not there, `diagnostics` adds and clears some.
 /// - `approval` asks whether it may write a file; five minutes are left for that. `approval_timeout` asks the same and
 ///   denies it by itself after 250 ms.
-/// - `slow` says a hundred words, one every 30 ms: three seconds in all. `status` tells how far it has come.
+/// - `slow` says three hundred words, one every 30 ms: nine seconds in all. `status` tells how far it has come.
 /// - The codes of errors are those with which the prompt is refused, with the status that belongs to them.
 pub const PROMPTS: &[(&str, &str)] = &[
     ("text", "text"),
