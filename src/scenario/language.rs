@@ -110,7 +110,7 @@ pub const MAIN: &str = "main";
 /// The variable that has what the subject was described with, and the need for some of it.
 pub const DESCRIBED: &str = "described";
 
-/// The namespace of connections in [`Shape::Binds`](crate::protocol::Shape::Binds).
+/// The namespace of connections in [`Shape::Binds`].
 pub const CONNECTION: &str = "connection";
 
 /// The most repetitions that one `repeat` may ask for.

@@ -14,10 +14,15 @@ use crate::wire::tcp::Address;
 use crate::wire::websocket::{self, ClientRequest, FrameSpec};
 use crate::wire::{self, Tap};
 
+thread_local! {
+    /// The workspace of a test's mocks: it goes with the thread of the test.
+    static WORKSPACE: tempfile::TempDir = tempfile::tempdir().expect("a folder");
+}
+
 fn options() -> MockOptions {
     MockOptions {
         edition: "2025-12-09".to_owned(),
-        workspace: ".".into(),
+        workspace: WORKSPACE.with(|folder| folder.path().to_owned()),
         port: None,
         data_home: None,
         token: None,

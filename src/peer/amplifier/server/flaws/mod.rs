@@ -166,44 +166,9 @@ fn pretend(reply: &mut Reply, status: u16, code: u16, body: Value) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::protocol::Level;
-    use crate::protocol::amplifier::PROTOCOL;
-    use crate::trace::End;
-
-    fn requirements() -> &'static [crate::protocol::Requirement] {
-        (PROTOCOL.requirements)()
-    }
-
     #[test]
-    fn every_must_that_binds_the_server_has_a_flaw() {
-        let missing: Vec<&str> = requirements()
-            .iter()
-            .filter(|r| r.binds == End::Server && r.level == Level::Must)
-            .filter(|r| !all().iter().any(|f| f.breaks == r.short()))
-            .map(|r| r.id)
-            .collect();
-        assert_eq!(missing, [""; 0]);
-    }
-
-    #[test]
-    fn every_flaw_breaks_what_a_server_is_bound_to() {
-        for flaw in all() {
-            let exists = requirements().iter().any(|r| r.binds == End::Server && r.short() == flaw.breaks);
-            assert!(exists, "{}: {}", flaw.name, flaw.breaks);
-        }
-    }
-
-    #[test]
-    fn no_two_flaws_or_freedoms_have_the_same_name() {
-        let names = all().iter().map(|f| f.name).chain(super::super::freedoms::all().iter().map(|f| f.name));
-        let names: Vec<&str> = names.collect();
-        let twice: Vec<&&str> =
-            names.iter().enumerate().filter(|(n, name)| names[..*n].contains(name)).map(|(_, n)| n).collect();
-        assert_eq!(twice, [&""; 0]);
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')));
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        // Who takes longer than a proof waits is caught by what they withhold, and a reader that is too slow takes minutes.
+        crate::peer::fitting::fits_the_catalogue("amplifier-server", &["http/timely", "stream/slow-reader"]);
     }
 }
