@@ -11,6 +11,9 @@ use crate::trace::{Direction, Event, HttpRequest, HttpResponse, What};
 /// Microseconds within which an answer is expected of a server. The protocols' own pages say so, under Time.
 pub const TIMELY: u64 = 10_000_000;
 
+/// A head of so many bytes that does not end is none.
+const LONG_HEAD: usize = 8 << 10;
+
 /// So many exchanges that are over are remembered, for bytes that come after them.
 const REMEMBERED: usize = 1024;
 
@@ -27,6 +30,8 @@ pub struct Exchange<T> {
     /// Whether the client, or the server, did something wrong on purpose here, or what no rule understands.
     pub client_is_odd: bool,
     pub server_is_odd: bool,
+    /// Whether the connection's last bytes are the beginning of the head of an answer.
+    pub half_head: bool,
     /// Whether the client ended the TCP connection.
     pub left: bool,
     /// Whether it is the first of its TCP connection.
@@ -161,6 +166,9 @@ impl<T: Default> Exchanges<T> {
                 let fault = Fault::new("the connection ended before the answer was as long as its head says");
                 bench.hold("http/length", Some(fault));
             }
+            None if exchange.half_head => {
+                bench.hold("http/valid-head", Some(Fault::new("the connection ended in the head of an answer")));
+            }
             // An idle connection may be closed at any time, also when a request is under way to it.
             None if exchange.first => {
                 bench.hold(self.answered, Some(Fault::new("the connection was closed without an answer")));
@@ -185,6 +193,9 @@ impl<T: Default> Exchanges<T> {
                     bench.hold("http/client-valid-head", Some(Fault::new("this is no request of HTTP")));
                 }
                 self.open.entry(conn.to_owned()).or_default().client_is_odd = true;
+            }
+            (Some(Direction::ToClient), Some(exchange)) if exchange.response.is_none() && may_go_on(bytes) => {
+                exchange.half_head = true;
             }
             (Some(Direction::ToClient), Some(exchange)) => {
                 if exchange.counts() && exchange.response.is_some() {
@@ -233,4 +244,12 @@ pub fn timely(took: u64, bench: &mut Bench<'_>) {
         Fault::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds)
     };
     bench.hold("http/timely", (took > TIMELY).then(fault));
+}
+
+/// Whether bytes are the beginning of a head that was left while it came: where that was the client, nobody is to blame,
+/// and where it was the server, the end of the connection tells.
+fn may_go_on(bytes: &[u8]) -> bool {
+    let begin = b"HTTP/1.".iter().zip(bytes).all(|(expected, found)| expected == found);
+    let ended = bytes.windows(2).any(|w| w == b"\n\n") || bytes.windows(4).any(|w| w == b"\r\n\r\n");
+    begin && !ended && bytes.len() < LONG_HEAD
 }

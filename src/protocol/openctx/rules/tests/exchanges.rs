@@ -56,6 +56,16 @@ fn what_is_no_http_is_told_of_the_end_that_sent_it() {
 }
 
 #[test]
+fn half_a_head_is_the_fault_of_whoever_ended_the_connection() {
+    let half = || What::Bytes { bytes: b"HTTP/1.1 200 OK\r\nConte".as_slice().into() };
+    assert_eq!(asked().server(half()).server_closes().broken(), ["http/valid-head"]);
+    assert!(asked().server(half()).client_closes().broken().is_empty());
+    assert!(asked().client_closes().server(half()).server_closes().broken().is_empty());
+    let whole = What::Bytes { bytes: b"HTTP/1.1 two hundred\r\n\r\n".as_slice().into() };
+    assert_eq!(asked().server(whole).client_closes().broken(), ["http/valid-head"]);
+}
+
+#[test]
 fn a_late_answer_is_told_and_one_that_never_came_is_missed() {
     assert!(asked().wait(9).gives(json!({"name": "n"})).broken().is_empty());
     assert_eq!(asked().wait(11).gives(json!({"name": "n"})).broken(), ["http/timely"]);
