@@ -152,7 +152,7 @@ impl<'a> Conversation<'a> {
             return String::new();
         }
         match payload {
-            Payload::Text(text) => Value::from(self.volatile.mark(&json::brief(text))).to_string(),
+            Payload::Text(text) => json::quoted(&self.volatile.mark(&json::brief(text))),
             Payload::Binary(bytes) => {
                 let hex = bytes.iter().take(BYTES).fold("0x".to_owned(), |hex, byte| format!("{hex}{byte:02x}"));
                 if bytes.len() > BYTES { format!("{hex}… ({} bytes)", bytes.len()) } else { hex }

@@ -27,8 +27,14 @@ enum Tree {
     Map(Vec<(String, Tree)>),
 }
 
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+/// A text as a JSON string on one line, without any control character: JSON allows some, terminals do not.
+pub fn quoted(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    if !json.contains(char::is_control) {
+        return json;
+    }
+    let escape = |c: char| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    json.chars().map(escape).collect()
 }
 
 /// The longest text that a snapshot holds in full, in characters.

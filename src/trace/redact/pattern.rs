@@ -6,6 +6,10 @@
 /// Fewer bytes than this of the beginning of a secret give nothing away, and occur by chance.
 const TELLING: usize = 4;
 
+/// Within a secret that was found, another one is looked for from so many of its last bytes on. Looking from all of
+/// them would cost a repetitive secret its square.
+const OVERLAP: usize = 256;
+
 /// Secrets to look for.
 #[derive(Debug)]
 pub struct Secrets {
@@ -129,10 +133,12 @@ impl Secrets {
         hits
     }
 
-    /// Looks for secrets that begin at `from` or later.
+    /// Looks for secrets that begin at `from` or later. Of one that begins within another one, what goes beyond that is
+    /// hidden as a part.
     fn scan(&self, data: &[u8], from: usize, hits: &mut Vec<Hit>, mut carry: Option<&mut Carry>) {
         let (mut live, mut next) = (Vec::new(), Vec::new());
         let mut start = from;
+        let mut hidden = from;
         while start < data.len() {
             if !self.starts[usize::from(data[start])] {
                 start += 1;
@@ -154,7 +160,7 @@ impl Secrets {
             }
             if let Some(carry) = &mut carry {
                 if self.is_telling(&live) {
-                    hits.push(Hit { start, end: data.len(), secret: None });
+                    hits.push(Hit { start: start.max(hidden), end: data.len(), secret: None });
                 }
                 for progress in &live {
                     if !carry.0.contains(progress) {
@@ -162,13 +168,19 @@ impl Secrets {
                     }
                 }
             }
-            match found {
-                Some((end, secret)) => {
+            start = match found {
+                Some((end, secret)) if start >= hidden => {
                     hits.push(Hit { start, end, secret: Some(secret) });
-                    start = end;
+                    hidden = end;
+                    (start + 1).max(end.saturating_sub(OVERLAP))
                 }
-                None => start += 1,
-            }
+                Some((end, _)) if end > hidden => {
+                    hits.push(Hit { start: hidden, end, secret: None });
+                    hidden = end;
+                    start + 1
+                }
+                _ => start + 1,
+            };
         }
     }
 
@@ -279,6 +291,24 @@ mod tests {
     fn the_longest_of_several_secrets_is_the_one_found() {
         let secrets = secrets(&["token", "token-two", "other"]);
         assert_eq!(secrets.find(b"token-two token token-t"), [whole(0, 9, 1), whole(10, 15, 0), whole(16, 21, 0)]);
+    }
+
+    #[test]
+    fn a_secret_that_begins_within_another_one_is_hidden_to_its_end() {
+        assert_eq!(
+            secrets(&["abcab"]).find(b"abcabcabcab."),
+            [whole(0, 5, 0), Hit { start: 5, end: 8, secret: None }, Hit { start: 8, end: 11, secret: None },]
+        );
+        // Taken for an escaped one, the first reaches into the second.
+        let both = secrets(&[r"\\00\"]).find(br"\\\\00\\\00\");
+        assert_eq!(both, [whole(0, 8, 0), Hit { start: 8, end: 12, secret: None }]);
+        let mut carry = Carry::default();
+        let secrets = secrets(&["abcdab"]);
+        assert_eq!(
+            secrets.find_next(b"abcdabcd", &mut carry),
+            [whole(0, 6, 0), Hit { start: 6, end: 8, secret: None }]
+        );
+        assert_eq!(secrets.find_next(b"ab", &mut carry), [Hit { start: 0, end: 2, secret: None }]);
     }
 
     #[test]
