@@ -7,6 +7,7 @@
 pub mod cli;
 pub mod config;
 pub mod diagnostic;
+pub mod export;
 pub mod judge;
 pub mod matcher;
 pub mod peer;

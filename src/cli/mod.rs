@@ -27,6 +27,7 @@ mod snapshots;
 mod subjects;
 mod terminal;
 mod values;
+mod view;
 
 pub use deliver::deliver;
 pub use error::CliError;
@@ -89,6 +90,8 @@ enum Command {
     Prove(prove::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
+    /// Look at a trace: as a sequence chart, as a page, as HAR, or beside another one.
+    View(view::Args),
     /// Look at snapshots that would change, and accept or reject them.
     Snapshot(snapshot::Args),
     /// List the catalogue of requirements, or explain one.
@@ -137,6 +140,7 @@ impl Cli {
             Command::Mock(args) => mock::run(args, terminal),
             Command::Prove(args) => prove::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
+            Command::View(args) => view::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),
             Command::Schema(args) => schema::run(args, terminal),

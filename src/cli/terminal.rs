@@ -52,6 +52,11 @@ impl Terminal {
         io::stderr().is_terminal()
     }
 
+    /// Whether anybody still reads stdout.
+    pub fn is_read(&self) -> bool {
+        !self.closed && self.broken.is_none()
+    }
+
     /// Writes a result to stdout as it is.
     pub fn result(&mut self, text: &str) {
         if self.closed || self.broken.is_some() {

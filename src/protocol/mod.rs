@@ -7,6 +7,7 @@
 pub mod amp;
 pub mod amplifier;
 mod exits;
+mod gist;
 pub mod http;
 mod literal;
 mod observation;
@@ -18,6 +19,7 @@ mod shape;
 mod sources;
 pub mod words;
 
+pub use gist::{Gist, Sort};
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section};
@@ -27,7 +29,7 @@ pub use shape::{Field, Shape};
 
 use serde_json::Value;
 
-use crate::trace::End;
+use crate::trace::{End, Event};
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {
@@ -56,6 +58,8 @@ pub struct Protocol {
     pub rules: fn(edition: &str) -> Vec<Box<dyn Rule>>,
     /// A fresh observer of an edition, who looks at what the subject does: this end.
     pub observer: fn(edition: &str, subject: End) -> Box<dyn Observer>,
+    /// What an event is in a few words, where the protocol has words for it.
+    pub gist: for<'a> fn(edition: &str, event: &'a Event) -> Option<Gist<'a>>,
     /// The JSON Schema (draft-07) of a message or part of one, by the name that `$schema` matchers use.
     pub schema: fn(edition: &str, name: &str) -> Option<&'static Value>,
     /// The names that `schema` knows.

@@ -21,6 +21,7 @@ static PROTOCOL: Protocol = Protocol {
     requirements: || &[],
     rules: |_| vec![],
     observer: |_, _| Box::new(Blind),
+    gist: |_, _| None,
     schema: |_, _| None,
     schema_names: |_| vec![],
 };

@@ -107,6 +107,30 @@ pub enum What {
     Mark(Mark),
 }
 
+/// The names of all kinds.
+pub const KINDS: [&str; 20] = [
+    "connected",
+    "handshake",
+    "frame",
+    "message",
+    "http_request",
+    "http_response",
+    "body",
+    "stream_event",
+    "bytes",
+    "closed",
+    "output",
+    "launched",
+    "exited",
+    "stimulus",
+    "call",
+    "returned",
+    "told",
+    "state",
+    "file",
+    "mark",
+];
+
 impl What {
     /// The name of the kind, as it stands in a trace file.
     pub fn kind(&self) -> &'static str {

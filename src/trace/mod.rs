@@ -14,15 +14,15 @@ mod normal;
 mod recorder;
 mod redact;
 #[cfg(test)]
-mod strategy;
+pub(crate) mod strategy;
 mod tail;
 
 pub use clock::Clock;
 pub use describe::describe;
 pub use driven::{Call, Returned, Told};
 pub use event::{
-    Closed, Direction, End, Event, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus,
-    What,
+    Closed, Direction, End, Event, Exited, FileChange, Frame, Head, KINDS, Launched, Mark, Message, Output, Payload,
+    Stimulus, What,
 };
 pub use file::{
     FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,

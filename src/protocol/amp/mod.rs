@@ -5,6 +5,7 @@
 
 mod client_role;
 pub mod envelope;
+mod gist;
 mod handshake;
 pub mod lockfile;
 mod observer;
@@ -43,6 +44,7 @@ pub static PROTOCOL: Protocol = Protocol {
     requirements: requirements::all,
     rules: |edition| rules::of(known(edition)),
     observer: |edition, subject| Box::new(observer::AmpObserver::new(known(edition), subject)),
+    gist: |edition, event| gist::gist(known(edition), event),
     schema: schemas::schema,
     schema_names: schemas::names,
 };

@@ -3,6 +3,7 @@
 //! One edition, `2025-12-09`. [`PROTOCOL`] is its descriptor.
 
 mod client_role;
+mod gist;
 mod observer;
 mod requirements;
 mod role;
@@ -31,6 +32,7 @@ pub static PROTOCOL: Protocol = Protocol {
     requirements: requirements::all,
     rules: |_| rules::of(),
     observer: |_, subject| Box::new(observer::AmplifierObserver::new(subject)),
+    gist: |_, event| gist::gist(event),
     schema: schemas::schema,
     schema_names: schemas::names,
 };

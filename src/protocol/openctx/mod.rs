@@ -3,6 +3,7 @@
 //! One edition, `0.1`. [`PROTOCOL`] is its descriptor.
 
 pub mod client_role;
+mod gist;
 mod observer;
 mod requirements;
 mod role;
@@ -26,6 +27,7 @@ pub static PROTOCOL: Protocol = Protocol {
     requirements: requirements::all,
     rules: |_| rules::of(),
     observer: |_, subject| Box::new(observer::OpenCtxObserver::new(subject)),
+    gist: |_, event| gist::gist(event),
     schema: schemas::schema,
     schema_names: schemas::names,
 };

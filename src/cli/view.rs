@@ -1,0 +1,189 @@
+//! `wirecert view`: a trace as one wants to look at it.
+
+use std::path::PathBuf;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::export::chart::{Chart, Options};
+use crate::export::filter::{Filter, Moment};
+use crate::export::{Findings, Source, Survey};
+use crate::protocol::{Protocol, parse_duration, protocols};
+use crate::trace::{Event, Header, KINDS, ReadError};
+
+use super::{CliError, Exit, Terminal};
+
+mod judged;
+
+/// Arguments of `view`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "A MOMENT is a time since the trace began (`1.5s`, `200ms`) or the number of an event (`#12`).")]
+pub struct Args {
+    /// Trace files; `-` is stdin.
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+
+    /// Judge by this edition, whatever the traces say.
+    #[arg(long, value_name = "EDITION")]
+    edition: Option<String>,
+
+    /// Do not judge: show what happened, and nothing else.
+    #[arg(long)]
+    no_findings: bool,
+
+    /// Only this connection; `*` stands for any text. Repeatable.
+    #[arg(long = "conn", value_name = "NAME", help_heading = "What is shown")]
+    connections: Vec<String>,
+
+    /// Only events of this kind, such as `message`. Repeatable.
+    #[arg(long = "kind", value_name = "KIND", help_heading = "What is shown")]
+    kinds: Vec<String>,
+
+    /// Only events that hold this text, in whatever case. Repeatable: all of them.
+    #[arg(long = "grep", value_name = "TEXT", help_heading = "What is shown")]
+    texts: Vec<String>,
+
+    /// Only events at which the rules found something.
+    #[arg(long, conflicts_with = "no_findings", help_heading = "What is shown")]
+    only_findings: bool,
+
+    /// Nothing before this.
+    #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "What is shown")]
+    from: Option<Moment>,
+
+    /// Nothing after this.
+    #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "What is shown")]
+    to: Option<Moment>,
+
+    /// So many events before and after each that is shown, too.
+    #[arg(short = 'C', long, value_name = "N", default_value_t = 0, help_heading = "What is shown")]
+    context: usize,
+
+    /// Headers and payloads in full.
+    #[arg(long, help_heading = "What is shown")]
+    full: bool,
+
+    /// Also frames and pieces of bodies that the message after them tells again.
+    #[arg(long, help_heading = "What is shown")]
+    every: bool,
+
+    /// The widest line; otherwise as wide as the terminal.
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(60..=1000), help_heading = "What is shown")]
+    width: Option<u16>,
+}
+
+/// How wide the chart is where nobody knows how wide the terminal is.
+const WIDTH: u16 = 120;
+
+/// Runs it. A trace that cannot be read never keeps the others from being shown.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let filter = args.filter()?;
+    let mut unreadable = vec![];
+    for (n, path) in args.traces.iter().enumerate() {
+        if n > 0 {
+            terminal.result("\n");
+        }
+        let shown = Source::open(path).map_err(self::unreadable).and_then(|source| {
+            let looked = Looked::at(&source, &args)?;
+            looked.chart(&source, &filter, &args, terminal)
+        });
+        unreadable.extend(shown.err());
+    }
+    terminal.diagnostics(&unreadable);
+    Ok(if unreadable.is_empty() { Exit::OK } else { Exit::USAGE })
+}
+
+impl Args {
+    fn filter(&self) -> Result<Filter, CliError> {
+        for kind in &self.kinds {
+            if !KINDS.contains(&kind.as_str()) {
+                let error = CliError::usage(format!("there are no events of the kind `{kind}`"));
+                return Err(match nearest(kind, KINDS) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.help(format!("kinds are {}", KINDS.join(", "))),
+                });
+            }
+        }
+        Ok(Filter {
+            connections: self.connections.clone(),
+            kinds: self.kinds.clone(),
+            texts: self.texts.clone(),
+            from: self.from,
+            to: self.to,
+            with_findings: self.only_findings,
+        })
+    }
+
+    fn width(&self) -> usize {
+        let terminal = || terminal_size::terminal_size().map(|(width, _)| width.0.max(60));
+        usize::from(self.width.or_else(terminal).unwrap_or(WIDTH))
+    }
+}
+
+/// A trace that was looked at once.
+struct Looked {
+    protocol: Option<&'static Protocol>,
+    header: Header,
+    survey: Survey,
+    findings: Findings,
+}
+
+impl Looked {
+    fn at(source: &Source, args: &Args) -> Result<Self, Diagnostic> {
+        let mut reader = source.reader().map_err(unreadable)?;
+        let mut header = reader.header().clone();
+        let protocol = protocols().iter().copied().find(|protocol| protocol.name == header.protocol);
+        if let (Some(edition), Some(protocol)) = (&args.edition, protocol) {
+            header.edition = judged::edition(protocol, edition)?;
+        }
+        let mut survey = Survey::default();
+        let judging = protocol.filter(|_| !args.no_findings);
+        let mut judge = judging.map(|protocol| judged::Judge::new(protocol, &header));
+        for event in reader.by_ref() {
+            let event = event.map_err(unreadable)?;
+            survey.event(&event);
+            judge.iter_mut().for_each(|judge| judge.event(&event));
+        }
+        survey.cut = reader.is_cut();
+        let findings = judge.map(|judge| judge.end(survey.cut)).unwrap_or_default();
+        Ok(Self { protocol, header, survey, findings })
+    }
+
+    fn chart(&self, source: &Source, filter: &Filter, args: &Args, terminal: &mut Terminal) -> Result<(), Diagnostic> {
+        let options = Options {
+            width: args.width(),
+            full: args.full,
+            every: args.every,
+            findings: !args.no_findings,
+            context: args.context,
+        };
+        let mut chart = Chart::new(self.protocol, &self.header, &self.survey, &self.findings, filter, options);
+        terminal.result(&chart.title(&source.name(), &self.header));
+        let mut text = String::new();
+        for event in source.reader().map_err(unreadable)? {
+            let event: Event = event.map_err(unreadable)?;
+            chart.event(&event, &mut text);
+            if text.len() > 1 << 16 {
+                terminal.result(&text);
+                text.clear();
+            }
+            if filter.is_past(&event) && args.context == 0 || !terminal.is_read() {
+                break;
+            }
+        }
+        terminal.result(&text);
+        terminal.result(&chart.summary());
+        Ok(())
+    }
+}
+
+fn unreadable(error: ReadError) -> Diagnostic {
+    Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy)
+}
+
+/// `1.5s` or `#12`.
+fn moment(text: &str) -> Result<Moment, String> {
+    if let Some(number) = text.strip_prefix('#') {
+        return number.parse().map(Moment::Event).map_err(|_| "after `#` comes the number of an event".to_owned());
+    }
+    let duration = parse_duration(text).map_err(|error| error.to_string())?;
+    u64::try_from(duration.as_micros()).map(Moment::Time).map_err(|_| "is too long".to_owned())
+}

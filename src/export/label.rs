@@ -1,0 +1,393 @@
+//! What an event was, in few words: its protocol's where it has any.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::protocol::{Protocol, Sort};
+use crate::trace::{Body, Closed, Direction, Event, Frame, Message, Payload, StreamEvent, What};
+
+use super::fold;
+use super::text::{clean, counted, cut};
+
+/// The longest name that is shown, in columns.
+const NAME: usize = 90;
+
+/// How many requests without an answer are remembered. Beyond that, answers are shown without their request's name.
+const MOST_OPEN: usize = 10_000;
+
+/// What an event was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label<'a> {
+    /// How it is coloured.
+    pub tone: Tone,
+    /// A few words, clean.
+    pub what: String,
+    /// What it carried.
+    pub content: Content<'a>,
+    /// Microseconds since what it answers.
+    pub after: Option<u64>,
+}
+
+/// What an event carried.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content<'a> {
+    /// Nothing, or all of it is in the words.
+    Nothing,
+    /// JSON.
+    Json(Cow<'a, Value>),
+    /// Bytes.
+    Payload(Cow<'a, Payload>),
+}
+
+/// The sorts of events as the eye tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// A request.
+    Request,
+    /// An answer.
+    Response,
+    /// An answer that tells of an error.
+    Failure,
+    /// Something unasked.
+    Notification,
+    /// What holds a connection together: handshakes, pings, closes.
+    Control,
+    /// What one rarely wants to see: frames, pieces of bodies.
+    Piece,
+    /// Processes, their output, files, stimuli, calls.
+    Around,
+    /// Landmarks.
+    Mark,
+}
+
+impl Tone {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Request,
+        Self::Response,
+        Self::Failure,
+        Self::Notification,
+        Self::Control,
+        Self::Piece,
+        Self::Around,
+        Self::Mark,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Response => "response",
+            Self::Failure => "failure",
+            Self::Notification => "notification",
+            Self::Control => "control",
+            Self::Piece => "piece",
+            Self::Around => "around",
+            Self::Mark => "mark",
+        }
+    }
+}
+
+impl Label<'_> {
+    /// What it carried, on one line of about so many characters.
+    pub fn folded(&self, most: usize) -> String {
+        match &self.content {
+            Content::Nothing => String::new(),
+            Content::Json(value) => fold::json(value, most),
+            Content::Payload(payload) => fold::payload(payload, most),
+        }
+    }
+}
+
+/// Gives the labels of a trace, event by event; remembers requests that have no answer yet.
+pub struct Labels {
+    protocol: Option<&'static Protocol>,
+    edition: String,
+    open: HashMap<(String, String), (String, u64)>,
+}
+
+/// What tells an answer's request where it is not the id: the exchange of HTTP, and the opening handshake.
+const EXCHANGE: &str = "";
+
+impl Labels {
+    /// For a trace of this protocol, where that is known, in this edition.
+    pub fn new(protocol: Option<&'static Protocol>, edition: &str) -> Self {
+        Self { protocol, edition: edition.to_owned(), open: HashMap::new() }
+    }
+
+    /// The label of the next event. `head`: the head that was not told itself, since this event, its body, tells it.
+    pub fn label<'a>(&mut self, event: &'a Event, head: Option<&Event>) -> Label<'a> {
+        let label = |tone, what: String| Label { tone, what, content: Content::Nothing, after: None };
+        let carrying = |tone, what: String, content| Label { tone, what, content, after: None };
+        match &event.what {
+            What::Connected { address } => label(Tone::Control, format!("connected to {}", name(address))),
+            What::Handshake(head) => self.head(event, "handshake", &head.start, head.body.as_ref()),
+            What::HttpRequest(head) => self.head(event, "", &head.start, None),
+            What::HttpResponse(head) => self.head(event, "", &head.start, None),
+            What::Message(message) => self.message(event, message, head),
+            What::StreamEvent(stream) => self.stream_event(event, stream),
+            What::Frame(frame) => frame_label(frame),
+            What::Body(body) => body_label(body),
+            What::Bytes { bytes } => carrying(
+                Tone::Piece,
+                counted(bytes.as_bytes().len() as u64, "stray byte"),
+                Content::Payload(Cow::Borrowed(bytes)),
+            ),
+            What::Closed(Closed::Eof) => label(Tone::Control, "closed its side".to_owned()),
+            What::Closed(Closed::Reset) => label(Tone::Control, "cut the connection".to_owned()),
+            What::Output(output) => {
+                carrying(Tone::Around, name(&output.stream), Content::Payload(Cow::Borrowed(&output.bytes)))
+            }
+            What::Launched(launched) => {
+                label(Tone::Around, format!("launched {} (pid {})", name(&launched.command.join(" ")), launched.pid))
+            }
+            What::Exited(exited) => {
+                let how = match (exited.code, exited.signal) {
+                    (Some(code), _) => format!(" with code {code}"),
+                    (None, Some(signal)) => format!(" by signal {signal}"),
+                    (None, None) => String::new(),
+                };
+                let unasked = if exited.asked { "" } else { ", unasked" };
+                label(Tone::Around, format!("process {} ended{how}{unasked}", exited.pid))
+            }
+            What::Stimulus(stimulus) => {
+                let what = format!("stimulus {}: {}", name(&stimulus.name), name(&stimulus.outcome));
+                carrying(Tone::Around, what, Content::Json(Cow::Owned(Value::Object(stimulus.params.clone()))))
+            }
+            What::Call(call) => {
+                let what = format!("call {} {}", call.id, name(&call.call));
+                carrying(Tone::Around, what, Content::Json(Cow::Borrowed(&call.params)))
+            }
+            What::Returned(returned) => match (&returned.error, &returned.result) {
+                (Some(error), _) => {
+                    carrying(Tone::Around, format!("call {} failed", returned.id), Content::Json(Cow::Borrowed(error)))
+                }
+                (None, Some(result)) => {
+                    carrying(Tone::Around, format!("call {} gave", returned.id), Content::Json(Cow::Borrowed(result)))
+                }
+                (None, None) => label(Tone::Around, format!("call {} is not supported", returned.id)),
+            },
+            What::Told(told) => {
+                let what = format!("told of {}", name(&told.event));
+                carrying(Tone::Around, what, Content::Json(Cow::Borrowed(&told.data)))
+            }
+            What::State { state } => label(Tone::Around, format!("state {}", name(state))),
+            What::File(change) => {
+                let content = change.content.as_ref();
+                let content = content.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
+                carrying(Tone::Around, format!("file {}: {}", name(&change.path), name(&change.change)), content)
+            }
+            What::Mark(mark) => label(Tone::Mark, format!("{}: {}", name(&mark.mark), name(&mark.text))),
+        }
+    }
+
+    /// The head of a handshake, request or response.
+    fn head<'a>(&mut self, event: &'a Event, word: &str, start: &str, body: Option<&'a Payload>) -> Label<'a> {
+        let content = body.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
+        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
+        let said = gist.and_then(|gist| gist.name).map(|name| name.into_owned());
+        let line = first_line(start);
+        if event.dir == Some(Direction::ToServer) {
+            let said = said.unwrap_or_else(|| word.to_owned());
+            self.ask(event, EXCHANGE, &said);
+            let tone = if word.is_empty() { Tone::Request } else { Tone::Control };
+            return Label { tone, what: words(&[&said, &line]), content, after: None };
+        }
+        let interim = start.split(' ').nth(1).is_some_and(|status| status.starts_with('1')) && word.is_empty();
+        let asked = if interim { self.asked(event, EXCHANGE) } else { self.answer(event, EXCHANGE) };
+        let (said, since) = asked.unwrap_or((word.to_owned(), event.t));
+        let tone = match status(start) {
+            Some(400..) => Tone::Failure,
+            _ if !word.is_empty() => Tone::Control,
+            _ => Tone::Response,
+        };
+        Label { tone, what: words(&[&said, &line]), content, after: event.t.checked_sub(since).filter(|n| *n > 0) }
+    }
+
+    fn message<'a>(&mut self, event: &'a Event, message: &'a Message, head: Option<&Event>) -> Label<'a> {
+        let head = head.map(|head| match &head.what {
+            What::HttpRequest(request) => self.head(head, "", &request.start, None),
+            What::HttpResponse(response) => self.head(head, "", &response.start, None),
+            _ => Label { tone: Tone::Piece, what: String::new(), content: Content::Nothing, after: None },
+        });
+        let body = self.body(event, message);
+        let pieces = if message.frames > 1 { format!("({} frames)", message.frames) } else { String::new() };
+        match head {
+            None => Label { what: words(&[&body.what, &pieces]), ..body },
+            Some(head) => {
+                let said = if body.what == "message" { "" } else { body.what.as_str() };
+                let said = if head.what.starts_with(said) { "" } else { said };
+                if event.dir == Some(Direction::ToServer) {
+                    // The method may stand in the body: the answer is to be named by it.
+                    if !said.is_empty() {
+                        self.ask(event, EXCHANGE, said);
+                    }
+                    return Label { tone: head.tone, what: words(&[said, &head.what]), ..body };
+                }
+                let tone = if body.tone == Tone::Failure { Tone::Failure } else { head.tone };
+                Label { tone, what: words(&[&head.what, said]), content: body.content, after: head.after }
+            }
+        }
+    }
+
+    /// A message by itself.
+    fn body<'a>(&mut self, event: &'a Event, message: &'a Message) -> Label<'a> {
+        let to_server = event.dir == Some(Direction::ToServer);
+        let tone = if to_server { Tone::Request } else { Tone::Response };
+        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
+        let Some(gist) = gist else {
+            let (what, content) = match (&message.json, &message.payload) {
+                (Some(json), _) => ("message", Content::Json(Cow::Borrowed(json))),
+                (None, Some(payload)) => ("message, no JSON", Content::Payload(Cow::Borrowed(payload))),
+                (None, None) => ("message, nothing readable", Content::Nothing),
+            };
+            return Label { tone, what: what.to_owned(), content, after: None };
+        };
+        let content = gist.content.map_or(Content::Nothing, Content::Json);
+        let id = gist.id.map(|id| fold::json(id, 40));
+        let said = gist.name.as_deref().map(name);
+        let shown = id.as_ref().map(|id| format!("#{}", id.trim_matches('"'))).unwrap_or_default();
+        match gist.sort {
+            Sort::Request => {
+                let said = said.unwrap_or_else(|| "request".to_owned());
+                if let Some(id) = &id {
+                    self.ask(event, id, &said);
+                }
+                Label { tone: Tone::Request, what: words(&[&said, &shown]), content, after: None }
+            }
+            Sort::Response | Sort::Failure => {
+                let asked = id.as_ref().and_then(|id| self.answer(event, id));
+                let after = asked.as_ref().map(|(_, t)| event.t.saturating_sub(*t));
+                let failed = gist.sort == Sort::Failure;
+                let outcome = match (failed, &id) {
+                    (true, Some(_)) => "failed",
+                    (false, Some(_)) => "ok",
+                    (_, None) => "",
+                };
+                let asked = asked.map(|(asked, _)| asked).filter(|asked| said.as_ref() != Some(asked));
+                let said = said.unwrap_or_default();
+                let tone = if failed { Tone::Failure } else { Tone::Response };
+                Label { tone, what: words(&[asked.as_deref().unwrap_or(""), &said, &shown, outcome]), content, after }
+            }
+            Sort::Notification => {
+                let what = said.unwrap_or_else(|| "notification".to_owned());
+                Label { tone: Tone::Notification, what: words(&[&what, &shown]), content, after: None }
+            }
+        }
+    }
+
+    fn stream_event<'a>(&mut self, event: &'a Event, stream: &'a StreamEvent) -> Label<'a> {
+        let tone = Tone::Notification;
+        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
+        if let Some(gist) = gist {
+            let what = gist.name.as_deref().map_or_else(|| "event".to_owned(), name);
+            let content = gist.content.map_or(Content::Nothing, Content::Json);
+            return Label { tone, what, content, after: None };
+        }
+        if let (Some(comment), None) = (&stream.comment, &stream.data) {
+            let content = Content::Payload(Cow::Owned(Payload::Text(comment.clone())));
+            return Label { tone: Tone::Control, what: "comment".to_owned(), content, after: None };
+        }
+        let content = match &stream.data {
+            None => Content::Nothing,
+            Some(data) => match serde_json::from_str(data) {
+                Ok(json) => Content::Json(Cow::Owned(json)),
+                Err(_) => Content::Payload(Cow::Owned(Payload::Text(data.clone()))),
+            },
+        };
+        let rest = match (&content, stream.retry) {
+            (Content::Nothing, Some(retry)) => format!("without data, retry {retry} ms"),
+            (Content::Nothing, None) => "without data".to_owned(),
+            _ => String::new(),
+        };
+        Label { tone, what: words(&["event", &name(stream.event_type()), &rest]), content, after: None }
+    }
+
+    fn ask(&mut self, event: &Event, id: &str, said: &str) {
+        if self.open.len() >= MOST_OPEN {
+            self.open.clear();
+        }
+        let conn = event.conn.clone().unwrap_or_default();
+        let t = self.open.get(&(conn.clone(), id.to_owned())).filter(|_| id == EXCHANGE).map_or(event.t, |(_, t)| *t);
+        self.open.insert((conn, id.to_owned()), (said.to_owned(), t));
+    }
+
+    fn answer(&mut self, event: &Event, id: &str) -> Option<(String, u64)> {
+        self.open.remove(&(event.conn.clone().unwrap_or_default(), id.to_owned()))
+    }
+
+    fn asked(&self, event: &Event, id: &str) -> Option<(String, u64)> {
+        self.open.get(&(event.conn.clone().unwrap_or_default(), id.to_owned())).cloned()
+    }
+}
+
+fn frame_label(frame: &Frame) -> Label<'_> {
+    let odd = [
+        (frame.rsv != 0).then(|| format!("rsv {}", frame.rsv)),
+        frame.length_bits.map(|bits| format!("length in {bits} bits")),
+        (!frame.fin).then(|| "more follows".to_owned()),
+        (frame.length != frame.payload.as_bytes().len() as u64).then(|| format!("announces {} bytes", frame.length)),
+    ];
+    let odd = odd.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let odd = if odd.is_empty() { odd } else { format!("({odd})") };
+    let (tone, what) = match frame.opcode {
+        0 => (Tone::Piece, "frame continuation".to_owned()),
+        1 => (Tone::Piece, "frame text".to_owned()),
+        2 => (Tone::Piece, "frame binary".to_owned()),
+        8 => (Tone::Control, close(frame.payload.as_bytes())),
+        9 => (Tone::Control, "ping".to_owned()),
+        10 => (Tone::Control, "pong".to_owned()),
+        other => (Tone::Piece, format!("frame of opcode {other}")),
+    };
+    let shown = frame.opcode != 8 && !frame.payload.as_bytes().is_empty();
+    let content = if shown { Content::Payload(Cow::Borrowed(&frame.payload)) } else { Content::Nothing };
+    Label { tone, what: words(&[&what, &odd]), content, after: None }
+}
+
+/// A close frame begins with its code (RFC 6455 section 5.5.1).
+fn close(payload: &[u8]) -> String {
+    match payload {
+        [] => "close, no code".to_owned(),
+        [high, low, reason @ ..] => {
+            let code = u16::from_be_bytes([*high, *low]);
+            words(&[&format!("close {code}"), &name(&String::from_utf8_lossy(reason))])
+        }
+        _ => "close, half a code".to_owned(),
+    }
+}
+
+fn body_label(body: &Body) -> Label<'_> {
+    let size = counted(body.bytes.as_bytes().len() as u64, "byte");
+    let last = if body.last { ", the last" } else { "" };
+    let mut trailers = Map::new();
+    trailers.extend(body.trailers.iter().map(|(name, value)| (name.clone(), value.as_str().into())));
+    let content = match (trailers.is_empty(), body.bytes.as_bytes().is_empty()) {
+        (false, _) => Content::Json(Cow::Owned(Value::Object(trailers))),
+        (true, false) => Content::Payload(Cow::Borrowed(&body.bytes)),
+        (true, true) => Content::Nothing,
+    };
+    Label { tone: Tone::Piece, what: format!("body, {size}{last}"), content, after: None }
+}
+
+/// The first line of a head without the version, which says nothing new.
+fn first_line(start: &str) -> String {
+    let line = start.strip_prefix("HTTP/1.1 ").or_else(|| start.strip_suffix(" HTTP/1.1")).unwrap_or(start);
+    name(line)
+}
+
+fn status(start: &str) -> Option<u16> {
+    start.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok()
+}
+
+/// A foreign name, clean and short.
+fn name(text: &str) -> String {
+    let end = text.char_indices().nth(4 * NAME).map_or(text.len(), |(at, _)| at);
+    cut(&clean(&text[..end]), NAME)
+}
+
+/// Those of the words that are not empty.
+fn words(words: &[&str]) -> String {
+    words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ")
+}

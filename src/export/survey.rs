@@ -1,0 +1,213 @@
+//! The first look at a trace: what one has to know before it is shown.
+
+use std::collections::HashMap;
+
+use crate::trace::{Body, Direction, Event, Frame, What};
+
+use super::bits::Bits;
+
+/// How many connections are remembered by name; later ones are only counted.
+pub const MOST_CONNECTIONS: usize = 100_000;
+
+/// How many pieces of one message are remembered as being told by it; further ones are told themselves.
+const MOST_PIECES: usize = 10_000;
+
+/// What the first look at a trace has learnt.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// How many events there are.
+    pub events: u64,
+    /// When the last one was, in microseconds.
+    pub last: u64,
+    /// Whether the trace was cut.
+    pub cut: bool,
+    /// The connections in order of appearance.
+    pub connections: Vec<Connection>,
+    /// How many connections beyond those there are.
+    pub more_connections: u64,
+    named: HashMap<String, usize>,
+    repeated: Bits,
+    ends: Bits,
+    open: HashMap<(usize, bool), Open>,
+    run: Option<(usize, bool)>,
+    run_began: u64,
+}
+
+/// One connection of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Its name.
+    pub name: String,
+    /// The number of its first event.
+    pub first: u64,
+    /// The number of its last event.
+    pub last: u64,
+    /// How many events it has.
+    pub events: u64,
+}
+
+/// What of a message is known before it is whole.
+#[derive(Debug, Default)]
+struct Open {
+    head: Option<u64>,
+    stream: bool,
+    content: bool,
+    /// Frames or pieces of a body, and whether each was wrong on purpose.
+    pieces: Vec<(u64, bool)>,
+}
+
+impl Survey {
+    /// Takes in the next event.
+    pub fn event(&mut self, event: &Event) {
+        self.events += 1;
+        self.last = self.last.max(event.t);
+        let Some(conn) = event.conn.as_deref().and_then(|conn| self.connection(conn, event.i)) else {
+            self.run = None;
+            return;
+        };
+        let to_server = event.dir == Some(Direction::ToServer);
+        let key = (conn, to_server);
+        if self.run != Some(key) {
+            (self.run, self.run_began) = (Some(key), event.i);
+        }
+        let on_purpose = event.deliberate.is_some();
+        match &event.what {
+            What::HttpRequest(_) => {
+                self.open.insert(key, Open { head: Some(event.i), ..Open::default() });
+            }
+            What::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
+                let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
+                self.open.insert(key, Open { head: Some(event.i), stream, ..Open::default() });
+            }
+            What::Body(body) => self.body(key, event.i, body, on_purpose),
+            What::Frame(frame) if is_plain(frame, to_server) => {
+                let open = self.open.entry(key).or_default();
+                if open.pieces.len() < MOST_PIECES {
+                    open.pieces.push((event.i, on_purpose));
+                }
+            }
+            What::Message(_) => {
+                let open = self.open.remove(&key).unwrap_or_default();
+                for (i, _) in open.pieces.iter().filter(|(_, purpose)| on_purpose || !purpose) {
+                    self.repeated.set(*i);
+                }
+                if let Some(head) = open.head.filter(|head| *head >= self.run_began && !on_purpose) {
+                    self.repeated.set(head);
+                }
+            }
+            What::Closed(_) => drop(self.open.remove(&key)),
+            _ => {}
+        }
+    }
+
+    fn body(&mut self, key: (usize, bool), i: u64, body: &Body, on_purpose: bool) {
+        let Some(open) = self.open.get_mut(&key) else { return };
+        open.content |= !body.bytes.as_bytes().is_empty();
+        let bare = body.trailers.is_empty() && !on_purpose;
+        if open.stream {
+            // What it holds comes as events; its end is one, too.
+            match body.last {
+                true => self.ends.set(i),
+                false if bare => self.repeated.set(i),
+                false => {}
+            }
+        } else if body.last && !open.content && bare {
+            self.repeated.set(i);
+        } else if body.trailers.is_empty() && open.pieces.len() < MOST_PIECES {
+            open.pieces.push((i, on_purpose));
+        }
+        if body.last && (open.stream || !open.content) {
+            self.open.remove(&key);
+        }
+    }
+
+    fn connection(&mut self, name: &str, i: u64) -> Option<usize> {
+        let at = match self.named.get(name) {
+            Some(at) => *at,
+            None if self.connections.len() == MOST_CONNECTIONS => {
+                self.more_connections += 1;
+                return None;
+            }
+            None => {
+                self.connections.push(Connection { name: name.to_owned(), first: i, last: i, events: 0 });
+                self.named.insert(name.to_owned(), self.connections.len() - 1);
+                self.connections.len() - 1
+            }
+        };
+        let connection = &mut self.connections[at];
+        connection.last = i;
+        connection.events += 1;
+        Some(at)
+    }
+
+    /// The place of a connection in [`Survey::connections`].
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.named.get(name).copied()
+    }
+
+    /// Whether another event tells all that this one does: a frame or piece of a body whose message follows, a head
+    /// whose body comes in the same breath.
+    pub fn is_repeated(&self, i: u64) -> bool {
+        self.repeated.has(i)
+    }
+
+    /// Whether a piece of a body is the end of an event stream.
+    pub fn ends_stream(&self, i: u64) -> bool {
+        self.ends.has(i)
+    }
+}
+
+/// Whether a data frame is nothing but a piece of its message.
+fn is_plain(frame: &Frame, to_server: bool) -> bool {
+    frame.opcode <= 2 && frame.rsv == 0 && frame.length_bits.is_none() && frame.masked == to_server
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Message, Payload};
+
+    fn frame(i: u64, fin: bool, opcode: u8, masked: bool) -> Event {
+        let payload = Payload::Text("{}".into());
+        let frame = Frame { fin, rsv: 0, opcode, masked, length: 2, length_bits: None, payload };
+        on("main", i, What::Frame(frame))
+    }
+
+    fn on(conn: &str, i: u64, what: What) -> Event {
+        let dir = Some(Direction::ToServer);
+        Event { i, t: i, conn: Some(conn.into()), dir, deliberate: None, what }
+    }
+
+    fn message(i: u64) -> Event {
+        on("main", i, What::Message(Message::joined(true, b"{}", 1)))
+    }
+
+    fn repeated(events: &[Event]) -> Vec<u64> {
+        let mut survey = Survey::default();
+        events.iter().for_each(|event| survey.event(event));
+        (0..survey.events).filter(|i| survey.is_repeated(*i)).collect()
+    }
+
+    #[test]
+    fn frames_are_told_by_their_message_unless_they_are_odd_or_none_follows() {
+        let events = [frame(0, false, 1, true), frame(1, true, 0, true), message(2), frame(3, true, 1, true)];
+        assert_eq!(repeated(&events), [0, 1]);
+        assert_eq!(repeated(&[frame(0, true, 1, false), message(1)]), [0; 0]);
+        assert_eq!(repeated(&[frame(0, true, 9, true), message(1)]), [0; 0]);
+    }
+
+    #[test]
+    fn a_head_is_told_by_its_body_where_nothing_comes_between() {
+        let head = |i| {
+            let head = crate::trace::Head { start: "POST / HTTP/1.1".into(), headers: vec![], raw: None, body: None };
+            on("main", i, What::HttpRequest(crate::trace::HttpRequest::new(head, 1)))
+        };
+        let body = |i| {
+            let bytes = Payload::Text("{}".into());
+            on("main", i, What::Body(Body { bytes, last: true, trailers: vec![] }))
+        };
+        assert_eq!(repeated(&[head(0), body(1), message(2)]), [0, 1]);
+        let other = on("other", 1, What::Message(Message::joined(true, b"{}", 1)));
+        assert_eq!(repeated(&[head(0), other, body(2), message(3)]), [2]);
+    }
+}
