@@ -5,6 +5,7 @@
 //! something, a snapshot. No sink knows who produced an event, no producer knows who reads it.
 
 mod clock;
+mod correlate;
 mod describe;
 mod driven;
 mod event;
@@ -18,6 +19,7 @@ pub(crate) mod strategy;
 mod tail;
 
 pub use clock::Clock;
+pub use correlate::{Correlator, Find, Finder, Kind, Link, Origin, Place, Translation, document};
 pub use describe::describe;
 pub use driven::{Call, Returned, Told};
 pub use event::{

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Event, Sink, What};
 
 use self::conversation::Conversation;
-use self::volatile::Volatile;
+pub(super) use self::volatile::{Piece, Volatile, uri_path};
 
 /// How many events a normalised trace holds; later ones are only counted.
 const MOST_EVENTS: usize = 10_000;

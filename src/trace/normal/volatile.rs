@@ -5,8 +5,9 @@
 //! placeholders.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 
 use crate::trace::{Event, What};
 
@@ -20,7 +21,24 @@ const CLOSE: char = '\u{E002}';
 /// Kinds whose placeholders carry no number: two moments are no more alike for being the same millisecond.
 const UNNUMBERED: &[&str] = &["time", "date", "version", "length", "value"];
 
+/// A piece of a text that differs from one run to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A secret's placeholder.
+    Secret,
+    Uuid,
+    /// A moment as RFC 3339 has it.
+    Time,
+    /// A moment as HTTP has it.
+    Date,
+    Port,
+    Pid,
+    /// A known folder, by its name.
+    Folder(String),
+}
+
 /// Finds what differs from one run to the next.
+#[derive(Debug)]
 pub struct Volatile {
     pattern: Option<Regex>,
     /// The placeholder of each folder's spelling.
@@ -63,32 +81,54 @@ impl Volatile {
     /// A text with its marks.
     pub fn mark(&self, text: &str) -> String {
         let text = text.replace([OPEN, BETWEEN, CLOSE], "\u{FFFD}");
-        let Some(pattern) = &self.pattern else { return text };
-        let replaced = pattern.replace_all(&text, |found: &Captures<'_>| {
-            let whole = found.get(0).map_or("", |m| m.as_str());
-            let goes_on = found.get(0).and_then(|m| text[m.end()..].chars().next()).is_some_and(is_word);
-            if let Some(folder) = found.name("folder") {
-                // `/tmp/a` is not the beginning of `/tmp/ab`, but the `/tmp` of both may be known.
-                return self.folder(folder.as_str(), goes_on).unwrap_or_else(|| whole.to_owned());
-            }
-            if let Some(secret) = found.name("secret") {
-                return mark("token", secret.as_str());
-            }
-            let kinds = ["uuid", "time", "date", "port"];
-            match kinds.into_iter().find(|kind| found.name(kind).is_some()) {
-                Some(kind) => mark(kind, &whole.to_lowercase()),
-                None => whole.to_owned(),
-            }
-        });
-        replaced.into_owned()
+        let (mut marked, mut from) = (String::with_capacity(text.len()), 0);
+        for (piece, range) in self.pieces(&text) {
+            let whole = &text[range.clone()];
+            marked += &text[from..range.start];
+            marked += &match piece {
+                Piece::Folder(name) => format!("<{name}>"),
+                Piece::Secret => mark("token", whole.trim_end_matches('>').trim_end_matches('*')),
+                Piece::Uuid => mark("uuid", &whole.to_lowercase()),
+                Piece::Time => mark("time", &whole.to_lowercase()),
+                Piece::Date => mark("date", &whole.to_lowercase()),
+                Piece::Port => mark("port", whole),
+                Piece::Pid => mark("pid", whole),
+            };
+            from = range.end;
+        }
+        marked + &text[from..]
     }
 
-    /// The placeholder of the longest folder that a text is or is inside of, with the rest of the text.
-    fn folder(&self, text: &str, goes_on: bool) -> Option<String> {
+    /// The pieces of a text that differ from one run to the next, in order, and the bytes where they are.
+    pub fn pieces(&self, text: &str) -> Vec<(Piece, Range<usize>)> {
+        let Some(pattern) = &self.pattern else { return vec![] };
+        let found = pattern.captures_iter(text).filter_map(|found| {
+            let whole = found.get(0)?;
+            if let Some(folder) = found.name("folder") {
+                // `/tmp/a` is not the beginning of `/tmp/ab`, but the `/tmp` of both may be known.
+                let goes_on = text[whole.end()..].chars().next().is_some_and(is_word);
+                let (name, length) = self.folder(folder.as_str(), goes_on)?;
+                return Some((Piece::Folder(name), whole.start()..whole.start() + length));
+            }
+            let kinds = [
+                ("secret", Piece::Secret),
+                ("uuid", Piece::Uuid),
+                ("time", Piece::Time),
+                ("date", Piece::Date),
+                ("port", Piece::Port),
+            ];
+            let (_, piece) = kinds.into_iter().find(|(name, _)| found.name(name).is_some())?;
+            Some((piece, whole.range()))
+        });
+        found.collect()
+    }
+
+    /// The name of the longest folder that a text is or is inside of, and how many bytes of the text that folder is.
+    fn folder(&self, text: &str, goes_on: bool) -> Option<(String, usize)> {
         let ends = |rest: &str| rest.chars().next().map_or(!goes_on, |c| !is_word(c));
         let found = self.folders.iter().filter_map(|(spelling, name)| Some((text.strip_prefix(spelling)?, name)));
         let (rest, name) = found.filter(|(rest, _)| ends(rest)).min_by_key(|(rest, _)| rest.len())?;
-        Some(format!("<{name}>{rest}"))
+        Some((name.clone(), text.len() - rest.len()))
     }
 
     /// A text with its marks on one line: control characters are escaped.
@@ -105,15 +145,24 @@ impl Volatile {
 
     /// The mark of a number under a key, where it is one.
     pub fn mark_number(&self, key: &str, number: &serde_json::Number) -> Option<String> {
+        Some(match self.number_kind(key, number)? {
+            Piece::Pid => mark("pid", &number.to_string()),
+            Piece::Port => mark("port", &number.to_string()),
+            _ => mark("time", ""),
+        })
+    }
+
+    /// What a number under a key is, where that differs from one run to the next.
+    pub fn number_kind(&self, key: &str, number: &serde_json::Number) -> Option<Piece> {
         let value = number.as_u64()?;
         let key = key.to_ascii_lowercase();
         if key == "pid" || key.ends_with("pid") && self.pids.contains(&value) {
-            Some(mark("pid", &value.to_string()))
+            Some(Piece::Pid)
         } else if key == "port" || key.ends_with("port") && self.ports.contains(&value) {
-            Some(mark("port", &value.to_string()))
+            Some(Piece::Port)
         } else if (1_500_000_000_000..3_000_000_000_000).contains(&value) {
             // Milliseconds since 1970, in this century.
-            Some(mark("time", ""))
+            Some(Piece::Time)
         } else {
             None
         }
@@ -121,9 +170,13 @@ impl Volatile {
 
     /// The mark of a text under a key, where the key alone says what it is.
     pub fn mark_keyed(&self, key: &str, text: &str) -> Option<String> {
+        self.is_version(key, text).then(|| mark("version", ""))
+    }
+
+    /// Whether a text under a key is the version of a program.
+    pub fn is_version(&self, key: &str, text: &str) -> bool {
         let version = key.eq_ignore_ascii_case("version") || key.ends_with("Version");
-        let numbered = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
-        (version && numbered).then(|| mark("version", ""))
+        version && text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.')
     }
 }
 
@@ -183,7 +236,7 @@ fn spellings(path: &str) -> BTreeSet<String> {
 }
 
 /// A path with everything percent-encoded that a URI's path cannot hold.
-fn uri_path(path: &str) -> String {
+pub fn uri_path(path: &str) -> String {
     path.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
             out.push(char::from(byte));

@@ -1,0 +1,182 @@
+//! What in a document differs from run to run, or may have come from elsewhere.
+
+use serde_json::Value;
+
+use crate::trace::Known;
+use crate::trace::normal::{Piece, Volatile};
+
+/// A text of so many characters that is under a key of identity is hardly twice the same by chance.
+const LONG_ID: usize = 12;
+
+/// A place in a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// A JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// Which piece of the text there, from 0, counting all volatile pieces; none where the whole value is meant.
+    pub piece: Option<usize>,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A UUID.
+    Uuid,
+    /// A moment: RFC 3339, the date of an HTTP header, or milliseconds since 1970.
+    Time,
+    /// A secret, by its placeholder.
+    Secret,
+    /// A port that something listens on.
+    Port,
+    /// The id of a process.
+    Pid,
+    /// A version of a program.
+    Version,
+    /// A known folder, by its name, at the beginning of a path or URI.
+    Folder(String),
+    /// How long something took or is.
+    Duration,
+    /// Something by which one thing is told from another: under a key such as `id` or `session_id`. It may be a constant.
+    Id,
+    /// An absolute URI that is no `file` URI. It may be a constant.
+    Uri,
+}
+
+impl Kind {
+    /// Whether such a value differs from run to run by itself. An id or a URI may, or may be a constant.
+    pub fn is_volatile(&self) -> bool {
+        !matches!(self, Self::Id | Self::Uri)
+    }
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Find {
+    /// Where.
+    pub place: Place,
+    /// The key that it stands under: the last one of its pointer that is no index; empty at the top.
+    pub key: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The value: of a piece of a text, that piece.
+    pub value: Value,
+}
+
+/// Finds what may differ from run to run.
+#[derive(Debug)]
+pub struct Finder {
+    volatile: Volatile,
+}
+
+impl Finder {
+    /// From the folders and ports that are known. Ports that documents tell of are found by their keys.
+    pub fn new(known: &Known) -> Self {
+        Self { volatile: Volatile::new(known, &[]) }
+    }
+
+    /// Everything in a document, in its order.
+    pub fn find(&self, document: &Value) -> Vec<Find> {
+        let mut found = vec![];
+        self.walk(document, &mut String::new(), "", &mut found);
+        found
+    }
+
+    /// What is volatile in a text, in order: kinds and the bytes where they are.
+    pub fn pieces(&self, text: &str) -> Vec<(Kind, std::ops::Range<usize>)> {
+        let pieces = self.volatile.pieces(text);
+        pieces.into_iter().map(|(piece, range)| (kind_of(piece), range)).collect()
+    }
+
+    fn walk(&self, value: &Value, pointer: &mut String, key: &str, found: &mut Vec<Find>) {
+        let length = pointer.len();
+        match value {
+            Value::Object(map) => {
+                for (name, value) in map {
+                    pointer.push('/');
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                    self.walk(value, pointer, name, found);
+                    pointer.truncate(length);
+                }
+            }
+            Value::Array(items) => {
+                for (n, item) in items.iter().enumerate() {
+                    pointer.push('/');
+                    pointer.push_str(&n.to_string());
+                    self.walk(item, pointer, key, found);
+                    pointer.truncate(length);
+                }
+            }
+            Value::String(text) => self.text(text, pointer, key, found),
+            Value::Number(number) => {
+                let kind = match self.volatile.number_kind(key, number) {
+                    Some(piece) => kind_of(piece),
+                    None if is_duration(key) => Kind::Duration,
+                    None if is_identity(key) => Kind::Id,
+                    None => return,
+                };
+                let place = Place { pointer: pointer.clone(), piece: None };
+                found.push(Find { place, key: key.to_owned(), kind, value: value.clone() });
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn text(&self, text: &str, pointer: &str, key: &str, found: &mut Vec<Find>) {
+        let find = |piece, kind, value: &str| Find {
+            place: Place { pointer: pointer.to_owned(), piece },
+            key: key.to_owned(),
+            kind,
+            value: value.into(),
+        };
+        if self.volatile.is_version(key, text) {
+            found.push(find(None, Kind::Version, text));
+            return;
+        }
+        let pieces = self.pieces(text);
+        match &pieces[..] {
+            [(kind, range)] if *range == (0..text.len()) && !matches!(kind, Kind::Folder(_)) => {
+                found.push(find(None, kind.clone(), text));
+            }
+            [] if text.is_empty() => {}
+            [] if is_identity(key) => found.push(find(None, Kind::Id, text)),
+            [] if is_uri(text) => found.push(find(None, Kind::Uri, text)),
+            pieces => {
+                for (n, (kind, range)) in pieces.iter().enumerate() {
+                    found.push(find(Some(n), kind.clone(), &text[range.clone()]));
+                }
+            }
+        }
+    }
+}
+
+fn kind_of(piece: Piece) -> Kind {
+    match piece {
+        Piece::Uuid => Kind::Uuid,
+        Piece::Time | Piece::Date => Kind::Time,
+        Piece::Secret => Kind::Secret,
+        Piece::Port => Kind::Port,
+        Piece::Pid => Kind::Pid,
+        Piece::Folder(name) => Kind::Folder(name),
+    }
+}
+
+/// Whether a key says that its value tells one thing from another.
+fn is_identity(key: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    let words = ["id", "uuid", "guid", "session", "subscription", "cursor", "nonce", "token", "payload"];
+    words.contains(&lower.as_str()) || ["Id", "ID", "_id", "-id"].iter().any(|end| key.ends_with(end))
+}
+
+/// Whether a key says that its value is how long something took.
+fn is_duration(key: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    lower.contains("duration") || lower.contains("elapsed") || lower.starts_with("uptime") || lower.ends_with("_ms")
+}
+
+/// An absolute URI that is no `file` URI.
+fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    named && scheme != "file" && rest.len() + scheme.len() > LONG_ID && !text.contains(char::is_whitespace)
+}
