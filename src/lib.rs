@@ -14,6 +14,7 @@ pub mod peer;
 pub mod play;
 pub mod protocol;
 pub mod prove;
+pub mod record;
 pub mod report;
 pub mod scenario;
 pub mod snapshot;

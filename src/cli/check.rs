@@ -67,11 +67,40 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     if found.is_empty() && !unreadable.is_empty() {
         return Ok(Exit::USAGE);
     }
-    let reports = found.iter().map(|subject| judge(subject, &baseline, &args)).collect();
-    let catalogue = deliver::catalogue();
-    let report = Report::of(Suite::of([], catalogue.iter().copied()), 0, vec![], reports);
+    let terms = Terms { edition: args.edition.as_deref(), baseline: &baseline, strict: args.strict };
+    let report = report(&found, &terms);
     let delivered = deliver::deliver(&report, &args.reports, terminal);
     Ok(Exit::of(report.standing(), false, !delivered || !unreadable.is_empty()))
+}
+
+/// What is asked of subjects beside the rules.
+pub(super) struct Terms<'a> {
+    /// The edition that was asked for, if one was.
+    pub edition: Option<&'a str>,
+    /// What is known to be violated.
+    pub baseline: &'a Baseline,
+    /// Whether a violated `should` counts like a `must`.
+    pub strict: bool,
+}
+
+/// The report on one trace whose events have all been judged.
+pub(super) fn report_of(
+    protocol: &'static Protocol,
+    edition: &str,
+    header: &Header,
+    recorded: &Recorded,
+    path: &Path,
+    terms: &Terms<'_>,
+) -> Report {
+    let mut found = vec![];
+    enter(&mut found, protocol, edition, header, recorded, path, false);
+    report(&found, terms)
+}
+
+fn report(found: &[Subject], terms: &Terms<'_>) -> Report {
+    let reports = found.iter().map(|subject| judge(subject, terms)).collect();
+    let catalogue = deliver::catalogue();
+    Report::of(Suite::of([], catalogue.iter().copied()), 0, vec![], reports)
 }
 
 /// Judges one trace for each of its ends that is not our own peer; gives the number of events.
@@ -80,21 +109,33 @@ fn check(path: &Path, edition: Option<&str>, found: &mut Vec<Subject>) -> Result
     let header = reader.header().clone();
     let (protocol, edition) = edition_of(&header, path, edition)?;
     let mut recorded = Recorded::new(protocol, edition).of(&header);
-    let mut events = 0;
     for event in reader.by_ref() {
         recorded.event(&event.map_err(unreadable)?);
-        events += 1;
     }
     recorded.end(reader.is_cut());
+    enter(found, protocol, edition, &header, &recorded, path, reader.is_cut());
+    Ok(recorded.events())
+}
+
+/// Enters a trace with each of its ends that is to be judged.
+fn enter(
+    found: &mut Vec<Subject>,
+    protocol: &'static Protocol,
+    edition: &str,
+    header: &Header,
+    recorded: &Recorded,
+    path: &Path,
+    cut: bool,
+) {
     let file = path.display().to_string();
-    for end in subjects(&header) {
-        let subject = subject_of(found, protocol, edition, end, &header);
+    for end in subjects(header) {
+        let subject = subject_of(found, protocol, edition, end, header);
         let id = header.scenario.clone().unwrap_or_else(|| file.clone());
-        if reader.is_cut() {
-            let text = format!("{file} was cut after {events} events: what was open then is not judged");
+        if cut {
+            let text = format!("{file} was cut after {} events: what was open then is not judged", recorded.events());
             subject.notes.push(Note { requirement: None, text });
         }
-        let play = recorded.play(&header, end, &file);
+        let play = recorded.play(header, end, &file);
         subject.played.push(Played {
             title: format!("the trace {file}"),
             file: file.clone(),
@@ -103,7 +144,6 @@ fn check(path: &Path, edition: Option<&str>, found: &mut Vec<Subject>) -> Result
             id,
         });
     }
-    Ok(events)
 }
 
 fn open(path: &Path) -> Result<TraceReader, ReadError> {
@@ -170,7 +210,7 @@ fn subject_of<'a>(
     &mut found[at]
 }
 
-fn judge(subject: &Subject, baseline: &Baseline, args: &Args) -> SubjectReport {
+fn judge(subject: &Subject, terms: &Terms<'_>) -> SubjectReport {
     let role = subject.protocol.roles.iter().find(|role| role.subject == subject.end);
     let mut report = judge_subject(&SubjectRun {
         name: subject.name.clone(),
@@ -179,10 +219,10 @@ fn judge(subject: &Subject, baseline: &Baseline, args: &Args) -> SubjectReport {
         edition: subject.edition.clone(),
         catalogue: (subject.protocol.requirements)(),
         missing: &[],
-        baseline,
+        baseline: terms.baseline,
         today: Zoned::now().date(),
         scope: Scope::Partial,
-        strict: args.strict,
+        strict: terms.strict,
         repro: Repro::default(),
         played: &subject.played,
         snapshots: vec![],
@@ -191,7 +231,7 @@ fn judge(subject: &Subject, baseline: &Baseline, args: &Args) -> SubjectReport {
     for finding in &mut report.findings {
         let trace = finding.trace.clone().unwrap_or_default();
         let mut words = vec!["wirecert".to_owned(), "check".to_owned()];
-        words.extend(args.edition.iter().flat_map(|edition| ["--edition".to_owned(), edition.clone()]));
+        words.extend(terms.edition.iter().flat_map(|edition| ["--edition".to_owned(), (*edition).to_owned()]));
         words.push(trace);
         finding.repro = Repro { before: words, after: vec![] }.command(None);
     }

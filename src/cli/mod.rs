@@ -17,6 +17,7 @@ mod init;
 mod mock;
 mod progress;
 mod prove;
+mod record;
 mod requirements;
 mod run;
 mod schema;
@@ -88,6 +89,7 @@ enum Command {
     Call(call::Args),
     Mock(mock::Args),
     Prove(prove::Args),
+    Record(record::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
     /// Look at a trace: as a sequence chart, as a page, as HAR, or beside another one.
@@ -139,6 +141,7 @@ impl Cli {
             Command::Call(args) => call::run(args, terminal),
             Command::Mock(args) => mock::run(args, terminal),
             Command::Prove(args) => prove::run(args, terminal),
+            Command::Record(args) => record::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::View(args) => view::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::Protocol;
-use crate::trace::{End, Event, Header, Tail, Who};
+use crate::trace::{End, Event, Header, Tail, What, Who};
 
 use super::{Fault, Found, Play, RuleRun, ScenarioStatus};
 
@@ -17,18 +17,22 @@ pub struct Recorded {
     found: Vec<Found>,
     events: u64,
     last: u64,
+    /// Whether it is known which end the processes in the trace are.
+    placed: bool,
 }
 
 impl Recorded {
     /// Nothing judged yet.
     pub fn new(protocol: &Protocol, edition: &str) -> Self {
         let (rules, tail) = (RuleRun::new(protocol, edition), Tail::new(LAST_EVENTS));
-        Self { rules, tail, found: vec![], events: 0, last: 0 }
+        Self { rules, tail, found: vec![], events: 0, last: 0, placed: false }
     }
 
-    /// Takes from the header which end the processes in the trace are: the subject.
+    /// Takes from the header which end the processes in the trace are: the subject. Where nobody is, as in a recording of
+    /// two real ends, they are clients: servers are found there, and not started.
     pub fn of(mut self, header: &Header) -> Self {
         let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == Who::Subject);
+        self.placed = subject.is_some();
         self.rules = subject.into_iter().fold(self.rules, RuleRun::with_processes_of);
         self
     }
@@ -38,6 +42,10 @@ impl Recorded {
         self.tail.push(event);
         self.events += 1;
         self.last = event.t;
+        if !self.placed && matches!(event.what, What::Launched(_)) {
+            self.placed = true;
+            self.rules.processes(End::Client);
+        }
         for violation in self.rules.event(event) {
             self.found.push(Found { last_events: self.tail.lines(), ..Found::from(violation.clone()) });
         }
@@ -50,6 +58,21 @@ impl Recorded {
                 self.found.push(Found { last_events: self.tail.lines(), ..Found::from(violation.clone()) });
             }
         }
+    }
+
+    /// What was found so far, whoever is to blame.
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
+    /// How many events there were.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// When the last event was, in microseconds.
+    pub fn now(&self) -> u64 {
+        self.last
     }
 
     /// The trace as a play of the implementation at one end.

@@ -49,8 +49,13 @@ impl RuleRun {
 
     /// Tells the rules which end the processes in the trace are. To be called before the first event.
     pub fn with_processes_of(mut self, end: End) -> Self {
-        self.rules.iter_mut().for_each(|rule| rule.processes(end));
+        self.processes(end);
         self
+    }
+
+    /// The same, to be called at the latest before the event with which the first process begins.
+    pub fn processes(&mut self, end: End) {
+        self.rules.iter_mut().for_each(|rule| rule.processes(end));
     }
 
     /// Judges the next event. Gives the violations that it brought to light and that were kept.

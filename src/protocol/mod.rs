@@ -143,6 +143,10 @@ pub enum Reach {
         folder: &'static str,
         /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
         data_home: &'static [&'static str],
+        /// The ports at which clients of an edition may look for a server without knowing more, where there are such.
+        ports: fn(edition: &str) -> Option<std::ops::RangeInclusive<u16>>,
+        /// The key of the port in a lockfile, which is a JSON object.
+        port_key: &'static str,
         /// Reads a lockfile's content: what a client needs of it, or why a client would ignore it.
         read: fn(edition: &str, content: &[u8]) -> Result<Lock, String>,
         /// The requirement, as area and slug, that a server breaks which never writes one where it belongs.

@@ -222,7 +222,7 @@ fn stamp(meta: Option<&Metadata>) -> Stamp {
 }
 
 /// Reads a regular file of sane size, never waiting for a writer.
-pub(super) fn read_bounded(path: &Path) -> io::Result<(Vec<u8>, SystemTime)> {
+pub(crate) fn read_bounded(path: &Path) -> io::Result<(Vec<u8>, SystemTime)> {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;

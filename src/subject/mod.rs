@@ -25,6 +25,8 @@ mod testing;
 mod tests;
 
 pub use error::SubjectError;
+pub(crate) use lockfile::read_bounded;
+pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
 pub use running::{LockfileState, Running, Start, Stopped};
 pub use workspace::{Corner, FileState};

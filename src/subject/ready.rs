@@ -21,15 +21,15 @@ const FIRST_LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::f
 /// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
 /// of this launch.
 pub(super) fn lookout(spec: &SubjectSpec, around: &Surroundings) -> Lookout {
-    let mut lookout = Lookout::new(spec, &data_homes(spec, &|name| around.variable(name)));
+    let homes = data_homes(spec.role.reach.data_home(), &|name| around.variable(name));
+    let mut lookout = Lookout::new(spec, &homes);
     lookout.ignore_present();
     lookout
 }
 
-/// The data homes that an environment names, the strongest first: what the protocol itself names, then what the
+/// The data homes that an environment names, the strongest first: what the variables of the protocol name, then what the
 /// XDG base directory specification does (on macOS: always the default).
-pub(super) fn data_homes(spec: &SubjectSpec, variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<PathBuf> {
-    let data_home = spec.role.reach.data_home();
+pub(crate) fn data_homes(data_home: &[&str], variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<PathBuf> {
     let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut homes: Vec<PathBuf> = data_home.iter().filter_map(|name| path(name)).collect();
     let default = path("HOME").map(|home| home.join(".local").join("share"));

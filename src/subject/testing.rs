@@ -33,6 +33,8 @@ const ROLE: Role = Role {
     reach: Reach::Lockfile {
         folder: "test/ide",
         data_home: &["TEST_DATA_HOME"],
+        ports: |_| None,
+        port_key: "port",
         read,
         proves: "discovery/lockfile",
         accepting: &["connection/port"],

@@ -25,6 +25,8 @@ struct Inner {
 #[derive(Default)]
 struct State {
     next: u64,
+    /// When the events came that are recorded now, where that is not when they are recorded.
+    told: Option<u64>,
     ended: bool,
     redactor: Redactor,
     sinks: Vec<Box<dyn Sink>>,
@@ -63,6 +65,13 @@ impl Recorder {
         self.0.clock
     }
 
+    /// Says when the events came that are recorded from now on, in microseconds of the clock: for somebody who records
+    /// what passed by a moment ago. Time never goes back.
+    pub fn came_at(&self, micros: u64) {
+        let mut state = self.state();
+        state.told = state.told.max(Some(micros));
+    }
+
     /// Records an event; gives its number.
     pub fn record(&self, conn: Option<&str>, dir: Option<Direction>, what: What) -> u64 {
         self.record_deliberate(conn, dir, None, what)
@@ -79,7 +88,7 @@ impl Recorder {
         let mut state = self.state();
         let mut event = Event {
             i: state.next,
-            t: self.0.clock.micros(),
+            t: state.told.unwrap_or_else(|| self.0.clock.micros()),
             conn: conn.map(str::to_owned),
             dir,
             deliberate: deliberate.map(str::to_owned),

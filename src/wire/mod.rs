@@ -7,6 +7,7 @@
 pub mod http;
 pub mod http_head;
 mod limits;
+pub mod overheard;
 mod tap;
 pub mod tcp;
 #[cfg(test)]

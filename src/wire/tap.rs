@@ -44,7 +44,12 @@ impl Tap {
 
     /// A TCP connection stands; `address` is the server's.
     pub(super) fn connected(&self, address: std::net::SocketAddr) {
-        let what = What::Connected { address: address.to_string() };
+        self.connected_to(&address.to_string());
+    }
+
+    /// The same of an address that is known as a text.
+    pub(super) fn connected_to(&self, address: &str) {
+        let what = What::Connected { address: address.to_owned() };
         self.recorder.record(Some(&self.conn), Some(Direction::ToServer), what);
     }
 

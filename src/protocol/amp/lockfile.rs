@@ -7,6 +7,11 @@ use crate::protocol::Lock;
 /// The folder of the lockfiles, below the data home.
 pub const FOLDER: &str = "amp/ide";
 
+/// The ports that clients may try one after the other (quick reference, section 1).
+pub fn ports(edition: &str) -> Option<std::ops::RangeInclusive<u16>> {
+    (edition == "guide").then_some(8000..=8100)
+}
+
 /// What a client of the edition takes from the content of a lockfile, or why it would ignore the file
 /// (docs/amp.md, Discovery; quick reference, section 1).
 pub fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {

@@ -18,6 +18,8 @@ pub const AMP_SERVER: Role = Role {
     reach: Reach::Lockfile {
         folder: lockfile::FOLDER,
         data_home: &["AMP_DATA_HOME"],
+        ports: lockfile::ports,
+        port_key: "port",
         read: lockfile::read,
         proves: "discovery/lockfile-place",
         accepting: &["discovery/port-accepting", "connection/loopback"],

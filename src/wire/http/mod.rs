@@ -11,10 +11,10 @@ mod client;
 mod conduct;
 mod connection;
 mod content;
-mod decoder;
+pub(super) mod decoder;
 mod event_stream;
 mod exchanges;
-mod framing;
+pub(super) mod framing;
 mod limits;
 mod outgoing;
 mod responder;
@@ -22,7 +22,7 @@ mod server;
 mod serving;
 #[cfg(test)]
 mod tests;
-mod transcript;
+pub(super) mod transcript;
 
 pub use client::{Client, Control, Exchange, Incoming, Receiver, Whole};
 pub use connection::Broken;

@@ -4,15 +4,18 @@ use crate::trace::{Frame, Message, Payload};
 
 use super::decoder::payload_of;
 use super::frame::opcode;
+use super::inflate::Inflate;
 
 /// Joins the frames of one direction to messages (RFC 6455 section 5.4).
 ///
 /// Frames that cannot belong to a message give none: reserved bits or opcodes, a continuation of
 /// nothing, a payload that is not all there, a message beyond the bound.
 #[derive(Debug)]
-pub(super) struct Joiner {
+pub struct Joiner {
     limit: usize,
     open: Option<Open>,
+    /// What undoes compression, where the ends have agreed on it.
+    inflate: Option<Inflate>,
 }
 
 #[derive(Debug)]
@@ -20,22 +23,33 @@ struct Open {
     text: bool,
     payload: Vec<u8>,
     frames: u64,
+    /// Whether it is compressed.
+    deflated: bool,
     /// Set once it cannot become a message any more.
     spoilt: bool,
 }
 
 impl Joiner {
     /// `limit` bounds the joined payload, in bytes.
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, open: None }
+    pub fn new(limit: usize) -> Self {
+        Self { limit, open: None, inflate: None }
+    }
+
+    /// The same of a direction in which messages may be compressed (RFC 7692).
+    pub fn inflating(mut self, inflate: Inflate) -> Self {
+        self.inflate = Some(inflate);
+        self
     }
 
     /// The message that this frame completes, if it does.
-    pub(super) fn frame(&mut self, frame: &Frame) -> Option<Message> {
+    pub fn frame(&mut self, frame: &Frame) -> Option<Message> {
         match frame.opcode {
             opcode::TEXT | opcode::BINARY => {
                 let text = frame.opcode == opcode::TEXT;
-                self.open = Some(Open { text, payload: vec![], frames: 0, spoilt: false });
+                // Only the first frame says that the message is compressed (RFC 7692 section 6).
+                let deflated = frame.rsv == COMPRESSED && self.inflate.is_some();
+                let spoilt = frame.rsv != 0 && !deflated;
+                self.open = Some(Open { text, payload: vec![], frames: 0, deflated, spoilt });
             }
             opcode::CONTINUATION => {}
             _ => return None,
@@ -43,7 +57,7 @@ impl Joiner {
         let open = self.open.as_mut()?;
         let payload = frame.payload.as_bytes();
         open.frames += 1;
-        open.spoilt |= frame.rsv != 0
+        open.spoilt |= frame.opcode == opcode::CONTINUATION && frame.rsv != 0
             || payload.len() as u64 != frame.length
             || open.payload.len().saturating_add(payload.len()) > self.limit;
         if open.spoilt {
@@ -54,10 +68,22 @@ impl Joiner {
         if !frame.fin {
             return None;
         }
-        let whole = self.open.take().filter(|open| !open.spoilt)?;
-        Some(message(whole.text, whole.payload, whole.frames))
+        let open = self.open.take()?;
+        let payload = match (&mut self.inflate, open.deflated) {
+            (Some(inflate), true) if open.spoilt => {
+                inflate.lost();
+                return None;
+            }
+            (Some(inflate), true) => inflate.message(&open.payload, self.limit)?,
+            _ if open.spoilt => return None,
+            _ => open.payload,
+        };
+        Some(message(open.text, payload, open.frames))
     }
 }
+
+/// The reserved bits of the first frame of a compressed message (RFC 7692 section 6).
+const COMPRESSED: u8 = 4;
 
 /// How many values one message may hold. In memory a value takes many times the two bytes that it may take on the
 /// wire, so the bound on the length alone would not bound the memory.

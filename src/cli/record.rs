@@ -1,0 +1,402 @@
+//! `wirecert record`: a proxy between two real ends that writes the trace.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::protocol::{Protocol, Reach, Role, protocols};
+use crate::record::{Client, Live, Lockfiles, RecordError, Recording, Way, edition_of};
+use crate::report;
+use crate::subject::data_homes;
+use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
+use crate::wire::tcp::Address;
+
+use super::check::{Terms, report_of};
+use super::{CliError, Exit, Terminal, baseline, deliver};
+
+/// Pass traffic between two real ends, and write what crosses the wire to a trace.
+///
+/// Neither end notices: every byte is passed on as it came, at once. A server that is found through its lockfile
+/// (amp) gets a second lockfile in a data home made for the client; of others say where they are (--upstream), and where
+/// clients are to come in (--listen). The recording ends with the client's command, by Ctrl-C or SIGTERM.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The protocol: amp, openctx, amplifier.
+    #[arg(value_name = "PROTOCOL")]
+    protocol: String,
+
+    /// The client to record, run here with its environment pointing to us. `{url}`, `{port}` and `{data_home}` in it
+    /// are replaced.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+
+    /// The trace to write.
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+
+    /// The edition that the ends speak; where not said, what the lockfiles tell, or the first one of the protocol.
+    #[arg(long, value_name = "EDITION")]
+    edition: Option<String>,
+
+    /// Judge what passes as it passes: findings on stderr at once, a verdict at the end.
+    #[arg(long)]
+    check: bool,
+
+    /// Known violations, each with a reason.
+    #[arg(long, value_name = "FILE", requires = "check")]
+    baseline: Option<PathBuf>,
+
+    /// Treat a violated `should` like a `must`.
+    #[arg(long, requires = "check")]
+    strict: bool,
+
+    /// Hide what stands under this JSON key, query parameter or header, too; repeatable.
+    #[arg(long, value_name = "KEY")]
+    redact: Vec<String>,
+
+    /// Where clients come in, of a protocol with URLs; a port of 0 is any free one.
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+
+    /// Where the server is, of a protocol with URLs: http://127.0.0.1:3000.
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+
+    /// The folder that the client works in; only servers that have it open are offered.
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+
+    /// Where the server's lockfile is, instead of where the environment says.
+    #[arg(long, value_name = "DIR")]
+    data_home: Option<PathBuf>,
+
+    /// Give the client a home folder of its own, too, for clients that look below ~/.local/share whatever their
+    /// environment says.
+    #[arg(long)]
+    own_home: bool,
+}
+
+/// How the recording came to its end.
+enum Ended {
+    /// The client did.
+    Client(Exited),
+    /// By SIGTERM or SIGHUP.
+    Told,
+    /// By Ctrl-C.
+    Interrupted,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Options that do not fit, an address that is taken, a trace that cannot be written, a client that cannot be started.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let (protocol, role) = find(&args.protocol)?;
+    let homes = homes(&args, role)?;
+    let edition = edition(&args, protocol, role, &homes)?;
+    let way = way(&args, role, homes)?;
+    let known = baseline::load(args.baseline.as_deref())?;
+    let header = Header::new(protocol.name, edition);
+    let (sink, written) = FileSink::create(&args.out, &header).map_err(|e| CliError::usage(e.to_string()))?;
+    let color = terminal.output().color;
+    let live = args.check.then(|| {
+        let mut stderr = anstream::AutoStream::new(std::io::stderr(), color);
+        Live::new(protocol, edition, &header, move |line| {
+            use std::io::Write as _;
+            // There is nobody left to tell if this fails.
+            let _ = writeln!(stderr, "{line}");
+        })
+    });
+    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(sink)];
+    sinks.extend(live.iter().map(|live| -> Box<dyn Sink> { Box::new(live.clone()) }));
+    let mut secret_keys = protocol.secret_keys.to_vec();
+    secret_keys.extend(args.redact.iter().map(String::as_str));
+    let recorder = Recorder::with_secret_keys(Clock::start(), &secret_keys, sinks);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
+    let ended = runtime.block_on(record(&args, role, edition, way, &recorder, terminal));
+    // Connections that stand would keep it.
+    runtime.shutdown_background();
+    let ended = ended?;
+    let mut exit = Exit::OK;
+    match written.outcome() {
+        Ok(events) => terminal.progress(&format!("recorded {events} events in {}", args.out.display())),
+        Err(error) => {
+            terminal.diagnostics(&[Diagnostic::error("trace/write", error.to_string())]);
+            exit = Exit::USAGE;
+        }
+    }
+    if let Some(live) = live {
+        let terms = Terms { edition: None, baseline: &known, strict: args.strict };
+        let report = live.with(|recorded| report_of(protocol, edition, &header, recorded, &args.out, &terms));
+        // What a client of ours writes to stdout is not to be mixed with this.
+        if args.command.is_empty() {
+            deliver::deliver(&report, &[], terminal);
+        } else {
+            let verbose = terminal.output().verbosity > 0;
+            terminal.aside(&report::terminal(&report, &deliver::catalogue(), verbose));
+        }
+        exit = Exit::of(report.standing(), false, exit == Exit::USAGE);
+    }
+    Ok(if matches!(ended, Ended::Interrupted) { Exit::INTERRUPTED } else { exit })
+}
+
+/// Records until it is to end.
+async fn record(
+    args: &Args,
+    role: &'static Role,
+    edition: &'static str,
+    way: Way,
+    recorder: &Recorder,
+    terminal: &mut Terminal,
+) -> Result<Ended, CliError> {
+    // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
+    let mut signals = Signals::new().map_err(|e| CliError::unjudged(format!("cannot listen for signals: {e}")))?;
+    let recording = Recording::start(role, edition, way, recorder).await.map_err(start_error)?;
+    let ended = match args.command.is_empty() {
+        true => {
+            tell(&recording, edition, terminal);
+            Ok(signals.next().await)
+        }
+        false => with_client(args, role, &recording, &mut signals, terminal).await,
+    };
+    if let Some((folder, left)) = recording.end().await {
+        let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
+        let message = format!("the client wrote what cannot be put where it belongs; it stays in {}", folder.display());
+        let warning = Diagnostic::warning("record/left", message).note(left.join(", "));
+        terminal.diagnostics(&[warning.help("move what you want to keep to where it belongs, and remove the rest")]);
+    }
+    ended
+}
+
+/// Records the client that is ours to start.
+async fn with_client(
+    args: &Args,
+    role: &Role,
+    recording: &Recording,
+    signals: &mut Signals,
+    terminal: &mut Terminal,
+) -> Result<Ended, CliError> {
+    if recording.address().is_none() {
+        let message = format!("there is no lockfile of {} that a client would use", role.about);
+        let help =
+            "start it first, or say where its lockfile is with --data-home DIR; one that comes now is offered, too";
+        terminal.diagnostics(&[Diagnostic::warning("record/no-server", message).help(help)]);
+    }
+    let mut client = Client::start(recording, &args.command, args.workspace.as_deref()).map_err(|error| {
+        let help = "it is run as it stands, without a shell: check its name and that it is in PATH";
+        CliError::unjudged(error.to_string()).help(help)
+    })?;
+    let ended = tokio::select! {
+        exited = client.ended(recording) => Ended::Client(exited),
+        ended = signals.next() => {
+            client.end(recording, matches!(ended, Ended::Interrupted)).await;
+            ended
+        }
+    };
+    if let Ended::Client(Exited { code, signal, .. }) = &ended {
+        match (code, signal) {
+            (Some(0), _) => {}
+            (Some(code), _) => terminal.progress(&format!("the client ended with exit code {code}")),
+            (None, Some(signal)) => terminal.progress(&format!("the client was ended by signal {signal}")),
+            (None, None) => {}
+        }
+    }
+    Ok(ended)
+}
+
+/// Says where clients come in: to programs on stdout, to people on stderr.
+fn tell(recording: &Recording, edition: &str, terminal: &mut Terminal) {
+    let variables = recording.data_home_variables();
+    let env: Map<String, Value> = variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let mut ready = json!({ "recording": true, "edition": edition });
+    if let Some(url) = recording.url() {
+        ready["url"] = json!(url);
+        ready["port"] = json!(recording.address().map(|address| address.port()));
+    }
+    if !env.is_empty() {
+        ready["env"] = Value::Object(env);
+    }
+    terminal.result(&format!("{ready}\n"));
+    if variables.is_empty() {
+        let url = recording.url().unwrap_or_default();
+        return terminal.progress(&format!("recording: have clients talk to {url}; Ctrl-C ends it"));
+    }
+    if recording.address().is_none() {
+        terminal.progress("no server yet; those that come are offered");
+    }
+    let words: Vec<String> = variables.iter().map(|(name, value)| format!("{name}='{value}'")).collect();
+    terminal.progress(&format!("recording: start the client with\n  env {} CLIENT…\nCtrl-C ends it", words.join(" ")));
+}
+
+/// The signals that end a recording.
+struct Signals {
+    terminate: Signal,
+    hang_up: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> Ended {
+        tokio::select! {
+            _ = self.interrupt.recv() => Ended::Interrupted,
+            _ = self.terminate.recv() => Ended::Told,
+            _ = self.hang_up.recv() => Ended::Told,
+        }
+    }
+}
+
+/// The protocol of this name, and its servers.
+fn find(name: &str) -> Result<(&'static Protocol, &'static Role), CliError> {
+    let found = protocols().iter().copied().find(|p| p.name == name);
+    let server = |p: &'static Protocol| p.roles.iter().find(|role| role.subject == End::Server);
+    found.and_then(|p| Some((p, server(p)?))).ok_or_else(|| {
+        let names: Vec<&str> = protocols().iter().map(|p| p.name).collect();
+        let help = match nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there is {}", names.join(", ")),
+        };
+        CliError::usage(format!("there is no protocol `{name}`")).help(help)
+    })
+}
+
+/// The data homes in which servers leave their lockfiles.
+fn homes(args: &Args, role: &Role) -> Result<Vec<PathBuf>, CliError> {
+    if !matches!(role.reach, Reach::Lockfile { .. }) {
+        return Ok(vec![]);
+    }
+    let homes = match &args.data_home {
+        Some(home) => vec![home.clone()],
+        None => data_homes(role.reach.data_home(), &|name| std::env::var_os(name)),
+    };
+    if homes.is_empty() {
+        return Err(CliError::usage("there is no data home: neither HOME nor XDG_DATA_HOME is set")
+            .help("say where the server's lockfile is with --data-home DIR"));
+    }
+    homes
+        .into_iter()
+        .map(|home| std::path::absolute(&home).map_err(|e| CliError::usage(format!("{}: {e}", home.display()))))
+        .collect()
+}
+
+/// The edition that was asked for, or else what the lockfiles tell.
+fn edition(args: &Args, protocol: &'static Protocol, role: &Role, homes: &[PathBuf]) -> Result<&'static str, CliError> {
+    let ids = || protocol.editions.iter().map(|e| e.id);
+    let Some(asked) = &args.edition else {
+        let first = ids().next().unwrap_or_default();
+        return Ok(edition_of(protocol, &role.reach, homes).unwrap_or(first));
+    };
+    ids().find(|id| id == asked).ok_or_else(|| {
+        CliError::usage(format!("{} has no edition `{asked}`", protocol.name))
+            .help(format!("there is {}", ids().collect::<Vec<_>>().join(", ")))
+    })
+}
+
+/// How the ends are brought together.
+fn way(args: &Args, role: &Role, homes: Vec<PathBuf>) -> Result<Way, CliError> {
+    let by_lockfile = matches!(role.reach, Reach::Lockfile { .. });
+    let misplaced = [
+        ("--listen", args.listen.is_some() && by_lockfile),
+        ("--upstream", args.upstream.is_some() && by_lockfile),
+        ("--data-home", args.data_home.is_some() && !by_lockfile),
+        ("--own-home", args.own_home && !by_lockfile),
+    ];
+    if let Some((name, _)) = misplaced.iter().find(|(_, wrong)| *wrong) {
+        let how = if by_lockfile { "found through its lockfile" } else { "reached at a URL" };
+        return Err(CliError::usage(format!("`{name}` means nothing here: {} is {how}", role.about)));
+    }
+    if let Some(workspace) = &args.workspace
+        && !workspace.is_dir()
+    {
+        return Err(CliError::usage(format!("the workspace {} is no folder", workspace.display())));
+    }
+    if by_lockfile {
+        // There the data home is always below the home folder, whatever the environment says.
+        let home = (args.own_home || cfg!(target_os = "macos")).then(|| std::env::var_os("HOME")).flatten();
+        let home = home.map(PathBuf::from);
+        return Ok(Way::Lockfiles(Lockfiles { homes, home, workspace: args.workspace.clone() }));
+    }
+    let Some(upstream) = &args.upstream else {
+        return Err(CliError::usage(format!("say where {} is: --upstream http://127.0.0.1:PORT", role.about)));
+    };
+    let (upstream, path) = parse_upstream(upstream)?;
+    let listen = args.listen.as_deref().map_or(Ok((Ipv4Addr::LOCALHOST, 0).into()), parse_listen)?;
+    Ok(Way::Url { listen, upstream, path })
+}
+
+/// `http://127.0.0.1:3000/path`: where the server is, and the path for clients.
+fn parse_upstream(url: &str) -> Result<(Address, String), CliError> {
+    let wrong = |why: &str| CliError::usage(format!("--upstream {why}; expected one like http://127.0.0.1:3000"));
+    if url.starts_with("https://") {
+        return Err(wrong("is encrypted, so that nobody in between can read it")
+            .help("start the server without TLS for the recording, or a proxy that ends TLS before it"));
+    }
+    let rest = url.strip_prefix("http://").ok_or_else(|| wrong("does not begin with http://"))?;
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => {
+            (host, port.parse().ok().filter(|port| *port != 0).ok_or_else(|| wrong("names a port that is none"))?)
+        }
+        _ => (authority, 80),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let loopback = host.parse::<IpAddr>().map_or(host == "localhost", |ip| ip.is_loopback());
+    if !loopback {
+        return Err(wrong("leads to another machine"));
+    }
+    Ok((Address::new(host, port), path.to_owned()))
+}
+
+/// `127.0.0.1:8765`, `localhost:8765`, or a port alone.
+fn parse_listen(text: &str) -> Result<SocketAddr, CliError> {
+    let text = text.strip_prefix("localhost").map_or_else(|| text.to_owned(), |rest| format!("127.0.0.1{rest}"));
+    let port = text.parse::<u16>().ok().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+    text.parse().ok().or(port).ok_or_else(|| {
+        CliError::usage(format!("--listen {text} is no address; expected one like 127.0.0.1:8765 or [::1]:8765"))
+    })
+}
+
+fn start_error(error: RecordError) -> CliError {
+    match error {
+        RecordError::Listen { .. } => {
+            CliError::unjudged(error.to_string()).help("choose another --listen, or leave it out to get a free port")
+        }
+        RecordError::DataHome { .. } | RecordError::System(_) => CliError::unjudged(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upstream_is_a_plain_url_of_this_machine() {
+        let parsed = |url: &str| parse_upstream(url).map(|(a, path)| (a.to_string(), path)).map_err(|e| e.diagnostics);
+        assert_eq!(parsed("http://127.0.0.1:3000").unwrap(), ("127.0.0.1:3000".into(), String::new()));
+        assert_eq!(parsed("http://localhost/a?b").unwrap(), ("localhost:80".into(), "/a?b".into()));
+        assert_eq!(parsed("http://[::1]:8/").unwrap(), ("[::1]:8".into(), "/".into()));
+        for wrong in ["127.0.0.1:3000", "https://localhost", "http://example.org", "http://127.0.0.1:0", "http://1:x"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clients_come_in_at_an_address_or_a_port() {
+        let parsed = |text: &str| parse_listen(text).map(|a| a.to_string()).ok();
+        assert_eq!(parsed("localhost:1").as_deref(), Some("127.0.0.1:1"));
+        assert_eq!(parsed("8765").as_deref(), Some("127.0.0.1:8765"));
+        assert_eq!(parsed("[::1]:2").as_deref(), Some("[::1]:2"));
+        assert_eq!(parsed("nowhere"), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! Lockfiles, mirrored: what lies where servers leave theirs, lies in a folder of ours as well, with the ports of our doors.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::net::TcpListener;
+
+use crate::protocol::{Lock, Protocol, Reach};
+use crate::subject::read_bounded;
+use crate::trace::{FileChange, Mark, Payload, Recorder, What};
+use crate::wire::tcp::Address;
+
+use super::door::Door;
+use super::overlay::private;
+use super::scribe::Ear;
+
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(20);
+/// How many lockfiles are looked at.
+const MOST: usize = 256;
+
+/// Keeps a folder of lockfiles like others. Dropped, it leaves everything as it is.
+pub struct Mirror {
+    /// Where servers leave theirs.
+    sources: Vec<PathBuf>,
+    /// Ours.
+    own: PathBuf,
+    /// Only servers that have to do with this folder.
+    workspace: Option<PathBuf>,
+    edition: &'static str,
+    read: fn(&str, &[u8]) -> Result<Lock, String>,
+    port_key: &'static str,
+    ports: Option<RangeInclusive<u16>>,
+    recorder: Recorder,
+    ear: Ear,
+    seen: BTreeMap<PathBuf, Seen>,
+}
+
+/// A lockfile that was seen.
+struct Seen {
+    stamp: Stamp,
+    /// Where ours is, and what it says; none where there is none, or where somebody took it away.
+    copy: Option<PathBuf>,
+    /// The door to its server, and the server's port.
+    door: Option<(u16, Door)>,
+}
+
+/// Tells one state of a file from another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    size: u64,
+    inode: u64,
+}
+
+impl Mirror {
+    /// Mirrors the lockfiles below these data homes into `own`. None where servers of this reach leave none.
+    pub fn new(
+        reach: &Reach,
+        edition: &'static str,
+        homes: &[PathBuf],
+        own: &Path,
+        workspace: Option<PathBuf>,
+        recorder: Recorder,
+        ear: Ear,
+    ) -> Option<Self> {
+        let Reach::Lockfile { folder, read, ports, port_key, .. } = reach else { return None };
+        Some(Self {
+            sources: homes.iter().map(|home| home.join(folder)).collect(),
+            own: own.to_owned(),
+            workspace,
+            edition,
+            read: *read,
+            port_key,
+            ports: ports(edition),
+            recorder,
+            ear,
+            seen: BTreeMap::new(),
+        })
+    }
+
+    /// Goes on looking until it is dropped.
+    pub async fn run(mut self) {
+        let mut ticks = tokio::time::interval(LOOK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.look().await;
+        }
+    }
+
+    /// Looks once.
+    pub async fn look(&mut self) {
+        let files = files(&self.sources);
+        let gone: Vec<PathBuf> =
+            self.seen.keys().filter(|path| !files.iter().any(|(p, _)| p == *path)).cloned().collect();
+        for path in gone {
+            if let Some(seen) = self.seen.remove(&path) {
+                self.file(&path, "removed", None);
+                // A client may have taken it away already.
+                let _ = seen.copy.map(fs::remove_file);
+            }
+        }
+        for (path, stamp) in files {
+            match self.seen.get_mut(&path) {
+                Some(seen) if seen.stamp == stamp => {
+                    if let Some(copy) = seen.copy.take_if(|copy| !copy.exists()) {
+                        self.file(&copy, "removed", None);
+                    }
+                }
+                before => {
+                    let (copy, door) = before.map_or((None, None), |seen| (seen.copy.take(), seen.door.take()));
+                    self.mirror(path, stamp, copy, door).await;
+                }
+            }
+        }
+    }
+
+    /// The ports of our doors.
+    pub fn doors(&self) -> impl Iterator<Item = SocketAddr> {
+        self.seen.values().filter_map(|seen| seen.door.as_ref().map(|(_, door)| door.local()))
+    }
+
+    /// Mirrors a file that is new or has changed.
+    async fn mirror(&mut self, path: PathBuf, stamp: Stamp, before: Option<PathBuf>, door: Option<(u16, Door)>) {
+        let Ok((content, _)) = read_bounded(&path) else {
+            // Gone again, or nothing that anybody could read.
+            self.seen.insert(path, Seen { stamp, copy: before, door });
+            return;
+        };
+        let lock = (self.read)(self.edition, &content);
+        if let Ok(lock) = &lock {
+            // Before anything of it is recorded.
+            self.recorder.add_secret(&lock.token);
+        }
+        if lock.as_ref().is_ok_and(|lock| !self.concerns(lock)) {
+            self.seen.insert(path, Seen { stamp, copy: None, door: None });
+            return;
+        }
+        self.file(&path, "read", Some(&content));
+        let (text, name, door) = match lock {
+            Ok(lock) => {
+                let door = match door {
+                    Some((port, door)) if port == lock.port => Some((port, door)),
+                    _ => self.door(lock.port).await,
+                };
+                let Some((port, door)) = door else {
+                    self.seen.insert(path, Seen { stamp, copy: before, door: None });
+                    return;
+                };
+                let text = with_port(&content, self.port_key, door.local().port());
+                // Called by its port, as it was.
+                let by_port = path.file_stem().is_some_and(|stem| *stem == *port.to_string());
+                let name = by_port.then(|| format!("{}.json", door.local().port()));
+                (text, name, Some((port, door)))
+            }
+            // A client has to cope with it, as it would without us.
+            Err(_) => (content, None, None),
+        };
+        let name = name.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        let copy = self.own.join(name);
+        if let Some(before) = before.filter(|before| *before != copy) {
+            let _ = fs::remove_file(before);
+        }
+        match put(&copy, &text) {
+            Ok(()) => {
+                if let Some((port, door)) = &door {
+                    self.mark("offered", format!("the server at port {port} is offered at {}", door.local()));
+                }
+                self.seen.insert(path, Seen { stamp, copy: Some(copy), door });
+            }
+            Err(e) => {
+                self.mark("unoffered", format!("{} cannot be written: {e}", copy.display()));
+                self.seen.insert(path, Seen { stamp, copy: None, door });
+            }
+        }
+    }
+
+    /// Whether a server has to do with the workspace. One that names no folder may have.
+    fn concerns(&self, lock: &Lock) -> bool {
+        let Some(workspace) = &self.workspace else { return true };
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let wanted = real(workspace);
+        lock.folders.is_empty()
+            || lock
+                .folders
+                .iter()
+                .map(|folder| real(Path::new(folder)))
+                .any(|folder| folder.starts_with(&wanted) || wanted.starts_with(&folder))
+    }
+
+    /// A door to the server at a port.
+    async fn door(&self, port: u16) -> Option<(u16, Door)> {
+        let opened = match listen(self.ports.clone()).await {
+            Ok(listener) => Door::open(listener, Address::new("localhost", port), self.ear.clone()),
+            Err(e) => Err(e),
+        };
+        match opened {
+            Ok(door) => Some((port, door)),
+            Err(e) => {
+                self.mark("unoffered", format!("no port for the server at port {port}: {e}"));
+                None
+            }
+        }
+    }
+
+    fn file(&self, path: &Path, change: &str, content: Option<&[u8]>) {
+        let content = content.map(Payload::from);
+        let path = path.display().to_string();
+        self.ear.event(What::File(FileChange { path, change: change.to_owned(), content }));
+    }
+
+    fn mark(&self, mark: &str, text: String) {
+        self.ear.event(What::Mark(Mark { mark: mark.to_owned(), text }));
+    }
+}
+
+/// The edition that the servers which run now speak, as far as their lockfiles tell: the first of the protocol whose clients
+/// would use one of them. None where nobody's would.
+pub fn edition_of(protocol: &Protocol, reach: &Reach, homes: &[PathBuf]) -> Option<&'static str> {
+    let Reach::Lockfile { folder, read, .. } = reach else { return None };
+    let sources: Vec<PathBuf> = homes.iter().map(|home| home.join(folder)).collect();
+    let contents: Vec<Vec<u8>> =
+        files(&sources).into_iter().filter_map(|(path, _)| Some(read_bounded(&path).ok()?.0)).collect();
+    protocol.editions.iter().map(|e| e.id).find(|id| contents.iter().any(|content| read(id, content).is_ok()))
+}
+
+/// The lockfiles in some folders.
+fn files(folders: &[PathBuf]) -> Vec<(PathBuf, Stamp)> {
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let mut files: Vec<(PathBuf, Stamp)> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .map(|path| {
+            let meta = fs::metadata(&path).ok();
+            let (modified, size) =
+                (meta.as_ref().and_then(|m| m.modified().ok()), meta.as_ref().map_or(0, |m| m.len()));
+            (path, Stamp { modified, size, inode: meta.map_or(0, |m| m.ino()) })
+        })
+        .take(MOST)
+        .collect();
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    files
+}
+
+/// Listens at a free port of 127.0.0.1: one of these, where there is one.
+async fn listen(ports: Option<RangeInclusive<u16>>) -> io::Result<TcpListener> {
+    for port in ports.into_iter().flatten() {
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+            return Ok(listener);
+        }
+    }
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await
+}
+
+/// The lockfile with another port in it.
+fn with_port(content: &[u8], key: &str, port: u16) -> Vec<u8> {
+    match serde_json::from_slice(content) {
+        Ok(serde_json::Value::Object(mut keys)) => {
+            keys.insert(key.to_owned(), port.into());
+            serde_json::Value::Object(keys).to_string().into_bytes()
+        }
+        _ => content.to_vec(),
+    }
+}
+
+/// Writes a file at once, readable by its owner only.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    private(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! The scribe: takes apart what passes, in the order in which it passed, and writes the trace.
+//!
+//! It works on a thread of its own, so that whatever it does takes no time from the passing. Each [`Ear`] hands it copies.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::{Notify, mpsc};
+
+use crate::trace::{Closed, Direction, End, Recorder, What};
+use crate::wire::http::Exchanges;
+use crate::wire::overheard::Overheard;
+
+/// How many bytes may wait for the scribe. Once they are more, who passes bytes on waits: a slow disk slows the traffic
+/// down, but the trace is whole and the memory bounded.
+const BACKLOG: usize = 64 << 20;
+
+/// What connections carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// A handshake and frames.
+    WebSocket,
+    /// HTTP, and perhaps WebSockets within.
+    Http,
+}
+
+/// Something that was heard, and when, in microseconds of the trace.
+struct Heard {
+    t: u64,
+    what: Said,
+}
+
+enum Said {
+    Opened {
+        conn: u64,
+        address: String,
+    },
+    Bytes {
+        conn: u64,
+        dir: Direction,
+        bytes: Vec<u8>,
+    },
+    Closed {
+        conn: u64,
+        dir: Direction,
+        how: Closed,
+    },
+    /// Nothing more will come of this connection.
+    Over {
+        conn: u64,
+    },
+    Event(What),
+    End,
+}
+
+/// Hands to the scribe what is heard. Cheap to clone.
+#[derive(Clone)]
+pub struct Ear {
+    queue: mpsc::UnboundedSender<Heard>,
+    backlog: Arc<Backlog>,
+    recorder: Recorder,
+    next: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct Backlog {
+    bytes: AtomicUsize,
+    less: Notify,
+}
+
+/// An [`Ear`] at one connection.
+pub struct Wire {
+    ear: Ear,
+    conn: u64,
+}
+
+/// The thread that writes.
+pub struct Scribe {
+    thread: Option<JoinHandle<()>>,
+    queue: mpsc::UnboundedSender<Heard>,
+}
+
+impl Scribe {
+    /// Begins to write what ears will hear into this recorder's trace.
+    ///
+    /// # Errors
+    /// The system has no thread to give.
+    pub fn start(recorder: &Recorder, carried: Carried) -> std::io::Result<(Self, Ear)> {
+        let (queue, heard) = mpsc::unbounded_channel();
+        let backlog = Arc::new(Backlog::default());
+        let ear =
+            Ear { queue: queue.clone(), backlog: backlog.clone(), recorder: recorder.clone(), next: Arc::default() };
+        let writing = Writing {
+            recorder: recorder.clone(),
+            exchanges: Exchanges::new(recorder.clone(), End::Server),
+            carried,
+            connections: HashMap::new(),
+        };
+        let thread = thread::Builder::new().name("scribe".to_owned()).spawn(move || writing.all(heard, &backlog))?;
+        Ok((Self { thread: Some(thread), queue }, ear))
+    }
+
+    /// Writes everything that was heard so far, and ends the trace. What is heard later is dropped.
+    pub async fn finish(mut self) {
+        // Fails only where the scribe has ended.
+        let _ = self.queue.send(Heard { t: 0, what: Said::End });
+        if let Some(thread) = self.thread.take() {
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+}
+
+impl Ear {
+    /// A connection stands; `address` is the server's.
+    pub fn open(&self, address: String) -> Wire {
+        let conn = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        self.say(self.now(), Said::Opened { conn, address });
+        Wire { ear: self.clone(), conn }
+    }
+
+    /// Something happened that belongs to no connection.
+    pub fn event(&self, what: What) {
+        self.say(self.now(), Said::Event(what));
+    }
+
+    /// The time of the trace, in microseconds.
+    fn now(&self) -> u64 {
+        self.recorder.clock().micros()
+    }
+
+    fn say(&self, t: u64, what: Said) {
+        // Fails only once the trace has ended.
+        let _ = self.queue.send(Heard { t, what });
+    }
+}
+
+impl Wire {
+    /// The time of the trace, in microseconds.
+    pub fn now(&self) -> u64 {
+        self.ear.now()
+    }
+
+    /// These bytes came at `t` and went this way. Returns at once, unless the scribe is far behind.
+    pub async fn bytes(&self, t: u64, dir: Direction, bytes: &[u8]) {
+        let backlog = &self.ear.backlog;
+        let waiting = backlog.bytes.fetch_add(bytes.len(), Ordering::AcqRel) + bytes.len();
+        // Before any wait, so that the order is that of the passing.
+        self.ear.say(t, Said::Bytes { conn: self.conn, dir, bytes: bytes.to_vec() });
+        if waiting <= BACKLOG {
+            return;
+        }
+        loop {
+            let less = backlog.less.notified();
+            tokio::pin!(less);
+            less.as_mut().enable();
+            if backlog.bytes.load(Ordering::Acquire) <= BACKLOG || self.ear.queue.is_closed() {
+                return;
+            }
+            less.await;
+        }
+    }
+
+    /// The sender of this direction ended its stream.
+    pub fn closed(&self, dir: Direction, how: Closed) {
+        self.ear.say(self.now(), Said::Closed { conn: self.conn, dir, how });
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.ear.say(self.now(), Said::Over { conn: self.conn });
+    }
+}
+
+/// What the scribe has in hand.
+struct Writing {
+    recorder: Recorder,
+    exchanges: Exchanges,
+    carried: Carried,
+    connections: HashMap<u64, Overheard>,
+}
+
+impl Writing {
+    fn all(mut self, mut heard: mpsc::UnboundedReceiver<Heard>, backlog: &Backlog) {
+        while let Some(Heard { t, what }) = heard.blocking_recv() {
+            if matches!(what, Said::End) {
+                break;
+            }
+            self.recorder.came_at(t);
+            let size = if let Said::Bytes { bytes, .. } = &what { bytes.len() } else { 0 };
+            self.one(what);
+            if size > 0 && backlog.bytes.fetch_sub(size, Ordering::AcqRel) > BACKLOG {
+                backlog.less.notify_waiters();
+            }
+        }
+        let mut left: Vec<(u64, Overheard)> = self.connections.drain().collect();
+        left.sort_by_key(|(conn, _)| *conn);
+        left.iter_mut().for_each(|(_, overheard)| overheard.left());
+        self.recorder.end();
+        // Whoever waits for room goes on.
+        drop(heard);
+        backlog.less.notify_waiters();
+    }
+
+    fn one(&mut self, what: Said) {
+        match what {
+            Said::Opened { conn, address } => {
+                let overheard = match self.carried {
+                    Carried::WebSocket => Overheard::websocket(&self.recorder, &format!("c{conn}"), &address),
+                    Carried::Http => Overheard::http(&self.recorder, &self.exchanges, &address),
+                };
+                self.connections.insert(conn, overheard);
+            }
+            Said::Bytes { conn, dir, bytes } => {
+                if let Some(overheard) = self.connections.get_mut(&conn) {
+                    overheard.bytes(dir, &bytes);
+                }
+            }
+            Said::Closed { conn, dir, how } => {
+                if let Some(overheard) = self.connections.get_mut(&conn) {
+                    overheard.closed(dir, how);
+                }
+            }
+            Said::Over { conn } => drop(self.connections.remove(&conn)),
+            Said::Event(what) => {
+                self.recorder.record(None, None, what);
+            }
+            Said::End => {}
+        }
+    }
+}
