@@ -11,6 +11,7 @@ use crate::trace::{Event, Header, KINDS, ReadError};
 
 use super::{CliError, Exit, Terminal};
 
+mod files;
 mod judged;
 
 /// Arguments of `view`.
@@ -28,6 +29,10 @@ pub struct Args {
     /// Do not judge: show what happened, and nothing else.
     #[arg(long)]
     no_findings: bool,
+
+    /// Write one page for a browser, which works by itself and offline. The path `-` is stdout.
+    #[arg(long, value_name = "FILE", help_heading = "Instead of the chart")]
+    html: Option<PathBuf>,
 
     /// Only this connection; `*` stands for any text. Repeatable.
     #[arg(long = "conn", value_name = "NAME", help_heading = "What is shown")]
@@ -76,6 +81,9 @@ const WIDTH: u16 = 120;
 /// Runs it. A trace that cannot be read never keeps the others from being shown.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let filter = args.filter()?;
+    if args.html.is_some() {
+        return files::run(&args, terminal);
+    }
     let mut unreadable = vec![];
     for (n, path) in args.traces.iter().enumerate() {
         if n > 0 {

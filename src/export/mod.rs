@@ -5,6 +5,7 @@
 //! hold little, however long the trace is. What the rules found is handed in as [`Findings`]; nothing here judges.
 
 mod bits;
+mod file;
 pub mod filter;
 mod findings;
 mod fold;
@@ -14,7 +15,9 @@ mod survey;
 mod text;
 
 pub mod chart;
+pub mod html;
 
+pub use file::{NewFile, WriteError};
 pub use findings::{Findings, Remark};
 pub use source::Source;
 pub use survey::Survey;

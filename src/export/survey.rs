@@ -103,12 +103,12 @@ impl Survey {
     fn body(&mut self, key: (usize, bool), i: u64, body: &Body, on_purpose: bool) {
         let Some(open) = self.open.get_mut(&key) else { return };
         open.content |= !body.bytes.as_bytes().is_empty();
-        let bare = body.trailers.is_empty() && !on_purpose;
+        let bare = body.trailers.is_empty();
         if open.stream {
             // What it holds comes as events; its end is one, too.
             match body.last {
                 true => self.ends.set(i),
-                false if bare => self.repeated.set(i),
+                false if bare && !on_purpose => self.repeated.set(i),
                 false => {}
             }
         } else if body.last && !open.content && bare {

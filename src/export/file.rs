@@ -1,0 +1,120 @@
+//! Files that come about piece by piece and are there as a whole or not at all: [`NewFile`].
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// A file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", path.display())]
+pub struct WriteError {
+    /// The file that was to be written.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub source: io::Error,
+}
+
+/// A file in the making. Until [`NewFile::keep`] it has no name; dropped before, it leaves nothing behind.
+pub struct NewFile {
+    path: PathBuf,
+    out: Out,
+}
+
+enum Out {
+    /// To take the place of the path.
+    New(BufWriter<NamedTempFile>),
+    /// A pipe or a device, which is written to as it is; stdout.
+    Stream(BufWriter<Box<dyn Write>>),
+}
+
+impl NewFile {
+    /// Begins a file; `-` is stdout. Folders that are not there are made.
+    ///
+    /// # Errors
+    /// There is no room or no right to write there.
+    pub fn create(path: &Path) -> Result<Self, WriteError> {
+        let out = Self::begin(path).map_err(|source| WriteError { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), out })
+    }
+
+    fn begin(path: &Path) -> io::Result<Out> {
+        if path.as_os_str() == "-" {
+            return Ok(Out::Stream(BufWriter::new(Box::new(io::stdout()))));
+        }
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(meta) if !meta.is_file() => {
+                let stream = fs::OpenOptions::new().write(true).open(path)?;
+                return Ok(Out::Stream(BufWriter::new(Box::new(stream))));
+            }
+            _ => {}
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".wirecert-view-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+        Ok(Out::New(BufWriter::with_capacity(1 << 16, builder.tempfile_in(folder)?)))
+    }
+
+    /// What went wrong, with the name of the file.
+    pub fn failed(&self, source: io::Error) -> WriteError {
+        WriteError { path: self.path.clone(), source }
+    }
+
+    /// Gives the file its name. A link stays a link.
+    ///
+    /// # Errors
+    /// It cannot be written to its end, or not take its place.
+    pub fn keep(self) -> Result<(), WriteError> {
+        let Self { path, out } = self;
+        let kept = match out {
+            Out::Stream(mut stream) => stream.flush(),
+            Out::New(file) => file.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
+                let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+                file.persist(target).map(drop).map_err(|error| error.error)
+            }),
+        };
+        kept.map_err(|source| WriteError { path, source })
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.out {
+            Out::New(file) => file.write(bytes),
+            Out::Stream(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::New(file) => file.flush(),
+            Out::Stream(stream) => stream.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_there_only_when_it_is_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a/page.html");
+        let mut file = NewFile::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        assert!(!path.exists());
+        drop(file);
+        assert_eq!(fs::read_dir(root.path().join("a")).unwrap().count(), 0);
+        let mut file = NewFile::create(&path).unwrap();
+        file.write_all(b"whole").unwrap();
+        file.keep().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
+        assert!(NewFile::create(root.path()).is_err());
+    }
+}

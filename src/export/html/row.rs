@@ -1,0 +1,129 @@
+//! The lines of the page's list, in columns: what the page holds in memory.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::export::label::Tone;
+use crate::export::text::clean;
+use crate::trace::{Direction, Event, KINDS};
+
+use super::block;
+
+/// How many rows there are in a block.
+const ROWS: usize = 4096;
+
+/// How an event of two compared traces compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Both traces have it.
+    Same,
+    /// Both have it, and something in it is different.
+    Changed,
+    /// Only the first has it.
+    Missing,
+    /// Only the second has it.
+    Extra,
+    /// Both have it, at another place.
+    Moved,
+}
+
+/// One row.
+pub struct Row<'a> {
+    pub event: &'a Event,
+    /// The place of its connection in the survey.
+    pub conn: Option<usize>,
+    pub tone: Tone,
+    pub what: String,
+    pub folded: String,
+    pub after: Option<u64>,
+    /// The number of the head that it tells with it.
+    pub head: Option<u64>,
+    pub repeated: bool,
+    pub standing: Option<Standing>,
+    pub other: Option<u64>,
+}
+
+/// Rows that are not written yet. The names are short since the page has them again for each block.
+#[derive(Default, Serialize)]
+pub struct Rows {
+    /// Numbers of events.
+    i: Vec<u64>,
+    /// Microseconds.
+    t: Vec<u64>,
+    /// Connections; -1 for none.
+    c: Vec<i64>,
+    /// Directions: 0 none, 1 to the server, 2 to the client.
+    d: Vec<u8>,
+    /// Kinds.
+    k: Vec<usize>,
+    /// Tones.
+    s: Vec<usize>,
+    /// Flags: 1 where others tell it.
+    f: Vec<u8>,
+    /// What it was.
+    w: Vec<String>,
+    /// What it carried.
+    x: Vec<String>,
+    /// By row: microseconds since the request.
+    a: BTreeMap<usize, u64>,
+    /// By row: why it was wrong on purpose.
+    p: BTreeMap<usize, String>,
+    /// By row: the number of the head that it tells with it.
+    h: BTreeMap<usize, u64>,
+    /// Of a comparison: how each compares.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    g: Vec<u8>,
+    /// By row: the number of the event in the other trace.
+    o: BTreeMap<usize, u64>,
+    #[serde(skip)]
+    from: u64,
+}
+
+impl Rows {
+    /// Adds one.
+    pub fn push(&mut self, row: Row<'_>) {
+        let n = self.i.len();
+        let event = row.event;
+        self.i.push(event.i);
+        self.t.push(event.t);
+        self.c.push(row.conn.and_then(|conn| i64::try_from(conn).ok()).unwrap_or(-1));
+        self.d.push(match event.dir {
+            None => 0,
+            Some(Direction::ToServer) => 1,
+            Some(Direction::ToClient) => 2,
+        });
+        self.k.push(KINDS.iter().position(|kind| *kind == event.what.kind()).unwrap_or_default());
+        self.s.push(Tone::ALL.iter().position(|tone| *tone == row.tone).unwrap_or_default());
+        self.f.push(u8::from(row.repeated));
+        self.w.push(row.what);
+        self.x.push(row.folded);
+        self.a.extend(row.after.map(|after| (n, after)));
+        self.p.extend(event.deliberate.as_deref().map(|why| (n, clean(why))));
+        self.h.extend(row.head.map(|head| (n, head)));
+        self.o.extend(row.other.map(|other| (n, other)));
+        self.g.extend(row.standing.map(|standing| match standing {
+            Standing::Same => 0,
+            Standing::Changed => 1,
+            Standing::Missing => 2,
+            Standing::Extra => 3,
+            Standing::Moved => 4,
+        }));
+    }
+
+    /// Whether they are to be written.
+    pub fn is_full(&self) -> bool {
+        self.i.len() >= ROWS
+    }
+
+    /// Writes what there is, and begins anew.
+    pub fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if self.i.is_empty() {
+            return Ok(());
+        }
+        block::write(out, "rows", self.from, &serde_json::to_vec(self)?)?;
+        *self = Self { from: self.from + self.i.len() as u64, ..Self::default() };
+        Ok(())
+    }
+}
