@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod diagnostic;
 pub mod export;
+pub mod fixture;
 pub mod judge;
 pub mod matcher;
 pub mod peer;

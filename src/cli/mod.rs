@@ -13,6 +13,7 @@ pub mod embedded;
 mod error;
 mod exit;
 mod export;
+mod fixtures;
 mod init;
 mod mock;
 mod progress;
@@ -94,6 +95,8 @@ enum Command {
     Check(check::Args),
     /// Look at a trace: as a sequence chart, as a page, as HAR, or beside another one.
     View(view::Args),
+    /// Write example messages and conversations for other tests, made from the schemas or cut from a trace.
+    Fixtures(fixtures::Args),
     /// Look at snapshots that would change, and accept or reject them.
     Snapshot(snapshot::Args),
     /// List the catalogue of requirements, or explain one.
@@ -144,6 +147,7 @@ impl Cli {
             Command::Record(args) => record::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::View(args) => view::run(args, terminal),
+            Command::Fixtures(args) => fixtures::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),
             Command::Schema(args) => schema::run(args, terminal),

@@ -22,6 +22,8 @@ const FORMATS: &[Format] = &[
     ("report", "the JSON report", crate::report::schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
     ("trace", "a line of a trace", crate::trace::schema),
+    ("fixtures", "the manifest of a folder of fixtures", crate::fixture::manifest_schema),
+    ("conversation", "a conversation among fixtures", crate::fixture::conversation_schema),
     ("mock-script", "what a mock does by itself", crate::peer::script::schema),
 ];
 

@@ -14,6 +14,7 @@ mod observation;
 pub mod openctx;
 mod requirement;
 mod rule;
+pub mod sample;
 mod schemas;
 mod shape;
 mod sources;
@@ -64,6 +65,8 @@ pub struct Protocol {
     pub schema: fn(edition: &str, name: &str) -> Option<&'static Value>,
     /// The names that `schema` knows.
     pub schema_names: fn(edition: &str) -> Vec<&'static str>,
+    /// Whole messages, and conversations of them.
+    pub samples: sample::Samples,
 }
 
 /// One dated description of a protocol.

@@ -24,6 +24,7 @@ static PROTOCOL: Protocol = Protocol {
     gist: |_, _| None,
     schema: |_, _| None,
     schema_names: |_| vec![],
+    samples: crate::protocol::sample::Samples { types: |_| vec![], around: |_, _, _, _| vec![], flows: |_, _| vec![] },
 };
 
 const ROLE: Role = Role {

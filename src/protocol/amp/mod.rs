@@ -14,6 +14,7 @@ mod probe;
 mod requirements;
 mod role;
 mod rules;
+mod samples;
 mod schemas;
 #[cfg(test)]
 mod testing;
@@ -47,6 +48,7 @@ pub static PROTOCOL: Protocol = Protocol {
     gist: |edition, event| gist::gist(known(edition), event),
     schema: schemas::schema,
     schema_names: schemas::names,
+    samples: samples::SAMPLES,
 };
 
 /// The edition of this name; `cli` where there is none such.

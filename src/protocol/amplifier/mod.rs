@@ -9,6 +9,7 @@ mod requirements;
 mod role;
 mod routes;
 mod rules;
+mod samples;
 mod schemas;
 #[cfg(test)]
 mod testing;
@@ -35,6 +36,7 @@ pub static PROTOCOL: Protocol = Protocol {
     gist: |_, event| gist::gist(event),
     schema: schemas::schema,
     schema_names: schemas::names,
+    samples: samples::SAMPLES,
 };
 
 /// Where API keys are: the one that the document has, and those that it announces.

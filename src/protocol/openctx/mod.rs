@@ -8,6 +8,7 @@ mod observer;
 mod requirements;
 mod role;
 mod rules;
+mod samples;
 mod schemas;
 #[cfg(test)]
 mod testing;
@@ -30,6 +31,7 @@ pub static PROTOCOL: Protocol = Protocol {
     gist: |_, event| gist::gist(event),
     schema: schemas::schema,
     schema_names: schemas::names,
+    samples: samples::SAMPLES,
 };
 
 /// Settings in which providers commonly keep their credentials.

@@ -1,0 +1,244 @@
+//! Whole messages of both editions, and conversations of them.
+
+use serde_json::{Value, json};
+
+use super::schemas;
+use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, Samples, Script, Sent, Turn, whole};
+use crate::trace::End;
+
+/// What the protocol says of whole messages.
+pub const SAMPLES: Samples = Samples { types, around, flows };
+
+/// The token in examples.
+const TOKEN: &str = "example-token-for-tests-only";
+
+/// The connection in examples.
+const MAIN: &str = "main";
+
+fn target() -> String {
+    format!("/?auth={TOKEN}")
+}
+
+/// The names in the schemas of an edition that end like this, without the end.
+fn named(edition: &str, end: &str) -> Vec<&'static str> {
+    schemas::names(edition).into_iter().filter_map(|name| name.strip_suffix(end)).collect()
+}
+
+fn types(edition: &str) -> Vec<MessageType> {
+    let guide = edition == "guide";
+    let part = |name: String| schemas::schema(edition, &name).cloned().unwrap_or(Value::Bool(true));
+    let mut types = vec![];
+    let methods = named(edition, ".params");
+    for method in &methods {
+        let about = format!("A request for `{method}`");
+        let schema = whole(&about, &part(format!("{method}.params")), |params| {
+            if guide {
+                let one = json!({"type": "object", "required": [method], "properties": {*method: params}, "maxProperties": 1});
+                enveloped(
+                    "clientRequest",
+                    json!({"type": "object", "required": ["id", "method"],
+                    "properties": {"id": {"type": "string"}, "method": one}}),
+                )
+            } else {
+                enveloped(
+                    "clientRequest",
+                    json!({"type": "object", "required": ["id", method],
+                    "properties": {"id": {"type": "string"}, *method: params}, "maxProperties": 2}),
+                )
+            }
+        });
+        let pointer =
+            if guide { format!("/clientRequest/method/{method}") } else { format!("/clientRequest/{method}") };
+        types.push(socket(format!("{method}.request"), about, End::Client, schema, pointer, vec![]));
+    }
+    for method in &methods {
+        let about = format!("A response to `{method}`");
+        let schema = whole(&about, &part(format!("{method}.result")), |result| {
+            let key = if guide { "result" } else { method };
+            enveloped(
+                "serverResponse",
+                json!({"type": "object", "required": ["id", key],
+                "properties": {"id": {"type": "string"}, key: spoken(method, result)}, "not": {"required": ["error"]}}),
+            )
+        });
+        let pointer = if guide { "/serverResponse/result".to_owned() } else { format!("/serverResponse/{method}") };
+        let answers = vec![format!("{method}.request")];
+        types.push(socket(format!("{method}.response"), about, End::Server, schema, pointer, answers));
+    }
+    let about = "An error in response to a request".to_owned();
+    let error = if guide { json!({"type": ["string", "object"]}) } else { part("error".to_owned()) };
+    let schema = whole(&about, &error, |error| {
+        let inner = json!({"type": "object", "required": ["id", "error"],
+            "properties": {"id": {"type": "string"}, "error": error}, "maxProperties": 2});
+        enveloped("serverResponse", inner)
+    });
+    let answers = methods.iter().map(|method| format!("{method}.request")).collect();
+    types.push(socket(
+        "error.response".to_owned(),
+        about,
+        End::Server,
+        schema,
+        "/serverResponse/error".to_owned(),
+        answers,
+    ));
+    for name in named(edition, ".data") {
+        let about = format!("The notification `{name}`");
+        let schema = whole(&about, &part(format!("{name}.data")), |data| {
+            let one = json!({"type": "object", "required": [name], "properties": {name: data}, "maxProperties": 1,
+                "not": {"required": ["id"]}});
+            if guide {
+                let inner = json!({"type": "object", "required": ["method"], "properties": {"method": one}, "not": {"required": ["id"]}});
+                enveloped("serverNotification", inner)
+            } else {
+                enveloped("serverNotification", one)
+            }
+        });
+        let pointer =
+            if guide { format!("/serverNotification/method/{name}") } else { format!("/serverNotification/{name}") };
+        types.push(socket(format!("{name}.notification"), about, End::Server, schema, pointer, vec![]));
+    }
+    let schema = part("lockfile".to_owned());
+    types.push(MessageType {
+        name: "lockfile".to_owned(),
+        about: "What a server writes into its lockfile".to_owned(),
+        sender: End::Server,
+        carrier: Carrier::File { path: "amp/ide/{port}.json".to_owned() },
+        schema: Some(schema),
+        marks: vec![],
+        answers: vec![],
+    });
+    types
+}
+
+fn enveloped(key: &str, inner: Value) -> Value {
+    json!({"type": "object", "required": [key], "properties": {key: inner}, "maxProperties": 1})
+}
+
+/// A result of which also that is asked which only words say: what failed says why.
+fn spoken(method: &str, result: Value) -> Value {
+    if !matches!(method, "readFile" | "editFile") || result.pointer("/properties/success").is_none() {
+        return result;
+    }
+    let failed = json!({"properties": {"success": {"const": false}}, "required": ["success"]});
+    let why = json!({"required": ["message"], "properties": {"message": {"minLength": 1}}});
+    json!({"allOf": [result, {"if": failed, "then": why}]})
+}
+
+fn socket(name: String, about: String, sender: End, schema: Value, mark: String, answers: Vec<String>) -> MessageType {
+    let carrier = Carrier::WebSocketText {};
+    MessageType { name, about, sender, carrier, schema: Some(schema), marks: vec![Mark::at(mark)], answers }
+}
+
+/// Gives a message the id of another one.
+fn same_id(message: &mut Value, envelope: &str, id: Option<&Value>) {
+    if let (Some(place), Some(id)) = (message.pointer_mut(&format!("/{envelope}/id")), id) {
+        *place = id.clone();
+    }
+}
+
+/// A `ping` gives back what it was given.
+fn same_message(from: &Value, of: &str, to: &mut Value, at: &str) {
+    let text = from.pointer(&format!("/{of}/ping/message")).filter(|text| text.is_string());
+    if let (Some(text), Some(place)) = (text, to.pointer_mut(&format!("/{at}/ping/message"))) {
+        *place = text.clone();
+    }
+}
+
+fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<Turn> {
+    if let Carrier::File { path } = &message.carrier {
+        let port = body.get("port").map_or_else(|| "8080".to_owned(), ToString::to_string);
+        return Script::new().file(&message.name, &in_home(&path.replace("{port}", &port)), body.clone()).turns();
+    }
+    let script = Script::new().socket(MAIN, &target());
+    let Some(asked) = message.answers.first() else {
+        return script.text(MAIN, message.sender, &message.name, body.clone()).turns();
+    };
+    let mut request = example(asked);
+    same_id(&mut request, "clientRequest", body.pointer("/serverResponse/id").filter(|id| id.is_string()));
+    same_message(body, "serverResponse", &mut request, "clientRequest");
+    let script = script.text(MAIN, End::Client, asked, request);
+    script.text(MAIN, End::Server, &message.name, body.clone()).close(MAIN).turns()
+}
+
+fn in_home(path: &str) -> String {
+    format!("/home/ada/.local/share/{path}")
+}
+
+/// A request and its answer, with an id of their own.
+fn pair(method: &str, answer: &str, id: &str, example: Example<'_>) -> (Value, Value) {
+    let (mut request, mut response) = (example(&format!("{method}.request")), example(answer));
+    same_id(&mut request, "clientRequest", Some(&id.into()));
+    same_id(&mut response, "serverResponse", Some(&id.into()));
+    same_message(&request, "clientRequest", &mut response, "serverResponse");
+    (request, response)
+}
+
+fn flows(edition: &str, example: Example<'_>) -> Vec<Flow> {
+    let mut flows = vec![];
+    let methods = named(edition, ".params");
+    for method in &methods {
+        let answer = format!("{method}.response");
+        let (request, response) = pair(method, &answer, "1", example);
+        let script = Script::new().socket(MAIN, &target());
+        let script = script.text(MAIN, End::Client, &format!("{method}.request"), request);
+        let script = script.text(MAIN, End::Server, &answer, response).close(MAIN);
+        flows.push(script.flow(&format!("{method}.pair"), &format!("A client asks for `{method}` and gets a result.")));
+        let (request, response) = pair(method, "error.response", "1", example);
+        let script = Script::new().socket(MAIN, &target());
+        let script = script.text(MAIN, End::Client, &format!("{method}.request"), request);
+        let script = script.text(MAIN, End::Server, "error.response", response).close(MAIN);
+        flows
+            .push(script.flow(&format!("{method}.error"), &format!("A client asks for `{method}` and gets an error.")));
+    }
+    flows.push(pipelined(&methods, example));
+    flows.push(session(edition, &methods, example));
+    flows.push(
+        Script::new()
+            .socket(MAIN, &target().replace(TOKEN, "another-token-that-is-wrong"))
+            .flow("wrong-token", "A client shows another token than the server's, and is refused."),
+    );
+    if let Some(refused) = flows.last_mut().and_then(|flow| flow.turns.last_mut()) {
+        refused.sent = Sent::Upgraded { status: 401 };
+    }
+    flows
+}
+
+/// All methods at once, answered the other way around.
+fn pipelined(methods: &[&str], example: Example<'_>) -> Flow {
+    let mut script = Script::new().socket(MAIN, &target());
+    let pairs: Vec<_> = (1..)
+        .zip(methods)
+        .map(|(n, method)| (*method, pair(method, &format!("{method}.response"), &n.to_string(), example)))
+        .collect();
+    for (method, (request, _)) in &pairs {
+        script = script.text(MAIN, End::Client, &format!("{method}.request"), request.clone());
+    }
+    for (method, (_, response)) in pairs.iter().rev() {
+        script = script.text(MAIN, End::Server, &format!("{method}.response"), response.clone());
+    }
+    script.close(MAIN).flow(
+        "pipelined",
+        "A client asks for everything before the first answer; the answers come the other way around.",
+    )
+}
+
+/// From the lockfile to the close.
+fn session(edition: &str, methods: &[&str], example: Example<'_>) -> Flow {
+    let mut lockfile = example("lockfile");
+    lockfile["authToken"] = TOKEN.into();
+    lockfile["port"] = 8080.into();
+    let mut script = Script::new().file("lockfile", &in_home("amp/ide/8080.json"), lockfile).socket(MAIN, &target());
+    for name in named(edition, ".data") {
+        let name = format!("{name}.notification");
+        script = script.text(MAIN, End::Server, &name, example(&name));
+    }
+    for (n, method) in (1..).zip(methods) {
+        let (request, response) = pair(method, &format!("{method}.response"), &n.to_string(), example);
+        script = script.text(MAIN, End::Client, &format!("{method}.request"), request);
+        script = script.text(MAIN, End::Server, &format!("{method}.response"), response);
+    }
+    script.close(MAIN).flow(
+        "session",
+        "A client finds a server by its lockfile, is told what is shown, asks for everything in turn, and leaves.",
+    )
+}

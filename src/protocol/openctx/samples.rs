@@ -1,0 +1,104 @@
+//! Whole messages, and conversations of them.
+
+use serde_json::{Value, json};
+
+use super::schemas;
+use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, Samples, Script, Turn, whole};
+use crate::trace::End;
+
+/// What the protocol says of whole messages.
+pub const SAMPLES: Samples = Samples { types, around, flows };
+
+const METHODS: [&str; 4] = ["meta", "mentions", "items", "annotations"];
+
+fn types(edition: &str) -> Vec<MessageType> {
+    let part = |name: String| schemas::schema(edition, &name).cloned().unwrap_or(Value::Bool(true));
+    let mut types = vec![];
+    for method in METHODS {
+        let about = format!("A request for `{method}`");
+        let schema = whole(&about, &part(format!("{method}.params")), |params| {
+            json!({"type": "object", "required": ["method", "params"], "additionalProperties": false,
+                "properties": {"method": {"const": method}, "params": params, "settings": {"type": "object"}}})
+        });
+        types.push(MessageType {
+            name: format!("{method}.request"),
+            about,
+            sender: End::Client,
+            carrier: Carrier::RequestBody { method: "POST".to_owned(), target: "/".to_owned() },
+            schema: Some(schema),
+            marks: vec![Mark::is("/method", method)],
+            answers: vec![],
+        });
+    }
+    for method in METHODS {
+        let about = format!("An answer to `{method}`");
+        let schema = whole(&about, &part(format!("{method}.result")), |result| {
+            json!({"type": "object", "required": ["result"], "properties": {"result": result},
+                "not": {"required": ["error"]}})
+        });
+        types.push(answer(format!("{method}.response"), about, schema, "/result", vec![format!("{method}.request")]));
+    }
+    let about = "An error in answer to a request".to_owned();
+    let schema = whole(
+        &about,
+        &part("error".to_owned()),
+        |error| json!({"type": "object", "required": ["error"], "properties": {"error": error}, "not": {"required": ["result"]}}),
+    );
+    let answers = METHODS.iter().map(|method| format!("{method}.request")).collect();
+    types.push(answer("error.response".to_owned(), about, schema, "/error", answers));
+    types
+}
+
+fn answer(name: String, about: String, schema: Value, mark: &str, answers: Vec<String>) -> MessageType {
+    let carrier = Carrier::ResponseBody { status: 200 };
+    let marks = vec![Mark::at(mark)];
+    MessageType { name, about, sender: End::Server, carrier, schema: Some(schema), marks, answers }
+}
+
+fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<Turn> {
+    let Some(asked) = message.answers.first() else {
+        return Script::new().request(&message.name, "POST", "/", Some(body.clone())).turns();
+    };
+    let mut request = example(asked);
+    about_the_same(&mut request, body);
+    Script::new().request(asked, "POST", "/", Some(request)).response(&message.name, 200, body.clone()).turns()
+}
+
+/// Annotations are of the document that was asked about.
+fn about_the_same(request: &mut Value, answer: &Value) {
+    let uri = answer.pointer("/result/0/uri").filter(|uri| uri.is_string());
+    if let (Some(uri), "annotations") = (uri, request["method"].as_str().unwrap_or_default()) {
+        request["params"]["uri"] = uri.clone();
+        // Long enough for whatever is said of its lines.
+        request["params"]["content"] = "line\n".repeat(200).into();
+    }
+}
+
+fn flows(_edition: &str, example: Example<'_>) -> Vec<Flow> {
+    let mut flows = vec![];
+    let exchange = |script: Script, method: &str, answer: &str| {
+        let (mut request, body) = (example(&format!("{method}.request")), example(answer));
+        about_the_same(&mut request, &body);
+        script.request(&format!("{method}.request"), "POST", "/", Some(request)).response(answer, 200, body)
+    };
+    for method in METHODS {
+        let pair = exchange(Script::new(), method, &format!("{method}.response"));
+        flows.push(pair.flow(&format!("{method}.pair"), &format!("A client asks for `{method}` and gets a result.")));
+        let pair = exchange(Script::new(), method, "error.response");
+        flows.push(pair.flow(&format!("{method}.error"), &format!("A client asks for `{method}` and gets an error.")));
+    }
+    let mut script = exchange(Script::new(), "meta", "meta.response");
+    script = exchange(script, "mentions", "mentions.response");
+    let mut request = example("items.request");
+    if let Some(mention) = example("mentions.response").pointer("/result/0").cloned() {
+        request["params"]["mention"] = mention;
+    }
+    let items = example("items.response");
+    script = script.request("items.request", "POST", "/", Some(request)).response("items.response", 200, items);
+    script = exchange(script, "annotations", "annotations.response");
+    flows.push(script.flow(
+        "session",
+        "A client asks a provider what it can do, searches for mentions, fetches the items of the first, and asks for annotations.",
+    ));
+    flows
+}

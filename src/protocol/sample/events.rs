@@ -1,0 +1,140 @@
+//! From turns to a trace.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::types::{Sent, Turn};
+use crate::trace::{
+    Body, Closed, Direction, End, Event, FileChange, Frame, Head, HttpRequest, HttpResponse, Message, Payload,
+    StreamEvent, What,
+};
+
+/// Microseconds between two events.
+const STEP: u64 = 100;
+
+/// The trace of a conversation, and with each event the number of the turn that it belongs to. Whatever the turns do not say
+/// (hosts, keys, frames) is as it should be.
+pub fn events(turns: &[Turn]) -> Vec<(Event, usize)> {
+    let mut maker = Maker::default();
+    for (n, turn) in turns.iter().enumerate() {
+        maker.turn = n;
+        maker.play(turn);
+    }
+    maker.events
+}
+
+#[derive(Default)]
+struct Maker {
+    events: Vec<(Event, usize)>,
+    turn: usize,
+    exchanges: BTreeSet<String>,
+    keys: BTreeMap<String, String>,
+    closing: BTreeSet<String>,
+}
+
+impl Maker {
+    fn add(&mut self, conn: Option<&str>, from: Option<End>, what: What) {
+        let i = self.events.len() as u64;
+        let dir = from.map(|from| match from {
+            End::Client => Direction::ToServer,
+            End::Server => Direction::ToClient,
+        });
+        let conn = conn.map(str::to_owned);
+        self.events.push((Event { i, t: (i + 1) * STEP, conn, dir, deliberate: None, what }, self.turn));
+    }
+
+    fn play(&mut self, turn: &Turn) {
+        let (on, from) = (Some(turn.on.as_str()), Some(turn.from));
+        match &turn.sent {
+            Sent::File { path, json } => {
+                let content = Some(Payload::Text(json.to_string()));
+                let change = FileChange { path: path.clone(), change: "read".to_owned(), content };
+                self.add(None, None, What::File(change));
+            }
+            Sent::Upgrade { target } => {
+                let key = BASE64.encode(format!("{:016}", self.keys.len() + 1));
+                self.keys.insert(turn.on.clone(), key.clone());
+                let lines = [
+                    ("Host", "127.0.0.1:8080"),
+                    ("Upgrade", "websocket"),
+                    ("Connection", "Upgrade"),
+                    ("Sec-WebSocket-Version", "13"),
+                    ("Sec-WebSocket-Key", key.as_str()),
+                ];
+                self.add(on, from, What::Handshake(head(&format!("GET {target} HTTP/1.1"), &lines)));
+            }
+            Sent::Upgraded { status: 101 } => {
+                let key = self.keys.get(&turn.on).map(String::as_str).unwrap_or_default();
+                let accept = derive_accept_key(key.as_bytes());
+                let lines =
+                    [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accept.as_str())];
+                self.add(on, from, What::Handshake(head("HTTP/1.1 101 Switching Protocols", &lines)));
+            }
+            Sent::Upgraded { status } => {
+                self.add(
+                    on,
+                    from,
+                    What::Handshake(head(&format!("HTTP/1.1 {status} Refused"), &[("Content-Length", "0")])),
+                );
+            }
+            Sent::Text { json } => self.text(turn, json.to_string().as_bytes()),
+            Sent::Raw { bytes } => self.text(turn, bytes.as_bytes()),
+            Sent::Request { method, target, headers, json } => {
+                self.exchanges.insert(turn.on.clone());
+                let tcp = self.exchanges.len() as u64;
+                let mut lines = vec![("Host".to_owned(), "127.0.0.1:8080".to_owned())];
+                lines.extend(headers.iter().cloned());
+                let start = format!("{method} {target} HTTP/1.1");
+                self.add(on, from, What::HttpRequest(HttpRequest { start, headers: lines, raw: None, tcp }));
+                self.body(turn, json.as_ref().map(ToString::to_string));
+            }
+            Sent::Response { status, headers, json } => {
+                let start = format!("HTTP/1.1 {status} Any");
+                self.add(on, from, What::HttpResponse(HttpResponse { start, headers: headers.clone(), raw: None }));
+                let streams = headers.iter().any(|(_, value)| value.starts_with("text/event-stream"));
+                if !streams {
+                    self.body(turn, json.as_ref().map(ToString::to_string));
+                }
+            }
+            Sent::Event { json } => self.add(on, from, What::StreamEvent(StreamEvent::data(json.to_string()))),
+            Sent::EndOfStream {} => self.body(turn, None),
+            Sent::Close { code } => {
+                let payload = code.map(|code| code.to_be_bytes().to_vec()).unwrap_or_default();
+                self.frame(turn, 8, &payload);
+                if !self.closing.insert(turn.on.clone()) {
+                    self.add(on, Some(End::Server), What::Closed(Closed::Eof));
+                    self.add(on, Some(End::Client), What::Closed(Closed::Eof));
+                }
+            }
+        }
+    }
+
+    fn text(&mut self, turn: &Turn, text: &[u8]) {
+        self.frame(turn, 1, text);
+        self.add(Some(&turn.on), Some(turn.from), What::Message(Message::joined(true, text, 1)));
+    }
+
+    fn frame(&mut self, turn: &Turn, opcode: u8, bytes: &[u8]) {
+        let (masked, length) = (turn.from == End::Client, bytes.len() as u64);
+        let payload = Payload::from(bytes);
+        let frame = Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload };
+        self.add(Some(&turn.on), Some(turn.from), What::Frame(frame));
+    }
+
+    fn body(&mut self, turn: &Turn, text: Option<String>) {
+        let (on, from) = (Some(turn.on.as_str()), Some(turn.from));
+        let bytes = Payload::Text(text.clone().unwrap_or_default());
+        self.add(on, from, What::Body(Body { bytes, last: true, trailers: vec![] }));
+        if let Some(text) = text {
+            self.add(on, from, What::Message(Message::joined(true, text.as_bytes(), 1)));
+        }
+    }
+}
+
+fn head(start: &str, lines: &[(&str, &str)]) -> Head {
+    let headers = lines.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Head { start: start.to_owned(), headers, raw: None, body: None }
+}

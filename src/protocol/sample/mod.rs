@@ -1,0 +1,29 @@
+//! Whole messages as they cross the wire, and conversations of them: what examples are made of and recognised by.
+//!
+//! [`MessageType`] is one type of message with the schema of all of it, envelope included. A [`Turn`] is one message or
+//! other step of a conversation, whatever carries it; [`events`] makes a trace of turns, [`Turns`] makes turns of a trace.
+
+mod events;
+mod script;
+mod turns;
+mod types;
+
+pub use events::events;
+pub use script::Script;
+pub use turns::{Turns, recognise};
+pub use types::{Carrier, Flow, Mark, MessageType, Sent, Turn, whole};
+
+use serde_json::Value;
+
+/// An example of a message type, by its name: valid, and always the same.
+pub type Example<'a> = &'a dyn Fn(&str) -> Value;
+
+/// What a protocol says of whole messages.
+pub struct Samples {
+    /// Every type of message of an edition.
+    pub types: fn(edition: &str) -> Vec<MessageType>,
+    /// The shortest conversation in which such a message stands; in it the message is the last turn that has its type.
+    pub around: fn(edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<Turn>,
+    /// Typical conversations.
+    pub flows: fn(edition: &str, example: Example<'_>) -> Vec<Flow>,
+}
