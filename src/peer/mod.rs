@@ -137,6 +137,10 @@ pub enum Trouble {
     /// The subject did not play along: a failed expectation of the requirement (area and slug).
     #[error("{message}")]
     Subject { message: String, proves: Option<String>, expected: Option<Value>, actual: Option<Value> },
+    /// The subject is up, but cannot be connected to: a failed expectation of the requirement (area and slug) that it
+    /// can be, and, where it could be reached before, of whatever the scenario would have seen next.
+    #[error("{message}")]
+    Unreachable { message: String, proves: &'static str, address: String },
     /// The scenario asks for what cannot be: a connection that is not there.
     #[error("{0}")]
     Scenario(String),

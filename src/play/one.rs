@@ -257,6 +257,7 @@ async fn perform(
         patience: options.patience,
         longest: options.longest.into_iter().chain(venue.spec.timeouts.longest).min(),
         vars: serde_json::Map::new(),
+        reached: false,
         outcome: Outcome::default(),
     };
     scene.locate();

@@ -53,6 +53,8 @@ pub struct Scene<'a> {
     pub longest: Option<Duration>,
     /// Variables and labels.
     pub vars: Map<String, Value>,
+    /// Whether a step of our peer has succeeded: then a server has been reached.
+    pub reached: bool,
     /// What came of it so far.
     pub outcome: Outcome,
 }
@@ -81,6 +83,8 @@ pub enum Halt {
     Error(String),
     /// The subject was started again and did not become ready: what the next expectation is about did not come.
     NotReady(String),
+    /// The subject cannot be connected to: this failed, and what the next expectation is about if it could be before.
+    Unreachable(Box<Failure>),
     /// The subject does not offer what the scenario is about, for this reason.
     Skip(String),
 }

@@ -27,6 +27,7 @@ pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
         for (n, step) in steps.iter().enumerate() {
             match perform_one(scene, step).await {
                 Err(Halt::NotReady(why)) => return not_ready(scene, &steps[n..], why),
+                Err(Halt::Unreachable(failure)) => return unreachable(scene, &steps[n..], *failure),
                 other => other?,
             }
         }
@@ -37,13 +38,9 @@ pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
 /// A subject that was started again and does not become ready has failed the expectation for which it was started:
 /// the next one. Where none follows that proves anything, nothing can be said.
 fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String) -> Result<(), Halt> {
-    let next = from.iter().find_map(|step| match &step.kind {
-        StepKind::Expect(expectation) if !expectation.proves.is_empty() => Some((step, expectation)),
-        _ => None,
-    });
-    let Some((step, expectation)) = next else { return Err(Halt::Error(why)) };
+    let Some((step, proves)) = next_proof(from) else { return Err(Halt::Error(why)) };
     scene.fail(Failure {
-        proves: expectation.proves.clone(),
+        proves: proves.to_vec(),
         step: name(&step.kind),
         place: step.place.clone(),
         message: why,
@@ -53,6 +50,24 @@ fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String) -> Result<(), Ha
         index: None,
     })?;
     Err(Halt::Failed)
+}
+
+/// A subject that was there in this play and cannot be reached any more has also failed the next expectation, for which
+/// it was to be reached.
+fn unreachable(scene: &mut Scene<'_>, from: &[Step], mut failure: Failure) -> Result<(), Halt> {
+    if let Some((_, proves)) = next_proof(from).filter(|_| scene.reached) {
+        failure.proves.extend_from_slice(proves);
+    }
+    scene.fail(failure)?;
+    Err(Halt::Failed)
+}
+
+/// The next expectation that proves anything, and what.
+fn next_proof(from: &[Step]) -> Option<(&Step, &[RequirementId])> {
+    from.iter().find_map(|step| match &step.kind {
+        StepKind::Expect(expectation) if !expectation.proves.is_empty() => Some((step, &expectation.proves[..])),
+        _ => None,
+    })
 }
 
 async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
@@ -143,6 +158,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
             let act = Act { verb: verb.name, params: params.as_object().unwrap_or(&empty), step: &label };
             match scene.peer.perform(act).await {
                 Ok(performed) => {
+                    scene.reached = true;
                     scene.vars.extend(performed.bindings);
                     Ok(())
                 }
@@ -156,11 +172,13 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
 fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) -> Result<(), Halt> {
     match trouble {
         // What our side did too late, such as a handshake, may have been answered as it deserved.
-        Trouble::Subject { message, .. } if scene.held_up() > HELD_UP => Err(Halt::Error(format!(
-            "{}: {message}; but this machine was too busy to tell why: plays were held up for {:?}",
-            step.place,
-            scene.held_up()
-        ))),
+        Trouble::Subject { message, .. } | Trouble::Unreachable { message, .. } if scene.held_up() > HELD_UP => {
+            Err(Halt::Error(format!(
+                "{}: {message}; but this machine was too busy to tell why: plays were held up for {:?}",
+                step.place,
+                scene.held_up()
+            )))
+        }
         Trouble::Subject { message, proves, expected, actual } => {
             let proves = proves.and_then(|short| requirement(scene, &short)).into_iter().collect();
             scene.fail(Failure {
@@ -176,6 +194,16 @@ fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) ->
             // Whatever the level: without its connection, the play has nothing to go on with.
             Err(Halt::Failed)
         }
+        Trouble::Unreachable { message, proves, address } => Err(Halt::Unreachable(Box::new(Failure {
+            proves: requirement(scene, proves).into_iter().collect(),
+            step: verb.to_owned(),
+            place: step.place.clone(),
+            message,
+            path: None,
+            expected: Some(format!("a TCP connection to {address}").into()),
+            actual: None,
+            index: None,
+        }))),
         Trouble::Lacking(why) => Err(Halt::Skip(why)),
         other => Err(Halt::Error(format!("{}: {other}", step.place))),
     }

@@ -302,12 +302,13 @@ impl Desk {
     pub fn unreachable(&self, error: &ConnectError) -> Trouble {
         match error {
             ConnectError::Broken { .. } => Trouble::Environment(error.to_string()),
-            ConnectError::Unreachable { address, .. } | ConnectError::TimedOut { address, .. } => Trouble::Subject {
-                message: error.to_string(),
-                proves: Some(self.proves.reached.to_owned()),
-                expected: Some(json!(format!("a TCP connection to {address}"))),
-                actual: None,
-            },
+            ConnectError::Unreachable { address, .. } | ConnectError::TimedOut { address, .. } => {
+                Trouble::Unreachable {
+                    message: error.to_string(),
+                    proves: self.proves.reached,
+                    address: address.to_string(),
+                }
+            }
         }
     }
 }

@@ -302,11 +302,10 @@ impl AmpClient {
 fn unreachable(address: &Address, error: ConnectError) -> Trouble {
     match error {
         ConnectError::Broken { .. } => Trouble::Environment(error.to_string()),
-        ConnectError::Unreachable { .. } | ConnectError::TimedOut { .. } => Trouble::Subject {
+        ConnectError::Unreachable { .. } | ConnectError::TimedOut { .. } => Trouble::Unreachable {
             message: error.to_string(),
-            proves: Some("connection/loopback".to_owned()),
-            expected: Some(json!(format!("a TCP connection to {address}"))),
-            actual: None,
+            proves: "connection/loopback",
+            address: address.to_string(),
         },
     }
 }

@@ -196,5 +196,5 @@ async fn a_provider_that_is_not_there_is_the_subjects_fault() {
     (lock.port, lock.url) = (port, None);
     let params = Map::from_iter([("method".to_owned(), json!("meta"))]);
     let done = play.client.perform(Act { verb: "request", params: &params, step: "s" }).await;
-    assert!(matches!(done, Err(Trouble::Subject { proves: Some(proves), .. }) if proves == "http/post"));
+    assert!(matches!(done, Err(Trouble::Unreachable { proves: "http/post", .. })));
 }

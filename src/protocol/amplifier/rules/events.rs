@@ -11,6 +11,11 @@ use crate::protocol::Fault;
 use crate::protocol::amplifier::{EVENTS, STATUSES};
 use crate::protocol::http::book::Bench;
 
+/// Whether a message has the format of an error, and is no event.
+pub fn is_error(message: &Value) -> bool {
+    errors::is_error(message) && message.get("event").is_none()
+}
+
 /// Judges a message. Gives the name and the data of an event that is one.
 pub fn judge<'m>(
     message: &'m Value,
@@ -18,7 +23,7 @@ pub fn judge<'m>(
     socket: bool,
     bench: &mut Bench<'_>,
 ) -> Option<(&'m str, Place<'m>)> {
-    if errors::is_error(message) && message.get("event").is_none() {
+    if is_error(message) {
         bench.note(
             "life/completed",
             "Errors after the answer to a prompt are told by a message in the format of an error",

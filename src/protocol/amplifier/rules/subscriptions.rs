@@ -35,12 +35,14 @@ struct Stream {
     bytes: Bytes,
     coded: bool,
     odd: bool,
+    /// Whether the client has sent a message here that an error may answer.
+    asked: bool,
     life: Life,
 }
 
 impl Stream {
     fn of(session: String, socket: Option<Head>, index: u64) -> Self {
-        Self { session, socket, bytes: Bytes::default(), coded: false, odd: false, life: Life::new(index) }
+        Self { session, socket, bytes: Bytes::default(), coded: false, odd: false, asked: false, life: Life::new(index) }
     }
 }
 
@@ -80,8 +82,12 @@ impl Subscriptions {
     }
 
     /// Ends what stands under this name, if something does: its last line is judged where the server `counts`.
-    pub fn ended(&mut self, conn: &str, counts: bool, bench: &mut Bench<'_>) -> bool {
+    pub fn ended(&mut self, conn: &str, counts: bool, sessions: &mut Sessions, bench: &mut Bench<'_>) -> bool {
         let Some(stream) = self.streams.remove(conn) else { return false };
+        if sessions.of(&stream.session).is_some_and(|session| session.stopped.is_some()) {
+            // Whatever was told after the stop has been judged.
+            bench.hold("life/stopped-no-work", None);
+        }
         if stream.socket.is_none() && !stream.odd && !stream.coded && counts {
             stream.bytes.end(bench);
         }
@@ -136,6 +142,9 @@ impl Subscriptions {
     fn told(&mut self, conn: &str, event: &Event, message: &Value, sessions: &mut Sessions, bench: &mut Bench<'_>) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
         let id = &stream.session;
+        if events::is_error(message) && std::mem::take(&mut stream.asked) {
+            return;
+        }
         let Some((name, data)) = events::judge(message, id, stream.socket.is_some(), bench) else { return };
         let session = sessions.of(id);
         if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref())
@@ -177,11 +186,12 @@ impl Subscriptions {
         sessions: &mut Sessions,
         bench: &mut Bench<'_>,
     ) {
-        let Some(stream) = self.streams.get(conn).filter(|stream| stream.socket.is_some()) else { return };
+        let Some(stream) = self.streams.get_mut(conn).filter(|stream| stream.socket.is_some()) else { return };
         let session = stream.session.clone();
         let odd = stream.odd || event.deliberate.is_some();
         match event.dir {
             Some(Direction::ToServer) => {
+                stream.asked = true;
                 if !odd {
                     requests::control(&Content::of(Some(message)), message.text, bench);
                 }

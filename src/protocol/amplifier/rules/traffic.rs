@@ -92,7 +92,7 @@ impl Traffic {
     /// An answer's body is whole, and with it the exchange.
     fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, bench: &mut Bench<'_>) {
         let Some(exchange) = self.open.answered(conn, event) else { return };
-        if self.subscriptions.ended(conn, exchange.counts(), bench) {
+        if self.subscriptions.ended(conn, exchange.counts(), &mut self.sessions, bench) {
             return;
         }
         if let Some(json) = content.json()
@@ -114,7 +114,7 @@ impl Traffic {
     /// The server ended the TCP connection before its answer was whole.
     fn cut(&mut self, conn: &str, event: &Event, bench: &mut Bench<'_>) {
         let stayed = self.open.get(conn).is_none_or(|exchange| !exchange.left);
-        self.subscriptions.ended(conn, stayed && event.deliberate.is_none(), bench);
+        self.subscriptions.ended(conn, stayed && event.deliberate.is_none(), &mut self.sessions, bench);
         // A stream may end with its connection.
         self.open.cut(conn, bench, |exchange| {
             exchange.own.route.as_ref().is_some_and(|route| route.endpoint == Endpoint::Events)

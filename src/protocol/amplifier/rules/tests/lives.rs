@@ -117,4 +117,7 @@ fn nothing_is_done_after_a_stop() {
     };
     assert_eq!(stopped(3), ["safety/stopped", "life/stopped-no-work"]);
     assert!(stopped(1).is_empty(), "it was under way");
+    let stop = submitted().asks("DELETE", "/sessions/s").gives(200, &json!({"status": "stopped", "message": "m"}));
+    assert!(!stop.assessed("life/stopped-no-work"));
+    assert!(stop.on("x2").sends("session:end", ended()).stream_ends().assessed("life/stopped-no-work"));
 }

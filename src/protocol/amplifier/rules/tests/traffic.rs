@@ -105,6 +105,15 @@ fn web_sockets_are_held_to_their_protocol() {
 }
 
 #[test]
+fn an_error_that_answers_a_message_of_the_client_tells_nothing_of_a_prompt() {
+    let socket = || Play::new().session("s").upgrades("s");
+    let error = json!({"error": {"code": "INVALID_REQUEST", "message": "m", "details": {}}});
+    let asked = socket().socket_asks(&json!({"action": "halt"})).socket_tells(&error);
+    assert!(asked.notes().is_empty());
+    assert_eq!(asked.socket_tells(&error).notes().len(), 1);
+}
+
+#[test]
 fn masks_and_handshakes_are_judged() {
     let unmasked = |dir| {
         let mut play = Play::new().upgrades("s").frame(dir, 9, b"");
