@@ -105,6 +105,12 @@ impl Service {
         self.over.send_if_modified(|over| over.is_none() && over.replace(how).is_none());
     }
 
+    /// Ends as a crash does: whoever waits for an answer keeps its connection until the process is gone.
+    async fn die(&self) {
+        self.end(Ended::Died);
+        std::future::pending().await
+    }
+
     /// Returns once it is to serve no more.
     pub async fn ended(&self) -> Ended {
         let mut over = self.over.subscribe();
@@ -252,7 +258,7 @@ impl Handler for Service {
                 match unanswered {
                     Instead::Never => answer.never(why),
                     Instead::Close => answer.close(why),
-                    Instead::Die => self.end(Ended::Died),
+                    Instead::Die => self.die().await,
                     _ => answer.reset(why),
                 }
                 return;
