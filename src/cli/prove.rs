@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 /// A play that could not be judged, since the machine held us up, is repeated so many times.
-const RETRIES: u32 = 2;
+const RETRIES: u32 = 5;
 
 /// Runs the command.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
