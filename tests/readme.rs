@@ -75,10 +75,10 @@ fn run(dir: &Path, line: &str) -> std::process::Output {
         // A client that is watched plays one scenario, and is watched for a short time only.
         _ if line.contains("--observe") => line.to_owned(),
         Some((before, after)) => {
-            format!("{before} --filter '{AREAS}' -- {after}")
+            format!("{before} --filter '{AREAS}' --retries 3 -- {after}")
         }
         None if line.starts_with("certify") => {
-            format!("{line} --filter '{AREAS}'")
+            format!("{line} --filter '{AREAS}' --retries 3")
         }
         None => line.to_owned(),
     };
