@@ -1,5 +1,7 @@
 //! The system's table of processes.
 
+use std::collections::HashSet;
+
 /// What the system says about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -20,12 +22,16 @@ pub(super) fn read() -> Vec<Entry> {
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter_map(of).collect()
 }
 
-/// Those who descend from this process, as the system lists the children of each; none where it does not. Far cheaper
-/// than a look at all processes, but whoever comes or goes meanwhile may hide others (proc_tid_children(5)).
+/// Those who descend from this process, as the system lists the children of each, but for those in `apart` and whoever
+/// descends from them; none where it does not list them. Far cheaper than a look at all processes, but whoever comes or
+/// goes meanwhile may hide others (proc_tid_children(5)).
 #[cfg(target_os = "linux")]
-pub(super) fn below(pid: u32) -> Option<Vec<Entry>> {
+pub(super) fn below(pid: u32, apart: &HashSet<u32>) -> Option<Vec<Entry>> {
     let (mut found, mut next) = (vec![], vec![pid]);
     while let Some(pid) = next.pop() {
+        if apart.contains(&pid) {
+            continue;
+        }
         for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
             match std::fs::read_to_string(task.path().join("children")) {
                 Ok(children) => next.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok())),
@@ -41,7 +47,7 @@ pub(super) fn below(pid: u32) -> Option<Vec<Entry>> {
 
 /// Other systems do not tell.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn below(_: u32) -> Option<Vec<Entry>> {
+pub(super) fn below(_: u32, _: &HashSet<u32>) -> Option<Vec<Entry>> {
     None
 }
 
@@ -56,9 +62,24 @@ pub(super) fn of(pid: u32) -> Option<Entry> {
     parse_stat(&String::from_utf8_lossy(&line[..length]))
 }
 
-/// Whether the process began with this line (`NAME=value`) in its environment.
+/// The present time, as [`Entry::began`] counts it: in hundredths of a second since the system began.
 #[cfg(target_os = "linux")]
-pub(super) fn has_environment(pid: u32, line: &str) -> bool {
+pub(super) fn now() -> u64 {
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let (seconds, rest) = uptime.split_once('.').unwrap_or_default();
+    let hundredths = rest.get(..2).and_then(|digits| digits.parse::<u64>().ok()).unwrap_or_default();
+    seconds.parse::<u64>().unwrap_or_default() * 100 + hundredths
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn now() -> u64 {
+    0
+}
+
+/// Whether the process began with one of these lines (`NAME=value`) in its environment.
+#[cfg(target_os = "linux")]
+pub(super) fn has_environment<'l>(pid: u32, lines: impl IntoIterator<Item = &'l String>) -> bool {
     use std::io::Read;
 
     let mut environment = vec![];
@@ -67,7 +88,8 @@ pub(super) fn has_environment(pid: u32, line: &str) -> bool {
     if file.take(4 * 1024 * 1024).read_to_end(&mut environment).is_err() {
         return false;
     }
-    environment.split(|b| *b == 0).any(|l| l == line.as_bytes())
+    let set: HashSet<&[u8]> = environment.split(|b| *b == 0).collect();
+    lines.into_iter().any(|line| set.contains(line.as_bytes()))
 }
 
 /// Whether the process's working directory is this folder or below it.
@@ -118,7 +140,7 @@ fn ps(which: &[&str]) -> Vec<Entry> {
 
 /// Other systems do not tell.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn has_environment(_: u32, _: &str) -> bool {
+pub(super) fn has_environment<'l>(_: u32, _: impl IntoIterator<Item = &'l String>) -> bool {
     false
 }
 
@@ -158,6 +180,8 @@ mod tests {
     #[test]
     fn we_are_in_the_table() {
         let us = std::process::id();
+        #[cfg(target_os = "linux")]
+        assert!(of(us).is_some_and(|e| e.began > 0 && e.began <= now()));
         assert!(read().iter().any(|e| e.pid == us && !e.zombie));
         assert!(of(us).is_some_and(|e| e.pid == us && !e.zombie));
         assert_eq!(of(u32::MAX), None);
@@ -172,14 +196,17 @@ mod tests {
         let mut line = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
         let grandchild: u32 = line.trim().parse().unwrap();
-        let found = below(std::process::id());
+        let all = below(std::process::id(), &HashSet::new());
+        let without = below(std::process::id(), &HashSet::from([child.id()]));
         let _ = std::process::Command::new("kill").arg(grandchild.to_string()).status();
         let shell = child.id();
         child.wait().unwrap();
         // Not every system lists them.
-        if let Some(found) = found {
-            let pids: Vec<u32> = found.iter().map(|e| e.pid).collect();
-            assert!([std::process::id(), shell, grandchild].iter().all(|pid| pids.contains(pid)), "{pids:?}");
+        if let (Some(all), Some(without)) = (all, without) {
+            let pids = |found: Vec<Entry>| found.iter().map(|e| e.pid).collect::<Vec<u32>>();
+            let (all, without) = (pids(all), pids(without));
+            assert!([std::process::id(), shell, grandchild].iter().all(|pid| all.contains(pid)), "{all:?}");
+            assert!(![shell, grandchild].iter().any(|pid| without.contains(pid)), "{without:?}");
         }
     }
 

@@ -18,11 +18,19 @@ use super::table::{self, Entry};
 /// How long to wait between two looks at processes that are being killed.
 const LOOK: Duration = Duration::from_millis(2);
 
+/// How long those may take to be gone whom only a look at all processes finds.
+const SWEEP: Duration = Duration::from_secs(2);
+
 /// How many subjects there are in this process. Strays are told apart only where there is one.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// Children that somebody else here waits for.
 static AWAITED: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
+
+/// The marks of subjects that are gone as far as those who descend from us tell, while others are there: one look at all
+/// processes, at the end of the last of them, is for all. With the time when each was gone: a subject that is started
+/// again has the same mark.
+static OWED: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
 
 /// Marks a child as waited for elsewhere, as long as it lives.
 pub(super) struct Awaited(u32);
@@ -123,15 +131,19 @@ impl Tree {
         }
         let mut look = Look::Quick;
         let gone = loop {
-            let members = self.members(look);
-            match look {
-                Look::Whole if members.is_empty() => break true,
+            let members = if found.is_empty() && matches!(look, Look::Quick) { vec![] } else { self.members(look) };
+            match (look, &self.marker) {
+                (Look::Whole, _) if members.is_empty() => break true,
                 // Whom a quick look does not find may be there all the same.
-                Look::Quick if members.is_empty() => {
+                (Look::Quick, Some(marker)) if members.is_empty() && LIVE.load(Ordering::SeqCst) > 1 => {
+                    owed().push((marker.clone(), table::now()));
+                    break true;
+                }
+                (Look::Quick, _) if members.is_empty() => {
                     look = Look::Whole;
                     continue;
                 }
-                Look::Quick | Look::Whole => {}
+                _ => {}
             }
             for member in &members {
                 found.insert(member.pid);
@@ -142,7 +154,9 @@ impl Tree {
             }
             std::thread::sleep(LOOK);
         };
-        self.reap();
+        if found.iter().any(|pid| *pid != self.leader) {
+            self.reap();
+        }
         found.remove(&self.leader);
         (found.len(), gone)
     }
@@ -151,14 +165,14 @@ impl Tree {
     fn members(&self, look: Look) -> Vec<Entry> {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
         let table = match look {
-            Look::Quick => table::below(us).unwrap_or_else(table::read),
+            Look::Quick => table::below(us, &self.strangers()).unwrap_or_else(table::read),
             Look::Whole => table::read(),
         };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let alone = self.marker.is_some() && LIVE.load(Ordering::SeqCst) == 1;
         let our_session = table.iter().find(|e| e.pid == us).map_or(0, |e| e.session);
         let awaited = awaited().clone().unwrap_or_default();
-        let marked = |pid| self.marker.as_ref().is_some_and(|line| table::has_environment(pid, line));
+        let marked = |pid| self.marker.as_ref().is_some_and(|line| table::has_environment(pid, [line]));
         let root = self.marker.as_ref().and_then(|line| line.split_once('=')).map(|(_, root)| root);
         let at_home = |pid| root.is_some_and(|root| !root.is_empty() && table::works_below(pid, root));
         let is_ours = |e: &Entry| {
@@ -184,11 +198,18 @@ impl Tree {
         members.into_iter().filter(|e| !e.zombie).collect()
     }
 
+    /// Children of ours that others wait for: whoever descends from them is none of this tree.
+    fn strangers(&self) -> HashSet<u32> {
+        let mut awaited = awaited().clone().unwrap_or_default();
+        awaited.remove(&self.leader);
+        awaited
+    }
+
     /// Takes note of the ends of those that became our children, by their ids: never of just any child.
     fn reap(&self) {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        for entry in table::below(us).unwrap_or_else(table::read) {
+        for entry in table::below(us, &self.strangers()).unwrap_or_else(table::read) {
             let ours = entry.group == self.leader || seen.get(&entry.pid) == Some(&entry.began);
             let awaited = awaited().as_ref().is_some_and(|set| set.contains(&entry.pid));
             if entry.zombie && entry.parent == us && ours && !awaited && entry.pid != self.leader {
@@ -200,10 +221,33 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if self.marker.is_some() {
-            LIVE.fetch_sub(1, Ordering::SeqCst);
+        if self.marker.is_some() && LIVE.fetch_sub(1, Ordering::SeqCst) == 1 {
+            sweep();
         }
     }
+}
+
+/// Kills whoever has the mark of a subject that is gone, and looks again until nobody has.
+fn sweep() {
+    let owed = std::mem::take(&mut *owed());
+    let deadline = Instant::now() + SWEEP;
+    let us = std::process::id();
+    let is_left = |e: &Entry| {
+        let markers = owed.iter().filter(|(_, gone)| e.began < *gone).map(|(marker, _)| marker);
+        e.pid != us && !e.zombie && table::has_environment(e.pid, markers)
+    };
+    while !owed.is_empty() && Instant::now() < deadline {
+        let left: Vec<Entry> = table::read().into_iter().filter(is_left).collect();
+        if left.is_empty() {
+            return;
+        }
+        left.iter().for_each(|e| send(e.pid, Signal::KILL));
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn owed() -> MutexGuard<'static, Vec<(String, u64)>> {
+    OWED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a process of this id is there; one that only waits to be taken note of is not.
@@ -219,5 +263,38 @@ fn send(pid: u32, signal: Signal) {
     if let Some(pid) = id(pid) {
         // It may have ended meanwhile, which is what we want.
         let _ = kill_process(pid, signal);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_the_mark_of_one_that_is_gone_and_began_before_is_swept_away() {
+        let mark = format!("WIRECERT_TEST_MARK={}", std::process::id());
+        let sleeper = |mark: &str| {
+            let (name, value) = mark.split_once('=').unwrap();
+            std::process::Command::new("sleep").arg("600").env(name, value).spawn().unwrap()
+        };
+        let mut old = sleeper(&mark);
+        let gone = table::of(old.id()).unwrap().began + 1;
+        let mut other = sleeper("WIRECERT_TEST_MARK=another");
+        owed().push((mark.clone(), gone));
+        owed().push((mark.replace('=', "=x"), gone));
+        // Whoever of the tests comes last sweeps for all.
+        let swept = |child: &mut std::process::Child| {
+            sweep();
+            child.wait().unwrap()
+        };
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&swept(&mut old)), Some(9));
+        let mut new = sleeper(&mark);
+        owed().push((mark, gone - 1));
+        sweep();
+        assert!(is_alive(new.id()) && is_alive(other.id()));
+        for child in [&mut new, &mut other] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 }

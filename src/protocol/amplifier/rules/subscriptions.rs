@@ -42,7 +42,15 @@ struct Stream {
 
 impl Stream {
     fn of(session: String, socket: Option<Head>, index: u64) -> Self {
-        Self { session, socket, bytes: Bytes::default(), coded: false, odd: false, asked: false, life: Life::new(index) }
+        Self {
+            session,
+            socket,
+            bytes: Bytes::default(),
+            coded: false,
+            odd: false,
+            asked: false,
+            life: Life::new(index),
+        }
     }
 }
 
