@@ -223,7 +223,11 @@ impl Writing {
                     overheard.closed(dir, how);
                 }
             }
-            Said::Over { conn } => drop(self.connections.remove(&conn)),
+            Said::Over { conn } => {
+                if let Some(mut overheard) = self.connections.remove(&conn) {
+                    overheard.left();
+                }
+            }
             Said::Event(what) => {
                 self.recorder.record(None, None, what);
             }

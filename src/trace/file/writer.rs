@@ -28,14 +28,12 @@ pub struct WriteError {
 
 fn remedy(kind: io::ErrorKind) -> &'static str {
     match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room on the disk, or keep traces elsewhere with --trace-dir"
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on the disk, or write traces elsewhere",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "name a folder that can be written to with --trace-dir"
+            "write traces to a folder that can be written to"
         }
         io::ErrorKind::NotFound => "create its folder first",
-        _ => "keep traces elsewhere with --trace-dir",
+        _ => "write traces elsewhere",
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Redactor {
     streams: HashMap<Stream, Open>,
     /// Where a body is in a content coding.
     coded: HashSet<(Option<String>, Option<Direction>)>,
+    /// Where an extension was agreed on, under which the payloads of frames mean something else.
+    extended: HashSet<(Option<String>, Option<Direction>)>,
 }
 
 /// A sequence of events whose contents belong together.
@@ -102,6 +104,10 @@ impl Redactor {
         match &mut event.what {
             What::Connected { address } => self.text(address),
             What::Handshake(head) => {
+                if event.dir == Some(Direction::ToClient) && head.header("sec-websocket-extensions").next().is_some() {
+                    let both = [Direction::ToServer, Direction::ToClient];
+                    self.extended.extend(both.map(|dir| (event.conn.clone(), Some(dir))));
+                }
                 self.text(&mut head.start);
                 self.headers(&mut head.headers);
                 head.raw.iter_mut().chain(&mut head.body).for_each(|payload| self.payload(payload));
@@ -230,8 +236,13 @@ impl Redactor {
     }
 
     fn frame(&mut self, frame: &mut Frame, conn: &Option<String>, dir: Option<Direction>) {
-        let stream =
-            if frame.opcode >= 8 { Stream::Control(conn.clone(), dir) } else { Stream::Data(conn.clone(), dir) };
+        let is_control = frame.opcode >= 8;
+        // A compressed message: the first frame says so (RFC 7692 section 6), and its continuations may be part of one.
+        if !is_control && (frame.rsv != 0 || frame.opcode == 0) && self.extended.contains(&(conn.clone(), dir)) {
+            frame.payload = Payload::Text("*".repeat(frame.payload.as_bytes().len()));
+            return;
+        }
+        let stream = if is_control { Stream::Control(conn.clone(), dir) } else { Stream::Data(conn.clone(), dir) };
         self.piece(stream, &mut frame.payload, !frame.fin);
     }
 
@@ -243,6 +254,7 @@ impl Redactor {
     /// A connection is over in one direction: nothing continues there.
     fn forget(&mut self, conn: &Option<String>, dir: Option<Direction>) {
         self.coded.remove(&(conn.clone(), dir));
+        self.extended.remove(&(conn.clone(), dir));
         for stream in [Stream::Data, Stream::Control, Stream::Body, Stream::Raw] {
             self.streams.remove(&stream(conn.clone(), dir));
         }

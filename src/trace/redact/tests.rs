@@ -243,6 +243,33 @@ fn the_pieces_of_a_compressed_body_are_hidden_whatever_is_in_them() {
 }
 
 #[test]
+fn compressed_frames_are_hidden_where_an_extension_was_agreed_on_and_told_where_none_was() {
+    let head = |extensions: &[(&str, &str)]| {
+        let headers = extensions.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        What::Handshake(Head { start: "HTTP/1.1 101 Go".into(), headers, raw: None, body: None })
+    };
+    let squeezed = || match frame(1, true, b"anything") {
+        What::Frame(frame) => What::Frame(Frame { rsv: 4, ..frame }),
+        other => other,
+    };
+    for (agreed, expected) in
+        [(&[("Sec-WebSocket-Extensions", "permessage-deflate")][..], "********"), (&[][..], "anything")]
+    {
+        let all = All::default();
+        let recorder = Recorder::with_secret_keys(Clock::start(), &[], vec![Box::new(all.clone())]);
+        recorder.record(Some("main"), Some(Direction::ToClient), head(agreed));
+        recorder.record(Some("main"), Some(Direction::ToServer), squeezed());
+        recorder.record(Some("main"), Some(Direction::ToServer), frame(1, true, b"plain"));
+        let events = all.0.lock().unwrap();
+        let payload = |i: usize| match &events[i].what {
+            What::Frame(frame) => frame.payload.as_text().unwrap_or_default().to_owned(),
+            _ => String::new(),
+        };
+        assert_eq!((payload(1).as_str(), payload(2).as_str()), (expected, "plain"));
+    }
+}
+
+#[test]
 fn of_a_secret_beyond_all_measure_the_first_part_is_hidden_everywhere() {
     let secret: String = (0..10_000).map(|n| format!("{n:04}")).collect();
     let events = recorded(&[&secret], vec![frame(1, true, secret.as_bytes())]);

@@ -227,7 +227,7 @@ fn a_stream_is_told_event_by_event_and_a_client_that_leaves_it_too() {
     );
     assert_eq!(
         lines(&events)[4..],
-        ["x1 < body data: 1\n\nda", "x1 < event 1", "x1 < body ta: 2\n\n", "x1 < event 2", "x1 > closed reset"]
+        ["x1 < body data: 1\n\nda", "x1 < event 1", "x1 < body ta: 2", "x1 < event 2", "x1 > closed reset"]
     );
 }
 

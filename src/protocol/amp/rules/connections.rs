@@ -18,6 +18,8 @@ pub struct Connections<S> {
 
 struct Open<S> {
     state: S,
+    /// Whether the trace does not have its beginning.
+    unseen: bool,
     client_ended: bool,
     server_ended: bool,
 }
@@ -32,10 +34,17 @@ impl<S: Default> Connections<S> {
     pub fn of(&mut self, event: &Event) -> Option<&mut S> {
         let conn = event.conn.as_deref()?;
         if matches!(event.what, What::Connected { .. }) || !self.open.contains_key(conn) {
-            let fresh = Open { state: S::default(), client_ended: false, server_ended: false };
+            let unseen = !matches!(event.what, What::Connected { .. } | What::Handshake(_));
+            let fresh = Open { state: S::default(), unseen, client_ended: false, server_ended: false };
             self.open.insert(conn.to_owned(), fresh);
         }
         self.open.get_mut(conn).map(|open| &mut open.state)
+    }
+
+    /// Whether the trace has no beginning of the event's connection, as where it was recorded from the middle on: what was
+    /// said and agreed on before, nobody knows. To be asked after [`Connections::of`].
+    pub fn is_unseen(&self, event: &Event) -> bool {
+        event.conn.as_ref().and_then(|conn| self.open.get(conn)).is_some_and(|open| open.unseen)
     }
 
     /// The state of a connection that the event ends altogether, which is forgotten with that.

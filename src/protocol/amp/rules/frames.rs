@@ -26,6 +26,8 @@ struct Connection {
 /// One direction.
 #[derive(Default)]
 struct Side {
+    /// Whether it is known which message its frames belong to.
+    known: bool,
     /// The message whose last frame has not come yet.
     open: Option<Open>,
     closed: bool,
@@ -48,6 +50,10 @@ impl Frames {
 impl Rule for Frames {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let book = self.book;
+        if self.connections.of(event).is_none() {
+            return;
+        }
+        let unseen = self.connections.is_unseen(event);
         let Some(connection) = self.connections.of(event) else { return };
         match (&event.what, event.dir) {
             (What::Handshake(head), Some(Direction::ToClient)) => {
@@ -60,7 +66,10 @@ impl Rule for Frames {
                     End::Client => (client, server),
                     End::Server => (server, client),
                 };
-                let judge = Judge { book, end, index: event.i, extended: *extended, frame };
+                // An extension may have been agreed on before the trace began, and a message have begun.
+                let extended = *extended || unseen;
+                side.known |= !unseen;
+                let judge = Judge { book, end, index: event.i, extended, frame };
                 judge.bits(out);
                 if opcode::is_control(frame.opcode) {
                     judge.control(out);
@@ -152,6 +161,10 @@ impl Judge<'_> {
         let frame = self.frame;
         self.hold(out, "framing/close-last", side.closed, || "data follow the close frame".to_owned());
         let continues = frame.opcode == opcode::CONTINUATION;
+        if !side.known && continues {
+            return;
+        }
+        side.known = true;
         self.hold(out, "framing/fragments", continues != side.open.is_some(), || match continues {
             true => "a continuation frame continues nothing".to_owned(),
             false => "a message begins within another one".to_owned(),

@@ -27,7 +27,8 @@ const REMEMBERED: usize = 4096;
 /// Holds responses against requests.
 ///
 /// Of a connection on which the client sent something wrong on purpose, something that is no request, or bytes that
-/// nobody took apart, ids that nobody asked for are passed over: they may answer that. A request is missed once it has waited for
+/// nobody took apart, and of one whose beginning is not in the trace, ids that nobody asked for are passed over: they may
+/// answer that. A request is missed once it has waited for
 /// [`OVERDUE`] on a connection that stood.
 pub struct Requests {
     edition: &'static str,
@@ -193,7 +194,13 @@ impl Requests {
 impl Rule for Requests {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         self.now = event.t;
+        if self.connections.of(event).is_none() {
+            return;
+        }
+        let unseen = self.connections.is_unseen(event);
         let Some(connection) = self.connections.of(event) else { return };
+        // What it answers may have been asked before the trace began.
+        connection.soiled |= unseen;
         if event.deliberate.is_some() && event.dir == Some(Direction::ToServer) {
             connection.soiled = true;
             // A wrong message is answered or not; a wrong frame or a connection that is not read may delay the rest.

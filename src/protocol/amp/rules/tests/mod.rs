@@ -79,3 +79,33 @@ fn what_a_connection_left_behind_is_forgotten_when_its_name_comes_again() {
         [""; 0]
     );
 }
+
+#[test]
+fn a_trace_that_begins_in_the_middle_accuses_nobody_of_what_came_before() {
+    let part = |opcode, fin, text: &str| {
+        let frame = super::super::testing::frame(opcode, text.as_bytes());
+        What::Frame(crate::trace::Frame { fin, rsv: 0, ..frame })
+    };
+    for edition in ["cli", "guide"] {
+        let whole = || {
+            read(edition, "1")
+                .client_frame(opcode::PING, b"p")
+                .server_frame(opcode::PONG, b"p")
+                .server(part(opcode::TEXT, false, "caf\u{e9}"))
+                .server(part(opcode::CONTINUATION, false, "{}"))
+                .server(part(opcode::CONTINUATION, true, "\u{e9}"))
+                .client_closes(1000)
+                .server_closes(1000)
+                .ends()
+        };
+        for begin in 0..whole().events.len() {
+            let mut play = whole();
+            play.events.drain(..begin);
+            play.events.iter_mut().zip(0..).for_each(|(event, i)| event.i = i);
+            let mut broken = play.broken(edition);
+            // That is how it was sent.
+            broken.retain(|short| short != "framing/one-frame");
+            assert_eq!(broken, [""; 0], "{edition}, from event {begin} on");
+        }
+    }
+}
