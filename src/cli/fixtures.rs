@@ -106,7 +106,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             let count = |wanted: Drift| drift.values().filter(|drift| **drift == wanted).count();
             let (missing, stale, more) = (count(Drift::Missing), count(Drift::Stale), count(Drift::Unexpected));
             let place = args.out.display();
-            terminal.progress(&format!("{place}: {missing} missing, {stale} stale, {more} unexpected; without `--check` they are written again"));
+            terminal.progress(&format!(
+                "{place}: {missing} missing, {stale} stale, {more} unexpected; without `--check` they are written again"
+            ));
             Exit::DRIFT
         });
     }
@@ -139,7 +141,8 @@ fn origin(protocol: &Protocol, edition: &str, seed: Option<u64>, trace: Option<S
 }
 
 fn bench(protocol: &'static Protocol, edition: &'static str, seed: u64) -> Result<Bench, CliError> {
-    Bench::new(protocol, edition, seed).map_err(|e| CliError::usage(format!("making messages of {}: {e}", protocol.name)))
+    Bench::new(protocol, edition, seed)
+        .map_err(|e| CliError::usage(format!("making messages of {}: {e}", protocol.name)))
 }
 
 /// Cuts them from a trace.
@@ -212,5 +215,9 @@ fn edition_of(protocol: &'static Protocol, id: &str) -> Result<&'static str, Cli
 fn failed(error: FolderError) -> CliError {
     let foreign = matches!(error, FolderError::Foreign { .. });
     let error = CliError::usage(error.to_string());
-    if foreign { error.help("choose another folder: what is in this one was not written by `wirecert fixtures`") } else { error }
+    if foreign {
+        error.help("choose another folder: what is in this one was not written by `wirecert fixtures`")
+    } else {
+        error
+    }
 }
