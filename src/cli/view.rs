@@ -11,6 +11,7 @@ use crate::trace::{Event, Header, KINDS, ReadError};
 
 use super::{CliError, Exit, Terminal};
 
+mod compared;
 mod files;
 mod judged;
 
@@ -33,6 +34,14 @@ pub struct Args {
     /// Write one page for a browser, which works by itself and offline. The path `-` is stdout.
     #[arg(long, value_name = "FILE", help_heading = "Instead of the chart")]
     html: Option<PathBuf>,
+
+    /// Write the HTTP in it, WebSockets included, as an HTTP Archive. The path `-` is stdout.
+    #[arg(long, value_name = "FILE", help_heading = "Instead of the chart")]
+    har: Option<PathBuf>,
+
+    /// Tell what is different in another trace; with `--html`, on a page. Exits with 1 where anything is.
+    #[arg(long, value_name = "TRACE", conflicts_with = "har", help_heading = "Instead of the chart")]
+    diff: Option<PathBuf>,
 
     /// Only this connection; `*` stands for any text. Repeatable.
     #[arg(long = "conn", value_name = "NAME", help_heading = "What is shown")]
@@ -81,7 +90,7 @@ const WIDTH: u16 = 120;
 /// Runs it. A trace that cannot be read never keeps the others from being shown.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let filter = args.filter()?;
-    if args.html.is_some() {
+    if args.html.is_some() || args.har.is_some() || args.diff.is_some() {
         return files::run(&args, terminal);
     }
     let mut unreadable = vec![];

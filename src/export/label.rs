@@ -217,7 +217,7 @@ impl Labels {
         match head {
             None => Label { what: words(&[&body.what, &pieces]), ..body },
             Some(head) => {
-                let said = if body.what == "message" { "" } else { body.what.as_str() };
+                let said = if body.what.starts_with("message") { "" } else { body.what.as_str() };
                 let said = if head.what.starts_with(said) { "" } else { said };
                 if event.dir == Some(Direction::ToServer) {
                     // The method may stand in the body: the answer is to be named by it.

@@ -15,6 +15,8 @@ mod survey;
 mod text;
 
 pub mod chart;
+pub mod diff;
+pub mod har;
 pub mod html;
 
 pub use file::{NewFile, WriteError};

@@ -30,7 +30,7 @@ pub use file::{
     FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,
 };
 pub use http::{Body, HttpRequest, HttpResponse, StreamEvent};
-pub use normal::{Known, Normaliser, Strength, normalise};
+pub use normal::{Known, Learnt, Neutral, Normaliser, Strength, exchange_number, normalise};
 pub use recorder::{Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;

@@ -59,11 +59,13 @@ impl Columns {
     /// One event.
     pub fn row(&self, event: &Event, label: &Label<'_>, ends_stream: bool) -> String {
         let room = self.room();
-        let purpose = event.deliberate.as_deref().map(|why| cut(&format!("⟨on purpose: {}⟩", clean(why)), 44));
-        let after = label.after.map(|after| format!("after {}", span(after))).unwrap_or_default();
         let words = if ends_stream { "the stream ends".to_owned() } else { label.what.clone() };
         // Two columns of arrow on either side, and a space before and after the words.
         let inside = room.saturating_sub(6);
+        let after = label.after.filter(|_| inside >= 40).map(|after| format!("after {}", span(after)));
+        let after = after.unwrap_or_default();
+        let most = inside.saturating_sub(width(&after) + 16).min(44);
+        let purpose = event.deliberate.as_deref().map(|why| cut(&format!("⟨on purpose: {}⟩", clean(why)), most));
         let fixed = [purpose.as_deref().unwrap_or(""), after.as_str()].map(|t| width(t) + usize::from(!t.is_empty()));
         let words = cut(&words, inside.saturating_sub(fixed[0] + fixed[1]).max(12));
         let left = inside.saturating_sub(width(&words) + fixed[0] + fixed[1] + 1);
@@ -81,7 +83,7 @@ impl Columns {
         let line = |n: usize| "─".repeat(n);
         let body = match (event.dir, event.conn.is_some()) {
             (Some(Direction::ToServer), true) => format!("├─ {text} {}▶┤", paint(DIM, &line(rest + 2))),
-            (Some(Direction::ToClient), true) => format!("├◀{} {text} ─┤", paint(DIM, &line(rest + 1))),
+            (Some(Direction::ToClient), true) => format!("├◀{} {text} ─┤", paint(DIM, &line(rest + 2))),
             _ if label.tone == Tone::Mark => {
                 format!("│{} {text} {}│", paint(DIM, "╌"), paint(DIM, &"╌".repeat(rest + 3)))
             }

@@ -121,6 +121,7 @@ proptest::proptest! {
         for (i, event) in events.iter_mut().enumerate() {
             event.i = i as u64;
             event.t %= 10_000_000;
+            proptest::prop_assert!(crate::trace::KINDS.contains(&event.what.kind()));
         }
         let text = drawn(&events, &Findings::default(), &Filter::default(), options());
         let wide = text.lines().find(|line| super::width(line) > 90);

@@ -65,8 +65,10 @@ pub struct Entry<'e> {
     pub event: &'e Event,
     /// Which of the two traces it is from, and how it compares; none where there is one trace.
     pub standing: Option<Standing>,
-    /// The event of the other trace.
-    pub other: Option<&'e Event>,
+    /// The number of the event of the other trace.
+    pub other: Option<u64>,
+    /// That event.
+    pub beside: Option<&'e Event>,
     /// What is different, as JSON for the page.
     pub changes: Option<&'e serde_json::Value>,
 }
@@ -74,7 +76,7 @@ pub struct Entry<'e> {
 impl<'e> Entry<'e> {
     /// Of a trace that is compared with none.
     pub fn alone(event: &'e Event) -> Self {
-        Self { event, standing: None, other: None, changes: None }
+        Self { event, standing: None, other: None, beside: None, changes: None }
     }
 }
 
@@ -148,7 +150,7 @@ impl<'a, W: Write> Page<'a, W> {
             head: head.as_ref().map(|head| head.i),
             repeated,
             standing: entry.standing,
-            other: entry.other.map(|event| event.i),
+            other: entry.other,
         });
         self.detail(entry)?;
         if repeated && is_head {
@@ -163,13 +165,13 @@ impl<'a, W: Write> Page<'a, W> {
     fn detail(&mut self, entry: Entry<'_>) -> io::Result<()> {
         let line = self.details.line();
         match entry.standing {
-            None => write_event(entry.event, line).map_err(io::Error::from)?,
+            None => put(entry.event, line)?,
             Some(_) => {
                 line.extend(b"{\"a\":");
-                write_event(entry.event, line).map_err(io::Error::from)?;
-                if let Some(other) = entry.other {
+                put(entry.event, line)?;
+                if let Some(other) = entry.beside {
                     line.extend(b",\"b\":");
-                    write_event(other, line).map_err(io::Error::from)?;
+                    put(other, line)?;
                 }
                 if let Some(changes) = entry.changes {
                     line.extend(b",\"z\":");
@@ -177,9 +179,6 @@ impl<'a, W: Write> Page<'a, W> {
                 }
                 line.push(b'}');
             }
-        }
-        while line.last() == Some(&b'\n') {
-            line.pop();
         }
         self.written += 1;
         if self.details.is_full() {
@@ -199,6 +198,15 @@ impl<'a, W: Write> Page<'a, W> {
         self.out.flush()?;
         Ok(self.out)
     }
+}
+
+/// Writes an event as its line of the trace, without the line's end.
+fn put(event: &Event, line: &mut Vec<u8>) -> io::Result<()> {
+    write_event(event, line)?;
+    while line.last() == Some(&b'\n') {
+        line.pop();
+    }
+    Ok(())
 }
 
 /// A text that HTML takes for nothing but a text.

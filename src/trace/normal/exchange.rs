@@ -5,7 +5,7 @@ use super::volatile::{Volatile, mark, neutral};
 
 /// Headers whose values are different in every run, and mean nothing when they are. How long a body is follows from
 /// the body, which may hold paths and ports.
-const VOLATILE: &[(&str, &[&str])] = &[
+pub const VOLATILE: &[(&str, &[&str])] = &[
     ("date", &["date", "last-modified", "expires"]),
     ("length", &["content-length"]),
     ("value", &["age", "etag", "server-timing", "x-response-time", "x-runtime"]),
@@ -58,7 +58,7 @@ impl Exchange {
     }
 }
 
-/// The number in the name of an exchange that nobody named: `x3`.
+/// The number in the name of an exchange that nobody named: that of `x3` is 3.
 pub fn number(name: &str) -> Option<u64> {
     name.strip_prefix('x')
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?

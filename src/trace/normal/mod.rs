@@ -8,7 +8,11 @@
 mod conversation;
 mod exchange;
 mod json;
+mod neutral;
 mod volatile;
+
+pub use self::exchange::number as exchange_number;
+pub use self::neutral::{Learnt, Neutral};
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

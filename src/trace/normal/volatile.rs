@@ -37,6 +37,33 @@ pub enum Piece {
     Folder(String),
 }
 
+/// What a trace tells of ports and processes.
+#[derive(Debug, Default)]
+pub struct Learnt {
+    ports: BTreeSet<u64>,
+    pids: BTreeSet<u64>,
+}
+
+impl Learnt {
+    /// Takes in an event.
+    pub fn event(&mut self, event: &Event) {
+        match &event.what {
+            What::Connected { address } => {
+                self.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u64>().ok()));
+            }
+            What::Launched(launched) => self.pids.extend([u64::from(launched.pid)]),
+            What::Message(message) => message.json.iter().for_each(|json| learn_ports(json, &mut self.ports)),
+            What::File(change) => {
+                let text = change.content.as_ref().map_or(&[][..], |content| content.as_bytes());
+                if let Ok(json) = serde_json::from_slice(text) {
+                    learn_ports(&json, &mut self.ports);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Finds what differs from one run to the next.
 #[derive(Debug)]
 pub struct Volatile {
@@ -50,24 +77,15 @@ pub struct Volatile {
 impl Volatile {
     /// From what is known, and what the trace tells of ports and processes.
     pub fn new(known: &Known, events: &[Event]) -> Self {
-        let mut ports: BTreeSet<u64> = known.ports.iter().map(|port| u64::from(*port)).collect();
-        let mut pids = BTreeSet::new();
-        for event in events {
-            match &event.what {
-                What::Connected { address } => {
-                    ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u64>().ok()));
-                }
-                What::Launched(launched) => pids.extend([u64::from(launched.pid)]),
-                What::Message(message) => message.json.iter().for_each(|json| learn_ports(json, &mut ports)),
-                What::File(change) => {
-                    let text = change.content.as_ref().map_or(&[][..], |content| content.as_bytes());
-                    if let Ok(json) = serde_json::from_slice(text) {
-                        learn_ports(&json, &mut ports);
-                    }
-                }
-                _ => {}
-            }
-        }
+        let mut learnt = Learnt::default();
+        events.iter().for_each(|event| learnt.event(event));
+        Self::with(known, learnt)
+    }
+
+    /// From what is known, and what was learnt of a trace.
+    pub fn with(known: &Known, learnt: Learnt) -> Self {
+        let Learnt { mut ports, pids } = learnt;
+        ports.extend(known.ports.iter().map(|port| u64::from(*port)));
         let folders: BTreeMap<String, String> = known
             .folders
             .iter()

@@ -136,7 +136,7 @@ const list = {
     if (trace.x[row]) words.push(make("q", "", trace.x[row]));
     const after = trace.after.get(row);
     if (after !== undefined) words.push(make("span", "after", span(after)));
-    const direction = trace.c[row] >= 0 ? trace.d[row] : 0;
+    const direction = trace.c[row] >= 0 || trace.g.length ? trace.d[row] : 0;
     if (direction === 1) chart.append(make("span", "wire stub"), ...words, make("span", "wire"), make("span", "tip right", "▶"));
     else if (direction === 2) chart.append(make("span", "tip left", "◀"), make("span", "wire"), ...words, make("span", "wire stub"));
     else chart.append(...words);

@@ -1,0 +1,183 @@
+//! Events as they are compared: [`Item`].
+
+use std::borrow::Cow;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+
+use serde_json::{Map, Value, json};
+
+use crate::export::Survey;
+use crate::export::label::Labels;
+use crate::protocol::Protocol;
+use crate::trace::{Direction, Event, Neutral, What, exchange_number, write_event};
+
+/// An event, as far as it matters for finding its counterpart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The event's number.
+    pub i: u64,
+    /// Equal where everything that counts is equal.
+    pub text: u64,
+    /// Equal where they are the same sort of thing.
+    pub key: u64,
+}
+
+/// What is compared by itself: a direction of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lane {
+    conn: String,
+    way: u8,
+}
+
+impl Lane {
+    fn of(event: &Event) -> Self {
+        let conn = event.conn.as_deref().unwrap_or_default();
+        // Exchanges that nobody named are numbered: one more, and all later ones have other names.
+        let conn = if exchange_number(conn).is_some() { "x" } else { conn };
+        let way = match event.dir {
+            None => 0,
+            Some(Direction::ToServer) => 1,
+            Some(Direction::ToClient) => 2,
+        };
+        Self { conn: conn.to_owned(), way }
+    }
+
+    /// Whether the order in it means something: a client's does, a server's answers may come as they will.
+    pub fn is_ordered(&self) -> bool {
+        self.way == 1
+    }
+}
+
+/// Makes items of events.
+pub struct Itemizer<'a> {
+    protocol: Option<&'static Protocol>,
+    edition: String,
+    labels: Labels,
+    neutral: &'a Neutral,
+}
+
+impl<'a> Itemizer<'a> {
+    /// For a trace.
+    pub fn new(protocol: Option<&'static Protocol>, edition: &str, neutral: &'a Neutral) -> Self {
+        Self { protocol, edition: edition.to_owned(), labels: Labels::new(protocol, edition), neutral }
+    }
+
+    /// The item of an event; none where it does not count.
+    pub fn item(&mut self, event: &Event, survey: &Survey) -> Option<(Lane, Item)> {
+        let label = self.labels.label(event, None);
+        if !counts(event, survey) {
+            return None;
+        }
+        let kind = event.what.kind();
+        let word = label.what.split(' ').next().unwrap_or_default();
+        let word = if word.bytes().all(|byte| byte.is_ascii_digit()) { "" } else { word };
+        let mut key = DefaultHasher::new();
+        (kind, self.neutral.text("", word)).hash(&mut key);
+        let mut text = DefaultHasher::new();
+        kind.hash(&mut text);
+        let view = view(event, self.neutral);
+        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
+        hash(&view, "", gist.and_then(|gist| gist.id), self.neutral, &mut text);
+        Some((Lane::of(event), Item { i: event.i, text: text.finish(), key: key.finish() }))
+    }
+}
+
+/// Whether an event counts: what others tell does not, nor what comes when it will or belongs to no protocol. Heads of
+/// HTTP do, for their bodies do not tell their headers.
+fn counts(event: &Event, survey: &Survey) -> bool {
+    match &event.what {
+        What::Output(_) | What::Mark(_) | What::Body(_) | What::Closed(_) | What::State { .. } => false,
+        What::Frame(frame) if matches!(frame.opcode, 9 | 10) => false,
+        What::Frame(_) => !survey.is_repeated(event.i),
+        What::StreamEvent(stream) => stream.comment.is_none() || stream.data.is_some(),
+        _ => true,
+    }
+}
+
+/// What is compared of an event, as JSON.
+pub fn view<'e>(event: &'e Event, neutral: &Neutral) -> Cow<'e, Value> {
+    let head = |start: &str, headers: &[(String, String)]| {
+        let mut lines = Map::new();
+        for (name, value) in headers {
+            let value = neutral.header(name, value);
+            let name = name.to_ascii_lowercase();
+            let value = match lines.get(&name).and_then(Value::as_str) {
+                Some(before) => format!("{before}, {value}"),
+                None => value,
+            };
+            lines.insert(name, value.into());
+        }
+        json!({"start": start, "headers": lines})
+    };
+    match &event.what {
+        What::Handshake(handshake) => Cow::Owned(head(&handshake.start, &handshake.headers)),
+        What::HttpRequest(request) => Cow::Owned(head(&request.start, &request.headers)),
+        What::HttpResponse(response) => Cow::Owned(head(&response.start, &response.headers)),
+        What::Message(message) => match &message.json {
+            Some(json) => Cow::Borrowed(json),
+            None => Cow::Owned(json!({"text": message.text, "payload": message.payload})),
+        },
+        What::StreamEvent(stream) => {
+            let data = stream.data.as_deref();
+            let json: Option<Value> = data.and_then(|data| serde_json::from_str(data).ok());
+            let data = json.unwrap_or_else(|| data.into());
+            Cow::Owned(json!({"event": stream.event, "data": data}))
+        }
+        _ => {
+            let mut line = vec![];
+            let written = write_event(event, &mut line).ok();
+            let mut value: Value = written.and_then(|()| serde_json::from_slice(&line).ok()).unwrap_or_default();
+            if let Some(map) = value.as_object_mut() {
+                ["i", "t", "conn", "dir", "kind", "deliberate", "command"]
+                    .iter()
+                    .for_each(|key| drop(map.remove(*key)));
+                // The content of a file is compared as what it is.
+                let json = map.get("content").and_then(|content| content.get("text")).and_then(Value::as_str);
+                if let Some(json) = json.and_then(|text| serde_json::from_str(text).ok()) {
+                    map.insert("content".to_owned(), json);
+                }
+            }
+            Cow::Owned(value)
+        }
+    }
+}
+
+/// Takes in a value as it counts: keys in any order, volatile values as placeholders. `id`: the value that only tells
+/// to which request something belongs.
+fn hash(value: &Value, key: &str, id: Option<&Value>, neutral: &Neutral, out: &mut DefaultHasher) {
+    if id.is_some_and(|id| std::ptr::eq(id, value)) {
+        kind(value).hash(out);
+        return;
+    }
+    match value {
+        Value::String(text) => (1, neutral.text(key, text)).hash(out),
+        Value::Number(number) => (2, neutral.number(key, number)).hash(out),
+        Value::Array(items) => {
+            (3, items.len()).hash(out);
+            items.iter().for_each(|item| hash(item, key, id, neutral, out));
+        }
+        Value::Object(map) => {
+            (4, map.len()).hash(out);
+            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            for (key, item) in entries {
+                key.hash(out);
+                hash(item, key, id, neutral, out);
+            }
+        }
+        Value::Bool(truth) => (5, truth).hash(out),
+        Value::Null => 6.hash(out),
+    }
+}
+
+/// What sort of value it is.
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
