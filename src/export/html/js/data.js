@@ -63,6 +63,20 @@ async function loadRows(progress) {
     element.remove();
     progress();
   }
+  settleFindings();
+}
+
+/** In a comparison not every event has a row: what was found at one without is shown at the next that has one. */
+function settleFindings() {
+  for (const [i, found] of [...trace.findings]) {
+    if (trace.rowOf.has(i)) continue;
+    const row = trace.i.findIndex((n, at) => n > i && trace.g[at] !== 3);
+    if (row < 0) continue;
+    const there = trace.findings.get(trace.i[row]) ?? [];
+    trace.findings.delete(i);
+    trace.findings.set(trace.i[row], [...there, ...found]);
+    trace.rowOf.set(i, row);
+  }
 }
 
 const findingsOf = (row) => (trace.g[row] === 3 ? [] : trace.findings.get(trace.i[row]) ?? []);
