@@ -1,0 +1,91 @@
+//! `wirecert fixtures`: what it writes, and that it is what it says.
+
+mod fixtures {
+    pub mod coverage;
+    pub mod folder;
+    pub mod recorded;
+    pub mod truth;
+}
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Every protocol with every edition.
+const EDITIONS: [(&str, &str); 4] = [("amp", "cli"), ("amp", "guide"), ("openctx", "0.1"), ("amplifier", "2025-12-09")];
+
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn wirecert(args: &[&str]) -> Run {
+    let run = Command::new(assert_cmd::cargo::cargo_bin!("wirecert")).args(args).env("NO_COLOR", "1").output();
+    let run = run.expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    Run { code: run.status.code(), stdout: text(run.stdout), stderr: text(run.stderr) }
+}
+
+/// Writes the fixtures of an edition, and gives the run.
+fn write(protocol: &str, edition: &str, out: &Path, more: &[&str]) -> Run {
+    let mut args = vec!["fixtures", protocol, "--edition", edition, "--out", out.to_str().expect("UTF-8")];
+    args.extend(more);
+    wirecert(&args)
+}
+
+/// A folder of fixtures, as it was written.
+struct Written {
+    folder: TempDir,
+    manifest: Value,
+}
+
+impl Written {
+    fn of(protocol: &str, edition: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = write(protocol, edition, folder.path(), &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
+        let manifest = read(&folder.path().join("manifest.json"));
+        Self { folder, manifest }
+    }
+
+    fn entries<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        let all = self.manifest["fixtures"].as_array().expect("a list").iter();
+        all.filter(move |entry| entry["kind"] == kind)
+    }
+
+    fn path(&self, entry: &Value) -> PathBuf {
+        self.folder.path().join(entry["file"].as_str().expect("a file"))
+    }
+
+    /// The messages of a kind, by their type.
+    fn messages(&self, kind: &str) -> BTreeMap<String, Vec<Value>> {
+        let mut by_type: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for entry in self.entries(kind) {
+            let message = entry["message"].as_str().expect("a type").to_owned();
+            by_type.entry(message).or_default().push(read(&self.path(entry)));
+        }
+        by_type
+    }
+}
+
+/// What is written for each edition, written once.
+static WRITTEN: LazyLock<Vec<((&str, &str), Written)>> = LazyLock::new(|| {
+    EDITIONS.iter().map(|(protocol, edition)| ((*protocol, *edition), Written::of(protocol, edition))).collect()
+});
+
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn schema(name: &str) -> jsonschema::Validator {
+    let run = wirecert(&["schema", name]);
+    assert_eq!(run.code, Some(0), "{name}");
+    jsonschema::draft7::new(&serde_json::from_str(&run.stdout).expect("JSON")).expect("a schema")
+}
