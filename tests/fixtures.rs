@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -74,10 +74,16 @@ impl Written {
     }
 }
 
-/// What is written for each edition, written once.
-static WRITTEN: LazyLock<Vec<((&str, &str), Written)>> = LazyLock::new(|| {
-    EDITIONS.iter().map(|(protocol, edition)| ((*protocol, *edition), Written::of(protocol, edition))).collect()
-});
+/// What is written for an edition, by its number in [`EDITIONS`]; written once.
+fn written(n: usize) -> &'static Written {
+    static ALL: [OnceLock<Written>; 4] = [const { OnceLock::new() }; 4];
+    ALL[n].get_or_init(|| Written::of(EDITIONS[n].0, EDITIONS[n].1))
+}
+
+/// What is written for every edition.
+fn all_written() -> impl Iterator<Item = ((&'static str, &'static str), &'static Written)> {
+    EDITIONS.into_iter().enumerate().map(|(n, edition)| (edition, written(n)))
+}
 
 fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -1,6 +1,7 @@
 //! Results and notification data: which schema they are held against, and which requirement a fault in them breaks.
 
 use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,15 @@ pub struct Shapes {
     edition: &'static str,
     book: &'static Book,
     compiled: HashMap<String, Option<Pattern>>,
+}
+
+/// The schema of this name, compiled once for all traces that are judged.
+fn compiled(edition: &'static str, name: &str) -> Option<Pattern> {
+    static ALL: LazyLock<Mutex<HashMap<(&'static str, String), Option<Pattern>>>> = LazyLock::new(Mutex::default);
+    schemas::schema(edition, name)?;
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let compile = || Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas(edition)).ok();
+    all.entry((edition, name.to_owned())).or_insert_with(compile).clone()
 }
 
 /// A part of a message, and where it is in it.
@@ -42,10 +52,7 @@ impl Shapes {
     /// such schema.
     pub fn faults(&mut self, name: &str, value: &Value) -> Vec<(String, Fault)> {
         let edition = self.edition;
-        let pattern = self.compiled.entry(name.to_owned()).or_insert_with(|| {
-            schemas::schema(edition, name)?;
-            Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas(edition)).ok()
-        });
+        let pattern = self.compiled.entry(name.to_owned()).or_insert_with(|| compiled(edition, name));
         let Some(pattern) = pattern else { return vec![] };
         let Err(mismatches) = pattern.check(Some(value), &mut Map::new()) else { return vec![] };
         let fault = |m: crate::matcher::Mismatch| {

@@ -191,7 +191,12 @@ fn each_result_of_the_cli_has_its_shape() {
         ("readFile", path(), json!({"success": true}), vec!["read-file/result"]),
         ("readFile", path(), json!({"success": false, "message": "no"}), vec![]),
         ("readFile", path(), json!({"success": false}), vec!["read-file/failure-message"]),
-        ("editFile", json!({"path": "/a", "fullContent": ""}), json!({"success": true, "appliedChanges": []}), vec![]),
+        (
+            "editFile",
+            json!({"path": "/a", "fullContent": ""}),
+            json!({"success": true, "appliedChanges": true}),
+            vec![],
+        ),
         ("editFile", json!({"path": "/a", "fullContent": ""}), json!({"success": 1}), vec!["edit-file/result"]),
         (
             "editFile",
