@@ -58,7 +58,7 @@ fn types(edition: &str) -> Vec<MessageType> {
             enveloped(
                 "serverResponse",
                 json!({"type": "object", "required": ["id", key],
-                "properties": {"id": {"type": "string"}, key: spoken(method, result)}, "not": {"required": ["error"]}}),
+                "properties": {"id": {"type": "string"}, key: if guide { result } else { spoken(method, result) }}, "not": {"required": ["error"]}}),
             )
         });
         let pointer = if guide { "/serverResponse/result".to_owned() } else { format!("/serverResponse/{method}") };
