@@ -121,7 +121,7 @@ fn spoken(method: &str, result: Value) -> Value {
     }
     let failed = json!({"properties": {"success": {"const": false}}, "required": ["success"]});
     let why = json!({"required": ["message"], "properties": {"message": {"minLength": 1}}});
-    json!({"allOf": [result], "x-spoken": {"if": failed, "then": why}})
+    json!({"allOf": [result, {"if": failed, "then": why}]})
 }
 
 fn socket(name: String, about: String, sender: End, schema: Value, mark: String, answers: Vec<String>) -> MessageType {
