@@ -87,7 +87,16 @@ fn flows(_edition: &str, example: Example<'_>) -> Vec<Flow> {
         let pair = exchange(Script::new(), method, "error.response");
         flows.push(pair.flow(&format!("{method}.error"), &format!("A client asks for `{method}` and gets an error.")));
     }
-    let mut script = exchange(Script::new(), "meta", "meta.response");
+    // A provider that says what it is asked about may not be asked about anything else.
+    let mut meta = example("meta.response");
+    for (part, selectors) in [("/result/annotations", "selectors"), ("/result/items", "messageSelectors")] {
+        if let Some(members) = meta.pointer_mut(part).and_then(Value::as_object_mut) {
+            members.shift_remove(selectors);
+        }
+    }
+    let request = example("meta.request");
+    let mut script =
+        Script::new().request("meta.request", "POST", "/", Some(request)).response("meta.response", 200, meta);
     script = exchange(script, "mentions", "mentions.response");
     let mut request = example("items.request");
     if let Some(mention) = example("mentions.response").pointer("/result/0").cloned() {
