@@ -154,7 +154,13 @@ fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<
         return script.text(MAIN, message.sender, &message.name, body.clone()).turns();
     };
     let mut request = example(asked);
-    same_id(&mut request, "clientRequest", body.pointer("/serverResponse/id").filter(|id| id.is_string()));
+    // A number answers the text of the same digits, if wrongly so.
+    let id = match body.pointer("/serverResponse/id") {
+        Some(Value::String(id)) => Some(Value::from(id.clone())),
+        Some(Value::Number(id)) => Some(Value::from(id.to_string())),
+        _ => None,
+    };
+    same_id(&mut request, "clientRequest", id.as_ref());
     same_message(body, "serverResponse", &mut request, "clientRequest");
     let script = script.text(MAIN, End::Client, asked, request);
     script.text(MAIN, End::Server, &message.name, body.clone()).close(MAIN).turns()
