@@ -1,7 +1,7 @@
 //! Whole messages as they cross the wire, and conversations of them: what examples are made of and recognised by.
 //!
 //! [`MessageType`] is one type of message with the schema of all of it, envelope included. A [`Turn`] is one message or
-//! other step of a conversation, whatever carries it; [`events`] makes a trace of turns, [`Turns`] makes turns of a trace.
+//! other step of a conversation, whatever carries it; [`events()`] makes a trace of turns, [`Turns`] makes turns of a trace.
 
 mod events;
 mod script;
