@@ -212,6 +212,29 @@ fn what_is_written_comes_before_anything_follows_it_and_an_abort_comes_as_one() 
 }
 
 #[test]
+fn a_client_that_goes_on_writing_to_a_server_that_has_left_is_cut_off_as_by_the_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("t.trace");
+    let (address, streams) = server();
+    let (recording, door) = before(address, &trace, &[]);
+    let mut client = connect(door);
+    client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut server = streams.recv_timeout(PATIENCE).unwrap();
+    read(&mut server, 18);
+    drop(server);
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    // Nobody reads this, and the system of the server says so.
+    client.write_all(b"more").unwrap();
+    let given_up = std::time::Instant::now() + PATIENCE;
+    while client.take_error().unwrap().is_none() {
+        assert!(std::time::Instant::now() < given_up, "it is not told");
+        thread::yield_now();
+    }
+    interrupted(recording);
+    whole(&trace);
+}
+
+#[test]
 fn connections_side_by_side_have_names_of_their_own_and_a_server_that_is_not_there_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("t.trace");

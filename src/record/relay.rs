@@ -1,6 +1,6 @@
 //! Passing on: every byte as it came, at once, in both directions, and every end as it was made.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
@@ -58,7 +58,12 @@ pub async fn relay(client: TcpStream, server: TcpStream, wire: &Wire) {
 async fn pump(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, dir: Direction, wire: &Wire) -> Ended {
     let mut buffer = vec![0; BUFFER];
     loop {
-        let read = from.read(&mut buffer).await;
+        let read = tokio::select! {
+            biased;
+            read = from.read(&mut buffer) => read,
+            // The receiver has cut the connection. Where it had ended its stream before, nothing else would tell.
+            _ = to.as_ref().ready(Interest::ERROR) => return Ended::Unwanted,
+        };
         let t = wire.now();
         let bytes = match read {
             Ok(0) => {
