@@ -16,6 +16,7 @@ pub mod play;
 pub mod protocol;
 pub mod prove;
 pub mod record;
+pub mod replay;
 pub mod report;
 pub mod scenario;
 pub mod snapshot;

@@ -19,6 +19,7 @@ mod mock;
 mod progress;
 mod prove;
 mod record;
+mod replay;
 mod requirements;
 mod run;
 mod schema;
@@ -91,6 +92,8 @@ enum Command {
     Mock(mock::Args),
     Prove(prove::Args),
     Record(record::Args),
+    /// Re-enact one side of a trace against a live other.
+    Replay(replay::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
     /// Look at a trace: as a sequence chart, as a page, as HAR, or beside another one.
@@ -145,6 +148,7 @@ impl Cli {
             Command::Mock(args) => mock::run(args, terminal),
             Command::Prove(args) => prove::run(args, terminal),
             Command::Record(args) => record::run(args, terminal),
+            Command::Replay(args) => replay::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::View(args) => view::run(args, terminal),
             Command::Fixtures(args) => fixtures::run(args, terminal),

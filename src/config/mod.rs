@@ -30,4 +30,5 @@ pub use spec::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, Ready, SeedFile, Stop, StopHow, SubjectSpec,
     Target, Timeouts,
 };
+pub use subject::users_data_home;
 pub use template::{ALL_PARAMS, PLACEHOLDERS, fill};

@@ -210,7 +210,7 @@ fn url_target(url: &str, context: &Context<'_>, role: &Role) -> Target {
 }
 
 /// The data home of whoever runs wirecert, by the XDG base directory specification.
-fn users_data_home(around: &Environment, names: &[&str]) -> PathBuf {
+pub fn users_data_home(around: &Environment, names: &[&str]) -> PathBuf {
     let value = |name: &str| (around.variable)(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let xdg = || if cfg!(target_os = "macos") { None } else { value("XDG_DATA_HOME") };
     let home = || value("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".local").join("share");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
-use super::{BoxFuture, Peer, Setting, Trouble, amp, amplifier, openctx};
+use super::{Announce, BoxFuture, Peer, Setting, Trouble, amp, amplifier, openctx};
 
 /// What there is for one role.
 pub struct PeerKind {
@@ -17,6 +17,8 @@ pub struct PeerKind {
     pub new: fn(Setting) -> Box<dyn Peer>,
     /// What can be found out about a subject that is a server, apart from any scenario; none for a client.
     pub probe: Option<Probe>,
+    /// How a server that stands opposite is found by a client that looks for one; none where clients are told.
+    pub announce: Option<Announce>,
 }
 
 /// What can be found out about a server.
@@ -53,8 +55,14 @@ static KINDS: [PeerKind; 6] = [
             detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
             call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
         }),
+        announce: None,
     },
-    PeerKind { role: "amp-client", new: |setting| Box::new(amp::host::AmpHost::new(setting)), probe: None },
+    PeerKind {
+        role: "amp-client",
+        new: |setting| Box::new(amp::host::AmpHost::new(setting)),
+        probe: None,
+        announce: Some(amp::host::announce),
+    },
     PeerKind {
         role: "openctx-provider",
         new: |setting| Box::new(openctx::client::OpenctxClient::new(setting)),
@@ -62,8 +70,14 @@ static KINDS: [PeerKind; 6] = [
             detect: |lock, patience, recorder| Box::pin(openctx::client::detect(lock, patience, recorder)),
             call: |setting, method, params| Box::pin(openctx::client::call(setting, method, params)),
         }),
+        announce: None,
     },
-    PeerKind { role: "openctx-client", new: |setting| Box::new(openctx::host::OpenctxHost::new(setting)), probe: None },
+    PeerKind {
+        role: "openctx-client",
+        new: |setting| Box::new(openctx::host::OpenctxHost::new(setting)),
+        probe: None,
+        announce: None,
+    },
     PeerKind {
         role: "amplifier-server",
         new: |setting| Box::new(amplifier::client::AmplifierClient::new(setting)),
@@ -71,11 +85,13 @@ static KINDS: [PeerKind; 6] = [
             detect: |lock, patience, recorder| Box::pin(amplifier::client::detect(lock, patience, recorder)),
             call: |setting, method, params| Box::pin(amplifier::client::call(setting, method, params)),
         }),
+        announce: None,
     },
     PeerKind {
         role: "amplifier-client",
         new: |setting| Box::new(amplifier::host::AmplifierHost::new(setting)),
         probe: None,
+        announce: None,
     },
 ];
 

@@ -5,6 +5,7 @@
 
 pub mod amp;
 pub mod amplifier;
+mod announce;
 mod asking;
 mod codings;
 pub mod control;
@@ -25,6 +26,7 @@ mod params;
 mod quirks;
 pub mod script;
 
+pub use announce::{Announce, Announced, Announcement};
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};
 pub use latency::{Draws, Latency};
 pub use mock::{

@@ -57,6 +57,9 @@ pub struct Protocol {
     pub requirements: fn() -> &'static [Requirement],
     /// Fresh rules of an edition.
     pub rules: fn(edition: &str) -> Vec<Box<dyn Rule>>,
+    /// What a server answers to a client's message that it cannot make sense of, so that the client does not wait for
+    /// nothing; none where the protocol has no such thing.
+    pub refusal: fn(edition: &str, message: &Value) -> Option<Value>,
     /// A fresh observer of an edition, who looks at what the subject does: this end.
     pub observer: fn(edition: &str, subject: End) -> Box<dyn Observer>,
     /// What an event is in a few words, where the protocol has words for it.

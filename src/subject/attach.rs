@@ -108,7 +108,7 @@ pub(super) fn parse_url(spec: &SubjectSpec, url: &str) -> Result<Lock, SubjectEr
 }
 
 /// Percent-decoding (RFC 3986 section 2.1). What is no escape stays as it is.
-fn percent_decode(text: &str) -> String {
+pub fn percent_decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = vec![];
     let mut i = 0;

@@ -20,6 +20,7 @@ static PROTOCOL: Protocol = Protocol {
     secret_keys: &["secret"],
     requirements: || &[],
     rules: |_| vec![],
+    refusal: |_, _| None,
     observer: |_, _| Box::new(Blind),
     gist: |_, _| None,
     schema: |_, _| None,

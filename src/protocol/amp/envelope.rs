@@ -1,6 +1,6 @@
 //! The envelopes of both editions: what a message is, whatever it carries.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A client's request, as far as it is one.
 pub struct Request<'a> {
@@ -52,6 +52,16 @@ pub fn response<'a>(edition: &str, message: &'a Value) -> Option<Response<'a>> {
     };
     Some(Response { id: envelope.get("id"), method, result, error: envelope.get("error") })
 }
+
+/// The error that answers a request which is not understood; none for what is no request with an id.
+pub fn refusal(edition: &str, message: &Value) -> Option<Value> {
+    let id = request(edition, message)?.id?;
+    let error = json!({"code": METHOD_NOT_FOUND, "message": "there is no answer to this request"});
+    Some(json!({"serverResponse": {"id": id, "error": error}}))
+}
+
+/// JSON-RPC's code for a method that there is not.
+const METHOD_NOT_FOUND: i64 = -32601;
 
 fn method_key(envelope: &Map<String, Value>) -> Option<(&str, &Value)> {
     let mut keys = envelope.iter().filter(|(key, _)| !matches!(key.as_str(), "id" | "error"));

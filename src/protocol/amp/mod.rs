@@ -44,6 +44,7 @@ pub static PROTOCOL: Protocol = Protocol {
     secret_keys: &["authToken", "auth"],
     requirements: requirements::all,
     rules: |edition| rules::of(known(edition)),
+    refusal: envelope::refusal,
     observer: |edition, subject| Box::new(observer::AmpObserver::new(known(edition), subject)),
     gist: |edition, event| gist::gist(known(edition), event),
     schema: schemas::schema,

@@ -32,6 +32,7 @@ pub static PROTOCOL: Protocol = Protocol {
     secret_keys: SECRET_KEYS,
     requirements: requirements::all,
     rules: |_| rules::of(),
+    refusal: |_, _| None,
     observer: |_, subject| Box::new(observer::AmplifierObserver::new(subject)),
     gist: |_, event| gist::gist(event),
     schema: schemas::schema,

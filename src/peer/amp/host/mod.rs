@@ -4,6 +4,7 @@
 //! lockfile and serves whoever connects, in the background. Their connections are known by names that scenarios give
 //! in advance; a step on one waits until the client has come.
 
+mod announce;
 mod connection;
 mod door;
 mod editor;
@@ -34,6 +35,7 @@ use super::client::send::{Piece, SendStep};
 use super::editor::edition::Edition;
 use super::editor::steer;
 
+pub use announce::announce;
 use connection::Connection;
 use editor::{Bounds, Editor, Ending};
 use lockfile::Decoy;

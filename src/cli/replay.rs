@@ -1,0 +1,261 @@
+//! `wirecert replay`: re-enacts one side of a trace against a live other.
+
+mod live;
+mod render;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::diagnostic::{Diagnostic, Style, nearest};
+use crate::judge::{Fault, Recorded};
+use crate::protocol::{Protocol, parse_bound, protocols};
+use crate::replay::{Options, Outcome, Script, Secrets, Timing};
+use crate::report::{self, Kind};
+use crate::trace::{End, Header, TraceReader};
+
+use super::{CliError, Exit, ReportTarget, Terminal};
+
+use live::Around;
+
+/// Arguments of `replay`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 the live side did as recorded, 1 it departed from the record, 2 wrong usage or an \
+    unreadable trace, 3 the live side was not started, reached or seen, 130 interrupted."
+)]
+pub struct Args {
+    /// The trace.
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+
+    /// The side to re-enact.
+    #[arg(long = "as", value_name = "SIDE")]
+    side: Side,
+
+    /// The edition that is spoken, instead of the one that the trace names.
+    #[arg(long, value_name = "EDITION")]
+    edition: Option<String>,
+
+    /// When to do what was recorded: `fast`, as soon as its order allows; `recorded`, after the recorded pauses; or those
+    /// divided by a factor, such as 0.5x or 10x.
+    #[arg(long, value_name = "HOW", default_value = "fast")]
+    timing: Timing,
+
+    /// How long to wait for each thing that the record has next, such as 5s.
+    #[arg(long, value_name = "TIME", value_parser = parse_bound, default_value = "5s")]
+    timeout: Duration,
+
+    /// As a server: how long a client may take to come at all.
+    #[arg(long, value_name = "TIME", value_parser = parse_bound, default_value = "60s")]
+    wait: Duration,
+
+    /// What the secret is whose placeholder in the trace has this number: the name of an environment variable.
+    #[arg(long = "secret", value_name = "N=VARIABLE", value_parser = secret)]
+    secrets: Vec<(u64, String)>,
+
+    /// What a folder of the record is called live; repeatable.
+    #[arg(long = "map", value_name = "FOLDER=FOLDER", value_parser = map)]
+    maps: Vec<(String, String)>,
+
+    /// Write the replay as a trace, too.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Write a report: json or text; repeatable. The path `-` is stdout.
+    #[arg(long = "report", value_name = "KIND=PATH")]
+    reports: Vec<ReportTarget>,
+
+    #[command(flatten)]
+    live: live::LiveArgs,
+}
+
+/// The side to re-enact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Side {
+    /// Connect to a live server, and do what the client did.
+    Client,
+    /// Wait for a live client, and answer as the server did.
+    Server,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A trace that cannot be read or replayed, a live side that is not to be had.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, Kind::Json | Kind::Text)) {
+        let path = unfit.path.display();
+        return Err(
+            CliError::usage(format!("a replay has no report of this kind for {path}")).help("there are json and text")
+        );
+    }
+    let (protocol, header) = header(&args)?;
+    let ours = match args.side {
+        Side::Client => End::Client,
+        Side::Server => End::Server,
+    };
+    let deliberate = faults(&args, protocol, &header, ours)?;
+    let reader = TraceReader::open(&args.trace).map_err(unreadable)?;
+    let mut script =
+        Script::read(reader, protocol, &header.edition, &args.trace).map_err(|e| CliError::usage(e.to_string()))?;
+    script.header.edition.clone_from(&header.edition);
+    if !script.has(ours) {
+        let side = if ours == End::Client { "client" } else { "server" };
+        return Err(CliError::usage(format!("{} has nothing that its {side} did", args.trace.display()))
+            .help("look at it with `wirecert view`, or re-enact the other side"));
+    }
+    if script.cut {
+        terminal.progress(&format!("{} was cut: what is in it is replayed", args.trace.display()));
+    }
+    let options = Options { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
+    let secrets = secrets(&args.secrets)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        runtime.map_err(|e| CliError::unjudged(format!("the asynchronous runtime cannot be started: {e}")))?;
+    let around = Around { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
+    let played = runtime.block_on(async {
+        let (stop, stopped) = watch::channel(false);
+        watch_for_interrupts(stop)?;
+        let played = live::play(script, &args.live, around, stopped.clone(), terminal).await?;
+        Ok::<_, CliError>((played, *stopped.borrow()))
+    });
+    runtime.shutdown_background();
+    let ((outcome, opposite), interrupted) = played?;
+    let exit = match (interrupted, outcome.is_same()) {
+        (true, _) => Exit::INTERRUPTED,
+        (false, true) => Exit::OK,
+        (false, false) => Exit::FAILED,
+    };
+    Ok(if deliver(&args, &header, &outcome, &opposite, terminal) { exit } else { Exit::USAGE })
+}
+
+/// Says what came of it; gives whether every report was written.
+fn deliver(args: &Args, header: &Header, outcome: &Outcome, opposite: &str, terminal: &mut Terminal) -> bool {
+    let file = args.trace.display().to_string();
+    let side = if args.side == Side::Client { "client" } else { "server" };
+    let about = render::About { file: &file, side, opposite, header };
+    let json = || {
+        let value = json!({
+            "version": 1,
+            "trace": file,
+            "protocol": header.protocol,
+            "edition": header.edition,
+            "as": side,
+            "opposite": opposite,
+            "same": outcome.is_same(),
+            "counts": outcome.counts,
+            "departures": outcome.departures,
+            "notes": outcome.notes,
+        });
+        format!("{value:#}\n")
+    };
+    let taken = args.reports.iter().any(|target| target.path.as_os_str() == "-");
+    let text = render::text(outcome, &about, Style::Coloured);
+    if taken {
+        terminal.aside(&text)
+    } else {
+        terminal.result(&text)
+    }
+    let mut whole = true;
+    for target in &args.reports {
+        let content = match target.kind {
+            Kind::Json => json(),
+            _ => render::text(outcome, &about, Style::Plain),
+        };
+        if target.path.as_os_str() == "-" {
+            terminal.result(&content);
+        } else if let Err(e) = report::write(&target.path, content) {
+            terminal.diagnostics(&[Diagnostic::error("report", e.to_string())]);
+            whole = false;
+        }
+    }
+    whole
+}
+
+/// What the trace is about, with the edition that was asked for.
+fn header(args: &Args) -> Result<(&'static Protocol, Header), CliError> {
+    let mut header = TraceReader::open(&args.trace).map_err(unreadable)?.header().clone();
+    let protocol = protocols().iter().find(|p| p.name == header.protocol).ok_or_else(|| {
+        CliError::usage(format!("{}: the protocol `{}` is not known", args.trace.display(), header.protocol))
+    })?;
+    if let Some(edition) = &args.edition {
+        header.edition.clone_from(edition);
+    }
+    let editions = || protocol.editions.iter().map(|edition| edition.id);
+    if !editions().any(|id| id == header.edition) {
+        let error = CliError::usage(format!("{} has no edition `{}`", protocol.name, header.edition));
+        return Err(match nearest(&header.edition, editions()) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error.help(format!("there are: {}", editions().collect::<Vec<_>>().join(", "))),
+        });
+    }
+    Ok((protocol, header))
+}
+
+/// What the side that is re-enacted did wrong, by the number of the event that shows it: done again, it is on purpose.
+fn faults(args: &Args, protocol: &Protocol, header: &Header, ours: End) -> Result<HashMap<u64, String>, CliError> {
+    let reader = TraceReader::open(&args.trace).map_err(unreadable)?;
+    let mut recorded = Recorded::new(protocol, &header.edition);
+    for event in reader {
+        recorded.event(&event.map_err(unreadable)?);
+    }
+    let found = recorded.play(header, ours, "").findings.into_iter();
+    let ours = found.filter(|found| found.fault == Fault::End(ours));
+    let why = |id: Option<String>| format!("as it was recorded: {}", id.unwrap_or_default());
+    Ok(ours.filter_map(|found| Some((found.index?, why(found.requirement.map(|id| id.to_string()))))).collect())
+}
+
+fn unreadable(error: crate::trace::ReadError) -> CliError {
+    CliError::usage(error.to_string()).help(error.remedy)
+}
+
+/// What the environment says of the secrets.
+fn secrets(given: &[(u64, String)]) -> Result<Secrets, CliError> {
+    let read = |(number, name): &(u64, String)| match std::env::var(name) {
+        Ok(value) => Ok((*number, value)),
+        Err(_) => {
+            Err(CliError::usage(format!("the environment variable {name} of `--secret {number}={name}` is not set")))
+        }
+    };
+    given.iter().map(read).collect()
+}
+
+/// `1=VARIABLE`.
+fn secret(text: &str) -> Result<(u64, String), String> {
+    let parsed = text.split_once('=').and_then(|(number, name)| Some((number.parse().ok()?, name)));
+    match parsed {
+        Some((number, name)) if !name.is_empty() => Ok((number, name.to_owned())),
+        _ => Err("expected N=VARIABLE: the number in `<secret:N***>`, and an environment variable".to_owned()),
+    }
+}
+
+/// `/recorded=/live`.
+fn map(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((from, to)) if from.starts_with('/') && to.starts_with('/') => Ok((from.to_owned(), to.to_owned())),
+        _ => Err("expected two absolute paths: the recorded folder, `=`, the live one".to_owned()),
+    }
+}
+
+/// Says so once somebody wants us to stop.
+fn watch_for_interrupts(stop: watch::Sender<bool>) -> Result<(), CliError> {
+    let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.send_replace(true);
+        // Held, so that nobody takes its end for a word.
+        std::future::pending::<()>().await;
+    });
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! What came of a replay.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// So many departures are kept; the others are only counted.
+const MOST: usize = 1000;
+
+/// What came of a replay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Where the live side departs from the record, in the order in which that was seen; the first thousand.
+    pub departures: Vec<Departure>,
+    /// How many things of which kind there were.
+    pub counts: Counts,
+    /// What else there is to know, such as what could not be replayed.
+    pub notes: Vec<String>,
+}
+
+/// How often what was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// What the live side did as recorded.
+    pub same: u64,
+    /// What it did otherwise.
+    pub different: u64,
+    /// What it did not do.
+    pub missing: u64,
+    /// What it did beside that.
+    pub extra: u64,
+}
+
+/// A place in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Position {
+    /// The number of the event.
+    pub event: u64,
+    /// Its line in the file, from 1.
+    pub line: u64,
+}
+
+/// How the live side departs from the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// What the record has did not come.
+    Missing,
+    /// What came is not in the record.
+    Extra,
+    /// It came, but says something else.
+    Different,
+}
+
+/// Where the live side departs from the record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Departure {
+    /// How.
+    pub kind: Kind,
+    /// What of the record it is about; of what is extra, what was recorded last before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+    /// The connection, by its name in the record.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub conn: String,
+    /// What it is: `answer "1"`, `event session:start`.
+    pub what: String,
+    /// What the record has there, with live values in place of recorded ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Value>,
+    /// What came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<Value>,
+}
+
+impl Outcome {
+    /// Whether the live side did what the record has, and nothing else.
+    pub fn is_same(&self) -> bool {
+        let Counts { different, missing, extra, .. } = self.counts;
+        different + missing + extra == 0
+    }
+
+    /// Adds a departure.
+    pub fn depart(&mut self, departure: Departure) {
+        match departure.kind {
+            Kind::Missing => self.counts.missing += 1,
+            Kind::Extra => self.counts.extra += 1,
+            Kind::Different => self.counts.different += 1,
+        }
+        if self.departures.len() < MOST {
+            self.departures.push(departure);
+        }
+    }
+
+    /// Adds a note, once.
+    pub fn note(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if self.notes.len() < MOST && !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+}
