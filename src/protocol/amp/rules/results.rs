@@ -19,9 +19,12 @@ pub struct Shapes {
     compiled: HashMap<String, Option<Pattern>>,
 }
 
+/// By edition and name; none where a schema is no pattern.
+type Compiled = HashMap<(&'static str, String), Option<Pattern>>;
+
 /// The schema of this name, compiled once for all traces that are judged.
 fn compiled(edition: &'static str, name: &str) -> Option<Pattern> {
-    static ALL: LazyLock<Mutex<HashMap<(&'static str, String), Option<Pattern>>>> = LazyLock::new(Mutex::default);
+    static ALL: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
     schemas::schema(edition, name)?;
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     let compile = || Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas(edition)).ok();
