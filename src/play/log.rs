@@ -31,6 +31,8 @@ struct Shared {
 struct State {
     observer: Box<dyn Observer>,
     seen: Vec<Observation>,
+    /// When each of them came, in microseconds of the trace's clock.
+    came: Vec<u64>,
     /// About how many bytes these take.
     bytes: usize,
     dropped: u64,
@@ -54,6 +56,8 @@ pub struct Candidate {
     pub at: usize,
     /// What was observed.
     pub observation: Observation,
+    /// When it came, in microseconds of the trace's clock.
+    pub came: u64,
 }
 
 impl Log {
@@ -63,6 +67,7 @@ impl Log {
             state: Mutex::new(State {
                 observer,
                 seen: vec![],
+                came: vec![],
                 bytes: 0,
                 dropped: 0,
                 taken: HashSet::new(),
@@ -93,7 +98,7 @@ impl Log {
         };
         let seen = state.seen.iter().enumerate().skip(from);
         seen.filter(|(at, o)| fits(o) && !state.taken.contains(at))
-            .map(|(at, o)| Candidate { at, observation: o.clone() })
+            .map(|(at, o)| Candidate { at, observation: o.clone(), came: state.came[at] })
             .collect()
     }
 
@@ -152,7 +157,7 @@ impl Sink for LogSink {
             return;
         }
         for observation in observed {
-            state.keep(observation);
+            state.keep(observation, event.t);
         }
         drop(state);
         self.0.0.changed.notify_waiters();
@@ -195,9 +200,10 @@ impl State {
         Some(Observation { kind, conn: None, selectors, value, index: event.i })
     }
 
-    fn keep(&mut self, observation: Observation) {
+    fn keep(&mut self, observation: Observation, came: u64) {
         if let Some(at) = self.newest_of_flood(&observation) {
             self.seen[at] = observation;
+            self.came[at] = came;
             return;
         }
         let bytes = self.bytes + observation.value.values().map(weight).sum::<usize>();
@@ -206,6 +212,7 @@ impl State {
         } else {
             self.bytes = bytes;
             self.seen.push(observation);
+            self.came.push(came);
         }
     }
 }
