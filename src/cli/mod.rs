@@ -22,6 +22,7 @@ mod record;
 mod replay;
 mod requirements;
 mod run;
+mod scenario;
 mod schema;
 mod session;
 mod shared;
@@ -100,6 +101,8 @@ enum Command {
     View(view::Args),
     /// Write example messages and conversations for other tests, made from the schemas or cut from a trace.
     Fixtures(fixtures::Args),
+    /// Turn a trace into a scenario that plays it again.
+    Scenario(scenario::Args),
     /// Look at snapshots that would change, and accept or reject them.
     Snapshot(snapshot::Args),
     /// List the catalogue of requirements, or explain one.
@@ -152,6 +155,7 @@ impl Cli {
             Command::Check(args) => check::run(args, terminal),
             Command::View(args) => view::run(args, terminal),
             Command::Fixtures(args) => fixtures::run(args, terminal),
+            Command::Scenario(args) => scenario::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),
             Command::Schema(args) => schema::run(args, terminal),

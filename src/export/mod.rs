@@ -18,6 +18,7 @@ pub mod chart;
 pub mod diff;
 pub mod har;
 pub mod html;
+pub mod scenario;
 
 pub use file::{NewFile, WriteError};
 pub use findings::{Findings, Remark};

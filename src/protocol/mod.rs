@@ -13,6 +13,7 @@ mod literal;
 mod observation;
 pub mod openctx;
 mod requirement;
+pub mod retold;
 mod rule;
 pub mod sample;
 mod schemas;
@@ -105,6 +106,8 @@ pub struct Role {
     pub described: &'static [Field],
     /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
     pub capabilities: &'static [(&'static str, &'static str)],
+    /// Tells the traffic of a trace again as steps and observations of this role.
+    pub retell: fn(edition: &str) -> Box<dyn retold::Retell>,
 }
 
 impl Role {

@@ -47,7 +47,17 @@ const ROLE: Role = Role {
     calls: &[],
     described: &[],
     capabilities: &[],
+    retell: |_| Box::new(Silent),
 };
+
+/// Tells nothing.
+struct Silent;
+
+impl crate::protocol::retold::Retell for Silent {
+    fn event(&mut self, _: &crate::trace::Event) -> Vec<crate::protocol::retold::Retold> {
+        vec![]
+    }
+}
 
 const MODULE: Role = Role {
     name: "test-module",

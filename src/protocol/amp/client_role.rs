@@ -21,6 +21,7 @@ pub const AMP_CLIENT: Role = Role {
     calls: CALLS,
     described: &[],
     capabilities: CAPABILITIES,
+    retell: |edition| Box::new(super::retell::RetellClient::new(super::known(edition))),
 };
 
 const OF: Field =

@@ -12,6 +12,7 @@ mod observer;
 mod opcode;
 mod probe;
 mod requirements;
+mod retell;
 mod role;
 mod rules;
 mod samples;

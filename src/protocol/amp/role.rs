@@ -30,6 +30,7 @@ pub const AMP_SERVER: Role = Role {
     calls: &[],
     described: &[],
     capabilities: CAPABILITIES,
+    retell: |edition| Box::new(super::retell::RetellServer::new(super::known(edition))),
 };
 
 const AS: Field = Field::optional("as", Shape::Binds("connection"), "The connection's name; `main` where not said.");

@@ -22,6 +22,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     calls: CALLS,
     described: &[],
     capabilities: CAPABILITIES,
+    retell: |_| Box::new(super::retell::RetellClient::new()),
 };
 
 const OF: Field = Field::optional(

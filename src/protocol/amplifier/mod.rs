@@ -6,6 +6,7 @@ mod client_role;
 mod gist;
 mod observer;
 mod requirements;
+mod retell;
 mod role;
 mod routes;
 mod rules;

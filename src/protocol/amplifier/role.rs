@@ -21,6 +21,7 @@ pub const AMPLIFIER_SERVER: Role = Role {
     calls: &[],
     described: DESCRIBED,
     capabilities: CAPABILITIES,
+    retell: |_| Box::new(super::retell::RetellServer::new()),
 };
 
 /// What a prompt may have to provoke: the keys of `prompts:`.

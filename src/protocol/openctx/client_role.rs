@@ -24,6 +24,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     calls: CALLS,
     described: &[],
     capabilities: CAPABILITIES,
+    retell: |_| Box::new(super::retell::RetellClient::default()),
 };
 
 const STATUS: Field = Field::optional(

@@ -6,6 +6,7 @@ pub mod client_role;
 mod gist;
 mod observer;
 mod requirements;
+mod retell;
 mod role;
 mod rules;
 mod samples;

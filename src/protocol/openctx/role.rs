@@ -19,6 +19,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     calls: &[],
     described: &[],
     capabilities: CAPABILITIES,
+    retell: |_| Box::new(super::retell::RetellServer::new()),
 };
 
 const VERBS: &[Verb] = &[

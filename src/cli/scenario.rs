@@ -1,0 +1,176 @@
+//! `wirecert scenario`: a trace as a scenario that plays it again.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::export::Source;
+use crate::export::scenario::{Gathering, Shown, Wanted};
+use crate::judge::RuleRun;
+use crate::protocol::{Level, Protocol, Role, Violation, protocols};
+use crate::scenario::load_str;
+use crate::trace::{End, Header, ReadError, Who};
+
+use super::{CliError, Exit, Terminal};
+
+/// Arguments of `scenario`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The scenario goes to stdout. What the rules found in the trace is counted from 1, in the order of the \
+    events that show it: `--finding 2`, or `--finding read-file/result` for the first breach of that requirement. Where nothing \
+    was found, the scenario says what was observed."
+)]
+pub struct Args {
+    /// The trace; `-` is stdin.
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+
+    /// Which side wirecert plays, as it was recorded; the subject is the other one.
+    #[arg(long = "as", value_name = "SIDE")]
+    side: Side,
+
+    /// The finding to show, by its number or requirement; the first `must` where not said.
+    #[arg(long, value_name = "N|REQUIREMENT", conflicts_with = "observed")]
+    finding: Option<String>,
+
+    /// Say what was observed, whatever the rules found.
+    #[arg(long)]
+    observed: bool,
+
+    /// Judge and play by this edition, whatever the trace says.
+    #[arg(long, value_name = "EDITION")]
+    edition: Option<String>,
+
+    /// Write it to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// A side of the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Side {
+    /// The one that connects: the subject is a server.
+    Client,
+    /// The one that is connected to: the subject is a client.
+    Server,
+}
+
+/// Runs it.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let source = Source::open(&args.trace).map_err(unreadable)?;
+    let header = source.reader().map_err(unreadable)?.header().clone();
+    let (protocol, edition) = edition_of(&header, &args)?;
+    let subject = match args.side {
+        Side::Client => End::Server,
+        Side::Server => End::Client,
+    };
+    let Some(role) = protocol.roles.iter().find(|role| role.subject == subject) else {
+        return Err(CliError::usage(format!("{} has no such role", protocol.name)));
+    };
+    let found = judge(&source, &header, protocol, edition)?;
+    let finding = if args.observed { None } else { chosen(&args, &found, role, terminal)? };
+    let name = args.trace.file_name().map_or_else(|| "stdin".into(), |name| name.to_string_lossy().into_owned());
+    let wanted = Wanted { role, edition, trace: name, finding };
+    let mut gathering = Gathering::new(wanted, &found);
+    for event in source.reader().map_err(unreadable)? {
+        gathering.event(&event.map_err(unreadable)?);
+    }
+    let text = gathering.write().map_err(|nothing| {
+        let message = format!("{}: {nothing}", args.trace.display());
+        CliError::usage(message).help("record less, or choose an earlier finding with `--finding`")
+    })?;
+    let loaded = load_str("scenario.yaml", &text);
+    if !loaded.diagnostics.is_empty() {
+        // It is never handed out: whoever gets a scenario from here can play it.
+        terminal.detail(&text);
+        let help = "this is a fault of wirecert; `-v` prints the scenario";
+        return Err(CliError::from(loaded.diagnostics).help(help));
+    }
+    match &args.out {
+        None => terminal.result(&text),
+        Some(path) => crate::report::write(path, &text)
+            .map_err(|error| CliError::usage(error.to_string()).help("give another path to --out"))?,
+    }
+    Ok(Exit::OK)
+}
+
+/// Everything that the rules find in the trace, of both ends, in the order of the events.
+fn judge(source: &Source, header: &Header, protocol: &'static Protocol, edition: &str) -> Result<Vec<Shown>, CliError> {
+    let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == Who::Subject);
+    let rules = RuleRun::new(protocol, edition);
+    let mut rules = subject.into_iter().fold(rules, RuleRun::with_processes_of);
+    let shown = |violation: &Violation| {
+        let requirement = (protocol.requirements)().iter().find(|r| r.id == violation.requirement)?;
+        let Violation { blame, index, message, path, .. } = violation.clone();
+        Some(Shown { requirement, blame, index, message, path })
+    };
+    let mut found: Vec<Shown> = vec![];
+    let mut reader = source.reader().map_err(unreadable)?;
+    for event in reader.by_ref() {
+        found.extend(rules.event(&event.map_err(unreadable)?).iter().filter_map(shown));
+    }
+    if !reader.is_cut() {
+        found.extend(rules.end().iter().filter_map(shown));
+    }
+    found.sort_by_key(|shown| shown.index);
+    Ok(found)
+}
+
+/// The finding that is to be shown.
+fn chosen(args: &Args, found: &[Shown], role: &Role, terminal: &mut Terminal) -> Result<Option<Shown>, CliError> {
+    let theirs: Vec<&Shown> = found.iter().filter(|shown| shown.blame == role.subject).collect();
+    let chosen = match &args.finding {
+        None => {
+            theirs.iter().position(|shown| shown.requirement.level == Level::Must).or((!theirs.is_empty()).then_some(0))
+        }
+        Some(asked) => {
+            let number = asked.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+            let named = |shown: &&Shown| shown.requirement.id == asked || shown.requirement.short() == asked;
+            let at = match number {
+                Some(at) => Some(at).filter(|at| *at < theirs.len()),
+                None => theirs.iter().position(named),
+            };
+            Some(at.ok_or_else(|| {
+                let list = theirs.iter().enumerate().take(20);
+                let list: Vec<String> =
+                    list.map(|(n, shown)| format!("{} {}", n + 1, shown.requirement.short())).collect();
+                let known = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
+                let error = CliError::usage(format!("the rules found no `{asked}` of {} in this trace", role.about));
+                error.help(format!("they found: {known}"))
+            })?)
+        }
+    };
+    if let Some(at) = chosen {
+        let shown = theirs[at];
+        let more =
+            if theirs.len() > 1 { format!(" of {}; `--finding` chooses another", theirs.len()) } else { String::new() };
+        terminal.progress(&format!("finding {}{more}: {}: {}", at + 1, shown.requirement.id, shown.message));
+    } else {
+        terminal.progress("the rules found nothing: the scenario says what was observed");
+    }
+    Ok(chosen.map(|at| theirs[at].clone()))
+}
+
+fn unreadable(error: ReadError) -> CliError {
+    Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy).into()
+}
+
+/// The protocol of a trace, and the edition to go by.
+fn edition_of(header: &Header, args: &Args) -> Result<(&'static Protocol, &'static str), CliError> {
+    let Some(protocol) = protocols().iter().copied().find(|protocol| protocol.name == header.protocol) else {
+        let message = format!("{}: the protocol `{}` is not known here", args.trace.display(), header.protocol);
+        let known = protocols().iter().map(|protocol| protocol.name).collect::<Vec<_>>().join(", ");
+        return Err(Diagnostic::error("trace/protocol", message).help(format!("known are {known}")).into());
+    };
+    let id = args.edition.as_deref().unwrap_or(&header.edition);
+    let ids = || protocol.editions.iter().map(|edition| edition.id);
+    ids().find(|known| *known == id).map(|edition| (protocol, edition)).ok_or_else(|| {
+        let message = format!("{}: {} has no edition `{id}`", args.trace.display(), protocol.name);
+        let help = match nearest(id, ids()) {
+            Some(near) => format!("did you mean `--edition {near}`?"),
+            None => format!("name another one: --edition {}", ids().collect::<Vec<_>>().join("|")),
+        };
+        Diagnostic::error("trace/edition", message).help(help).into()
+    })
+}

@@ -1,0 +1,110 @@
+//! The finding as the expectation that fails.
+
+use serde_json::{Map, Value, json};
+
+use super::gather::{Evidence, Item};
+use super::nest::wherever;
+use super::{Shown, Step};
+use crate::protocol::retold::Retold;
+use crate::protocol::{Role, Shape};
+use crate::trace::{Finder, Known};
+
+/// A value that takes more than this is not named as the one that must not be there.
+const LARGE: usize = 200;
+
+/// How long nothing comes where there is no barrier.
+const QUIET: &str = "300ms";
+
+/// What shows a finding.
+pub enum Breach {
+    /// The observation of this item must be like this.
+    At(usize, Map<String, Value>),
+    /// Further steps say it.
+    Steps(Vec<Step>),
+    /// No expectation can say it: the rules do.
+    Rules,
+}
+
+/// Whether a verb of a role has this parameter.
+pub fn takes(role: &Role, verb: &str, key: &str) -> bool {
+    let fields = role.every_verb().find(|known| known.name == verb).map(|verb| match verb.shape {
+        Shape::Object(fields) | Shape::Choose(fields, _) => fields,
+        _ => &[],
+    });
+    fields.unwrap_or_default().iter().any(|field| field.name == key)
+}
+
+/// How a scenario can say what must not be as it was.
+pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Role, known: &Known) -> Breach {
+    let on_conn = |item: &Item| evidence.is_some_and(|evidence| evidence.conn == item.conn);
+    let at_event = |item: &&(usize, &Item)| item.1.told.index() == Some(shown.index);
+    let numbered = || items.iter().enumerate();
+    let seen = |item: &&(usize, &Item)| matches!(item.1.told, Retold::Seen { .. });
+    let after = |item: &&(usize, &Item)| {
+        item.1.told.index().is_some_and(|index| index > shown.index && index <= shown.index + 8) && on_conn(item.1)
+    };
+    let theirs = evidence.is_some_and(|evidence| evidence.sender == Some(role.subject));
+    let here = numbered().filter(|item| at_event(&item) && seen(&item)).find(|item| named(role, item.1, "json"));
+    let here = here.or_else(|| numbered().filter(|item| at_event(&item)).find(|item| seen(&item)));
+    let here = here.or_else(|| numbered().filter(|item| theirs && after(&item)).find(|item| seen(&item)));
+    if let Some((at, item)) = here
+        && let Retold::Seen { kind, selectors, value, owed, .. } = &item.told
+    {
+        let field = pattern(shown, evidence, known).filter(|_| named(role, item, "json"));
+        if let Some(pattern) = field {
+            let pattern = Map::from_iter([("json".to_owned(), pattern)]);
+            return if *owed { Breach::At(at, pattern) } else { Breach::Rules };
+        }
+        if *kind == "handshake" && value.get("accepted") == Some(&json!(false)) {
+            return Breach::At(at, Map::from_iter([("accepted".to_owned(), true.into())]));
+        }
+        if !owed && !value.is_empty() && *kind == "frame" {
+            let mut body = selectors.clone();
+            body.extend(value.clone());
+            let until = if role.is_client() { QUIET } else { "barrier" };
+            let proves = shown.requirement.short();
+            let body = Map::from_iter([
+                ((*kind).to_owned(), Value::Object(body)),
+                ("until".to_owned(), until.into()),
+                ("proves".to_owned(), proves.into()),
+            ]);
+            return Breach::Steps(vec![Step { verb: "never", body, comment: None }]);
+        }
+        return if *owed { Breach::At(at, Map::new()) } else { Breach::Rules };
+    }
+    let asked = numbered().filter(|item| at_event(&item)).find_map(|(_, item)| match &item.told {
+        Retold::Step { args, verb, .. } if *verb != "connect" => args.get("as").map(|label| (label.clone(), args)),
+        _ => None,
+    });
+    let Some((label, args)) = asked else { return Breach::Rules };
+    let answers = if role.is_client() { "returned" } else { "response" };
+    let answer =
+        role.every_observation().find(|kind| kind.name == answers && kind.selectors.iter().any(|f| f.name == "to"));
+    let Some(kind) = answer else { return Breach::Rules };
+    let mut body = Map::from_iter([("to".to_owned(), label)]);
+    body.extend(args.get("on").filter(|_| kind.on_connection).map(|on| ("on".to_owned(), on.clone())));
+    let expect = Map::from_iter([
+        (kind.name.to_owned(), Value::Object(body)),
+        ("proves".to_owned(), shown.requirement.short().into()),
+    ]);
+    Breach::Steps(vec![Step { verb: "expect", body: expect, comment: None }])
+}
+
+/// Whether the observation of an item has this field.
+fn named(role: &Role, item: &Item, field: &str) -> bool {
+    let Retold::Seen { kind, .. } = &item.told else { return false };
+    let kind = role.every_observation().find(|known| known.name == *kind);
+    kind.is_some_and(|kind| kind.fields.iter().any(|known| known.name == field))
+}
+
+/// What the message must be like at the place of the fault: there, or not what it was.
+fn pattern(shown: &Shown, evidence: Option<&Evidence>, known: &Known) -> Option<Value> {
+    let json = evidence?.json.as_ref()?;
+    let path = shown.path.as_deref().filter(|path| path.starts_with('/'))?;
+    let Some(value) = json.pointer(path) else { return Some(wherever(json, path, json!({ "$any": true }))) };
+    let volatile = Finder::new(known).find(value).iter().any(|find| find.kind.is_volatile());
+    if volatile || value.to_string().len() > LARGE {
+        return None;
+    }
+    Some(wherever(json, path, json!({ "$not": { "$literal": value } })))
+}

@@ -1,0 +1,178 @@
+//! The items of a trace as the steps of a play.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::breach::{self, Breach};
+use super::gather::{Gathering, Item};
+use super::linked::{Linked, linked};
+use super::values::{Values, fields};
+use super::{Step, yaml};
+use crate::protocol::retold::Retold;
+use crate::trace::Known;
+
+/// Steps that only tidy up where nothing comes after them.
+const LEAVING: &[&str] = &["close", "drop", "unsubscribe", "cut"];
+
+struct Play<'a> {
+    gathering: &'a Gathering,
+    values: Values,
+    linked: Linked,
+    breach: Breach,
+    steps: Vec<Step>,
+    files: BTreeMap<String, String>,
+    /// The names that connections and requests were given.
+    given: BTreeSet<String>,
+}
+
+/// The scenario as YAML. `out` is what lets a sound subject show that it has come so far.
+pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
+    let wanted = &gathering.wanted;
+    let finding = wanted.finding.as_ref();
+    let breach = match finding {
+        Some(shown) => breach::of(shown, gathering.evidence.as_ref(), &gathering.items, wanted.role, known),
+        None => Breach::Rules,
+    };
+    let mut play = Play {
+        gathering,
+        values: Values::new(known),
+        linked: linked(&gathering.items, wanted.role.subject, known),
+        breach,
+        steps: vec![],
+        files: BTreeMap::new(),
+        given: BTreeSet::new(),
+    };
+    let last = play.last();
+    for (at, item) in gathering.items.iter().enumerate() {
+        if at <= last || matches!(item.told, Retold::File { .. }) {
+            play.item(at, item);
+        }
+    }
+    if let Breach::Steps(steps) = &play.breach {
+        play.steps.extend(steps.clone());
+    }
+    let shown = matches!(&play.breach, Breach::Steps(steps) if steps.iter().any(|step| step.verb == "expect"));
+    let said = matches!(play.breach, Breach::At(..)) || shown;
+    let expects = |step: &Step| matches!(step.verb, "expect" | "never");
+    if !said && finding.is_some() || !play.steps.iter().any(expects) {
+        for told in out {
+            play.item(usize::MAX, &Item { told, conn: None, deliberate: None });
+        }
+    }
+    if !play.steps.iter().any(expects) {
+        play.never();
+    }
+    yaml::write(wanted, &play.files, &play.steps)
+}
+
+impl Play<'_> {
+    /// The last item that matters.
+    fn last(&self) -> usize {
+        let items = &self.gathering.items;
+        let finding = self.gathering.wanted.finding.as_ref();
+        if let Breach::At(at, _) = self.breach {
+            return at;
+        }
+        let until = finding.map_or(u64::MAX, |finding| finding.index);
+        let counts = |(_, item): &(usize, &Item)| match &item.told {
+            Retold::Step { verb, index, .. } => *index <= until && (finding.is_some() || !LEAVING.contains(verb)),
+            Retold::Seen { index, owed, .. } => {
+                *index <= until && *owed && !matches!(self.kind(item), "close" | "closed")
+            }
+            _ => false,
+        };
+        items.iter().enumerate().filter(counts).map(|(at, _)| at).last().unwrap_or(0)
+    }
+
+    fn kind(&self, item: &Item) -> &'static str {
+        match &item.told {
+            Retold::Seen { kind, .. } => kind,
+            _ => "",
+        }
+    }
+
+    fn item(&mut self, at: usize, item: &Item) {
+        match &item.told {
+            Retold::Step { index, verb, args, .. } => {
+                let uses = self.linked.uses.get(&at);
+                let Value::Object(mut body) = self.values.sent(&Value::Object(args.clone()), &mut String::new(), uses)
+                else {
+                    return;
+                };
+                for (place, name) in uses.into_iter().flatten() {
+                    // What was found by its name has no recorded value of its own.
+                    if place.pointer.matches('/').count() == 1 {
+                        body.entry(place.pointer[1..].to_owned()).or_insert_with(|| format!("${{{name}}}").into());
+                    }
+                }
+                if let Some(why) = &item.deliberate {
+                    body.insert("deliberate".to_owned(), why.replace("${", "$${").into());
+                }
+                self.steps.push(Step { verb, body, comment: comment(*index) });
+            }
+            Retold::Seen { index, kind, selectors, value, owed, .. } => {
+                self.seen(at, *index, kind, selectors, value, *owed);
+            }
+            Retold::File { path, text, .. } => {
+                let said = self.values.text(path, &|_| None);
+                if let Some(path) = said.strip_prefix("${workspace}/")
+                    && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+                    && !path.contains('\\')
+                {
+                    self.files.entry(path.replace("$${", "${")).or_insert_with(|| text.replace("${", "$${"));
+                }
+            }
+            Retold::Call { .. } | Retold::Folder { .. } => {}
+        }
+    }
+
+    fn seen(
+        &mut self,
+        at: usize,
+        index: u64,
+        kind: &'static str,
+        selectors: &Map<String, Value>,
+        value: &Map<String, Value>,
+        owed: bool,
+    ) {
+        let finding = self.gathering.wanted.finding.as_ref();
+        let needed = self.linked.captures.contains_key(&at);
+        // What comes by itself came for reasons that may be gone, unless something that we did provoked it.
+        let provoked = finding.is_none() && self.steps.last().is_some_and(|step| step.verb == "stimulate");
+        let breaks = match &self.breach {
+            Breach::At(place, pattern) if *place == at => Some(pattern.clone()),
+            _ => None,
+        };
+        if !(owed || needed || provoked || breaks.is_some()) {
+            return;
+        }
+        let mut body = selectors.clone();
+        let mut pattern = Value::Object(fields(&self.values, value, at, &self.linked, finding.is_none()));
+        if let Some(breaks) = &breaks {
+            super::nest::merge(&mut pattern, Value::Object(breaks.clone()));
+        }
+        if let Value::Object(pattern) = pattern {
+            body.extend(pattern);
+        }
+        let mut expect = Map::from_iter([(kind.to_owned(), Value::Object(body))]);
+        let mut comment = comment(index);
+        if let (Some(_), Some(shown)) = (breaks, finding) {
+            expect.insert("proves".to_owned(), shown.requirement.short().into());
+            comment = comment.map(|comment| format!("{comment}: {}", shown.message));
+        }
+        self.steps.push(Step { verb: "expect", body: expect, comment });
+    }
+
+    /// Where nothing can be expected, what every scenario can say: the subject lives on.
+    fn never(&mut self) {
+        let body =
+            Map::from_iter([("exit".to_owned(), Value::Object(Map::new())), ("until".to_owned(), "300ms".into())]);
+        self.steps.push(Step { verb: "never", body, comment: None });
+    }
+}
+
+/// Where in the trace something is.
+fn comment(index: u64) -> Option<String> {
+    (index != u64::MAX).then(|| format!("event {index}"))
+}

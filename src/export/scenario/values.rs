@@ -1,0 +1,176 @@
+//! Recorded values in the words of scenarios: variables for what has moved, matchers for what differs.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::linked::Linked;
+use crate::trace::{Finder, Kind, Known, Place};
+
+/// Texts longer than this are not expected word by word.
+const LONG: usize = 400;
+
+/// Says values of a trace for a scenario.
+pub struct Values {
+    finder: Finder,
+}
+
+impl Values {
+    /// `known` are the folders, by the variables that stand for them, and the ports.
+    pub fn new(known: &Known) -> Self {
+        Self { finder: Finder::new(known) }
+    }
+
+    /// A value that our side sends: with variables for folders and for what was captured.
+    pub fn sent(&self, value: &Value, at: &mut String, uses: Option<&BTreeMap<Place, String>>) -> Value {
+        let variable = |piece| {
+            let place = Place { pointer: at.clone(), piece };
+            uses.and_then(|uses| uses.get(&place))
+        };
+        if let Some(name) = variable(None) {
+            return format!("${{{name}}}").into();
+        }
+        match value {
+            Value::String(text) => self.text(text, &|n| variable(Some(n)).map(|name| format!("${{{name}}}"))).into(),
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                items.map(|(n, item)| self.below(&n.to_string(), item, at, uses)).collect::<Vec<_>>().into()
+            }
+            Value::Object(map) => {
+                let entries = map.iter();
+                let said = |(key, value): (&String, &Value)| (key.clone(), self.below(key, value, at, uses));
+                entries.map(said).collect::<Map<String, Value>>().into()
+            }
+            value => value.clone(),
+        }
+    }
+
+    fn below(&self, key: &str, value: &Value, at: &mut String, uses: Option<&BTreeMap<Place, String>>) -> Value {
+        let length = at.len();
+        at.push('/');
+        at.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        let said = self.sent(value, at, uses);
+        at.truncate(length);
+        said
+    }
+
+    /// A text with variables for folders, and what `other` says of the other volatile pieces, by their numbers.
+    pub fn text(&self, text: &str, other: &dyn Fn(usize) -> Option<String>) -> String {
+        let (mut said, mut from) = (String::new(), 0);
+        for (n, (kind, range)) in self.finder.pieces(text).into_iter().enumerate() {
+            let before = &text[from..range.start];
+            match kind {
+                Kind::Folder(name) if name == "workspace" && before.ends_with("file://") => {
+                    said += &escaped(before.strip_suffix("file://").unwrap_or_default());
+                    said += "${workspace_uri}";
+                }
+                Kind::Folder(name) => {
+                    said += &escaped(before);
+                    said += &format!("${{{name}}}");
+                }
+                _ => match other(n) {
+                    Some(variable) => {
+                        said += &escaped(before);
+                        said += &variable;
+                    }
+                    None => said += &escaped(&text[from..range.end]),
+                },
+            }
+            from = range.end;
+        }
+        said + &escaped(&text[from..])
+    }
+
+    /// What the subject sent, as the pattern that another run of it matches.
+    pub fn expected(&self, key: &str, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.expected_text(key, text),
+            Value::Array(items) => items.iter().map(|item| self.expected(key, item)).collect::<Vec<_>>().into(),
+            Value::Object(map) => {
+                let entries = map.iter();
+                let said: Map<String, Value> =
+                    entries.map(|(key, value)| (key.clone(), self.expected(key, value))).collect();
+                match said.keys().next() {
+                    Some(only) if said.len() == 1 && only.starts_with('$') => json!({ "$literal": map }),
+                    _ => said.into(),
+                }
+            }
+            Value::Number(_) => {
+                let found = self.finder.find(&Value::Object(Map::from_iter([(key.to_owned(), value.clone())])));
+                match found.first() {
+                    Some(find) if find.kind.is_volatile() => json!({ "$type": "number" }),
+                    _ => value.clone(),
+                }
+            }
+            value => value.clone(),
+        }
+    }
+
+    fn expected_text(&self, key: &str, text: &str) -> Value {
+        let found = self.finder.find(&Value::Object(Map::from_iter([(key.to_owned(), text.into())])));
+        if let Some(find) = found.iter().find(|find| find.place.piece.is_none() && find.kind.is_volatile()) {
+            return match find.kind {
+                Kind::Uuid => json!({ "$uuid": true }),
+                Kind::Time if text.contains('T') && !text.contains("GMT") => json!({ "$timestamp": true }),
+                _ => json!({ "$type": "string" }),
+            };
+        }
+        let differs = found.iter().any(|find| find.kind.is_volatile() && !matches!(find.kind, Kind::Folder(_)));
+        if differs || text.len() > LONG {
+            return json!({ "$type": "string" });
+        }
+        let said = self.text(text, &|_| None);
+        match said.strip_prefix("${workspace_uri}") {
+            // How a URI is encoded is the subject's choice.
+            Some(rest) => json!({ "$uri": { "path": format!("${{workspace}}{}", decoded(rest)) } }),
+            None => said.into(),
+        }
+    }
+}
+
+/// A capture of what is there, with what it is known to be.
+pub fn capture(name: &str, kind: &Kind) -> Value {
+    match kind {
+        Kind::Uuid => json!({ "$capture": { "as": name, "is": { "$uuid": true } } }),
+        _ => json!({ "$capture": name }),
+    }
+}
+
+/// The fields of an observation: all of them as they were, or only what has to be captured.
+pub fn fields(
+    values: &Values,
+    value: &Map<String, Value>,
+    at: usize,
+    linked: &Linked,
+    whole: bool,
+) -> Map<String, Value> {
+    let mut pattern = Value::Object(match whole {
+        true => value.iter().map(|(key, value)| (key.clone(), values.expected(key, value))).collect(),
+        false => Map::new(),
+    });
+    let recorded = Value::Object(value.clone());
+    for (pointer, (name, kind)) in linked.captures.get(&at).into_iter().flatten() {
+        super::nest::merge(&mut pattern, super::nest::exactly(&recorded, pointer, capture(name, kind)));
+    }
+    match pattern {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// A text in which nothing is a variable.
+fn escaped(text: &str) -> String {
+    text.replace("${", "$${")
+}
+
+/// A path of a URI, decoded.
+fn decoded(path: &str) -> String {
+    let (mut bytes, mut rest) = (vec![], path.as_bytes());
+    while let Some((first, more)) = rest.split_first() {
+        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &more[2..] } else { more };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,182 @@
+//! A scenario as YAML that people like to read: short maps in one line, long ones over several.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Step, Wanted};
+
+/// The longest line.
+const WIDTH: usize = 118;
+
+/// The whole file.
+pub fn write(wanted: &Wanted, files: &BTreeMap<String, String>, steps: &[Step]) -> String {
+    let mut out = format!("# From the trace {}.\n", line(&wanted.trace));
+    let title = match &wanted.finding {
+        Some(shown) => {
+            let (by, requirement) = (wanted.role.about, shown.requirement);
+            out += &format!(
+                "# It shows what the rules found at event {}, of {by}: {}\n",
+                shown.index,
+                line(&shown.message)
+            );
+            out += &format!("# against {}: {}\n", requirement.id, line(requirement.statement));
+            sentence(&shown.message)
+        }
+        None => {
+            out += "# The rules found nothing in it: this is what was observed.\n";
+            format!("What was recorded in {}", wanted.trace)
+        }
+    };
+    out += &format!("wirecert: 1\ntitle: {}\n", scalar(&line(&title).replace("${", "$${")));
+    out += &format!("role: {}\nedition: {}\n", wanted.role.name, scalar(wanted.edition));
+    if !files.is_empty() {
+        out += "workspace:\n";
+        for (path, text) in files {
+            out += &format!("  {}: {}\n", scalar(path), scalar(text));
+        }
+    }
+    out += "steps:\n";
+    for step in steps {
+        out += &written(step);
+    }
+    out
+}
+
+fn written(step: &Step) -> String {
+    let comment = step.comment.as_ref().map(|comment| format!("  # {}\n", line(comment))).unwrap_or_default();
+    let flow = flow(&Value::Object(step.body.clone()));
+    if flow.chars().count() + step.verb.len() + 6 <= WIDTH {
+        return format!("{comment}  - {}: {flow}\n", step.verb);
+    }
+    let mut out = format!("{comment}  - {}:\n", step.verb);
+    block(&step.body, 6, &mut out);
+    out
+}
+
+fn block(map: &Map<String, Value>, indent: usize, out: &mut String) {
+    for (key, value) in map {
+        *out += &" ".repeat(indent);
+        *out += &scalar(key);
+        *out += ":";
+        entry(value, indent, out);
+    }
+}
+
+fn entry(value: &Value, indent: usize, out: &mut String) {
+    let flow = flow(value);
+    let fits = indent + flow.chars().count() + 20 <= WIDTH;
+    match value {
+        Value::Object(map) if !fits && !map.is_empty() => {
+            *out += "\n";
+            block(map, indent + 2, out);
+        }
+        Value::Array(items) if !fits && !items.is_empty() => {
+            *out += "\n";
+            for item in items {
+                *out += &" ".repeat(indent + 2);
+                *out += "- ";
+                match item {
+                    Value::Object(map) if !map.is_empty() => {
+                        let mut inner = String::new();
+                        block(map, indent + 4, &mut inner);
+                        *out += inner.trim_start();
+                    }
+                    item => *out += &format!("{}\n", self::flow(item)),
+                }
+            }
+        }
+        _ => *out += &format!(" {flow}\n"),
+    }
+}
+
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Object(map) if map.is_empty() => "{}".to_owned(),
+        Value::Object(map) => {
+            let entries: Vec<String> =
+                map.iter().map(|(key, value)| format!("{}: {}", scalar(key), flow(value))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::String(text) => scalar(text),
+        value => value.to_string(),
+    }
+}
+
+/// A text as a scalar: plain where no reader could take it for anything else.
+fn scalar(text: &str) -> String {
+    let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$');
+    let inner = text.chars().all(|c| c.is_ascii_alphanumeric() || " _-./$".contains(c));
+    let word = ["true", "false", "null"];
+    let plain = first && inner && !text.ends_with(' ') && !word.contains(&text.to_ascii_lowercase().as_str());
+    if plain { text.to_owned() } else { quoted(text) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out += "\\\"",
+            '\\' => out += "\\\\",
+            '\n' => out += "\\n",
+            '\r' => out += "\\r",
+            '\t' => out += "\\t",
+            // What YAML does not count as printable, and what would break a line.
+            '\u{0}'..='\u{1f}'
+            | '\u{7f}'..='\u{a0}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{feff}'
+            | '\u{fffe}'..='\u{ffff}' => {
+                out += &format!("\\u{:04x}", u32::from(c));
+            }
+            '\u{10000}'.. => out += &format!("\\U{:08x}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+/// A text on one line.
+fn line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') { ' ' } else { c })
+        .collect()
+}
+
+/// A text that begins with a capital letter.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn any_value_is_read_back_as_it_was() {
+        for text in
+            ["a", "yes", "5", "", " a", "a ", "a: b", "# a", "é\u{85}\u{feff}😀\u{7}\"\\\n\t", "${x}", "-", "{a}", "~"]
+        {
+            let written = format!("k: {}\n", flow(&json!({ "a": [text, 1.5, null, true], "b": {} })));
+            let source = crate::diagnostic::Source::new("t", &written);
+            assert!(crate::diagnostic::yaml::parse(&source).is_ok(), "{written}");
+        }
+    }
+
+    #[test]
+    fn short_maps_stand_in_one_line_and_long_ones_over_several() {
+        let step = |n: usize| {
+            let body = json!({"method": "m", "params": {"items": ["x".repeat(n), {"a": 1, "b": "y".repeat(n)}]}});
+            let Value::Object(body) = body else { unreachable!() };
+            written(&Step { verb: "request", body, comment: Some("event 1".to_owned()) })
+        };
+        let short = "  # event 1\n  - request: { method: m, params: { items: [x, { a: 1, b: y }] } }\n";
+        assert_eq!(step(1), short);
+        assert_eq!(step(60).lines().count(), 8);
+    }
+}

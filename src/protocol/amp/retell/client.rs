@@ -1,0 +1,243 @@
+//! What an editor did to an agent as steps, and what the agent did as observations.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::amp::{client_role, envelope, is_probe, lockfile, opcode};
+use crate::protocol::retold::{Retell, Retold, args, word};
+use crate::trace::{Closed, Direction, End, Event, Frame, Head, Payload, What};
+
+use super::frames;
+use super::server::on;
+
+/// Tells again what happened between an editor of ours and its client.
+pub struct RetellClient {
+    edition: &'static str,
+    /// Names of the connections after the first, in order.
+    names: Vec<String>,
+    conns: HashMap<String, Conn>,
+    known: std::collections::HashSet<String>,
+    /// Methods that are answered by steps.
+    withheld: Vec<String>,
+    upgrade: Option<(Map<String, Value>, u64)>,
+}
+
+#[derive(Default)]
+struct Conn {
+    frames: Vec<Frame>,
+    asked: HashMap<String, (String, Value, String)>,
+    count: u64,
+    closing: bool,
+}
+
+impl RetellClient {
+    /// For an edition.
+    pub fn new(edition: &'static str) -> Self {
+        let (names, conns, withheld) = (vec![], HashMap::new(), vec![]);
+        Self { edition, names, conns, known: Default::default(), withheld, upgrade: None }
+    }
+
+    fn theirs(&mut self, event: &Event, name: &str) -> Vec<Retold> {
+        if let What::Handshake(_) = &event.what
+            && !self.names.iter().any(|known| known == name)
+        {
+            self.names.push(name.to_owned());
+        }
+        let edition = self.edition;
+        let conn = self.conns.entry(name.to_owned()).or_default();
+        let seen = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
+            Retold::seen(event.i, kind, on(selectors, name), value, owed)
+        };
+        match &event.what {
+            What::Handshake(head) => {
+                let target = head.start.split(' ').nth(1).unwrap_or_default();
+                let path = target.split('?').next().unwrap_or(target);
+                vec![seen("handshake", Map::new(), args([("path", Some(path.into()))]), true)]
+            }
+            What::Frame(frame) => {
+                let odd = frames::unusual(frame, End::Client);
+                let mut told = vec![];
+                if !odd.is_empty() {
+                    told.push(seen("frame", Map::new(), odd, false));
+                }
+                if frame.opcode == opcode::CLOSE {
+                    told.push(seen("close", Map::new(), Map::new(), conn.closing));
+                    conn.closing = true;
+                }
+                told
+            }
+            What::Message(message) => {
+                let Some(json) = &message.json else {
+                    let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
+                    return vec![seen("message", Map::new(), args([("text", text)]), false)];
+                };
+                if is_probe(json) {
+                    return vec![];
+                }
+                let Some(request) = envelope::request(edition, json) else {
+                    return vec![seen("message", Map::new(), args([("json", Some(json.clone()))]), false)];
+                };
+                let (Some(method), Some(id)) = (request.method, request.id) else {
+                    return vec![seen("message", Map::new(), args([("json", Some(json.clone()))]), false)];
+                };
+                let params = request.params.cloned().unwrap_or_default();
+                let mut told = vec![];
+                if client_role::AMP_CLIENT.calls.iter().any(|(call, _)| *call == method) && method != "authenticate" {
+                    told.push(Retold::Call { index: event.i, method: method.to_owned(), params: params.clone() });
+                }
+                let value = args([("id", Some(id.clone())), ("params", Some(params.clone()))]);
+                conn.count += 1;
+                let label = format!("{}-{}", word(name), conn.count);
+                conn.asked.insert(id.to_string(), (method.to_owned(), params, label.clone()));
+                let chosen = args([("method", Some(method.into()))]);
+                told.push(seen("request", chosen, value, true).with_find("id", &label));
+                told
+            }
+            What::Closed(_) => vec![seen("closed", Map::new(), Map::new(), conn.closing)],
+            _ => vec![],
+        }
+    }
+
+    fn ours(&mut self, event: &Event, name: &str) -> Vec<Retold> {
+        let edition = self.edition;
+        let conn = self.conns.entry(name.to_owned()).or_default();
+        let step = |verb, args: Map<String, Value>| Retold::step(event.i, verb, on(args, name));
+        match &event.what {
+            What::Handshake(head) => {
+                if let Some(upgrade) = odd_upgrade(head) {
+                    self.upgrade.get_or_insert((upgrade, event.i));
+                }
+                vec![]
+            }
+            What::Frame(frame) => match frame.opcode {
+                opcode::PONG => vec![],
+                opcode::PING if frames::unusual(frame, End::Server).is_empty() => {
+                    let text = frame.payload.as_text().unwrap_or_default();
+                    let payload = (!text.is_empty()).then(|| text.into());
+                    vec![step("ping", args([("payload", payload)]))]
+                }
+                opcode::CLOSE if frames::close(frame, End::Server).is_some() => {
+                    if std::mem::replace(&mut conn.closing, true) {
+                        return vec![];
+                    }
+                    vec![step("close", frames::close(frame, End::Server).unwrap_or_default())]
+                }
+                8.. => {
+                    let frames = vec![frames::described(frame, End::Server)];
+                    vec![step("send", args([("frames", Some(frames.into()))]))]
+                }
+                _ => {
+                    conn.frames.push(frame.clone());
+                    vec![]
+                }
+            },
+            What::Message(message) => {
+                let sent = std::mem::take(&mut conn.frames);
+                let raw = frames::sent(&sent, Some(message), End::Server);
+                let Some(json) = message.json.as_ref().filter(|_| raw.contains_key("json")) else {
+                    return vec![step("send", raw)];
+                };
+                if is_probe(json) {
+                    return vec![];
+                }
+                if let Some(answer) = envelope::response(edition, json) {
+                    let whole = json.as_object().is_some_and(|map| map.len() == 1);
+                    let id = answer.id.cloned().unwrap_or_default();
+                    let asked = conn.asked.get(&id.to_string());
+                    if let (true, Some((method, params, label))) = (whole, asked) {
+                        let mut told = vec![];
+                        let content = answer.result.and_then(|result| result.get("content")).and_then(Value::as_str);
+                        let path = params.get("path").and_then(Value::as_str).filter(|_| method == "readFile");
+                        if let (Some(text), Some(path)) = (content, path)
+                            && self.known.insert(path.to_owned())
+                        {
+                            told.push(Retold::File { index: event.i, path: path.to_owned(), text: text.to_owned() });
+                        }
+                        if !self.withheld.contains(method) {
+                            self.withheld.push(method.clone());
+                        }
+                        let key = (edition == "cli").then(|| answer.method.unwrap_or(method).into());
+                        let result = answer.result.filter(|_| answer.error.is_none()).cloned();
+                        let error = answer.error.cloned().or_else(|| result.is_none().then(|| json!({})));
+                        let args = args([("method", key), ("result", result), ("error", error)]);
+                        told.push(step("answer", args).with_found("id", label));
+                        return told;
+                    }
+                }
+                let named = envelope::notifications(edition, json).unwrap_or_default();
+                match named[..] {
+                    [(name, data)] => {
+                        let data = (*data != json!({})).then(|| data.clone());
+                        vec![step("notify", args([("name", Some(name.into())), ("data", data)]))]
+                    }
+                    _ => vec![step("send", raw)],
+                }
+            }
+            What::Bytes { bytes } => {
+                let bytes = Map::from_iter([frames::payload(bytes)]);
+                vec![step("send", args([("bytes", Some(bytes.into()))]))]
+            }
+            What::Closed(how) => {
+                if std::mem::replace(&mut conn.closing, true) {
+                    return vec![];
+                }
+                let how = (*how == Closed::Reset).then(|| "reset".into());
+                vec![step("drop", args([("how", how)]))]
+            }
+            _ => vec![],
+        }
+    }
+}
+
+impl Retell for RetellClient {
+    fn event(&mut self, event: &Event) -> Vec<Retold> {
+        if let What::File(file) = &event.what {
+            let content = file.content.as_ref().map(Payload::as_bytes);
+            let lock = content.and_then(|content| lockfile::read(self.edition, content).ok());
+            return lock
+                .into_iter()
+                .flat_map(|lock| lock.folders)
+                .take(1)
+                .map(|path| Retold::Folder { path })
+                .collect();
+        }
+        match (event.conn.as_deref(), event.dir) {
+            (Some(name), Some(Direction::ToServer)) => self.theirs(event, name),
+            (Some(name), Some(Direction::ToClient)) => self.ours(event, name),
+            _ => vec![],
+        }
+    }
+
+    fn end(&mut self) -> Vec<Retold> {
+        let mut serve = Map::new();
+        let first = self.names.first().map_or("main", String::as_str);
+        if first != "main" {
+            serve.insert("as".to_owned(), word(first).into());
+        }
+        if self.names.len() > 1 {
+            serve.insert("then".to_owned(), self.names[1..].iter().map(|name| word(name)).collect::<Vec<_>>().into());
+        }
+        if !self.withheld.is_empty() {
+            serve.insert("withholds".to_owned(), self.withheld.clone().into());
+        }
+        if let Some((upgrade, _)) = self.upgrade.take() {
+            serve.insert("upgrade".to_owned(), upgrade.into());
+            serve.insert("deliberate".to_owned(), "the handshake is answered as in the trace".into());
+        }
+        vec![Retold::step(0, "serve", serve), Retold::step(0, "launch", Map::new())]
+    }
+}
+
+/// How a handshake was answered, where that was no acceptance.
+fn odd_upgrade(head: &Head) -> Option<Map<String, Value>> {
+    if head.status() == Some(101) && head.header("upgrade").next().is_some() && head.raw.is_none() {
+        return None;
+    }
+    if let Some(raw) = head.raw.as_ref().and_then(Payload::as_text) {
+        return Some(args([("raw", Some(raw.into()))]));
+    }
+    let status = head.start.split_once(' ').map_or("", |(_, status)| status);
+    let body = head.body.as_ref().and_then(Payload::as_text).map(Value::from);
+    Some(args([("status", Some(status.into())), ("body", body)]))
+}

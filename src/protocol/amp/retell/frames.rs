@@ -1,0 +1,125 @@
+//! Frames and messages as the verb `send` has them.
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::amp::opcode;
+use crate::protocol::retold::hex;
+use crate::trace::{End, Frame, Message, Payload};
+
+/// A payload under `text` or `hex`.
+pub fn payload(payload: &Payload) -> (String, Value) {
+    match payload {
+        Payload::Text(text) => ("text".to_owned(), text.as_str().into()),
+        Payload::Binary(bytes) => ("hex".to_owned(), hex(bytes).into()),
+    }
+}
+
+/// What is unusual about a frame that an end sent, under the fields of the observation `frame`.
+pub fn unusual(frame: &Frame, sender: End) -> Map<String, Value> {
+    let mut fields = Map::new();
+    if frame.masked != (sender == End::Client) {
+        fields.insert("masked".to_owned(), frame.masked.into());
+    }
+    if frame.rsv != 0 {
+        fields.insert("rsv".to_owned(), frame.rsv.into());
+    }
+    if !frame.fin && frame.opcode >= 8 {
+        fields.insert("fin".to_owned(), false.into());
+    }
+    let known = opcode::name(frame.opcode);
+    if known.is_none() || frame.opcode == opcode::BINARY {
+        fields.insert("opcode".to_owned(), known.map_or_else(|| frame.opcode.into(), Value::from));
+    }
+    if frame.opcode == opcode::TEXT && frame.fin && frame.payload.as_text().is_none() {
+        fields.insert("opcode".to_owned(), "text".into());
+        fields.insert("text".to_owned(), json!({ "$absent": true }));
+    }
+    fields
+}
+
+/// Whether a frame is sent by `send: { text: … }` as it is.
+fn is_plain(frame: &Frame, sender: End) -> bool {
+    let announced = frame.length == frame.payload.as_bytes().len() as u64 && frame.length_bits.is_none();
+    frame.fin && announced && matches!(frame.opcode, opcode::TEXT | opcode::BINARY) && unusual_bits(frame, sender)
+}
+
+fn unusual_bits(frame: &Frame, sender: End) -> bool {
+    frame.rsv == 0 && frame.masked == (sender == End::Client)
+}
+
+/// A frame as `frames` of `send` describes it.
+pub fn described(frame: &Frame, sender: End) -> Value {
+    let mut map = Map::new();
+    let name = opcode::name(frame.opcode).map_or_else(|| frame.opcode.into(), Value::from);
+    map.insert("opcode".to_owned(), name);
+    if !frame.fin {
+        map.insert("fin".to_owned(), false.into());
+    }
+    if frame.rsv != 0 {
+        map.insert("rsv".to_owned(), frame.rsv.into());
+    }
+    if frame.masked != (sender == End::Client) {
+        map.insert("masked".to_owned(), frame.masked.into());
+    }
+    if !frame.payload.as_bytes().is_empty() {
+        map.extend([payload(&frame.payload)]);
+    }
+    let mut length = Map::new();
+    length.extend(frame.length_bits.map(|bits| ("bits".to_owned(), bits.into())));
+    if frame.length != frame.payload.as_bytes().len() as u64 {
+        length.insert("says".to_owned(), frame.length.min(i64::MAX as u64).into());
+    }
+    if !length.is_empty() {
+        map.insert("length".to_owned(), length.into());
+    }
+    Value::Object(map)
+}
+
+/// How a message is sent: plainly, or in its frames where these are no plain ones.
+pub fn sent(frames: &[Frame], message: Option<&Message>, sender: End) -> Map<String, Value> {
+    let plain = matches!(frames, [frame] if is_plain(frame, sender)) || frames.is_empty();
+    match message {
+        Some(Message { json: Some(json), text: true, .. }) if plain => {
+            let text = frames.first().and_then(|frame| frame.payload.as_text());
+            // Texts that JSON writes in another way than we would are sent as they were.
+            let same = text.is_none_or(|text| serde_json::to_string(json).is_ok_and(|ours| ours.len() == text.len()));
+            let as_text = |text: &str| Map::from_iter([("text".to_owned(), Value::from(text))]);
+            match (same, text) {
+                (false, Some(text)) => as_text(text),
+                _ => Map::from_iter([("json".to_owned(), json.clone())]),
+            }
+        }
+        Some(Message { payload: Some(Payload::Text(text)), text: true, .. }) if plain => {
+            Map::from_iter([("text".to_owned(), text.as_str().into())])
+        }
+        Some(Message { payload: Some(bytes), text: false, .. }) if plain => {
+            Map::from_iter([("binary".to_owned(), hex(bytes.as_bytes()).into())])
+        }
+        _ => {
+            let frames: Vec<Value> = frames.iter().map(|frame| described(frame, sender)).collect();
+            Map::from_iter([("frames".to_owned(), frames.into())])
+        }
+    }
+}
+
+/// Code and reason of a close frame, as the verb `close` has them; none where it cannot say them.
+pub fn close(frame: &Frame, sender: End) -> Option<Map<String, Value>> {
+    if !unusual(frame, sender).is_empty() {
+        return None;
+    }
+    match frame.payload.as_bytes() {
+        [high, low, reason @ ..] => {
+            let code = u16::from_be_bytes([*high, *low]);
+            let reason = std::str::from_utf8(reason).ok()?;
+            let mut args = Map::new();
+            if code != 1000 {
+                args.insert("code".to_owned(), code.into());
+            }
+            if !reason.is_empty() {
+                args.insert("reason".to_owned(), reason.into());
+            }
+            Some(args)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,189 @@
+//! What an extension did to a server as steps, and what the server did as observations.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::protocol::amplifier::observer::AmplifierObserver;
+use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::amplifier::words::EVENTS;
+use crate::protocol::http::content::Content;
+use crate::protocol::http::retell::{Exchanges, Whole, has_secret, http, raw};
+use crate::protocol::retold::{Labels, Retell, Retold, args, word};
+use crate::protocol::{Observation, Observer};
+use crate::trace::{Closed, Direction, End, Event, HttpRequest, What};
+
+/// Tells again what a client of ours did to a server.
+pub struct RetellServer {
+    exchanges: Exchanges,
+    observer: AmplifierObserver,
+    labels: Labels,
+    /// Subscriptions that stand, and whether they are WebSockets.
+    following: HashMap<String, bool>,
+    over: HashSet<String>,
+}
+
+impl RetellServer {
+    /// Nothing told yet.
+    pub fn new() -> Self {
+        Self {
+            exchanges: Exchanges::default(),
+            observer: AmplifierObserver::new(End::Server),
+            labels: Labels::default(),
+            following: HashMap::new(),
+            over: HashSet::new(),
+        }
+    }
+
+    /// A subscription that the head of a request or handshake asks for.
+    fn subscribes(&mut self, event: &Event, name: &str) -> Option<Retold> {
+        let start = match &event.what {
+            What::HttpRequest(head) => &head.start,
+            What::Handshake(head) => &head.start,
+            _ => return None,
+        };
+        let mut words = start.split(' ');
+        let route = Route::of(words.next()?, words.next()?)?;
+        let socket = match route.endpoint {
+            Endpoint::Events => false,
+            Endpoint::Socket => true,
+            _ => return None,
+        };
+        self.following.insert(name.to_owned(), socket);
+        let args = args([
+            ("as", Some(word(name).into())),
+            ("session_id", route.name.map(Value::from)),
+            ("transport", socket.then(|| "ws".into())),
+        ]);
+        Some(Retold::step(event.i, "subscribe", args))
+    }
+
+    /// What the client does in a subscription.
+    fn ours(&mut self, event: &Event, name: &str) -> Option<Retold> {
+        let of = || Some(Value::from(word(name)));
+        let socket = *self.following.get(name)?;
+        match &event.what {
+            What::Message(message) if socket => {
+                let body = match (&message.json, &message.payload) {
+                    (Some(json @ Value::Object(_)), _) => ("message", json.clone()),
+                    (Some(json), _) => ("text", json.to_string().into()),
+                    (None, Some(payload)) => ("text", payload.as_text()?.into()),
+                    (None, None) => return None,
+                };
+                Some(Retold::step(event.i, "control", args([("of", of()), (body.0, Some(body.1))])))
+            }
+            What::Frame(frame) if frame.opcode == 8 && self.over.insert(name.to_owned()) => {
+                Some(Retold::step(event.i, "unsubscribe", args([("of", of())])))
+            }
+            What::Closed(how) if self.over.insert(name.to_owned()) => {
+                let how = (*how == Closed::Reset).then(|| "reset".into());
+                Some(Retold::step(event.i, "unsubscribe", args([("of", of()), ("how", how)])))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Retell for RetellServer {
+    fn event(&mut self, event: &Event) -> Vec<Retold> {
+        let seen = self.observer.observe(event);
+        let (Some(name), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
+        let whole = self.exchanges.event(event);
+        let mut told = vec![];
+        if dir == Direction::ToServer {
+            told.extend(self.subscribes(event, name));
+            if self.following.contains_key(name) {
+                told.extend(self.ours(event, name));
+            } else {
+                match whole {
+                    Some(Whole::Request(head, content)) => told.extend(asked(event.i, name, &head, &content)),
+                    Some(Whole::Torn(Direction::ToServer, bytes)) => {
+                        if let Some(mut args) = raw(&bytes) {
+                            args.insert("as".to_owned(), word(name).into());
+                            told.push(Retold::step(event.i, "http", args));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        } else if let What::Closed(_) = &event.what {
+            self.over.insert(name.to_owned());
+        }
+        told.extend(seen.into_iter().filter_map(did));
+        told
+    }
+
+    fn sound_out(&mut self) -> Vec<Retold> {
+        let label = self.labels.name("alive");
+        let asked = args([("as", Some(label.as_str().into())), ("endpoint", Some("health".into()))]);
+        vec![
+            Retold::step(u64::MAX, "request", asked),
+            Retold::seen(u64::MAX, "response", args([("to", Some(label.into()))]), Map::new(), true),
+        ]
+    }
+}
+
+/// A request: as the verb `request` has it, where that can say it.
+fn asked(index: u64, name: &str, head: &HttpRequest, content: &Content<'_>) -> Vec<Retold> {
+    let label = Some(Value::from(word(name)));
+    let route = Route::of(head.method(), head.target()).and_then(|route| Some((route.endpoint.name()?, route)));
+    let body = match content {
+        Content::Empty => Some(Map::new()),
+        content => content.json().and_then(Value::as_object).cloned(),
+    };
+    let fits = route.as_ref().is_some_and(|(_, r)| r.endpoint.has_body() != matches!(content, Content::Empty));
+    let (Some((endpoint, route)), Some(mut body), true) = (route, body, fits) else {
+        let mut args = http(head, content, "GET");
+        args.extend(label.map(|label| ("as".to_owned(), label)));
+        return vec![Retold::step(index, "http", args)];
+    };
+    let mut params: Map<String, Value> = route.query.into_iter().map(|(key, value)| (key, value.into())).collect();
+    if let Some(name) = route.name {
+        let key = if route.endpoint == Endpoint::GetProfile { "name" } else { "session_id" };
+        params.insert(key.to_owned(), name.into());
+    }
+    let mut told = vec![];
+    if route.endpoint == Endpoint::CreateSession {
+        // Keys that the trace hides, and the folder of the play, are those that the subject was described with.
+        if body.get("credentials").is_some_and(has_secret) {
+            body.remove("credentials");
+        }
+        if let Some(root) =
+            body.get_mut("context").and_then(Value::as_object_mut).and_then(|c| c.remove("workspace_root"))
+            && let Some(path) = root.as_str()
+        {
+            told.push(Retold::Folder { path: path.to_owned() });
+        }
+        if body.get("context").and_then(Value::as_object).is_some_and(Map::is_empty) {
+            body.remove("context");
+        }
+    }
+    let some = |map: Map<String, Value>| (!map.is_empty()).then(|| map.into());
+    let args =
+        args([("as", label), ("endpoint", Some(endpoint.into())), ("params", some(params)), ("body", some(body))]);
+    told.push(Retold::step(index, "request", args));
+    told
+}
+
+fn did(seen: Observation) -> Option<Retold> {
+    let label = |key: &str| seen.selectors.get(key).and_then(Value::as_str).map(|name| Value::from(word(name)));
+    let take = |keys: &[&str]| {
+        let entry = |key: &&str| Some(((*key).to_owned(), seen.value.get(*key)?.clone()));
+        keys.iter().filter_map(entry).collect::<Map<String, Value>>()
+    };
+    let (selectors, value, owed) = match seen.kind {
+        "response" if seen.value.contains_key("json") => (args([("to", label("to"))]), take(&["status", "json"]), true),
+        "response" => (args([("to", label("to"))]), take(&["status", "text"]), true),
+        "subscribed" => (args([("of", label("of"))]), take(&["status"]), true),
+        "completed" => (args([("of", label("of"))]), take(&["response"]), true),
+        "event" => {
+            let name = seen.selectors.get("event").cloned().unwrap_or_default();
+            let known = name.as_str().is_some_and(|name| EVENTS.contains(&name));
+            let value = take(if known { &["data"] } else { &["json"] });
+            let owed = name == "approval:required";
+            (args([("of", label("of")), ("event", known.then_some(name))]), value, owed)
+        }
+        _ => return None,
+    };
+    Some(Retold::seen(seen.index, seen.kind, selectors, value, owed))
+}
