@@ -44,14 +44,14 @@ pub enum Retold {
         /// Whether any sound subject does it where our side does the same.
         owed: bool,
     },
-    /// There was a file with this text from the beginning.
+    /// There was a file with these bytes from the beginning.
     File {
         /// The event that shows it.
         index: u64,
         /// Its absolute path.
         path: String,
-        /// Its text.
-        text: String,
+        /// Its bytes.
+        bytes: Vec<u8>,
     },
     /// The folder that the work was about.
     Folder {
@@ -160,6 +160,18 @@ pub fn word(text: &str) -> String {
         Some(_) => format!("x{word}"),
         None => "x".to_owned(),
     }
+}
+
+/// A path of a URI, decoded.
+pub fn decoded(path: &str) -> String {
+    let (mut bytes, mut rest) = (vec![], path.as_bytes());
+    while let Some((first, more)) = rest.split_first() {
+        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &more[2..] } else { more };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Bytes as hexadecimal digits.

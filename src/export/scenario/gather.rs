@@ -28,6 +28,8 @@ pub struct Gathering {
     calls: HashMap<u64, String>,
     /// The name of the first connection.
     first: Option<String>,
+    /// How often each name of a connection was given.
+    opened: HashMap<String, u64>,
     paths: Paths,
     ports: BTreeSet<u16>,
     /// What our side did wrong: by the number of the event, and why.
@@ -35,6 +37,8 @@ pub struct Gathering {
     /// The same, of the connections on which no step has said so yet.
     pending: HashMap<Option<String>, String>,
     pub(super) evidence: Option<Evidence>,
+    /// What lets a sound subject show that it has come so far, as of the finding.
+    out: Option<Vec<Retold>>,
 }
 
 /// Something told, and where it stands.
@@ -52,6 +56,8 @@ pub(super) struct Evidence {
     pub sender: Option<End>,
     /// The JSON of its message.
     pub json: Option<Value>,
+    /// Whether a process ended.
+    pub exit: bool,
 }
 
 impl Gathering {
@@ -67,11 +73,13 @@ impl Gathering {
             labels: Labels::default(),
             calls: HashMap::new(),
             first: None,
+            opened: HashMap::new(),
             paths: Paths::default(),
             ports: BTreeSet::new(),
             wrong,
             pending: HashMap::new(),
             evidence: None,
+            out: None,
         }
     }
 
@@ -93,7 +101,12 @@ impl Gathering {
                 conn: event.conn.clone(),
                 sender: event.dir.map(|dir| dir.sender()),
                 json: message(event),
+                exit: matches!(event.what, What::Exited(_)),
             });
+        }
+        if event.i > limit && self.out.is_none() {
+            // By now, connections that end later still stand.
+            self.out = Some(self.retell.sound_out());
         }
         let told = self.retell.event(event);
         let told = told.into_iter().chain(self.driven(event)).collect::<Vec<_>>();
@@ -107,7 +120,14 @@ impl Gathering {
         let conn =
             event.conn.as_ref().filter(|_| self.wanted.role.observations.iter().any(|kind| kind.on_connection))?;
         let first = self.first.get_or_insert_with(|| conn.clone());
-        (conn == first && conn != MAIN).then(|| Event { conn: Some(MAIN.to_owned()), ..event.clone() })
+        let name = if conn == first { MAIN } else { conn };
+        let times = self.opened.entry(conn.clone()).or_default();
+        if matches!(event.what, What::Connected { .. }) {
+            *times += 1;
+        }
+        // A name that is given again is that of another connection.
+        let name = if *times > 1 { format!("{name}-again-{times}") } else { name.to_owned() };
+        (*conn != name).then(|| Event { conn: Some(name), ..event.clone() })
     }
 
     fn keep(&mut self, told: Retold, conn: Option<String>, limit: u64) {
@@ -201,7 +221,7 @@ impl Gathering {
         self.items = first.into_iter().chain(wire).chain(last).collect();
         let folder = self.paths.found();
         let known = Known { folders: folder, ports: self.ports.clone() };
-        let out = self.retell.sound_out();
+        let out = self.out.take().unwrap_or_else(|| self.retell.sound_out());
         Ok(play::write(&self, &known, out))
     }
 

@@ -1,6 +1,6 @@
 //! Which values of our steps came from what the subject did before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ pub struct Linked {
     pub captures: BTreeMap<usize, BTreeMap<String, (String, Kind)>>,
     /// Of steps: places in their parameters, and the variables.
     pub uses: BTreeMap<usize, BTreeMap<Place, String>>,
+    /// Of observations: JSON pointers into their fields where a value of ours came back, which is the same in every run.
+    pub echoes: BTreeMap<usize, BTreeSet<String>>,
 }
 
 /// Finds the links between items.
@@ -26,7 +28,9 @@ pub fn linked(items: &[Item], subject: End, known: &Known) -> Linked {
         let index = at as u64;
         match &item.told {
             Retold::Seen { value, finds, .. } => {
-                correlator.see(Some(subject), index, &Value::Object(value.clone()));
+                let back = correlator.see(Some(subject), index, &Value::Object(value.clone()));
+                let back = back.into_iter().filter(|link| link.at.piece.is_none() && link.from.place.piece.is_none());
+                linked.echoes.entry(at).or_default().extend(back.map(|link| link.at.pointer));
                 for (field, name) in finds {
                     let entry = linked.captures.entry(at).or_default();
                     entry.insert(format!("/{field}"), (format!("of-{name}"), Kind::Id));

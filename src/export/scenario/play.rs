@@ -9,6 +9,7 @@ use super::gather::{Gathering, Item};
 use super::linked::{Linked, linked};
 use super::values::{Values, fields};
 use super::{Step, yaml};
+use crate::protocol::Reach;
 use crate::protocol::retold::Retold;
 use crate::trace::Known;
 
@@ -21,9 +22,9 @@ struct Play<'a> {
     linked: Linked,
     breach: Breach,
     steps: Vec<Step>,
-    files: BTreeMap<String, String>,
-    /// The names that connections and requests were given.
-    given: BTreeSet<String>,
+    files: BTreeMap<String, Vec<u8>>,
+    /// Paths of files that a user did something with.
+    opened: BTreeSet<String>,
 }
 
 /// The scenario as YAML. `out` is what lets a sound subject show that it has come so far.
@@ -36,12 +37,12 @@ pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
     };
     let mut play = Play {
         gathering,
-        values: Values::new(known),
+        values: Values::new(known, matches!(wanted.role.reach, Reach::Lockfile { .. })),
         linked: linked(&gathering.items, wanted.role.subject, known),
         breach,
         steps: vec![],
         files: BTreeMap::new(),
-        given: BTreeSet::new(),
+        opened: BTreeSet::new(),
     };
     let last = play.last();
     for (at, item) in gathering.items.iter().enumerate() {
@@ -52,16 +53,19 @@ pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
     if let Breach::Steps(steps) = &play.breach {
         play.steps.extend(steps.clone());
     }
-    let shown = matches!(&play.breach, Breach::Steps(steps) if steps.iter().any(|step| step.verb == "expect"));
-    let said = matches!(play.breach, Breach::At(..)) || shown;
+    let said = !matches!(play.breach, Breach::Rules);
     let expects = |step: &Step| matches!(step.verb, "expect" | "never");
     if !said && finding.is_some() || !play.steps.iter().any(expects) {
         for told in out {
             play.item(usize::MAX, &Item { told, conn: None, deliberate: None });
         }
     }
-    if !play.steps.iter().any(expects) {
+    // A client is given time to show it; of servers, what they answer last tells.
+    if !play.steps.iter().any(expects) || finding.is_some() && wanted.role.is_client() && !said {
         play.never();
+    }
+    for path in std::mem::take(&mut play.opened) {
+        play.file(&path, b"");
     }
     yaml::write(wanted, &play.files, &play.steps)
 }
@@ -109,22 +113,34 @@ impl Play<'_> {
                 if let Some(why) = &item.deliberate {
                     body.insert("deliberate".to_owned(), why.replace("${", "$${").into());
                 }
+                if *verb == "stimulate" {
+                    self.touched(args);
+                }
                 self.steps.push(Step { verb, body, comment: comment(*index) });
             }
             Retold::Seen { index, kind, selectors, value, owed, .. } => {
                 self.seen(at, *index, kind, selectors, value, *owed);
             }
-            Retold::File { path, text, .. } => {
-                let said = self.values.text(path, &|_| None);
-                if let Some(path) = said.strip_prefix("${workspace}/")
-                    && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
-                    && !path.contains('\\')
-                {
-                    self.files.entry(path.replace("$${", "${")).or_insert_with(|| text.replace("${", "$${"));
-                }
-            }
+            Retold::File { path, bytes, .. } => self.file(path, bytes),
             Retold::Call { .. } | Retold::Folder { .. } => {}
         }
+    }
+
+    /// A file in the folder that the traffic is about, unless it is there already.
+    fn file(&mut self, path: &str, bytes: &[u8]) {
+        let said = self.values.text(path, &|_| None);
+        if let Some(path) = said.strip_prefix("${workspace}/")
+            && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+            && !path.contains('\\')
+        {
+            self.files.entry(path.replace("$${", "${")).or_insert_with(|| bytes.to_vec());
+        }
+    }
+
+    /// A file that a user opened was there, whatever was in it.
+    fn touched(&mut self, stimulus: &Map<String, Value>) {
+        let paths = stimulus.values().filter_map(|params| params.get("path")?.as_str());
+        self.opened.extend(paths.map(str::to_owned));
     }
 
     fn seen(
@@ -166,8 +182,11 @@ impl Play<'_> {
 
     /// Where nothing can be expected, what every scenario can say: the subject lives on.
     fn never(&mut self) {
-        let body =
+        let mut body =
             Map::from_iter([("exit".to_owned(), Value::Object(Map::new())), ("until".to_owned(), "300ms".into())]);
+        let process = self.gathering.evidence.as_ref().is_some_and(|evidence| evidence.exit);
+        let shown = self.gathering.wanted.finding.as_ref().filter(|_| process);
+        body.extend(shown.map(|shown| ("proves".to_owned(), shown.requirement.short().into())));
         self.steps.push(Step { verb: "never", body, comment: None });
     }
 }

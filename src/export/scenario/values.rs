@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::linked::Linked;
+use crate::protocol::retold::decoded;
 use crate::trace::{Finder, Kind, Known, Place};
 
 /// Texts longer than this are not expected word by word.
@@ -13,12 +14,15 @@ const LONG: usize = 400;
 /// Says values of a trace for a scenario.
 pub struct Values {
     finder: Finder,
+    /// Whether the subject has a secret of its own, the first that a trace hides.
+    token: bool,
 }
 
 impl Values {
-    /// `known` are the folders, by the variables that stand for them, and the ports.
-    pub fn new(known: &Known) -> Self {
-        Self { finder: Finder::new(known) }
+    /// `known` are the folders, by the variables that stand for them, and the ports; `token`: whether the subject has a
+    /// secret of its own.
+    pub fn new(known: &Known, token: bool) -> Self {
+        Self { finder: Finder::new(known), token }
     }
 
     /// A value that our side sends: with variables for folders and for what was captured.
@@ -67,6 +71,10 @@ impl Values {
                 Kind::Folder(name) => {
                     said += &escaped(before);
                     said += &format!("${{{name}}}");
+                }
+                Kind::Secret if self.token && text[range.clone()].trim_end_matches(['*', '>']) == "<secret:1" => {
+                    said += &escaped(before);
+                    said += if before.ends_with('=') { "${token_encoded}" } else { "${token}" };
                 }
                 _ => match other(n) {
                     Some(variable) => {
@@ -149,6 +157,11 @@ pub fn fields(
         false => Map::new(),
     });
     let recorded = Value::Object(value.clone());
+    for pointer in linked.echoes.get(&at).into_iter().flatten().filter(|_| whole) {
+        if let (Some(place), Some(value)) = (pattern.pointer_mut(pointer), recorded.pointer(pointer)) {
+            *place = values.sent(value, &mut String::new(), None);
+        }
+    }
     for (pointer, (name, kind)) in linked.captures.get(&at).into_iter().flatten() {
         super::nest::merge(&mut pattern, super::nest::exactly(&recorded, pointer, capture(name, kind)));
     }
@@ -161,16 +174,4 @@ pub fn fields(
 /// A text in which nothing is a variable.
 fn escaped(text: &str) -> String {
     text.replace("${", "$${")
-}
-
-/// A path of a URI, decoded.
-fn decoded(path: &str) -> String {
-    let (mut bytes, mut rest) = (vec![], path.as_bytes());
-    while let Some((first, more)) = rest.split_first() {
-        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &more[2..] } else { more };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -10,7 +10,7 @@ use super::{Step, Wanted};
 const WIDTH: usize = 118;
 
 /// The whole file.
-pub fn write(wanted: &Wanted, files: &BTreeMap<String, String>, steps: &[Step]) -> String {
+pub fn write(wanted: &Wanted, files: &BTreeMap<String, Vec<u8>>, steps: &[Step]) -> String {
     let mut out = format!("# From the trace {}.\n", line(&wanted.trace));
     let title = match &wanted.finding {
         Some(shown) => {
@@ -32,8 +32,12 @@ pub fn write(wanted: &Wanted, files: &BTreeMap<String, String>, steps: &[Step]) 
     out += &format!("role: {}\nedition: {}\n", wanted.role.name, scalar(wanted.edition));
     if !files.is_empty() {
         out += "workspace:\n";
-        for (path, text) in files {
-            out += &format!("  {}: {}\n", scalar(path), scalar(text));
+        for (path, bytes) in files {
+            let content = match std::str::from_utf8(bytes) {
+                Ok(text) => scalar(&text.replace("${", "$${")),
+                Err(_) => format!("{{ hex: \"{}\" }}", crate::protocol::retold::hex(bytes)),
+            };
+            out += &format!("  {}: {content}\n", scalar(path));
         }
     }
     out += "steps:\n";

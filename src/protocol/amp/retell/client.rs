@@ -94,7 +94,11 @@ impl RetellClient {
                 told.push(seen("request", chosen, value, true).with_find("id", &label));
                 told
             }
-            What::Closed(_) => vec![seen("closed", Map::new(), Map::new(), conn.closing)],
+            What::Closed(_) => {
+                let told = vec![seen("closed", Map::new(), Map::new(), conn.closing)];
+                conn.closing = true;
+                told
+            }
             _ => vec![],
         }
     }
@@ -105,7 +109,8 @@ impl RetellClient {
         let step = |verb, args: Map<String, Value>| Retold::step(event.i, verb, on(args, name));
         match &event.what {
             What::Handshake(head) => {
-                if let Some(upgrade) = odd_upgrade(head) {
+                // How the first was answered is how all are: refusing a wrong token is what our editor does by itself.
+                if let (1, Some(upgrade)) = (self.names.len(), odd_upgrade(head)) {
                     self.upgrade.get_or_insert((upgrade, event.i));
                 }
                 vec![]
@@ -152,7 +157,7 @@ impl RetellClient {
                         if let (Some(text), Some(path)) = (content, path)
                             && self.known.insert(path.to_owned())
                         {
-                            told.push(Retold::File { index: event.i, path: path.to_owned(), text: text.to_owned() });
+                            told.push(Retold::File { index: event.i, path: path.to_owned(), bytes: text.into() });
                         }
                         if !self.withheld.contains(method) {
                             self.withheld.push(method.clone());

@@ -81,10 +81,10 @@ pub fn sent(frames: &[Frame], message: Option<&Message>, sender: End) -> Map<Str
     match message {
         Some(Message { json: Some(json), text: true, .. }) if plain => {
             let text = frames.first().and_then(|frame| frame.payload.as_text());
-            // Texts that JSON writes in another way than we would are sent as they were.
-            let same = text.is_none_or(|text| serde_json::to_string(json).is_ok_and(|ours| ours.len() == text.len()));
+            // Texts that say more than their JSON tells, such as a key twice, are sent as they were.
+            let same = text.is_none_or(|text| says_no_more(text, json));
             let as_text = |text: &str| Map::from_iter([("text".to_owned(), Value::from(text))]);
-            match (same, text) {
+            match (same && !json.is_null(), text) {
                 (false, Some(text)) => as_text(text),
                 _ => Map::from_iter([("json".to_owned(), json.clone())]),
             }
@@ -121,5 +121,64 @@ pub fn close(frame: &Frame, sender: End) -> Option<Map<String, Value>> {
             Some(args)
         }
         _ => None,
+    }
+}
+
+/// Whether a text says no more than its JSON, but for white space and escapes.
+fn says_no_more(text: &str, json: &Value) -> bool {
+    let (mut length, mut inside, mut escaped) = (0, false, false);
+    for c in text.chars() {
+        match c {
+            'u' | '/' if escaped => return true,
+            '"' if !escaped => inside = !inside,
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+        if inside || !c.is_ascii_whitespace() {
+            length += c.len_utf8();
+        }
+    }
+    json.to_string().len() == length
+}
+
+/// Where the characters begin (of private use) that stand for bytes that are no UTF-8, in a text that is only looked at.
+const ODD: u32 = 0x10_FD00;
+
+/// Bytes as a text in which each byte that is no UTF-8 is one character of its own.
+pub fn legible(bytes: &[u8]) -> String {
+    let odd = |byte: &u8| char::from_u32(ODD + u32::from(*byte)).unwrap_or('\u{FFFD}');
+    let chunks = bytes.utf8_chunks();
+    chunks.flat_map(|chunk| chunk.valid().chars().chain(chunk.invalid().iter().map(odd)).collect::<Vec<_>>()).collect()
+}
+
+/// The bytes of a text that was made [`legible`].
+pub fn bytes(text: &str) -> Vec<u8> {
+    let mut bytes = vec![];
+    for c in text.chars() {
+        match u8::try_from(u32::from(c).wrapping_sub(ODD)) {
+            Ok(byte) => bytes.push(byte),
+            Err(_) => bytes.extend(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_survive_being_looked_at() {
+        let odd = b"{\"a\":\"caf\xe9\n\xff\"}".to_vec();
+        assert_eq!(bytes(&legible(&odd)), odd);
+    }
+
+    #[test]
+    fn white_space_and_escapes_say_nothing_and_a_key_twice_does() {
+        let says = |text: &str| says_no_more(text, &serde_json::from_str(text).unwrap_or(json!(null)));
+        assert!(says("{\"a\": [1, \"b c\"]}") && says("\"\\u00e9\"") && says("\"\\\"\""));
+        assert!(!says("{\"a\":1,\"a\":2}") && !says("[1.50]"));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::protocol::amp::{envelope, handshake, is_probe, lockfile, opcode};
-use crate::protocol::retold::{Labels, Retell, Retold, args, word};
+use crate::protocol::retold::{Labels, Retell, Retold, args, decoded, word};
 use crate::trace::{Closed, Direction, End, Event, Frame, Head, Message, Payload, What};
 
 use super::frames;
@@ -161,8 +161,15 @@ impl RetellServer {
             }
             What::Message(message) => {
                 let Some(json) = &message.json else {
+                    let file = message.payload.as_ref().and_then(|payload| {
+                        let json: Value = serde_json::from_str(&frames::legible(payload.as_bytes())).ok()?;
+                        let answer = envelope::response(edition, &json)?;
+                        let (_, asked) = conn.asked.get(&answer.id?.to_string())?;
+                        read(asked.as_ref(), answer.result, event.i, &mut self.known)
+                    });
                     let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
-                    return vec![seen("message", Map::new(), args([("text", text)]), false)];
+                    let message = seen("message", Map::new(), args([("text", text)]), false);
+                    return file.into_iter().chain([message]).collect();
                 };
                 if is_probe(json) {
                     return vec![];
@@ -188,7 +195,9 @@ impl RetellServer {
             }
             What::Closed(_) => {
                 let mut told = conn.connect(name, false, event.i);
-                told.push(seen("closed", Map::new(), Map::new(), conn.closing));
+                // Who ends the TCP connection first is a matter of time.
+                told.push(seen("closed", Map::new(), Map::new(), false));
+                conn.closing = true;
                 told
             }
             _ => vec![],
@@ -237,11 +246,13 @@ impl Retell for RetellServer {
                 (name.clone(), vec![Retold::step(u64::MAX, "connect", as_name(Map::new(), &name))])
             }
         };
-        let request = args([
-            ("as", Some(label.as_str().into())),
-            ("method", Some("ping".into())),
-            ("params", Some(json!({ "message": "still there?" }))),
-        ]);
+        // Of the guide's methods, one that any editor answers somehow.
+        let (method, params) = match self.edition {
+            "guide" => ("getDiagnostics", None),
+            _ => ("ping", Some(json!({ "message": "still there?" }))),
+        };
+        let label_of = Some(label.as_str().into());
+        let request = args([("as", label_of), ("method", Some(method.into())), ("params", params)]);
         told.push(Retold::step(u64::MAX, "request", on(request, &name)));
         let selectors = on(args([("to", Some(label.into()))]), &name);
         told.push(Retold::seen(u64::MAX, "response", selectors, Map::new(), true));
@@ -297,12 +308,14 @@ impl Conn {
         let request =
             message.json.as_ref().and_then(|json| envelope::request(edition, json).map(|request| (json, request)));
         let Some((json, request)) = request else { return Retold::step(index, "send", on(raw, name)) };
+        let request = crate::protocol::amp::envelope::Request { id: request.id.filter(|id| !id.is_null()), ..request };
         let label = request.id.map(|_| labels.name(request.method.unwrap_or("request")));
         if let (Some(id), Some(label)) = (request.id, &label) {
             let asked = request.method.zip(request.params).map(|(method, params)| (method.to_owned(), params.clone()));
             self.asked.insert(id.to_string(), (label.clone(), asked));
         }
         let enveloped = raw.contains_key("json") && json.as_object().is_some_and(|map| map.len() == 1);
+        let enveloped = enveloped && request.params.is_none_or(Value::is_object);
         match (request.id, request.method, enveloped) {
             (Some(id), Some(method), true) => {
                 self.requests += 1;
@@ -333,12 +346,18 @@ fn read(
     known: &mut HashSet<String>,
 ) -> Option<Retold> {
     let (method, params) = asked?;
+    if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == "openURI") {
+        // What could be opened was there, whatever was in it.
+        let opened = result?.get("success") == Some(&true.into());
+        let path = decoded(uri.strip_prefix("file://")?);
+        return (opened && known.insert(path.clone())).then(|| Retold::File { index, path, bytes: vec![] });
+    }
     let path = params.get("path")?.as_str()?;
     if !known.insert(path.to_owned()) || method != "readFile" {
         return None;
     }
     let text = result?.get("content")?.as_str()?;
-    Some(Retold::File { index, path: path.to_owned(), text: text.to_owned() })
+    Some(Retold::File { index, path: path.to_owned(), bytes: frames::bytes(text) })
 }
 
 /// What a handshake shows that is not usual, as `connect` has it.
@@ -351,8 +370,8 @@ fn shown(head: &Head) -> Map<String, Value> {
         args.insert("method".to_owned(), method.into());
     }
     match query.split('&').find_map(|pair| pair.strip_prefix("auth=")) {
-        // A secret that the trace hides is taken for the right one.
-        Some(token) if token.starts_with("<secret:") => {}
+        // The first secret that a trace hides is the one of the lockfile.
+        Some(token) if token.starts_with("<secret:1*") || token.starts_with("<secret:1>") => {}
         Some("") => drop(args.insert("token".to_owned(), "empty".into())),
         Some(token) => drop(args.insert("token".to_owned(), json!({ "value": token }))),
         None => drop(args.insert("token".to_owned(), "absent".into())),
