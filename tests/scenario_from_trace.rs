@@ -120,14 +120,73 @@ fn what_an_agent_broke_is_reproduced() {
 
 #[test]
 fn what_a_server_with_an_agent_broke_is_reproduced() {
-    let filter = "requirement(profiles/collection)";
+    let filter = "area(profiles)";
     reproduces("amplifier-server", "2025-12-09", "profiles-without-collection", "profiles/collection", filter);
-    reproduces(
-        "amplifier-server",
-        "2025-12-09",
-        "collections-206",
-        "collections/status",
-        "requirement(collections/status)",
-    );
-    reproduces("amplifier-server", "2025-12-09", "health-203", "health/status", "requirement(health/status)");
+    reproduces("amplifier-server", "2025-12-09", "collections-206", "collections/status", "area(collections)");
+    reproduces("amplifier-server", "2025-12-09", "health-203", "health/status", "area(health)");
+}
+
+#[test]
+fn what_a_provider_broke_is_reproduced() {
+    let edition = "0.1";
+    reproduces("openctx-provider", edition, "name-null", "meta/name", "area(meta)");
+    reproduces("openctx-provider", edition, "nothing-as-text", "envelope/result-type", "area(mentions)");
+    reproduces("openctx-provider", edition, "range-minus-one", "annotations/range-zero-based", "area(annotations)");
+    reproduces("openctx-provider", edition, "item-hover-text-as-number", "items/hover", "area(items)");
+}
+
+#[test]
+fn what_a_client_of_a_provider_broke_is_reproduced() {
+    reproduces("openctx-client", "0.1", "bad-header", "http/client-valid-head", "id(*/http/*)");
+}
+
+#[test]
+fn what_was_observed_of_a_sound_subject_can_be_observed_again() {
+    for (role, edition, filter) in [
+        ("amp-server", "cli", "area(ping) | id(*/read-file/special-names*)"),
+        ("openctx-provider", "0.1", "area(mentions)"),
+        ("amplifier-server", "2025-12-09", "area(status) | area(prompt)"),
+    ] {
+        let dir = TempDir::new().unwrap();
+        let dir = dir.path();
+        fs::create_dir(dir.join("made")).unwrap();
+        let traces = traces(dir, role, edition, None, filter);
+        for (n, trace) in traces.iter().enumerate() {
+            let (trace, made) = (trace.display().to_string(), format!("made/{n}.yaml"));
+            let args = ["scenario", &trace, "--as", "client", "--observed", "--out", &made];
+            let (code, _, stderr) = wirecert(dir, &args);
+            assert_eq!(code, 0, "{trace}: {stderr}");
+            // The same trace gives the same scenario.
+            let (_, again, _) = wirecert(dir, &args[..5]);
+            assert_eq!(fs::read_to_string(dir.join(&made)).unwrap(), again);
+        }
+        let args = ["run", "made", "--subject", "subject.yaml", "--report", "json=report.json", "-q"];
+        let (_, stdout, stderr) = wirecert(dir, &args);
+        let report: Value = serde_json::from_slice(&fs::read(dir.join("report.json")).unwrap()).unwrap();
+        let passed = report["subjects"][0]["counts"]["passed"].as_u64().unwrap();
+        // What a trace does not tell (how a body was cut into pieces, say) may keep one or the other from it.
+        assert!(passed * 10 >= traces.len() as u64 * 9, "{role}: {passed} of {}\n{stdout}{stderr}", traces.len());
+    }
+}
+
+/// A trace in a folder of its own.
+fn given(lines: &[&str]) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(dir.path().join("t.trace"), text).unwrap();
+    dir
+}
+
+#[test]
+fn what_cannot_be_a_scenario_is_refused_with_what_to_do() {
+    let end = r#"{"end":"complete","events":0}"#;
+    let dir = given(&[HEADER, end]);
+    let (code, stdout, stderr) = wirecert(dir.path(), &["scenario", "t.trace", "--as", "client"]);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(stderr.contains("t.trace: nothing in it can be played again"), "{stderr}");
+    let args = ["scenario", "t.trace", "--as", "client", "--finding", "ping/echo"];
+    let (code, _, stderr) = wirecert(dir.path(), &args);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("the rules found no `ping/echo`") && stderr.contains("they found: nothing"), "{stderr}");
+    assert_eq!(wirecert(dir.path(), &["scenario", "absent.trace", "--as", "client"]).0, 2);
 }

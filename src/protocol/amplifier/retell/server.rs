@@ -21,6 +21,8 @@ pub struct RetellServer {
     /// Subscriptions that stand, and whether they are WebSockets.
     following: HashMap<String, bool>,
     over: HashSet<String>,
+    /// Exchanges that a step began.
+    asked: HashSet<String>,
 }
 
 impl RetellServer {
@@ -32,6 +34,7 @@ impl RetellServer {
             labels: Labels::default(),
             following: HashMap::new(),
             over: HashSet::new(),
+            asked: HashSet::new(),
         }
     }
 
@@ -109,7 +112,13 @@ impl Retell for RetellServer {
         } else if let What::Closed(_) = &event.what {
             self.over.insert(name.to_owned());
         }
-        told.extend(seen.into_iter().filter_map(did));
+        if told.iter().any(|told| matches!(told, Retold::Step { .. })) {
+            self.asked.insert(name.to_owned());
+        }
+        // How a subscription was answered, `subscribed` says.
+        let follows = self.following.contains_key(name);
+        let seen = seen.into_iter().filter(|seen| self.asked.contains(name) && !(follows && seen.kind == "response"));
+        told.extend(seen.filter_map(did));
         told
     }
 
@@ -148,15 +157,16 @@ fn asked(index: u64, name: &str, head: &HttpRequest, content: &Content<'_>) -> V
         if body.get("credentials").is_some_and(has_secret) {
             body.remove("credentials");
         }
-        if let Some(root) =
-            body.get_mut("context").and_then(Value::as_object_mut).and_then(|c| c.remove("workspace_root"))
-            && let Some(path) = root.as_str()
-        {
-            told.push(Retold::Folder { path: path.to_owned() });
+        let context = body.get("context").and_then(Value::as_object);
+        let root = context.and_then(|context| context.get("workspace_root")).and_then(Value::as_str);
+        if let Some(path) = root.map(str::to_owned) {
+            if context.is_some_and(|context| context.len() == 1) {
+                body.remove("context");
+            }
+            told.push(Retold::Folder { path });
         }
-        if body.get("context").and_then(Value::as_object).is_some_and(Map::is_empty) {
-            body.remove("context");
-        }
+        // What is left out is filled in, unless it is said that it is not there.
+        body.entry("profile").or_insert(Value::Null);
     }
     let some = |map: Map<String, Value>| (!map.is_empty()).then(|| map.into());
     let args =

@@ -1,5 +1,7 @@
 //! What a client asked of a provider as steps, and what the provider answered as observations.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::protocol::http::retell::{Exchanges, Whole, has_secret, http, raw};
@@ -14,13 +16,15 @@ pub struct RetellServer {
     exchanges: Exchanges,
     observer: OpenCtxObserver,
     labels: Labels,
+    /// The labels of what was asked, or at least opened.
+    asked: HashSet<String>,
 }
 
 impl RetellServer {
     /// Nothing told yet.
     pub fn new() -> Self {
         let (exchanges, labels) = (Exchanges::default(), Labels::default());
-        Self { exchanges, observer: OpenCtxObserver::new(End::Server), labels }
+        Self { exchanges, observer: OpenCtxObserver::new(End::Server), labels, asked: HashSet::new() }
     }
 }
 
@@ -46,10 +50,16 @@ impl Retell for RetellServer {
             && !self.exchanges.is_answered(name)
             && told.is_empty()
         {
-            let how = (*how == Closed::Reset).then(|| "reset".into());
-            told.push(Retold::step(event.i, "drop", args([("of", Some(label.into())), ("how", how)])));
+            let (of, how) = (Value::from(label.as_str()), (*how == Closed::Reset).then(|| "reset".into()));
+            if !self.asked.contains(&label) {
+                told.push(Retold::step(event.i, "open", args([("as", Some(of.clone()))])));
+            }
+            told.push(Retold::step(event.i, "drop", args([("of", Some(of)), ("how", how)])));
         }
-        told.extend(seen.into_iter().filter_map(answered));
+        if !told.is_empty() {
+            self.asked.insert(label.clone());
+        }
+        told.extend(seen.into_iter().filter(|_| self.asked.contains(&label)).filter_map(answered));
         told
     }
 
@@ -65,7 +75,10 @@ impl Retell for RetellServer {
 
 /// A request: as the verb `request` has it, where that can say it.
 fn asked(index: u64, label: &str, head: &HttpRequest, content: &Content<'_>) -> Retold {
-    let usual = head.method() == "POST" && head.header("content-type").any(|v| v.starts_with("application/json"));
+    let coding = head.header("content-encoding").next().filter(|coding| ["gzip", "deflate"].contains(coding));
+    let usual = coding.is_none()
+        && head.method() == "POST"
+        && head.header("content-type").any(|v| v.starts_with("application/json"));
     let members = content.json().and_then(Value::as_object).filter(|_| usual);
     let known =
         |map: &Map<String, Value>| map.keys().all(|key| ["method", "params", "settings"].contains(&key.as_str()));
@@ -91,6 +104,7 @@ fn asked(index: u64, label: &str, head: &HttpRequest, content: &Content<'_>) -> 
     let mut args = http(head, content, "POST");
     args.remove("target").filter(|target| target != "/").map(|target| args.insert("target".to_owned(), target));
     args.insert("as".to_owned(), label.into());
+    args.extend(coding.map(|coding| ("encoding".to_owned(), coding.into())));
     Retold::step(index, "http", args)
 }
 
