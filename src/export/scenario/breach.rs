@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::gather::{Evidence, Item};
-use super::nest::wherever;
+use super::nest::exactly;
 use super::{Shown, Step};
 use crate::protocol::retold::Retold;
 use crate::protocol::{Role, Shape};
@@ -97,14 +97,20 @@ fn named(role: &Role, item: &Item, field: &str) -> bool {
     kind.is_some_and(|kind| kind.fields.iter().any(|known| known.name == field))
 }
 
-/// What the message must be like at the place of the fault: there, or not what it was.
+/// What the message must not be: one that has at the place of the fault what it had there, or nothing again. An answer of
+/// another kind may have no such place.
 fn pattern(shown: &Shown, evidence: Option<&Evidence>, known: &Known) -> Option<Value> {
     let json = evidence?.json.as_ref()?;
     let path = shown.path.as_deref().filter(|path| path.starts_with('/'))?;
-    let Some(value) = json.pointer(path) else { return Some(wherever(json, path, json!({ "$any": true }))) };
-    let volatile = Finder::new(known).find(value).iter().any(|find| find.kind.is_volatile());
-    if volatile || value.to_string().len() > LARGE {
-        return None;
-    }
-    Some(wherever(json, path, json!({ "$not": { "$literal": value } })))
+    let wrong = match json.pointer(path) {
+        None => json!({ "$absent": true }),
+        Some(value) => {
+            let volatile = Finder::new(known).find(value).iter().any(|find| find.kind.is_volatile());
+            if volatile || value.to_string().len() > LARGE {
+                return None;
+            }
+            json!({ "$literal": value })
+        }
+    };
+    Some(json!({ "$not": exactly(json, path, wrong) }))
 }

@@ -22,21 +22,6 @@ pub fn exactly(value: &Value, pointer: &str, pattern: Value) -> Value {
     }
 }
 
-/// A pattern that holds a place of a value to another pattern, and in lists every item.
-pub fn wherever(value: &Value, pointer: &str, pattern: Value) -> Value {
-    let Some((key, rest)) = split(pointer) else { return pattern };
-    match value {
-        Value::Array(items) => {
-            let item = key.parse::<usize>().ok().and_then(|at| items.get(at)).unwrap_or(&Value::Null);
-            json!({ "$each": wherever(item, rest, pattern) })
-        }
-        value => {
-            let inner = wherever(value.get(&key).unwrap_or(&Value::Null), rest, pattern);
-            Value::Object(Map::from_iter([(key, inner)]))
-        }
-    }
-}
-
 /// Both patterns at once, the second one over the first.
 pub fn merge(into: &mut Value, other: Value) {
     match (into, other) {
@@ -77,8 +62,6 @@ mod tests {
         let value = json!({"a": [{"b/c": 1}, 2], "d": 3});
         let held = exactly(&value, "/a/0/b~1c", json!({"$capture": "x"}));
         assert_eq!(held, json!({"a": [{"b/c": {"$capture": "x"}}, {"$any": true}]}));
-        let held = wherever(&value, "/a/0/b~1c", json!({"$type": "string"}));
-        assert_eq!(held, json!({"a": {"$each": {"b/c": {"$type": "string"}}}}));
     }
 
     #[test]

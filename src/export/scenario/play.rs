@@ -131,7 +131,7 @@ impl Play<'_> {
         let said = self.values.text(path, &|_| None);
         if let Some(path) = said.strip_prefix("${workspace}/")
             && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
-            && !path.contains('\\')
+            && !path.contains(['\\', ':', '\0'])
         {
             self.files.entry(path.replace("$${", "${")).or_insert_with(|| bytes.to_vec());
         }

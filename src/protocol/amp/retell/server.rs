@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::protocol::amp::{envelope, handshake, is_probe, lockfile, opcode};
+use crate::protocol::http::retell::has_secret;
 use crate::protocol::retold::{Labels, Retell, Retold, args, decoded, word};
 use crate::trace::{Closed, Direction, End, Event, Frame, Head, Message, Payload, What};
 
@@ -289,7 +290,12 @@ impl Conn {
         let Some((at, head)) = self.request.take() else { return vec![] };
         self.open = true;
         let mut args = shown(&head);
-        if !accepted {
+        if accepted {
+            // Who was let in had the right one, which may be another editor's.
+            if args.get("token").and_then(|token| token.get("value")).is_some_and(has_secret) {
+                args.remove("token");
+            }
+        } else {
             args.insert("handshake".to_owned(), "any".into());
         }
         vec![Retold::step(at.min(index), "connect", as_name(args, name))]
