@@ -55,6 +55,12 @@ pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Rol
             let pattern = Map::from_iter([("json".to_owned(), pattern)]);
             return if *owed { Breach::At(at, pattern) } else { Breach::Rules };
         }
+        // What was asked for wrongly on purpose need not be granted.
+        let asked = items[..at].iter().rev().find(|other| other.conn == item.conn);
+        let wrong = asked.is_some_and(|asked| asked.deliberate.is_some());
+        if wrong && *kind == "handshake" {
+            return Breach::Rules;
+        }
         if *kind == "handshake" && value.get("accepted") == Some(&json!(false)) {
             return Breach::At(at, Map::from_iter([("accepted".to_owned(), true.into())]));
         }
