@@ -94,13 +94,7 @@ fn what_an_editor_broke_is_reproduced() {
     reproduces("amp-server", "cli", "masked-frames", "framing/unmasked", "id(*/ping/echo)");
     reproduces("amp-server", "cli", "id-as-number", "envelope/id-string", "id(*/ping/echo)");
     reproduces("amp-server", "cli", "error-code-as-text", "envelope/error-shape", "requirement(envelope/error-shape)");
-    reproduces(
-        "amp-server",
-        "guide",
-        "version-not-told",
-        "connection/version-told",
-        "requirement(connection/version-told)",
-    );
+    reproduces("amp-server", "guide", "masked-frames", "framing/unmasked", "id(*/read-file/content)");
 }
 
 #[test]
