@@ -86,7 +86,7 @@ impl Play<'_> {
             }
             _ => false,
         };
-        items.iter().enumerate().filter(counts).map(|(at, _)| at).last().unwrap_or(0)
+        items.iter().enumerate().filter(counts).map(|(at, _)| at).next_back().unwrap_or(0)
     }
 
     fn kind(&self, item: &Item) -> &'static str {
