@@ -38,6 +38,9 @@ pub struct RetellServer {
     known: HashSet<String>,
 }
 
+/// The method of a request, and its parameters.
+type Asked = (String, Value);
+
 #[derive(Default)]
 struct Conn {
     request: Option<(u64, Head)>,
@@ -47,7 +50,7 @@ struct Conn {
     /// Frames of the client's message under way.
     frames: Vec<Frame>,
     /// Labels of requests by their ids as JSON, newest last.
-    asked: HashMap<String, (String, Option<(String, Value)>)>,
+    asked: HashMap<String, (String, Option<Asked>)>,
     requests: u64,
     closing: bool,
     pinged: Vec<String>,
@@ -325,7 +328,7 @@ impl Conn {
         match (request.id, request.method, enveloped) {
             (Some(id), Some(method), true) => {
                 self.requests += 1;
-                let usual = *id == Value::from(self.requests.to_string());
+                let usual = id.as_str() == Some(self.requests.to_string().as_str());
                 let params = request.params.filter(|params| **params != json!({}));
                 let args = args([
                     ("as", label.map(Value::from)),
@@ -345,12 +348,7 @@ impl Conn {
 }
 
 /// The text of a file that was read, where nothing had touched it before.
-fn read(
-    asked: Option<&(String, Value)>,
-    result: Option<&Value>,
-    index: u64,
-    known: &mut HashSet<String>,
-) -> Option<Retold> {
+fn read(asked: Option<&Asked>, result: Option<&Value>, index: u64, known: &mut HashSet<String>) -> Option<Retold> {
     let (method, params) = asked?;
     if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == "openURI") {
         // What could be opened was there, whatever was in it.
