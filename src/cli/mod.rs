@@ -14,6 +14,7 @@ mod error;
 mod exit;
 mod export;
 mod fixtures;
+mod fuzz;
 mod init;
 mod mock;
 mod progress;
@@ -26,9 +27,11 @@ mod scenario;
 mod schema;
 mod session;
 mod shared;
+mod shrink;
 mod snapshot;
 mod snapshots;
 mod subjects;
+mod target;
 mod terminal;
 mod values;
 mod view;
@@ -95,6 +98,8 @@ enum Command {
     Record(record::Args),
     /// Re-enact one side of a trace against a live other.
     Replay(replay::Args),
+    Shrink(shrink::Args),
+    Fuzz(fuzz::Args),
     /// Judge recorded traces by the rules alone.
     Check(check::Args),
     /// Look at a trace: as a sequence chart, as a page, as HAR, or beside another one.
@@ -152,6 +157,8 @@ impl Cli {
             Command::Prove(args) => prove::run(args, terminal),
             Command::Record(args) => record::run(args, terminal),
             Command::Replay(args) => replay::run(args, terminal),
+            Command::Shrink(args) => shrink::run(args, terminal),
+            Command::Fuzz(args) => fuzz::run(args, terminal),
             Command::Check(args) => check::run(args, terminal),
             Command::View(args) => view::run(args, terminal),
             Command::Fixtures(args) => fixtures::run(args, terminal),

@@ -340,13 +340,14 @@ impl Session<'_> {
     }
 }
 
-fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
+/// Whether a filter takes a plan.
+pub fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
     let requirements: Vec<&Requirement> = catalogue.iter().filter(|r| plan.requirements.contains(&r.id)).collect();
     filter.matches(filter::Candidate { id: &plan.id, requirements: &requirements })
 }
 
 /// A server works while it is played against; clients are small, and their plays mostly wait for them to give up.
-fn default_jobs(role: &Role) -> usize {
+pub fn default_jobs(role: &Role) -> usize {
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     if role.is_client() { (cores * 4).min(CLIENTS) } else { cores.min(SERVERS) }
 }
@@ -354,7 +355,7 @@ fn default_jobs(role: &Role) -> usize {
 type First = (Option<RunDir>, Running);
 
 /// Starts the subject and finds out which edition it speaks. The subject is kept for the play.
-async fn detect(
+pub async fn detect(
     spec: &SubjectSpec,
     patience: std::time::Duration,
     progress: &dyn Progress,
@@ -389,7 +390,8 @@ fn usable(dir: &Path) -> Result<(), CliError> {
     })
 }
 
-fn unjudged(error: &crate::subject::SubjectError) -> CliError {
+/// What is said of a subject that cannot be started or reached.
+pub fn unjudged(error: &crate::subject::SubjectError) -> CliError {
     CliError { diagnostics: vec![error.diagnostic()], exit: Exit::UNJUDGED }
 }
 

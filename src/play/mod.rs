@@ -12,10 +12,12 @@ mod log;
 mod needs;
 mod one;
 mod scene;
+mod stage;
 mod standing;
 mod steps;
 mod suite;
 
 pub use contact::{Contact, contact};
 pub use one::{Options, Snapshotter};
+pub use stage::Stage;
 pub use suite::{Cancel, Run, SuiteError, serves, start, suite};

@@ -112,17 +112,7 @@ pub async fn suite(
     cancel: &Cancel,
 ) -> Result<Vec<Played>, SuiteError> {
     let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
-    let shared = Arc::new(Shared {
-        spec: spec.clone(),
-        queue: Mutex::new(order(&plans)),
-        plans,
-        run: run.clone(),
-        progress,
-        cancel: cancel.clone(),
-        results: Mutex::new(BTreeMap::new()),
-        stop: AtomicBool::new(false),
-        launch_error: Mutex::new(None),
-    });
+    let shared = Arc::new(Shared::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
     let mut first = first;
     let mut working: JoinSet<()> = (0..jobs).map(|_| work(shared.clone(), first.take())).collect();
     while let Some(ended) = working.join_next().await {
@@ -132,7 +122,7 @@ pub async fn suite(
             std::panic::resume_unwind(error.into_panic());
         }
     }
-    if let Some(error) = lock(&shared.launch_error).take() {
+    if let Some(error) = shared.take_launch_error() {
         let told = |play: &Play| {
             matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed) || !play.findings.is_empty()
         };
@@ -148,16 +138,43 @@ pub async fn suite(
 }
 
 /// What the jobs have in common.
-struct Shared {
-    spec: SubjectSpec,
+pub(super) struct Shared {
+    pub(super) spec: SubjectSpec,
     plans: Arc<[Plan]>,
     run: Run,
     progress: Arc<dyn Progress>,
-    cancel: Cancel,
+    pub(super) cancel: Cancel,
     queue: Mutex<VecDeque<usize>>,
     results: Mutex<BTreeMap<usize, Played>>,
     stop: AtomicBool,
     launch_error: Mutex<Option<SubjectError>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        spec: SubjectSpec,
+        plans: Arc<[Plan]>,
+        run: Run,
+        progress: Arc<dyn Progress>,
+        cancel: Cancel,
+    ) -> Self {
+        Self {
+            spec,
+            queue: Mutex::new(order(&plans)),
+            plans,
+            run,
+            progress,
+            cancel,
+            results: Mutex::new(BTreeMap::new()),
+            stop: AtomicBool::new(false),
+            launch_error: Mutex::new(None),
+        }
+    }
+
+    /// Why the subject could not be started for the first time, if it could not.
+    pub(super) fn take_launch_error(&self) -> Option<SubjectError> {
+        lock(&self.launch_error).take()
+    }
 }
 
 /// Those with a process of their own come first: they take longest.
@@ -184,12 +201,29 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A job's subject and where it lives.
 ///
 /// The subject comes first, so that it is also dropped first: it writes into the run directory as long as it lives.
-struct Stand {
+pub(super) struct Stand {
     subject: Option<Running>,
     run_dir: Option<RunDir>,
     failed_launches: u32,
     /// By how much the job is late.
-    lag: Arc<LagMeter>,
+    pub(super) lag: Arc<LagMeter>,
+}
+
+impl Stand {
+    /// Without a subject; the first play starts one.
+    pub(super) fn empty(lag: Arc<LagMeter>) -> Self {
+        Self { subject: None, run_dir: None, failed_launches: 0, lag }
+    }
+
+    /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
+    pub(super) async fn clear(&mut self) {
+        if let Some(subject) = self.subject.take() {
+            subject.will_exit();
+            subject.stop().await;
+        }
+        self.run_dir = None;
+        self.failed_launches = 0;
+    }
 }
 
 /// One job, and beside it the measure of how late it is.
@@ -266,7 +300,7 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut
     }
 }
 
-async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
+pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
     let options = &shared.run.options;
     // What is pinned must not depend on what was played before.
     let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
@@ -287,7 +321,7 @@ async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
     let run_dir = stand.run_dir.as_ref();
     let venue = Venue { spec: &shared.spec, run_dir, subject: &mut stand.subject, lag: &stand.lag };
     let mut aftermath = play(plan, venue, options).await;
-    if let Some(why) = spoilt(shared, stand, aftermath.clean).await {
+    if let Some(why) = spoilt(shared, stand, plan.edition, aftermath.clean).await {
         if let Some(exited) = end_of(stand).await {
             died_of(&mut aftermath.play, &exited, &shared.spec);
         }
@@ -359,7 +393,9 @@ async fn end_of(stand: &Stand) -> Option<Exited> {
 async fn late_death(shared: &Shared, stand: &Stand, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
-    if !lock(&shared.results).get(&n).is_some_and(clean) || spoilt(shared, stand, false).await.is_none() {
+    if !lock(&shared.results).get(&n).is_some_and(clean)
+        || spoilt(shared, stand, shared.plans[n].edition, false).await.is_none()
+    {
         return;
     }
     let Some(exited) = end_of(stand).await else { return };
@@ -381,7 +417,7 @@ fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir, Sub
 
 /// Whether the subject cannot be used again: it ended, or after a play that went wrong it no longer serves a
 /// new connection.
-async fn spoilt(shared: &Shared, stand: &Stand, clean: bool) -> Option<String> {
+async fn spoilt(shared: &Shared, stand: &Stand, edition: &str, clean: bool) -> Option<String> {
     let subject = stand.subject.as_ref()?;
     if !subject.alive().await {
         return Some("it had ended".into());
@@ -389,7 +425,6 @@ async fn spoilt(shared: &Shared, stand: &Stand, clean: bool) -> Option<String> {
     if clean {
         return None;
     }
-    let edition = shared.plans.first().map_or("", |plan| plan.edition);
     let served = serves(&shared.spec, edition, subject, shared.run.options.patience).await;
     served.err().map(|trouble| format!("it no longer served: {trouble}"))
 }

@@ -108,6 +108,9 @@ pub struct Role {
     pub capabilities: &'static [(&'static str, &'static str)],
     /// Tells the traffic of a trace again as steps and observations of this role.
     pub retell: fn(edition: &str) -> Box<dyn retold::Retell>,
+    /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is
+    /// generated from. `docs/fuzz.md` tells how it is read.
+    pub traffic: &'static str,
 }
 
 impl Role {

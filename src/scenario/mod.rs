@@ -10,6 +10,7 @@ pub mod language;
 mod load;
 mod plan;
 mod schema;
+pub mod text;
 
 pub use filter::{Filter, glob};
 pub use load::{Loaded, load, load_str, load_texts};

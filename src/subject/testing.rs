@@ -48,6 +48,7 @@ const ROLE: Role = Role {
     described: &[],
     capabilities: &[],
     retell: |_| Box::new(Silent),
+    traffic: "",
 };
 
 /// Tells nothing.

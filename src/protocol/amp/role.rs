@@ -31,6 +31,7 @@ pub const AMP_SERVER: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     retell: |edition| Box::new(super::retell::RetellServer::new(super::known(edition))),
+    traffic: include_str!("traffic/amp-server.yaml"),
 };
 
 const AS: Field = Field::optional("as", Shape::Binds("connection"), "The connection's name; `main` where not said.");

@@ -23,6 +23,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     retell: |_| Box::new(super::retell::RetellClient::new()),
+    traffic: include_str!("traffic/amplifier-client.yaml"),
 };
 
 const OF: Field = Field::optional(

@@ -22,6 +22,7 @@ pub const AMPLIFIER_SERVER: Role = Role {
     described: DESCRIBED,
     capabilities: CAPABILITIES,
     retell: |_| Box::new(super::retell::RetellServer::new()),
+    traffic: include_str!("traffic/amplifier-server.yaml"),
 };
 
 /// What a prompt may have to provoke: the keys of `prompts:`.

@@ -20,6 +20,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     retell: |_| Box::new(super::retell::RetellServer::new()),
+    traffic: include_str!("traffic/openctx-provider.yaml"),
 };
 
 const VERBS: &[Verb] = &[

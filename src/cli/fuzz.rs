@@ -1,0 +1,353 @@
+//! `wirecert fuzz`: generated traffic, judged by the rules.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::config::{EditionChoice, SubjectSpec, own};
+use crate::fuzz::{Case, Generator, Traffic};
+use crate::judge::{Fault, Play, ScenarioStatus};
+use crate::peer;
+use crate::play::{Cancel, Run, SuiteError, suite};
+use crate::protocol::{Level, RequirementId, parse_bound, role};
+use crate::report::Silent;
+use crate::scenario::Plan;
+use crate::scenario::text::Tree;
+use crate::shrink::Limits;
+
+use super::shrink::{Job, Outcome, save};
+use super::target::{self, TargetOptions};
+use super::{CliError, Exit, Terminal};
+
+/// How many cases each job plays before its subject is started anew.
+const ROUND: usize = 16;
+
+/// How many cases are played where nothing is said.
+const CASES: u64 = 200;
+
+/// How far the shrinking of one failure goes.
+const SHRINK: Limits = Limits { repeat: 2, plays: 1500, time: Duration::from_secs(90), isolated: true };
+
+/// Play generated traffic at a subject: sound messages, and ones that are wrong on purpose.
+///
+/// Each case is a scenario, judged as any other: by the rules, by what it expects of sound messages, and by whether the subject still
+/// serves at its end. Without a subject, our own sound mock is played at.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 1 a `must` is violated; 0 none is; 2 wrong usage; 3 a case could not be judged; \
+    130 interrupted, what was found is told.")]
+pub struct Args {
+    /// The role of the subject, such as amp-server.
+    #[arg(value_name = "ROLE")]
+    role: String,
+
+    /// The seed: the same one gives the same cases. Any, if not given; it is told.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// How many cases to play; 200, or as many as the time of --time allows, if not given.
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+
+    /// Play only this case of the seed, by its number.
+    #[arg(long, value_name = "N", conflicts_with = "cases")]
+    case: Option<u64>,
+
+    /// Begin no further cases after this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_bound)]
+    time: Option<Duration>,
+
+    /// Save a scenario for each violated requirement in this folder, shrunk.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Save failures as they were generated.
+    #[arg(long)]
+    no_shrink: bool,
+
+    /// Print the cases that would be played, and play none.
+    #[arg(long, conflicts_with = "time")]
+    list: bool,
+
+    /// How many cases to play at a time, each job with a subject of its own.
+    #[arg(short, long, value_name = "N", help_heading = "Play")]
+    jobs: Option<NonZeroUsize>,
+
+    /// Treat a violated `should` like a `must`.
+    #[arg(long, help_heading = "Judgement")]
+    strict: bool,
+
+    #[command(flatten)]
+    target: TargetOptions,
+
+    /// The command that starts the subject, after `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let Some((protocol, role)) = role(&args.role) else {
+        let names: Vec<&str> = crate::protocol::protocols().iter().flat_map(|p| p.roles).map(|r| r.name).collect();
+        let message = format!("there is no role `{}`", args.role);
+        return Err(CliError::usage(message).help(format!("roles: {}", names.join(", "))));
+    };
+    let editions: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).collect();
+    let spec = match args.target.subject(role.name, &args.command)? {
+        Some(spec) => spec,
+        None => {
+            terminal.progress("playing at wirecert's own sound mock: no subject was given");
+            let asked = args.target.edition.as_deref().filter(|e| *e != "auto");
+            let edition = match asked {
+                Some(edition) => editions.iter().copied().find(|id| *id == edition),
+                None => editions.first().copied(),
+            };
+            let unknown =
+                || CliError::usage("there is no such edition").help(format!("editions: {}", editions.join(", ")));
+            own(protocol, role, edition.ok_or_else(unknown)?, &[], peer::described(role.name))
+        }
+    };
+    if spec.observe.is_some() {
+        return Err(CliError::usage("a client that is only watched cannot be fuzzed: it has to be driven"));
+    }
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) % 1_000_000_000);
+    let runtime = super::session::runtime()?;
+    let cancel = Cancel::default();
+    let mut run = args.target.play(&spec);
+    run.options.strict = args.strict;
+    run.retries = 1;
+    run.jobs = args.jobs.map_or_else(|| super::session::default_jobs(spec.role), NonZeroUsize::get);
+    let fuzz = Fuzz { args: &args, spec, run, seed, cancel: cancel.clone() };
+    let outcome = runtime.block_on(async {
+        super::session::watch_for_interrupts(cancel.clone());
+        fuzz.all(&editions, terminal).await
+    });
+    cancel.nothing_runs();
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    outcome
+}
+
+struct Fuzz<'a> {
+    args: &'a Args,
+    spec: SubjectSpec,
+    run: Run,
+    seed: u64,
+    cancel: Cancel,
+}
+
+/// What was found of one requirement.
+struct Violation {
+    /// The first case that showed it.
+    case: Case,
+    message: String,
+    level: Level,
+    /// How many cases showed it.
+    count: u64,
+}
+
+#[derive(Default)]
+struct Tally {
+    played: u64,
+    skipped: u64,
+    /// Cases that could not be judged: the first, and why.
+    errors: Vec<(u64, String)>,
+    found: BTreeMap<Option<RequirementId>, Violation>,
+}
+
+impl Fuzz<'_> {
+    async fn all(&self, editions: &[&'static str], terminal: &mut Terminal) -> Result<Exit, CliError> {
+        let edition = match (self.spec.edition, self.args.list) {
+            // Nothing is started for a list.
+            (EditionChoice::Auto, true) => *editions.first().unwrap_or(&""),
+            _ => target::edition(&self.spec, editions, &self.run, &self.cancel).await?,
+        };
+        let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
+        let traffic = Traffic::of(self.spec.role, edition).map_err(broken)?;
+        let generator = Generator::new(traffic, self.seed, &self.spec);
+        let numbers = match self.args.case {
+            Some(number) => number..number.saturating_add(1),
+            None => 0..self.args.cases.unwrap_or(if self.args.time.is_some() { u64::MAX } else { CASES }),
+        };
+        if self.args.list {
+            for case in numbers.filter_map(|n| generator.case(n)) {
+                terminal.result(&format!("# case {}\n{}---\n", case.number, case.text));
+            }
+            return Ok(Exit::OK);
+        }
+        terminal.progress(&format!("seed {}: {} for {} ({edition})", self.seed, counted(&numbers), self.spec.name));
+        let mut tally = Tally::default();
+        self.play(&generator, numbers, &mut tally, terminal).await?;
+        if tally.played == 0 && !self.cancel.is_cancelled() {
+            let (number, why) = tally.errors.first().cloned().unwrap_or((0, "every case was skipped".to_owned()));
+            return Err(CliError::unjudged(format!("no case could be judged; case {number}: {why}")));
+        }
+        let saved = self.save(edition, &tally, terminal).await?;
+        self.tell(&tally, &saved, terminal);
+        let binds = |v: &Violation| v.level == Level::Must || self.args.strict && v.level == Level::Should;
+        Ok(match () {
+            () if self.cancel.is_cancelled() => Exit::INTERRUPTED,
+            () if tally.found.values().any(binds) => Exit::FAILED,
+            () if !tally.errors.is_empty() => Exit::UNJUDGED,
+            () => Exit::OK,
+        })
+    }
+
+    async fn play(
+        &self,
+        generator: &Generator,
+        numbers: std::ops::Range<u64>,
+        tally: &mut Tally,
+        terminal: &mut Terminal,
+    ) -> Result<(), CliError> {
+        let began = Instant::now();
+        let (total, mut done) = (counted(&numbers), 0u64);
+        let mut numbers = numbers;
+        while !numbers.is_empty() && !self.cancel.is_cancelled() && self.args.time.is_none_or(|t| began.elapsed() < t) {
+            let cases: Vec<Case> =
+                numbers.by_ref().take(self.run.jobs * ROUND).filter_map(|n| generator.case(n)).collect();
+            let plans: Arc<[Plan]> = cases.iter().map(|case| case.plan.clone()).collect();
+            done += cases.len() as u64;
+            let played = suite(&self.spec, plans, &self.run, None, Arc::new(Silent), &self.cancel).await;
+            let played = played.map_err(|SuiteError::Subject(error)| super::session::unjudged(&error))?;
+            for (case, played) in cases.into_iter().zip(played) {
+                let Some(play) = played.plays.last() else { continue };
+                for play in &played.plays {
+                    self.findings(&case, play, tally, terminal);
+                }
+                match play.status {
+                    ScenarioStatus::Passed | ScenarioStatus::Failed => tally.played += 1,
+                    ScenarioStatus::Skipped => tally.skipped += 1,
+                    ScenarioStatus::Error => {
+                        let why = play.reason.clone().unwrap_or_default();
+                        terminal.progress(&format!("case {} could not be judged: {why}", case.number));
+                        tally.errors.push((case.number, why));
+                    }
+                }
+            }
+            terminal.progress(&format!("{done:>7} of {total}, {} requirements violated", tally.found.len()));
+        }
+        Ok(())
+    }
+
+    fn findings(&self, case: &Case, play: &Play, tally: &mut Tally, terminal: &mut Terminal) {
+        let subject = Fault::End(self.spec.role.subject);
+        let mut seen = vec![];
+        for found in play.findings.iter().filter(|f| f.fault == subject) {
+            if seen.contains(&found.requirement) {
+                continue;
+            }
+            seen.push(found.requirement);
+            if let Some(known) = tally.found.get_mut(&found.requirement) {
+                known.count += 1;
+                continue;
+            }
+            let level = target::level(&self.spec, found.requirement);
+            let told = found.requirement.unwrap_or("an expectation without a requirement");
+            terminal.progress(&format!("case {}: {} {told}: {}", case.number, level.as_str(), found.message));
+            let violation = Violation { case: case.clone(), message: found.message.clone(), level, count: 1 };
+            tally.found.insert(found.requirement, violation);
+        }
+    }
+
+    /// Saves a scenario for each violated requirement. Gives the files, and what is to be said of them.
+    async fn save(
+        &self,
+        edition: &'static str,
+        tally: &Tally,
+        terminal: &mut Terminal,
+    ) -> Result<BTreeMap<Option<RequirementId>, String>, CliError> {
+        let mut saved = BTreeMap::new();
+        let Some(dir) = &self.args.out else { return Ok(saved) };
+        for (requirement, violation) in &tally.found {
+            let slug = requirement
+                .map_or("no-requirement".to_owned(), |id| id.split('/').skip(2).collect::<Vec<_>>().join("-"));
+            let path = dir.join(format!("{slug}-seed{}-case{}.yaml", self.seed, violation.case.number));
+            let note = if self.args.no_shrink || self.cancel.is_cancelled() {
+                save(&path, &violation.case.text)?;
+                "as it was generated".to_owned()
+            } else {
+                self.shrink(edition, *requirement, violation, &path, terminal).await?
+            };
+            saved.insert(*requirement, format!("{}: {note}", path.display()));
+        }
+        Ok(saved)
+    }
+
+    async fn shrink(
+        &self,
+        edition: &'static str,
+        requirement: Option<RequirementId>,
+        violation: &Violation,
+        path: &Path,
+        terminal: &mut Terminal,
+    ) -> Result<String, CliError> {
+        let job = Job {
+            spec: self.spec.clone(),
+            run: self.run.clone(),
+            cancel: self.cancel.clone(),
+            file: path.to_owned(),
+            asked: requirement.map(str::to_owned),
+            reference: true,
+            limits: SHRINK,
+            repro: self.args.target.repro(&self.args.command),
+        };
+        let case = &violation.case;
+        let source = crate::diagnostic::Source::new(path.display().to_string(), case.text.clone());
+        let tree = Tree::parse(&source)?;
+        match job.least(&tree, vec![case.plan.clone()], edition, terminal).await {
+            Ok(Outcome::Fails(shrunk)) => {
+                save(path, &crate::scenario::text::write(&job.headed(&shrunk, path)))?;
+                Ok(shrunk.summary())
+            }
+            // A violation seen once stands, also where it takes what was played before it.
+            Ok(Outcome::Passes(_)) => {
+                save(path, &case.text)?;
+                Ok("alone, in a fresh process, it was not seen again: as it was generated".to_owned())
+            }
+            Err(error) => {
+                save(path, &case.text)?;
+                let why = error.diagnostics.first().map_or("it could not be shrunk", |d| d.message.as_str());
+                Ok(format!("as it was generated: {why}"))
+            }
+        }
+    }
+
+    fn tell(&self, tally: &Tally, saved: &BTreeMap<Option<RequirementId>, String>, terminal: &mut Terminal) {
+        let mut text = String::new();
+        for (requirement, violation) in &tally.found {
+            let told = requirement.unwrap_or("an expectation without a requirement");
+            let number = violation.case.number;
+            text.push_str(&format!("violated ({}): {told}\n", violation.level.as_str()));
+            text.push_str(&format!("  in {} cases, first in case {number}: {}\n", violation.count, violation.message));
+            match saved.get(requirement) {
+                Some(file) => text.push_str(&format!("  {file}\n")),
+                None => text.push_str("  --out DIR saves a scenario that shows it\n"),
+            }
+        }
+        let violated = match tally.found.len() {
+            0 => "no requirement violated".to_owned(),
+            1 => "1 requirement violated".to_owned(),
+            n => format!("{n} requirements violated"),
+        };
+        let mut rest = String::new();
+        if tally.skipped > 0 {
+            rest.push_str(&format!(", {} skipped", tally.skipped));
+        }
+        if !tally.errors.is_empty() {
+            rest.push_str(&format!(", {} could not be judged", tally.errors.len()));
+        }
+        text.push_str(&format!("seed {}: {} cases judged{rest}; {violated}\n", self.seed, tally.played));
+        terminal.result(&crate::report::plain(&text));
+    }
+}
+
+/// How many cases these are, in words.
+fn counted(numbers: &std::ops::Range<u64>) -> String {
+    match numbers.end - numbers.start {
+        u64::MAX => "as many cases as there is time for".to_owned(),
+        1 => "1 case".to_owned(),
+        n => format!("{n} cases"),
+    }
+}

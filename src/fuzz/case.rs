@@ -1,0 +1,275 @@
+//! One case: moves chosen, filled in and put in order.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value, json};
+
+use crate::config::SubjectSpec;
+use crate::scenario::text::{Tree, write};
+use crate::scenario::{Plan, load_str};
+
+use super::torn::torn;
+use super::traffic::{Move, Traffic};
+use super::{Draw, values};
+
+/// A case has so many moves at most.
+const MOST_MOVES: usize = 8;
+
+/// A case that is no valid scenario (a text was cut within a variable) is drawn anew so many times at most.
+const TRIES: u64 = 20;
+
+/// Makes cases.
+pub struct Generator {
+    traffic: Traffic,
+    seed: u64,
+}
+
+/// One generated scenario.
+#[derive(Clone)]
+pub struct Case {
+    /// Its number, from 0.
+    pub number: u64,
+    /// The scenario.
+    pub text: String,
+    /// The same, ready to be played.
+    pub plan: Plan,
+}
+
+impl Generator {
+    /// Makes cases of this traffic, without those moves that the subject cannot be asked for. What it cannot do changes
+    /// the cases that a seed gives.
+    pub fn new(mut traffic: Traffic, seed: u64, spec: &SubjectSpec) -> Self {
+        traffic.moves.retain(|m| m.requires.iter().all(|need| can(spec, need)));
+        Self { traffic, seed }
+    }
+
+    /// The case of this number. None where nothing that was drawn made a scenario, which does not happen with the tables
+    /// that there are.
+    pub fn case(&self, number: u64) -> Option<Case> {
+        (0..TRIES).find_map(|again| {
+            let mut draw = Draw::new(self.seed, number.wrapping_mul(TRIES).wrapping_add(again));
+            let tree = Tree::from(self.scenario(&mut draw, number));
+            let text = write(&tree);
+            let mut loaded = load_str(&format!("fuzz-{}-{number}.yaml", self.seed), &text);
+            let plan = loaded.plans.pop().filter(|_| loaded.diagnostics.is_empty())?;
+            Some(Case { number, text, plan })
+        })
+    }
+
+    /// What is wrong with what a case would be, where it is no scenario: for tests of the tables.
+    #[cfg(test)]
+    pub(super) fn faults(&self, number: u64) -> Vec<String> {
+        let mut draw = Draw::new(self.seed, number.wrapping_mul(TRIES));
+        let text = write(&Tree::from(self.scenario(&mut draw, number)));
+        let loaded = load_str("case.yaml", &text);
+        loaded.diagnostics.iter().map(|d| format!("{}\n{text}", d.message)).collect()
+    }
+
+    fn scenario(&self, draw: &mut Draw, number: u64) -> Value {
+        let traffic = &self.traffic;
+        let (sound, wrong): (Vec<&Move>, Vec<&Move>) = traffic.moves.iter().partition(|m| m.harms.is_none());
+        // Of one kind only, so that what follows from it can be told.
+        let abuse = if draw.once_in(3) { None } else { weighted(draw, &wrong) };
+        let mut chosen: Vec<&Move> = (0..draw.below(MOST_MOVES)).filter_map(|_| weighted(draw, &sound)).collect();
+        if let Some(abuse) = abuse {
+            for _ in 0..=draw.below(traffic.most_wrong) {
+                // After it, a client may have left: where its moves stay together, it comes last.
+                let at = if traffic.interleaves { draw.below(chosen.len() + 1) } else { chosen.len() };
+                chosen.insert(at, abuse);
+            }
+        }
+        if chosen.is_empty() {
+            chosen.extend(weighted(draw, &sound));
+        }
+        let mut moves = vec![];
+        for (n, one) in chosen.iter().enumerate() {
+            let filled = Filling::new(self, one, n + 1, draw).steps(one, draw);
+            let apart = traffic.interleaves && !one.together;
+            moves.push(if apart {
+                filled.into_iter().map(|step| vec![step]).collect()
+            } else {
+                VecDeque::from([filled])
+            });
+        }
+        let mut steps = traffic.opening.clone();
+        steps.extend(if traffic.interleaves {
+            interleaved(draw, moves)
+        } else {
+            moves.into_iter().flatten().flatten().collect()
+        });
+        let proves = abuse.and_then(|m| m.harms.as_deref()).unwrap_or(&traffic.sound);
+        steps.extend(traffic.alive.iter().map(|step| replaced(step, "<proves>", proves)));
+        let mut scenario = Map::new();
+        let title = format!("Fuzzed with the seed {}: case {number}", self.seed);
+        for (key, value) in [
+            ("wirecert", json!(1)),
+            ("title", title.into()),
+            ("role", traffic.role.into()),
+            ("edition", traffic.edition.into()),
+            ("workspace", Value::Object(traffic.files.clone())),
+            ("steps", Value::Array(steps)),
+        ] {
+            if value != json!({}) {
+                scenario.insert(key.to_owned(), value);
+            }
+        }
+        Value::Object(scenario)
+    }
+}
+
+/// Whether a subject can be asked for what needs this.
+fn can(spec: &SubjectSpec, need: &str) -> bool {
+    match need.split_once(':') {
+        Some(("stimulus", name)) => spec.has_stimulus(name),
+        Some(("capability", name)) => !spec.lacks(name),
+        Some(("described", path)) => spec.described.at(path).is_some(),
+        _ => true,
+    }
+}
+
+fn weighted<'a>(draw: &mut Draw, moves: &[&'a Move]) -> Option<&'a Move> {
+    let all: usize = moves.iter().map(|m| m.weight).sum();
+    let mut at = draw.below(all);
+    moves.iter().copied().find(|m| {
+        let here = at < m.weight;
+        at = at.saturating_sub(m.weight);
+        here
+    })
+}
+
+/// The steps of all moves, those of each in their order and what belongs together undivided.
+fn interleaved(draw: &mut Draw, mut moves: Vec<VecDeque<Vec<Value>>>) -> Vec<Value> {
+    let mut steps = vec![];
+    loop {
+        moves.retain(|left| !left.is_empty());
+        let at = draw.below(moves.len());
+        match moves.get_mut(at).and_then(VecDeque::pop_front) {
+            Some(next) => steps.extend(next),
+            None => return steps,
+        }
+    }
+}
+
+/// The value with a mark in its texts replaced.
+fn replaced(value: &Value, mark: &str, by: &str) -> Value {
+    match value {
+        Value::String(text) => text.replace(mark, by).into(),
+        Value::Array(items) => items.iter().map(|item| replaced(item, mark, by)).collect(),
+        Value::Object(map) => map.iter().map(|(k, v)| (k.clone(), replaced(v, mark, by))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Fills in what a move leaves open.
+struct Filling<'a> {
+    generator: &'a Generator,
+    /// Tells the names of this move from those of others.
+    number: usize,
+    shared: Map<String, Value>,
+}
+
+impl<'a> Filling<'a> {
+    fn new(generator: &'a Generator, one: &Move, number: usize, draw: &mut Draw) -> Self {
+        let mut filling = Self { generator, number, shared: Map::new() };
+        for (name, value) in &one.shared {
+            let value = filling.fill(value, draw).unwrap_or_default();
+            filling.shared.insert(name.clone(), value);
+        }
+        filling
+    }
+
+    fn steps(&self, one: &Move, draw: &mut Draw) -> Vec<Value> {
+        one.steps.iter().filter_map(|step| self.fill(step, draw)).collect()
+    }
+
+    /// The value with its holes filled; none where it is left out.
+    fn fill(&self, value: &Value, draw: &mut Draw) -> Option<Value> {
+        Some(match value {
+            Value::String(text) => {
+                let text = text.replace("<n>", &self.number.to_string());
+                let shared = self.shared.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+                shared.fold(text, |text, (name, value)| text.replace(&format!("<{name}>"), value)).into()
+            }
+            Value::Array(items) => items.iter().filter_map(|item| self.fill(item, draw)).collect(),
+            Value::Object(map) => match map.iter().next() {
+                Some((hole, inner)) if hole.starts_with('~') => return self.hole(hole, inner, draw),
+                _ => map.iter().filter_map(|(key, inner)| Some((key.clone(), self.fill(inner, draw)?))).collect(),
+            },
+            other => other.clone(),
+        })
+    }
+
+    fn hole(&self, hole: &str, inner: &Value, draw: &mut Draw) -> Option<Value> {
+        let number = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(20);
+        let bound = |n: usize| inner[n].as_i64().unwrap_or_default();
+        Some(match hole {
+            "~text" => escaped(&values::text(draw, number(inner), false)).into(),
+            "~odd" => escaped(&values::text(draw, number(inner), true)).into(),
+            "~content" => escaped(&values::content(draw, number(inner))).into(),
+            "~name" => values::name(draw).into(),
+            "~file" => {
+                let there: Vec<&String> = self.generator.traffic.files.keys().collect();
+                (*draw.pick(&there)?).clone().into()
+            }
+            "~int" => draw.between(bound(0), bound(1)).into(),
+            "~json" => all_escaped(values::json(draw, number(inner).min(6))),
+            "~hex" => {
+                let count = draw.below(number(inner)) + 1;
+                (0..count).map(|_| format!("{:02x}", draw.below(256))).collect::<Vec<_>>().join(" ").into()
+            }
+            "~one_of" => {
+                let chosen = draw.pick(inner.as_array()?)?.clone();
+                return self.fill(&chosen, draw);
+            }
+            "~maybe" => return if draw.once_in(2) { self.fill(inner, draw) } else { None },
+            "~list" => (0..draw.below(4)).filter_map(|_| self.fill(inner, draw)).collect(),
+            "~mutated" => {
+                let value = self.fill(inner, draw)?;
+                let wrong = values::mutated(draw, &value);
+                // What is known to be escaped stays so; what came new is not.
+                if wrong == value { wrong } else { anew(&value, wrong) }
+            }
+            "~torn" => {
+                let value = self.fill(inner, draw)?;
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                torn(draw, &text).into()
+            }
+            "~written" => self.fill(inner, draw)?.to_string().into(),
+            "~use" => self.shared.get(inner.as_str()?)?.clone(),
+            _ => return None,
+        })
+    }
+}
+
+/// A text as a scenario has it.
+fn escaped(text: &str) -> String {
+    text.replace("${", "$${")
+}
+
+fn all_escaped(value: Value) -> Value {
+    match value {
+        Value::String(text) => escaped(&text).into(),
+        Value::Array(items) => items.into_iter().map(all_escaped).collect(),
+        Value::Object(map) => map.into_iter().map(|(k, v)| (k, all_escaped(v))).collect(),
+        other => other,
+    }
+}
+
+/// A changed value: what is as it was stays, what is new is escaped.
+fn anew(was: &Value, is: Value) -> Value {
+    if *was == is {
+        return is;
+    }
+    match (was, is) {
+        (Value::Object(was), Value::Object(is)) => is
+            .into_iter()
+            .map(|(k, v)| (k.clone(), was.get(&k).map_or_else(|| all_escaped(v.clone()), |w| anew(w, v.clone()))))
+            .collect(),
+        (Value::Array(was), Value::Array(is)) => is
+            .into_iter()
+            .enumerate()
+            .map(|(n, v)| was.get(n).map_or_else(|| all_escaped(v.clone()), |w| anew(w, v.clone())))
+            .collect(),
+        (_, is) => all_escaped(is),
+    }
+}

@@ -1,0 +1,169 @@
+//! The tree itself, and how it is read.
+
+use serde_json::{Map, Value};
+
+use crate::diagnostic::yaml::{self, Kind, Node};
+use crate::diagnostic::{Diagnostic, Source};
+
+use super::remarks::Remarks;
+
+/// Where a node stands: the number of the entry or item at each level.
+pub type Path = Vec<usize>;
+
+/// A value with the remarks that belong to it. Of an entry of a map, it stands for the key as well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// The lines above it, without `#`.
+    pub above: Vec<String>,
+    /// What stands behind it in its line, without `#`.
+    pub beside: Option<String>,
+    /// What it is.
+    pub branch: Branch,
+}
+
+/// The kinds of node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Branch {
+    /// Anything but a list or a map.
+    Leaf(Value),
+    /// A list.
+    List(Vec<Tree>),
+    /// A map, in order.
+    Map(Vec<(String, Tree)>),
+}
+
+impl Tree {
+    /// The tree of a YAML document.
+    ///
+    /// # Errors
+    /// Everything that keeps it from being YAML: see [`yaml::parse`].
+    pub fn parse(source: &Source) -> Result<Self, Vec<Diagnostic>> {
+        let node = yaml::parse(source)?;
+        let mut remarks = Remarks::of(source.text(), &node);
+        let above = remarks.head();
+        Ok(Self { above, ..Self::of(&node, None, &mut remarks, usize::MAX) })
+    }
+
+    /// `begun`: the line of the node around it, whose remarks are taken already.
+    fn of(node: &Node, key: Option<usize>, remarks: &mut Remarks, begun: usize) -> Self {
+        let start = key.unwrap_or(node.span.start);
+        let line = remarks.line(start);
+        // The outermost node of a line has the line's remarks, and the whole document has none but its head.
+        let (above, beside) = if begun == usize::MAX || line == begun { (vec![], None) } else { remarks.take(line) };
+        let begun = if begun == usize::MAX { usize::MAX - 1 } else { line };
+        let branch = match &node.kind {
+            Kind::List(items) => Branch::List(items.iter().map(|item| Self::of(item, None, remarks, begun)).collect()),
+            Kind::Map(entries) => Branch::Map(
+                entries
+                    .iter()
+                    .map(|e| (e.key.clone(), Self::of(&e.value, Some(e.key_span.start), remarks, begun)))
+                    .collect(),
+            ),
+            _ => Branch::Leaf(node.to_json()),
+        };
+        Self { above, beside, branch }
+    }
+
+    /// The value without remarks.
+    pub fn to_json(&self) -> Value {
+        match &self.branch {
+            Branch::Leaf(value) => value.clone(),
+            Branch::List(items) => items.iter().map(Self::to_json).collect(),
+            Branch::Map(entries) => {
+                Value::Object(entries.iter().map(|(k, v)| (k.clone(), v.to_json())).collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Its entries, where it is a map.
+    pub fn entries(&self) -> Option<&[(String, Tree)]> {
+        if let Branch::Map(entries) = &self.branch { Some(entries) } else { None }
+    }
+
+    /// Its items, where it is a list.
+    pub fn items(&self) -> Option<&[Tree]> {
+        if let Branch::List(items) = &self.branch { Some(items) } else { None }
+    }
+
+    /// Its text, where it is a string.
+    pub fn text(&self) -> Option<&str> {
+        if let Branch::Leaf(Value::String(text)) = &self.branch { Some(text) } else { None }
+    }
+
+    /// The value of this key, where it is a map that has it, and the number of the entry.
+    pub fn entry(&self, key: &str) -> Option<(usize, &Tree)> {
+        self.entries()?.iter().enumerate().find(|(_, (k, _))| k == key).map(|(n, (_, tree))| (n, tree))
+    }
+
+    /// How many nodes are below it.
+    pub fn children(&self) -> usize {
+        match &self.branch {
+            Branch::Leaf(_) => 0,
+            Branch::List(items) => items.len(),
+            Branch::Map(entries) => entries.len(),
+        }
+    }
+
+    /// The node below it with this number.
+    pub fn child(&self, number: usize) -> Option<&Tree> {
+        match &self.branch {
+            Branch::Leaf(_) => None,
+            Branch::List(items) => items.get(number),
+            Branch::Map(entries) => entries.get(number).map(|(_, tree)| tree),
+        }
+    }
+
+    /// The node at this path.
+    pub fn get(&self, path: &[usize]) -> Option<&Tree> {
+        path.iter().try_fold(self, |tree, number| tree.child(*number))
+    }
+
+    /// The node at this path, to be changed.
+    pub fn get_mut(&mut self, path: &[usize]) -> Option<&mut Tree> {
+        path.iter().try_fold(self, |tree, number| match &mut tree.branch {
+            Branch::Leaf(_) => None,
+            Branch::List(items) => items.get_mut(*number),
+            Branch::Map(entries) => entries.get_mut(*number).map(|(_, tree)| tree),
+        })
+    }
+
+    /// Takes out those below it whose number `keep` does not have, with their remarks.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            keep(number - 1)
+        };
+        match &mut self.branch {
+            Branch::Leaf(_) => {}
+            Branch::List(items) => items.retain(|_| next()),
+            Branch::Map(entries) => entries.retain(|_| next()),
+        }
+    }
+
+    /// Calls with every node, the outer ones first.
+    pub fn each_mut(&mut self, visit: &mut impl FnMut(&mut Tree)) {
+        visit(self);
+        match &mut self.branch {
+            Branch::Leaf(_) => {}
+            Branch::List(items) => items.iter_mut().for_each(|item| item.each_mut(visit)),
+            Branch::Map(entries) => entries.iter_mut().for_each(|(_, item)| item.each_mut(visit)),
+        }
+    }
+
+    /// How many nodes there are in it, itself included.
+    pub fn size(&self) -> usize {
+        1 + (0..self.children()).filter_map(|n| self.child(n)).map(Tree::size).sum::<usize>()
+    }
+}
+
+impl From<Value> for Tree {
+    fn from(value: Value) -> Self {
+        let branch = match value {
+            Value::Array(items) => Branch::List(items.into_iter().map(Self::from).collect()),
+            Value::Object(entries) => Branch::Map(entries.into_iter().map(|(k, v)| (k, Self::from(v))).collect()),
+            leaf => Branch::Leaf(leaf),
+        };
+        Self { above: vec![], beside: None, branch }
+    }
+}

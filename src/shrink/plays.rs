@@ -1,0 +1,270 @@
+//! The trial that plays: at the subject, and at our own sound mock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::config::{Launch, SubjectSpec, own};
+use crate::judge::{Play, ScenarioStatus};
+use crate::peer;
+use crate::play::{Cancel, Run, Stage};
+use crate::report::Silent;
+use crate::scenario::{Loaded, Plan, load_str};
+use crate::subject::SubjectError;
+
+use super::identity::Identity;
+use super::shrinker::{Stop, Trial};
+
+/// The chance that a failure that comes and goes is missed by the plays of a candidate.
+const MISSED: f64 = 0.05;
+
+/// A candidate is played no more often than this.
+const MOST_PLAYS: u32 = 40;
+
+/// What a play takes beside what the original took, at most.
+const SPARE: Duration = Duration::from_secs(2);
+
+/// How far to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How often the original is played, to see whether its failure comes and goes.
+    pub repeat: u32,
+    /// How many plays there are at most, those at our own mock included.
+    pub plays: u32,
+    /// How long it may take.
+    pub time: Duration,
+    /// Whether every play has a process of the subject for itself. Otherwise a candidate that fails is confirmed by a
+    /// fresh one.
+    pub isolated: bool,
+}
+
+/// What came of playing a scenario several times.
+#[derive(Default)]
+pub struct Seen {
+    /// Every play.
+    pub plays: Vec<Play>,
+    /// Why the subject could not be started, if it could not.
+    pub launch_error: Option<SubjectError>,
+}
+
+impl Seen {
+    /// How many of the plays had this violation in them.
+    pub fn failed(&self, identity: &Identity) -> u32 {
+        u32::try_from(self.plays.iter().filter(|play| identity.is_in(play)).count()).unwrap_or(u32::MAX)
+    }
+
+    /// How many could be judged.
+    pub fn judged(&self) -> u32 {
+        let judged = |p: &&Play| matches!(p.status, ScenarioStatus::Passed | ScenarioStatus::Failed);
+        u32::try_from(self.plays.iter().filter(judged).count()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Plays scenarios at a subject, and at our own sound mock.
+pub struct Plays {
+    name: String,
+    subject: Stage,
+    reference: Option<Stage>,
+    identity: Option<Identity>,
+    limits: Limits,
+    until: Instant,
+    count: u32,
+    isolated: bool,
+    cancel: Cancel,
+    /// The longest that a play may take.
+    bound: Option<Duration>,
+    /// How often the failure has to be seen, in how many plays.
+    wanted: (u32, u32),
+}
+
+impl Plays {
+    /// For scenarios of this name (their file, as shown to people) at a subject. The time begins to run.
+    pub fn new(name: &str, spec: SubjectSpec, run: Run, limits: Limits, cancel: Cancel) -> Self {
+        let attached = spec.launch().is_none();
+        Self {
+            name: name.to_owned(),
+            subject: Stage::new(spec, run, Arc::new(Silent), cancel.clone()),
+            reference: None,
+            identity: None,
+            limits,
+            until: Instant::now() + limits.time,
+            count: 0,
+            // What we did not start, we cannot start again.
+            isolated: limits.isolated && !attached,
+            cancel,
+            bound: None,
+            wanted: (1, 1),
+        }
+    }
+
+    /// Plays a scenario as often as the limits say, each time at a fresh subject.
+    ///
+    /// # Errors
+    /// Where it was stopped before that.
+    pub async fn see(&mut self, plan: &Plan) -> Result<Seen, Stop> {
+        let mut seen = Seen::default();
+        for _ in 0..self.limits.repeat.max(1) {
+            self.subject.clear().await;
+            seen.plays.push(self.once(plan, false).await?);
+            // What cannot be started will not be started the next time.
+            seen.launch_error = self.subject.launch_error();
+            if seen.launch_error.is_some() {
+                break;
+            }
+        }
+        Ok(seen)
+    }
+
+    /// From now on, only what fails like this fails. What was seen of the original says how long plays may take, and how
+    /// many it takes to see a failure that comes and goes.
+    pub fn look_for(&mut self, identity: Identity, seen: &Seen) {
+        let longest = seen.plays.iter().map(|p| p.duration).max().unwrap_or_default();
+        self.bound = Some(longest * 3 + SPARE);
+        self.wanted = wanted(seen.failed(&identity), u32::try_from(seen.plays.len()).unwrap_or(u32::MAX));
+        self.identity = Some(identity);
+    }
+
+    /// Plays at our own sound mock from now on, to see that it passes: nothing that fails there as well proves anything.
+    /// Gives why that cannot be done, where the original does not pass there.
+    ///
+    /// # Errors
+    /// Where it was stopped.
+    pub async fn compare(&mut self, mock: SubjectSpec, run: Run, plan: &Plan) -> Result<Option<String>, Stop> {
+        let cancel = self.cancel.clone();
+        let stage = |run: Run| Stage::new(mock.clone(), run, Arc::new(Silent), cancel.clone());
+        self.reference = Some(stage(run.clone()));
+        let play = self.once(plan, true).await?;
+        if let Some(stage) = &mut self.reference {
+            stage.clear().await;
+        }
+        if play.status != ScenarioStatus::Passed {
+            self.reference = None;
+            let why = play.reason.unwrap_or_else(|| format!("{:?}", play.status).to_lowercase());
+            return Ok(Some(why));
+        }
+        // What is sound comes soon: what a candidate waits for in vain is not waited for very long.
+        let mut run = run;
+        run.options.longest = Some(play.duration + SPARE);
+        self.reference = Some(stage(run));
+        Ok(None)
+    }
+
+    /// How many plays there were.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Ends the subject and our mock.
+    pub async fn end(&mut self) {
+        self.subject.clear().await;
+        if let Some(reference) = &mut self.reference {
+            reference.clear().await;
+        }
+    }
+
+    async fn once(&mut self, plan: &Plan, at_mock: bool) -> Result<Play, Stop> {
+        if self.cancel.is_cancelled() {
+            return Err(Stop::Interrupted);
+        }
+        if self.count >= self.limits.plays {
+            return Err(Stop::Plays);
+        }
+        self.count += 1;
+        let stage = match (&mut self.reference, at_mock) {
+            (Some(reference), true) => reference,
+            _ => &mut self.subject,
+        };
+        match tokio::time::timeout_at(self.until, stage.play(plan)).await {
+            Ok(Some(play)) => Ok(play),
+            Ok(None) => Err(Stop::Interrupted),
+            Err(_) => Err(Stop::Time),
+        }
+    }
+
+    /// Whether our own mock passes, without this violation.
+    async fn is_sound(&mut self, plan: &Plan) -> Result<bool, Stop> {
+        if self.reference.is_none() {
+            return Ok(true);
+        }
+        let play = self.once(plan, true).await?;
+        let accused = self.identity.as_ref().is_some_and(|identity| identity.is_in(&play));
+        Ok(play.status == ScenarioStatus::Passed && !accused)
+    }
+
+    async fn violates(&mut self, plan: &Plan, fresh: bool) -> Result<bool, Stop> {
+        let (wanted, most) = self.wanted;
+        let (mut seen, mut played) = (0, 0);
+        while seen < wanted && played < most && wanted - seen <= most - played {
+            if fresh {
+                self.subject.clear().await;
+            }
+            let play = self.once(plan, false).await?;
+            played += 1;
+            seen += u32::from(self.identity.as_ref().is_some_and(|identity| identity.is_in(&play)));
+        }
+        Ok(seen >= wanted)
+    }
+
+    fn plan(&self, text: &str) -> Option<Plan> {
+        let Loaded { mut plans, diagnostics } = load_str(&self.name, text);
+        let mut plan = plans.pop().filter(|_| diagnostics.is_empty() && plans.is_empty())?;
+        if let Some(bound) = self.bound {
+            plan.timeout = plan.timeout.min(bound);
+        }
+        Some(plan)
+    }
+}
+
+impl Trial for Plays {
+    async fn fails(&mut self, text: &str) -> Result<bool, Stop> {
+        let Some(plan) = self.plan(text) else { return Ok(false) };
+        if !self.is_sound(&plan).await? || !self.violates(&plan, self.isolated).await? {
+            return Ok(false);
+        }
+        // A subject that others have played at may fail because of them.
+        Ok(self.isolated || self.violates(&plan, true).await?)
+    }
+
+    fn carefully(&mut self) -> bool {
+        !std::mem::replace(&mut self.isolated, true)
+    }
+
+    fn plays(&self) -> u32 {
+        self.count
+    }
+}
+
+/// How often a failure has to be seen in how many plays, where the original showed it in `failed` of `plays`.
+fn wanted(failed: u32, plays: u32) -> (u32, u32) {
+    if failed >= plays {
+        return (1, 1);
+    }
+    // One failure may be another one's last appearance: of what comes and goes, it takes two to agree.
+    let passes = 1.0 - f64::from(failed.max(1)) / f64::from(plays);
+    let one = (MISSED.ln() / passes.ln()).ceil().max(2.0);
+    (2, (one as u32).saturating_mul(2).min(MOST_PLAYS))
+}
+
+/// Our own sound mock of a subject's role, and how to play at it.
+pub fn reference(spec: &SubjectSpec, edition: &'static str) -> SubjectSpec {
+    let mut mock = own(spec.protocol, spec.role, edition, &[], peer::described(spec.role.name));
+    if let (Some(theirs), crate::config::Access::Launch(ours)) = (spec.launch(), &mut mock.access) {
+        let Launch { run_dir, .. } = theirs;
+        ours.run_dir.clone_from(run_dir);
+    }
+    mock
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_and_goes_is_played_until_it_would_hardly_be_missed() {
+        assert_eq!(wanted(3, 3), (1, 1));
+        assert_eq!(wanted(1, 2), (2, 10));
+        assert_eq!(wanted(9, 10), (2, 4));
+        assert_eq!(wanted(1, 100), (2, MOST_PLAYS));
+    }
+}

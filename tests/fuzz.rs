@@ -1,0 +1,95 @@
+//! `wirecert fuzz`: generated traffic.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+struct Told {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn fuzz(dir: &Path, args: &[&str], flags: Option<&[&str]>) -> Told {
+    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+    let mut command = Command::new(binary);
+    command.current_dir(dir).arg("fuzz").args(args);
+    if let Some(flags) = flags {
+        let mock = ["mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
+        command.arg("--").arg(binary).args(mock).args(flags);
+    }
+    let run = command.output().expect("it runs");
+    Told {
+        code: run.status.code(),
+        stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&run.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn a_sound_mock_of_any_role_is_accused_of_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (role, edition, cases) in [
+        ("amp-server", "cli", 60),
+        ("amp-server", "guide", 30),
+        ("amp-client", "cli", 30),
+        ("amp-client", "guide", 16),
+        ("openctx-provider", "0.1", 60),
+        ("openctx-client", "0.1", 30),
+        ("amplifier-server", "2025-12-09", 40),
+        ("amplifier-client", "2025-12-09", 30),
+    ] {
+        let cases = cases.to_string();
+        let told = fuzz(dir.path(), &[role, "--edition", edition, "--seed", "11", "--cases", &cases, "--strict"], None);
+        assert_eq!(told.code, Some(0), "{role} {edition}: {}{}", told.stdout, told.stderr);
+        assert_eq!(
+            told.stdout,
+            format!("seed 11: {cases} cases judged; no requirement violated\n"),
+            "{role} {edition}"
+        );
+    }
+}
+
+#[test]
+fn a_flaw_is_found_and_a_scenario_that_shows_it_is_saved() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let flawed = ["--flaw", "no-pong"];
+    let args = ["amp-server", "--seed", "1", "--cases", "100", "--timeout", "500ms", "--out", "found"];
+    let told = fuzz(dir.path(), &args, Some(&flawed));
+    assert_eq!(told.code, Some(1), "{}{}", told.stdout, told.stderr);
+    assert!(told.stdout.contains("violated (must): amp/cli/framing/pong\n"), "{}", told.stdout);
+    let saved: Vec<_> = std::fs::read_dir(dir.path().join("found")).expect("a folder").flatten().collect();
+    let of_pong = saved.iter().find(|f| f.file_name().to_string_lossy().starts_with("framing-pong-seed1-case"));
+    let file = of_pong.unwrap_or_else(|| panic!("{saved:?}")).path();
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    let steps: Vec<&str> = text.lines().filter(|line| line.starts_with("  - ")).collect();
+    assert!(steps.len() <= 3 && steps.last().is_some_and(|s| s.contains("pong")), "{text}");
+    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+    let again = |flags: &[&str]| {
+        let mock = ["mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
+        let mut run = Command::new(binary);
+        run.args(["run", "--timeout", "500ms", "--progress", "none"]).arg(&file).arg("--").arg(binary);
+        run.args(mock).args(flags).output().expect("it runs").status.code()
+    };
+    assert_eq!((again(&flawed), again(&[])), (Some(1), Some(0)));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_cases_and_one_of_them_can_be_had_alone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let list = |args: &[&str]| fuzz(dir.path(), &[&["amp-server", "--list"], args].concat(), None).stdout;
+    let some = list(&["--seed", "5", "--cases", "10"]);
+    assert_eq!(some, list(&["--seed", "5", "--cases", "10"]));
+    assert_ne!(some, list(&["--seed", "6", "--cases", "10"]));
+    assert!(some.starts_with("# case 0\nwirecert: 1\n"), "{some}");
+    assert!(some.contains(&list(&["--seed", "5", "--case", "7"])));
+}
+
+#[test]
+fn wrong_usage_is_told_from_a_subject_that_does_not_start() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let told = fuzz(dir.path(), &["amp-servant"], None);
+    assert_eq!(told.code, Some(2));
+    assert!(told.stderr.contains("there is no role `amp-servant`"), "{}", told.stderr);
+    assert_eq!(fuzz(dir.path(), &["amp-server", "--edition", "cli"], Some(&["--no-such-flag"])).code, Some(3));
+}
