@@ -30,14 +30,14 @@ fn fuzz(dir: &Path, args: &[&str], flags: Option<&[&str]>) -> Told {
 fn a_sound_mock_of_any_role_is_accused_of_nothing() {
     let dir = tempfile::tempdir().expect("a folder");
     for (role, edition, cases) in [
-        ("amp-server", "cli", 60),
-        ("amp-server", "guide", 30),
-        ("amp-client", "cli", 30),
-        ("amp-client", "guide", 16),
-        ("openctx-provider", "0.1", 60),
-        ("openctx-client", "0.1", 30),
-        ("amplifier-server", "2025-12-09", 40),
-        ("amplifier-client", "2025-12-09", 30),
+        ("amp-server", "cli", 30),
+        ("amp-server", "guide", 16),
+        ("amp-client", "cli", 12),
+        ("amp-client", "guide", 8),
+        ("openctx-provider", "0.1", 32),
+        ("openctx-client", "0.1", 12),
+        ("amplifier-server", "2025-12-09", 24),
+        ("amplifier-client", "2025-12-09", 12),
     ] {
         let cases = cases.to_string();
         let told = fuzz(dir.path(), &[role, "--edition", edition, "--seed", "11", "--cases", &cases, "--strict"], None);

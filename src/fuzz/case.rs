@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
+use crate::fixture::{Choices, Generator as Schemas};
+use crate::protocol::Protocol;
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
 
@@ -20,6 +22,7 @@ const TRIES: u64 = 20;
 
 /// Makes cases.
 pub struct Generator {
+    protocol: &'static Protocol,
     traffic: Traffic,
     seed: u64,
 }
@@ -39,8 +42,9 @@ impl Generator {
     /// Makes cases of this traffic, without those moves that the subject cannot be asked for. What it cannot do changes
     /// the cases that a seed gives.
     pub fn new(mut traffic: Traffic, seed: u64, spec: &SubjectSpec) -> Self {
+        let protocol = spec.protocol;
         traffic.moves.retain(|m| m.requires.iter().all(|need| can(spec, need)));
-        Self { traffic, seed }
+        Self { protocol, traffic, seed }
     }
 
     /// The case of this number. None where nothing that was drawn made a scenario, which does not happen with the tables
@@ -199,6 +203,12 @@ impl<'a> Filling<'a> {
         })
     }
 
+    /// What makes values of the schema of this name.
+    fn schemas(&self, name: &Value) -> Option<Schemas> {
+        let schema = (self.generator.protocol.schema)(self.generator.traffic.edition, name.as_str()?)?;
+        Schemas::new(schema).ok()
+    }
+
     fn hole(&self, hole: &str, inner: &Value, draw: &mut Draw) -> Option<Value> {
         let number = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(20);
         let bound = |n: usize| inner[n].as_i64().unwrap_or_default();
@@ -235,6 +245,8 @@ impl<'a> Filling<'a> {
                 torn(draw, &text).into()
             }
             "~written" => self.fill(inner, draw)?.to_string().into(),
+            "~valid" => all_escaped(self.schemas(inner)?.valid(&mut Choices::seeded(draw.number()))?),
+            "~invalid" => all_escaped(self.schemas(inner)?.invalid(&mut Choices::seeded(draw.number()))?.value),
             "~use" => self.shared.get(inner.as_str()?)?.clone(),
             _ => return None,
         })
