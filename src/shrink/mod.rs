@@ -1,9 +1,9 @@
 //! Shrinking: the least of a scenario that still fails for the same reason.
 //!
-//! [`Shrinker`] takes things out of a scenario as long as a [`Trial`] says that it still fails. What may be taken out,
-//! [`places`] knows: expectations are only ever loosened or dropped, never made stricter, so that the result accuses
-//! nobody of what the scenario did not ask for. [`Plays`] is the trial that plays at a subject; it also plays at our own
-//! sound mock, which must go on passing: what fails against everybody proves nothing.
+//! [`Shrinker`] takes things out of a scenario as long as a [`Trial`] says that it still fails. Expectations are only ever
+//! loosened or dropped, never made stricter, so that the result accuses nobody of what the scenario did not ask for.
+//! [`Plays`] is the trial that plays at a subject; it also plays at our own sound mock, which must go on passing: what
+//! fails against everybody proves nothing.
 
 mod chunks;
 mod edit;
