@@ -275,13 +275,13 @@ mod tests {
         };
         let large = observation("x".repeat(KEPT_BYTES / 4));
         for _ in 0..5 {
-            log.state().keep(large.clone());
+            log.state().keep(large.clone(), 0);
         }
         let kept = || log.state().seen.len();
         assert_eq!(kept(), 3);
         assert_eq!(log.dropped(), 2);
         for _ in 0..KEPT {
-            log.state().keep(observation(String::new()));
+            log.state().keep(observation(String::new()), 0);
         }
         assert_eq!(kept(), KEPT);
         assert_eq!(log.dropped(), 5);

@@ -259,7 +259,10 @@ fn host_port(headers: &[(String, String)]) -> Option<u16> {
     host.rsplit_once(':')?.1.parse().ok()
 }
 
-fn read_lock(read: Option<fn(&str, &[u8]) -> Result<Lock, String>>, edition: &str, content: &[u8]) -> Option<Lock> {
+/// How a lockfile is read in an edition.
+type ReadLock = fn(&str, &[u8]) -> Result<Lock, String>;
+
+fn read_lock(read: Option<ReadLock>, edition: &str, content: &[u8]) -> Option<Lock> {
     read.and_then(|read| read(edition, content).ok())
 }
 

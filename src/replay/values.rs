@@ -291,11 +291,10 @@ fn tolerated(
     finds: &HashMap<String, Vec<Find>>,
     may: &dyn Fn(&Find) -> bool,
 ) -> bool {
-    let alike = match (expected.pointer(pointer), live.pointer(pointer)) {
-        (Some(Value::String(_)), Some(Value::String(_))) => true,
-        (Some(Value::Number(_)), Some(Value::Number(_))) => true,
-        _ => false,
-    };
+    let alike = matches!(
+        (expected.pointer(pointer), live.pointer(pointer)),
+        (Some(Value::String(_)), Some(Value::String(_))) | (Some(Value::Number(_)), Some(Value::Number(_)))
+    );
     alike && finds.get(pointer).is_some_and(|finds| finds.iter().any(|find| find.place.piece.is_none() && may(find)))
 }
 
