@@ -151,6 +151,7 @@ fn fault(result: Result<Performed, Trouble>) -> String {
 fn broken(result: Result<Performed, Trouble>) -> Option<String> {
     match result {
         Err(Trouble::Subject { proves, .. }) => proves,
+        Err(Trouble::Unreachable { proves, .. }) => Some(proves.to_owned()),
         other => panic!("not a fault of the subject: {other:?}"),
     }
 }
