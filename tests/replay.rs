@@ -191,7 +191,12 @@ fn what_was_sent_wrongly_is_sent_wrongly_again() {
         let trace = certified(&folder, "amp-server", &scenario);
         let out = folder.path().join("again.trace").display().to_string();
         replay(&trace, "client", &[&["--out", &out][..], &editor].concat()).is(0);
-        assert_eq!(frames(&trace), frames(Path::new(&out)), "{scenario}");
+        // Whether the close of a server that refuses a frame is still answered depends on who is faster.
+        let told = |trace: &Path| {
+            let refused = |frame: &Value| name == "refused-frames" && frame[2] == 8;
+            frames(trace).into_iter().filter(|frame| !refused(frame)).collect::<Vec<Value>>()
+        };
+        assert_eq!(told(&trace), told(Path::new(&out)), "{scenario}");
     }
 }
 

@@ -233,14 +233,14 @@ impl Script {
         of_lock.or_else(|| shown().find(|(conn, _)| accepted(conn)).map(|(_, number)| number)).or_else(only)
     }
 
-    /// The path that every request goes to; none where there are several, or no request.
-    pub fn only_path(&self) -> Option<&str> {
-        let mut paths = self.steps.iter().filter_map(|step| match &step.act {
-            Act::Request(request) => Some(request.head.path()),
+    /// The path and query that every request goes to; none where there are several, or no request.
+    pub fn only_target(&self) -> Option<&str> {
+        let mut targets = self.steps.iter().filter_map(|step| match &step.act {
+            Act::Request(request) => Some(request.head.target()),
             _ => None,
         });
-        let first = paths.next()?;
-        paths.all(|path| path == first).then_some(first)
+        let first = targets.next()?;
+        targets.all(|target| target == first).then_some(first)
     }
 
     /// Whether one end did anything at all.

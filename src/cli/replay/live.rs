@@ -179,7 +179,7 @@ async fn server(
         (_, given) => absolute(given.as_deref().unwrap_or(Path::new(".")))?,
     };
     let announced = announce(&script, args, role, run_dir.as_ref(), &folder, port, &recorder)?;
-    let url = format!("http://127.0.0.1:{port}{}", script.only_path().unwrap_or(usual_path(around.protocol)));
+    let url = format!("http://127.0.0.1:{port}{}", script.only_target().unwrap_or(usual_path(around.protocol)));
     let token = announced.as_ref().map(|announced| announced.token.clone()).unwrap_or_default();
     let values = values(&script, around, Some(folder.display().to_string()), port, &token);
     let running = match (&spec, &run_dir) {
