@@ -37,10 +37,25 @@ fn the_python_project_reads_what_is_valid_and_catches_the_sloppy_reader() {
 
 #[test]
 fn the_rust_project_reads_what_is_valid_and_catches_the_sloppy_reader() {
+    // With the versions that we are locked to ourselves.
+    let project = TempDir::new().expect("a folder");
+    let example = root().join("examples/fixtures/rust");
+    for folder in ["src", "tests"] {
+        let Ok(entries) = std::fs::read_dir(example.join(folder)) else { continue };
+        std::fs::create_dir(project.path().join(folder)).expect("a folder");
+        for entry in entries {
+            let path = entry.expect("it is listed").path();
+            let name = path.file_name().expect("it has a name");
+            std::fs::copy(&path, project.path().join(folder).join(name)).expect("it can be copied");
+        }
+    }
+    for (from, to) in [(example.join("Cargo.toml"), "Cargo.toml"), (root().join("Cargo.lock"), "Cargo.lock")] {
+        std::fs::copy(from, project.path().join(to)).expect("it can be copied");
+    }
     for folder in FIXTURES.iter() {
         let mut command = Command::new(env!("CARGO"));
-        command.args(["test", "--quiet", "--locked", "--manifest-path"]);
-        command.arg(root().join("examples/fixtures/rust/Cargo.toml"));
+        command.args(["test", "--quiet", "--manifest-path"]);
+        command.arg(project.path().join("Cargo.toml"));
         command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures-example"));
         passes(&command.env("FIXTURES", folder.path()).output().expect("cargo runs"));
     }

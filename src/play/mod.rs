@@ -4,6 +4,7 @@
 //! [`Play`](crate::judge::Play) for the judge. Expectations read the observations that the protocol's
 //! observer makes of the trace; peers and subjects only write it.
 
+mod cancel;
 mod collect;
 mod contact;
 mod expect;
@@ -17,7 +18,8 @@ mod standing;
 mod steps;
 mod suite;
 
+pub use cancel::Cancel;
 pub use contact::{Contact, contact};
 pub use one::{Options, Snapshotter};
 pub use stage::Stage;
-pub use suite::{Cancel, Run, SuiteError, serves, start, suite};
+pub use suite::{Run, SuiteError, serves, start, suite};

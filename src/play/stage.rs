@@ -8,9 +8,10 @@ use crate::report::Progress;
 use crate::scenario::Plan;
 use crate::subject::SubjectError;
 
+use super::cancel::Cancel;
 use super::lag::LagMeter;
 use super::needs;
-use super::suite::{Cancel, Run, Shared, Stand, one_play};
+use super::suite::{Run, Shared, Stand, one_play};
 
 /// A subject, started when it is first needed and kept from one play to the next as its description says: see
 /// [`Isolation`](crate::config::Isolation). One that a play has killed or soiled is started again before the next.

@@ -69,7 +69,7 @@ impl Paths {
     }
 }
 
-/// The corner of a workspace of ours that a path lies in: `…/wirecert-XXXXXX/workspace/7-name`.
+/// The corner of a workspace of ours that a path lies in: `…/wirecert-a1b2c3/workspace/7-name`.
 fn corner(path: &str) -> Option<&str> {
     let at = path.find("/wirecert-")?;
     let workspace = path[at + 1..].find("/workspace/")? + at + 1 + "/workspace/".len();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::{envelope, handshake, is_probe, lockfile, opcode};
+use crate::protocol::amp::{envelope, handshake, is_probe, opcode};
 use crate::protocol::http::retell::has_secret;
 use crate::protocol::retold::{Labels, Retell, Retold, args, decoded, word};
 use crate::trace::{Closed, Direction, End, Event, Frame, Head, Message, Payload, What};
@@ -212,14 +212,7 @@ impl RetellServer {
 impl Retell for RetellServer {
     fn event(&mut self, event: &Event) -> Vec<Retold> {
         if let What::File(file) = &event.what {
-            let content = file.content.as_ref().map(Payload::as_bytes);
-            let lock = content.and_then(|content| lockfile::read(self.edition, content).ok());
-            return lock
-                .into_iter()
-                .flat_map(|lock| lock.folders)
-                .take(1)
-                .map(|path| Retold::Folder { path })
-                .collect();
+            return super::folder(file, self.edition).into_iter().collect();
         }
         match (event.conn.as_deref(), event.dir) {
             (Some(name), Some(Direction::ToServer)) => self.ours(event, name),
