@@ -230,7 +230,7 @@ const VERBS: &[Verb] = &[
                 Field::optional(
                     "frames",
                     Shape::List(&FRAME),
-                    "Frames, sent as they are described; not masked where not said.",
+                    "Frames, sent as they are described, in one write; not masked where not said.",
                 ),
                 BYTES,
                 SPLIT,

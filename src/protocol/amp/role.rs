@@ -119,7 +119,7 @@ const VERBS: &[Verb] = &[
                 TEXT,
                 JSON,
                 BINARY,
-                Field::optional("frames", Shape::List(&FRAME), "Frames, sent as they are described."),
+                Field::optional("frames", Shape::List(&FRAME), "Frames, sent as they are described, in one write."),
                 BYTES,
                 SPLIT,
                 REPEAT,

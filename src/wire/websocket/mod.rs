@@ -20,5 +20,5 @@ pub use accept::{AcceptError, Reply, Request, accept};
 pub use connect::{ClientRequest, Fault, Opened, connect, open};
 pub use decoder::{Decoded, Decoder};
 pub use frame::{FrameSpec, LengthForm, Mask, opcode};
-pub use sender::{Manner, SendError, Sender};
+pub use sender::{Manner, Piece, SendError, Sender};
 pub use socket::{Incoming, Options, Receiver, Socket};

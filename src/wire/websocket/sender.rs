@@ -39,6 +39,20 @@ pub struct Manner {
     pub cut: Option<usize>,
 }
 
+/// A part of what is written at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A frame, or only its first bytes.
+    Frame {
+        /// The frame.
+        spec: FrameSpec,
+        /// How many of its bytes are sent; all, if none.
+        cut: Option<usize>,
+    },
+    /// Bytes as they are.
+    Bytes(Vec<u8>),
+}
+
 impl Manner {
     /// In one piece, and wrong on purpose if `why` says why.
     pub fn deliberate(why: Option<&str>) -> Self {
@@ -107,6 +121,11 @@ impl Sender {
     /// Sends bytes in a manner.
     pub async fn send_raw_in(&self, bytes: &[u8], manner: &Manner) -> Result<(), SendError> {
         self.shared().send_raw(bytes, manner).await
+    }
+
+    /// Sends all of it in one write, so that what is short arrives in one TCP segment.
+    pub async fn send_all(&self, pieces: &[Piece], manner: &Manner) -> Result<(), SendError> {
+        self.shared().send_all(pieces, manner).await
     }
 
     /// Sends bytes that are in the trace already.
@@ -265,6 +284,33 @@ impl Shared {
         let mut writer = self.writer().await?;
         self.tap.sent_bytes(manner.deliberate.as_deref(), bytes);
         self.write(&mut writer, bytes, manner.split).await
+    }
+
+    async fn send_all(&self, pieces: &[Piece], manner: &Manner) -> Result<(), SendError> {
+        let mut writer = self.writer().await?;
+        let mut bytes = vec![];
+        for piece in pieces {
+            match piece {
+                Piece::Frame { spec, cut } => {
+                    let encoded = spec.encode(self.tap.us());
+                    match cut.filter(|cut| *cut < encoded.len()) {
+                        Some(cut) => {
+                            self.tap.sent_bytes(manner.deliberate.as_deref(), &encoded[..cut]);
+                            bytes.extend(&encoded[..cut]);
+                        }
+                        None => {
+                            self.record(&mut writer, spec, manner);
+                            bytes.extend(encoded);
+                        }
+                    }
+                }
+                Piece::Bytes(piece) => {
+                    self.tap.sent_bytes(manner.deliberate.as_deref(), piece);
+                    bytes.extend(piece);
+                }
+            }
+        }
+        self.write(&mut writer, &bytes, manner.split).await
     }
 
     /// Sends bytes that are in the trace already, and frames behind them in the same write.

@@ -8,10 +8,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::peer::Trouble;
 use crate::protocol::amp::PROBE;
-use crate::wire::websocket::{FrameSpec, Manner, Receiver, SendError, Sender, Socket};
+use crate::wire::websocket::{FrameSpec, Manner, Piece, Receiver, SendError, Sender, Socket};
 
 use super::envelope;
-use super::send::Piece;
 
 /// A connection, and what the client knows of it.
 pub struct Connection {
@@ -62,13 +61,9 @@ impl Connection {
         self.dropped || self.close_sent || !self.session || self.sender.has_ended()
     }
 
-    /// Sends something; gives whether the subject is still there to send more to.
-    pub async fn transmit(&self, piece: &Piece, manner: &Manner) -> Result<bool, Trouble> {
-        let sent = match piece {
-            Piece::Frame { spec, cut } => self.sender.send_in(spec, &Manner { cut: *cut, ..manner.clone() }).await,
-            Piece::Bytes(bytes) => self.sender.send_raw_in(bytes, manner).await,
-        };
-        match sent {
+    /// Sends all of it at once; gives whether the subject is still there to send more to.
+    pub async fn transmit(&self, pieces: &[Piece], manner: &Manner) -> Result<bool, Trouble> {
+        match self.sender.send_all(pieces, manner).await {
             Ok(()) => Ok(true),
             Err(SendError::Ended { .. } | SendError::Gone { .. }) => Ok(false),
             // While we read nothing, a subject that waits for us to read is in its right.
@@ -121,7 +116,7 @@ impl Connection {
         let id = format!("{PROBE}barrier-{}", self.barriers);
         let message = envelope::request(edition, &json!(id), method, params);
         let piece = Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None };
-        if !self.transmit(&piece, &Manner::default()).await? {
+        if !self.transmit(&[piece], &Manner::default()).await? {
             return Ok(true);
         }
         let answered = self.answered.wait_for(|answered| *answered == id);

@@ -24,7 +24,7 @@ use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
 use crate::protocol::Lock;
 use crate::trace::{End, Mark, What};
 use crate::wire::tcp::{Address, ConnectError};
-use crate::wire::websocket::{self, FrameSpec, Manner};
+use crate::wire::websocket::{self, FrameSpec, Manner, Piece};
 use crate::wire::{Limits, Tap};
 
 use connect::ConnectStep;
@@ -196,7 +196,7 @@ impl AmpClient {
         let connection = self.connection(act.verb, on.as_deref())?;
         let id = id.unwrap_or_else(|| connection.next_id());
         let message = envelope::request(&edition, &id, &method, &params.unwrap_or_else(|| json!({})));
-        let pieces = [send::Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
+        let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
         let manner = Manner { deliberate: deliberate(act, why.as_ref()), ..Manner::default() };
         self.transmit(act, on.as_deref(), &pieces, &manner, 1).await?;
         Ok(Performed { bindings: label.map(|label| (label, id)).into_iter().collect() })
@@ -222,7 +222,7 @@ impl AmpClient {
 
     async fn ping(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let params: PingStep = read(act)?;
-        let pieces = [send::Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
+        let pieces = [Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
         self.transmit(act, params.on.as_deref(), &pieces, &Manner::default(), 1).await?;
         Ok(Performed::default())
     }
@@ -230,7 +230,7 @@ impl AmpClient {
     async fn close(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let params: CloseStep = read(act)?;
         let spec = FrameSpec::close(Some(params.code.unwrap_or(1000)), &params.reason);
-        let pieces = [send::Piece::Frame { spec, cut: None }];
+        let pieces = [Piece::Frame { spec, cut: None }];
         let manner = Manner { deliberate: deliberate(act, params.deliberate.as_ref()), ..Manner::default() };
         self.transmit(act, params.on.as_deref(), &pieces, &manner, 1).await?;
         self.connection(act.verb, params.on.as_deref())?.close_sent = true;
@@ -254,7 +254,7 @@ impl AmpClient {
         &mut self,
         act: &Act<'_>,
         on: Option<&str>,
-        pieces: &[send::Piece],
+        pieces: &[Piece],
         manner: &Manner,
         times: u64,
     ) -> Result<(), Trouble> {
@@ -278,10 +278,8 @@ impl AmpClient {
             Some(_) => manner.clone(),
         };
         for _ in 0..times {
-            for piece in pieces {
-                if !connection.transmit(piece, &manner).await? {
-                    return Ok(());
-                }
+            if !connection.transmit(pieces, &manner).await? {
+                return Ok(());
             }
         }
         Ok(())

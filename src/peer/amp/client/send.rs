@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::websocket::{FrameSpec, LengthForm, Mask, opcode};
+use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece, opcode};
 
 use crate::protocol::parse_hex;
 
@@ -59,15 +59,6 @@ struct Length {
 
 fn yes() -> bool {
     true
-}
-
-/// Something to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    /// A frame, or only its first bytes.
-    Frame { spec: FrameSpec, cut: Option<usize> },
-    /// Bytes as they are.
-    Bytes(Vec<u8>),
 }
 
 impl SendStep {

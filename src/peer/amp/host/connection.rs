@@ -10,9 +10,8 @@ use tokio::time::timeout;
 
 use crate::peer::Trouble;
 use crate::peer::amp::client::params::wrong;
-use crate::peer::amp::client::send::Piece;
 use crate::protocol::amp::PROBE;
-use crate::wire::websocket::{FrameSpec, Manner, SendError, Sender};
+use crate::wire::websocket::{FrameSpec, Manner, Piece, SendError, Sender};
 
 /// A connection, and what the editor knows of it.
 pub struct Connection {
@@ -85,29 +84,21 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends something so many times. A client that goes meanwhile swallows the rest: what that means is for the
+    /// Sends all of it at once, so many times. A client that goes meanwhile swallows the rest: what that means is for the
     /// expectations to say.
     pub async fn transmit(&self, pieces: &[Piece], manner: &Manner, times: u64) -> Result<(), Trouble> {
         if manner.deliberate.is_some() {
             self.soiled.store(true, Ordering::Relaxed);
         }
         for _ in 0..times {
-            for piece in pieces {
-                let sent = match piece {
-                    Piece::Frame { spec, cut } => {
-                        self.sender.send_in(spec, &Manner { cut: *cut, ..manner.clone() }).await
-                    }
-                    Piece::Bytes(bytes) => self.sender.send_raw_in(bytes, manner).await,
-                };
-                match sent {
-                    Ok(()) => {}
-                    Err(SendError::Ended { .. } | SendError::Gone { .. }) => return Ok(()),
-                    // While we read nothing, a client that waits for us to read is in its right.
-                    Err(SendError::Stuck { .. }) if !self.sender.options().read => return Ok(()),
-                    Err(e @ SendError::Stuck { .. }) => {
-                        let message = e.to_string();
-                        return Err(Trouble::Subject { message, proves: None, expected: None, actual: None });
-                    }
+            match self.sender.send_all(pieces, manner).await {
+                Ok(()) => {}
+                Err(SendError::Ended { .. } | SendError::Gone { .. }) => return Ok(()),
+                // While we read nothing, a client that waits for us to read is in its right.
+                Err(SendError::Stuck { .. }) if !self.sender.options().read => return Ok(()),
+                Err(e @ SendError::Stuck { .. }) => {
+                    let message = e.to_string();
+                    return Err(Trouble::Subject { message, proves: None, expected: None, actual: None });
                 }
             }
         }

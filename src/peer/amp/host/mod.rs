@@ -28,10 +28,10 @@ use serde_json::{Value, json};
 
 use crate::peer::{Act, BoxFuture, Peer, Performed, Place, Setting, Trouble};
 use crate::trace::{Mark, What};
-use crate::wire::websocket::{FrameSpec, Manner};
+use crate::wire::websocket::{FrameSpec, Manner, Piece};
 
 use super::client::params::{deliberate, read, wrong};
-use super::client::send::{Piece, SendStep};
+use super::client::send::SendStep;
 use super::editor::edition::Edition;
 use super::editor::steer;
 

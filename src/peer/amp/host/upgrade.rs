@@ -4,10 +4,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::peer::amp::client::params::headers;
-use crate::peer::amp::client::send::{Frame, Piece};
+use crate::peer::amp::client::send::Frame;
 use crate::peer::amp::editor::handshake::{Crowd, Decision, decide};
 use crate::peer::amp::editor::quirks::Quirks;
-use crate::wire::websocket::{FrameSpec, Manner, Reply, Request};
+use crate::wire::websocket::{FrameSpec, Manner, Piece, Reply, Request};
 
 /// What a scenario says of the answer to a handshake.
 #[derive(Clone, Debug, Default, Deserialize)]
