@@ -42,11 +42,11 @@ fn a_sound_mock_of_any_role_is_accused_of_nothing() {
         let cases = cases.to_string();
         let told = fuzz(dir.path(), &[role, "--edition", edition, "--seed", "11", "--cases", &cases, "--strict"], None);
         assert_eq!(told.code, Some(0), "{role} {edition}: {}{}", told.stdout, told.stderr);
-        assert_eq!(
-            told.stdout,
-            format!("seed 11: {cases} cases judged; no requirement violated\n"),
-            "{role} {edition}"
-        );
+        let (first, rest) = told.stdout.split_once('\n').expect("a line");
+        assert_eq!(first, format!("seed 11: {cases} cases judged; no requirement violated"), "{role} {edition}");
+        // A client has a process for each case, which is not looked at.
+        let measured = !role.ends_with("-client");
+        assert_eq!(rest.starts_with("note: the subject's processes had "), measured, "{role} {edition}: {rest}");
     }
 }
 
@@ -54,7 +54,7 @@ fn a_sound_mock_of_any_role_is_accused_of_nothing() {
 fn a_flaw_is_found_and_a_scenario_that_shows_it_is_saved() {
     let dir = tempfile::tempdir().expect("a folder");
     let flawed = ["--flaw", "no-pong"];
-    let args = ["amp-server", "--seed", "1", "--cases", "100", "--timeout", "500ms", "--out", "found"];
+    let args = ["amp-server", "--seed", "1", "--cases", "40", "--timeout", "500ms", "--out", "found"];
     let told = fuzz(dir.path(), &args, Some(&flawed));
     assert_eq!(told.code, Some(1), "{}{}", told.stdout, told.stderr);
     assert!(told.stdout.contains("violated (must): amp/cli/framing/pong\n"), "{}", told.stdout);
@@ -72,6 +72,50 @@ fn a_flaw_is_found_and_a_scenario_that_shows_it_is_saved() {
         run.args(mock).args(flags).output().expect("it runs").status.code()
     };
     assert_eq!((again(&flawed), again(&[])), (Some(1), Some(0)));
+}
+
+/// A provider that answers everything, and keeps 64 KiB for each request.
+const LEAKS: &str = r#"
+import http.server, json, sys
+kept = []
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        kept.append(b"x" * 65536)
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = json.dumps({"result": {"name": "leaks"}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"#;
+
+#[test]
+fn a_subject_that_keeps_what_it_needs_no_more_is_told_by_a_note_and_never_accused_of_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let report = |flags: &[&str]| {
+        let args = ["fuzz", "openctx-provider", "--seed", "3", "--cases", "48", "--jobs", "1", "--report", "json=-"];
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+        let run = command.current_dir(dir.path()).args(args).args(flags).output().expect("it runs");
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|e| panic!("{text}: {e}"))
+    };
+    let leaky = report(&["--", "python3", "-c", LEAKS, "{port}"]);
+    let growth = leaky["memory"]["growth_per_case_bytes"].as_f64().expect("it was looked at");
+    assert!(growth > 65_536.0, "a case has more than one request: {leaky:#}");
+    assert!(leaky["memory"]["peak_bytes"].as_f64().expect("a number") > 40.0 * growth, "{leaky:#}");
+    let note = leaky["notes"][0].as_str().expect("a note");
+    assert!(note.contains(" more with each case, in the mean of "), "{note}");
+    let memory = |finding: &serde_json::Value| finding["message"].to_string().contains("memory");
+    assert!(!leaky["violations"].as_array().expect("a list").iter().any(memory), "{leaky:#}");
+    let sound = report(&[]);
+    assert_eq!((&sound["violations"], &sound["counts"]["judged"]), (&serde_json::json!([]), &serde_json::json!(48)));
+    let growth = sound["memory"]["growth_per_case_bytes"].as_f64().expect("it was looked at");
+    assert!(growth < 65_536.0, "{sound:#}");
 }
 
 #[test]

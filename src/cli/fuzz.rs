@@ -1,35 +1,40 @@
 //! `wirecert fuzz`: generated traffic, judged by the rules.
 
+mod render;
+mod saving;
+
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::config::{EditionChoice, SubjectSpec, own};
-use crate::fuzz::{Case, Generator, Traffic};
+use crate::diagnostic::Diagnostic;
+use crate::fuzz::{Case, Generator, Memory, Traffic};
 use crate::judge::{Fault, Play, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, suite};
 use crate::protocol::{Level, RequirementId, parse_bound, role};
-use crate::report::Silent;
+use crate::report::{self, Kind};
 use crate::scenario::Plan;
-use crate::scenario::text::Tree;
-use crate::shrink::Limits;
 
-use super::shrink::{Job, Outcome, save};
 use super::target::{self, TargetOptions};
-use super::{CliError, Exit, Terminal};
+use super::{CliError, Exit, ReportTarget, Terminal};
+
+use render::About;
 
 /// How many cases each job plays before its subject is started anew.
-const ROUND: usize = 16;
+const ROUND: usize = 64;
+/// The same where a time is set, which is looked at after each round.
+const SHORT_ROUND: usize = 16;
+
+/// After how many cases it is looked how much memory a subject has.
+const WEIGH_EVERY: Option<NonZeroU32> = NonZeroU32::new(8);
 
 /// How many cases are played where nothing is said.
 const CASES: u64 = 200;
-
-/// How far the shrinking of one failure goes.
-const SHRINK: Limits = Limits { repeat: 2, plays: 1500, time: Duration::from_secs(90), isolated: true };
 
 /// Play generated traffic at a subject: sound messages, and ones that are wrong on purpose.
 ///
@@ -79,6 +84,10 @@ pub struct Args {
     #[arg(long, help_heading = "Judgement")]
     strict: bool,
 
+    /// Write a report: json or text; repeatable. The path `-` is stdout.
+    #[arg(long = "report", value_name = "KIND=PATH")]
+    reports: Vec<ReportTarget>,
+
     #[command(flatten)]
     target: TargetOptions,
 
@@ -94,6 +103,12 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let message = format!("there is no role `{}`", args.role);
         return Err(CliError::usage(message).help(format!("roles: {}", names.join(", "))));
     };
+    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, Kind::Json | Kind::Text)) {
+        let path = unfit.path.display();
+        return Err(
+            CliError::usage(format!("a fuzz has no report of this kind for {path}")).help("there are json and text")
+        );
+    }
     let editions: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).collect();
     let spec = match args.target.subject(role.name, &args.command)? {
         Some(spec) => spec,
@@ -118,6 +133,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut run = args.target.play(&spec);
     run.options.strict = args.strict;
     run.retries = 1;
+    run.weigh_every = WEIGH_EVERY;
     run.jobs = args.jobs.map_or_else(|| super::session::default_jobs(spec.role), NonZeroUsize::get);
     let fuzz = Fuzz { args: &args, spec, run, seed, cancel: cancel.clone() };
     let outcome = runtime.block_on(async {
@@ -154,6 +170,7 @@ struct Tally {
     /// Cases that could not be judged: the first, and why.
     errors: Vec<(u64, String)>,
     found: BTreeMap<Option<RequirementId>, Violation>,
+    memory: Arc<Memory>,
 }
 
 impl Fuzz<'_> {
@@ -184,10 +201,11 @@ impl Fuzz<'_> {
             return Err(CliError::unjudged(format!("no case could be judged; case {number}: {why}")));
         }
         let saved = self.save(edition, &tally, terminal).await?;
-        self.tell(&tally, &saved, terminal);
+        let whole = self.deliver(edition, &tally, &saved, terminal);
         let binds = |v: &Violation| v.level == Level::Must || self.args.strict && v.level == Level::Should;
         Ok(match () {
             () if self.cancel.is_cancelled() => Exit::INTERRUPTED,
+            () if !whole => Exit::USAGE,
             () if tally.found.values().any(binds) => Exit::FAILED,
             () if !tally.errors.is_empty() => Exit::UNJUDGED,
             () => Exit::OK,
@@ -202,14 +220,16 @@ impl Fuzz<'_> {
         terminal: &mut Terminal,
     ) -> Result<(), CliError> {
         let began = Instant::now();
+        let round = if self.args.time.is_some() { SHORT_ROUND } else { ROUND };
         let (total, mut done) = (counted(&numbers), 0u64);
         let mut numbers = numbers;
         while !numbers.is_empty() && !self.cancel.is_cancelled() && self.args.time.is_none_or(|t| began.elapsed() < t) {
             let cases: Vec<Case> =
-                numbers.by_ref().take(self.run.jobs * ROUND).filter_map(|n| generator.case(n)).collect();
+                numbers.by_ref().take(self.run.jobs * round).filter_map(|n| generator.case(n)).collect();
             let plans: Arc<[Plan]> = cases.iter().map(|case| case.plan.clone()).collect();
             done += cases.len() as u64;
-            let played = suite(&self.spec, plans, &self.run, None, Arc::new(Silent), &self.cancel).await;
+            let played = suite(&self.spec, plans, &self.run, None, tally.memory.clone(), &self.cancel).await;
+            tally.memory.settle();
             let played = played.map_err(|SuiteError::Subject(error)| super::session::unjudged(&error))?;
             for (case, played) in cases.into_iter().zip(played) {
                 let Some(play) = played.plays.last() else { continue };
@@ -251,95 +271,32 @@ impl Fuzz<'_> {
         }
     }
 
-    /// Saves a scenario for each violated requirement. Gives the files, and what is to be said of them.
-    async fn save(
+    /// Says what was found; gives whether every report was written.
+    fn deliver(
         &self,
-        edition: &'static str,
+        edition: &str,
         tally: &Tally,
+        saved: &BTreeMap<Option<RequirementId>, String>,
         terminal: &mut Terminal,
-    ) -> Result<BTreeMap<Option<RequirementId>, String>, CliError> {
-        let mut saved = BTreeMap::new();
-        let Some(dir) = &self.args.out else { return Ok(saved) };
-        for (requirement, violation) in &tally.found {
-            let slug = requirement
-                .map_or("no-requirement".to_owned(), |id| id.split('/').skip(2).collect::<Vec<_>>().join("-"));
-            let path = dir.join(format!("{slug}-seed{}-case{}.yaml", self.seed, violation.case.number));
-            let note = if self.args.no_shrink || self.cancel.is_cancelled() {
-                save(&path, &violation.case.text)?;
-                "as it was generated".to_owned()
-            } else {
-                self.shrink(edition, *requirement, violation, &path, terminal).await?
-            };
-            saved.insert(*requirement, format!("{}: {note}", path.display()));
+    ) -> bool {
+        let about = About { spec: &self.spec, edition, seed: self.seed, tally, saved };
+        let text = report::plain(&about.text());
+        if self.args.reports.iter().any(|target| target.path.as_os_str() == "-") {
+            terminal.aside(&text);
+        } else {
+            terminal.result(&text);
         }
-        Ok(saved)
-    }
-
-    async fn shrink(
-        &self,
-        edition: &'static str,
-        requirement: Option<RequirementId>,
-        violation: &Violation,
-        path: &Path,
-        terminal: &mut Terminal,
-    ) -> Result<String, CliError> {
-        let job = Job {
-            spec: self.spec.clone(),
-            run: self.run.clone(),
-            cancel: self.cancel.clone(),
-            file: path.to_owned(),
-            asked: requirement.map(str::to_owned),
-            reference: true,
-            limits: SHRINK,
-            repro: self.args.target.repro(&self.args.command),
-        };
-        let case = &violation.case;
-        let source = crate::diagnostic::Source::new(path.display().to_string(), case.text.clone());
-        let tree = Tree::parse(&source)?;
-        match job.least(&tree, vec![case.plan.clone()], edition, terminal).await {
-            Ok(Outcome::Fails(shrunk)) => {
-                save(path, &crate::scenario::text::write(&job.headed(&shrunk, path)))?;
-                Ok(shrunk.summary())
-            }
-            // A violation seen once stands, also where it takes what was played before it.
-            Ok(Outcome::Passes(_)) => {
-                save(path, &case.text)?;
-                Ok("alone, in a fresh process, it was not seen again: as it was generated".to_owned())
-            }
-            Err(error) => {
-                save(path, &case.text)?;
-                let why = error.diagnostics.first().map_or("it could not be shrunk", |d| d.message.as_str());
-                Ok(format!("as it was generated: {why}"))
+        let mut whole = true;
+        for target in &self.args.reports {
+            let content = if target.kind == Kind::Json { about.json() } else { text.clone() };
+            if target.path.as_os_str() == "-" {
+                terminal.result(&content);
+            } else if let Err(error) = report::write(&target.path, content) {
+                terminal.diagnostics(&[Diagnostic::error("report", error.to_string())]);
+                whole = false;
             }
         }
-    }
-
-    fn tell(&self, tally: &Tally, saved: &BTreeMap<Option<RequirementId>, String>, terminal: &mut Terminal) {
-        let mut text = String::new();
-        for (requirement, violation) in &tally.found {
-            let told = requirement.unwrap_or("an expectation without a requirement");
-            let number = violation.case.number;
-            text.push_str(&format!("violated ({}): {told}\n", violation.level.as_str()));
-            text.push_str(&format!("  in {} cases, first in case {number}: {}\n", violation.count, violation.message));
-            match saved.get(requirement) {
-                Some(file) => text.push_str(&format!("  {file}\n")),
-                None => text.push_str("  --out DIR saves a scenario that shows it\n"),
-            }
-        }
-        let violated = match tally.found.len() {
-            0 => "no requirement violated".to_owned(),
-            1 => "1 requirement violated".to_owned(),
-            n => format!("{n} requirements violated"),
-        };
-        let mut rest = String::new();
-        if tally.skipped > 0 {
-            rest.push_str(&format!(", {} skipped", tally.skipped));
-        }
-        if !tally.errors.is_empty() {
-            rest.push_str(&format!(", {} could not be judged", tally.errors.len()));
-        }
-        text.push_str(&format!("seed {}: {} cases judged{rest}; {violated}\n", self.seed, tally.played));
-        terminal.result(&crate::report::plain(&text));
+        whole
     }
 }
 

@@ -69,7 +69,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         strict: false,
         snapshotter: None,
     };
-    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, fail_fast: false };
+    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, fail_fast: false, weigh_every: None };
     let extent = if args.full { Extent::Full } else { Extent::Caught };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();

@@ -173,6 +173,7 @@ impl Session<'_> {
             repeat: self.options.repeat.map_or(1, std::num::NonZeroU32::get),
             retries: self.options.retries.unwrap_or(0),
             fail_fast: self.options.fail_fast,
+            weigh_every: None,
         };
         let plans: Arc<[Plan]> = plans.into();
         let played = suite(spec, plans.clone(), &run, first, progress.clone(), cancel).await;

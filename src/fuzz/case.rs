@@ -248,6 +248,8 @@ impl<'a> Filling<'a> {
             "~valid" => all_escaped(self.schemas(inner)?.valid(&mut Choices::seeded(draw.number()))?),
             "~invalid" => all_escaped(self.schemas(inner)?.invalid(&mut Choices::seeded(draw.number()))?.value),
             "~use" => self.shared.get(inner.as_str()?)?.clone(),
+            "~of" => self.shared.get(inner[0].as_str()?)?.get(inner[1].as_str()?)?.clone(),
+            "~deep" => values::deep(draw, number(inner)).into(),
             _ => return None,
         })
     }

@@ -7,12 +7,14 @@
 
 mod case;
 mod draw;
+mod memory;
 mod torn;
 mod traffic;
 mod values;
 
 pub use case::{Case, Generator};
 pub use draw::Draw;
+pub use memory::{Memory, Taken};
 pub use traffic::{Traffic, TrafficError};
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ const ODD: &[&str] = &[
 /// What programs may take for something else.
 const TRICKY: &[&str] = &[
     "\"", "\\", "'", "`", "%41", "%", "#", "?", "&", "<b>", "$(id)", "${", "{}", "[", "//", "/*", "\\n", "\\u0041",
-    "null", "0x10", "true", "-1", "1e9", "\t", "  ", ";",
+    "null", "0x10", "true", "-1", "1e9", "\t", "  ", ";", "(", ")", "*", "+?", "^", "|",
 ];
 
 /// Characters that hardly any text has, but may.
@@ -41,6 +41,7 @@ pub fn text(draw: &mut Draw, most: usize, odd: bool) -> String {
     let pieces = match draw.below(8) {
         0 => 0,
         1 => most,
+        2 => draw.below(most + 1),
         _ => draw.below(most.min(24) + 1),
     };
     let mut text = String::new();
@@ -61,10 +62,19 @@ pub fn text(draw: &mut Draw, most: usize, odd: bool) -> String {
     text
 }
 
-/// A text without line ends at its end, where programs differ.
+/// A text without line ends at its end and without a byte order mark at its beginning, where programs differ.
 pub fn content(draw: &mut Draw, most: usize) -> String {
     let text = text(draw, most, false);
-    text.trim_end_matches('\n').to_owned()
+    text.trim_end_matches('\n').trim_start_matches('\u{feff}').to_owned()
+}
+
+/// JSON nested so deep at most, hundreds of levels at least; half the time it has no end.
+pub fn deep(draw: &mut Draw, most: usize) -> String {
+    let levels = 200 + draw.below(most.saturating_sub(200));
+    let (open, close) = *draw.pick(&[("[", "]"), ("{\"a\":", "}")]).unwrap_or(&("[", "]"));
+    let inside = if open == "[" { "" } else { "0" };
+    let end = if draw.once_in(2) { close.repeat(levels) } else { String::new() };
+    format!("{}{inside}{end}", open.repeat(levels))
 }
 
 /// A file name: letters, digits and now and then something else.

@@ -1,7 +1,8 @@
 //! Many plans, played by several jobs, each with a subject of its own.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,7 +37,12 @@ pub struct Run {
     pub retries: u32,
     /// Whether to stop at the first failure.
     pub fail_fast: bool,
+    /// After how many plays it is looked each time how much memory the subject that they share has; never where not said.
+    pub weigh_every: Option<NonZeroU32>,
 }
+
+/// Tells subjects from each other.
+static SUBJECTS: AtomicU64 = AtomicU64::new(0);
 
 /// How long the end of a process that no longer serves is waited for.
 const DYING: Duration = Duration::from_millis(500);
@@ -163,6 +169,9 @@ pub(super) struct Stand {
     subject: Option<Running>,
     run_dir: Option<RunDir>,
     failed_launches: u32,
+    /// The subject's number, and how often it was played at.
+    number: u64,
+    plays: u32,
     /// By how much the job is late.
     pub(super) lag: Arc<LagMeter>,
 }
@@ -170,7 +179,24 @@ pub(super) struct Stand {
 impl Stand {
     /// Without a subject; the first play starts one.
     pub(super) fn empty(lag: Arc<LagMeter>) -> Self {
-        Self { subject: None, run_dir: None, failed_launches: 0, lag }
+        Self { subject: None, run_dir: None, failed_launches: 0, number: 0, plays: 0, lag }
+    }
+
+    /// Has a subject from now on that was not played at.
+    fn begin(&mut self, run_dir: Option<RunDir>, subject: Running) {
+        (self.run_dir, self.subject, self.failed_launches) = (run_dir, Some(subject), 0);
+        (self.number, self.plays) = (SUBJECTS.fetch_add(1, Ordering::Relaxed), 0);
+    }
+
+    /// The subject was played at: once in so many times, its memory is told.
+    fn weigh(&mut self, every: Option<NonZeroU32>, progress: &dyn Progress) {
+        let (Some(subject), Some(every)) = (&self.subject, every) else { return };
+        self.plays += 1;
+        if self.plays.is_multiple_of(every.get())
+            && let Some(bytes) = subject.memory()
+        {
+            progress.subject_weighed(self.number, self.plays, bytes);
+        }
     }
 
     /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
@@ -187,11 +213,10 @@ impl Stand {
 /// One job, and beside it the measure of how late it is.
 async fn work(shared: Arc<Shared>, first: Option<(Option<RunDir>, Running)>) {
     let lag = Arc::new(LagMeter::default());
-    let (run_dir, subject) = match first {
-        Some((run_dir, subject)) => (run_dir, Some(subject)),
-        None => (None, None),
-    };
-    let stand = Stand { subject, run_dir, failed_launches: 0, lag: lag.clone() };
+    let mut stand = Stand::empty(lag.clone());
+    if let Some((run_dir, subject)) = first {
+        stand.begin(run_dir, subject);
+    }
     tokio::select! {
         biased;
         () = lag.run() => {}
@@ -221,6 +246,7 @@ async fn take_plans(shared: &Shared, mut stand: Stand) {
         if failed && shared.run.fail_fast {
             shared.stop.store(true, Ordering::Relaxed);
         }
+        stand.weigh(shared.run.weigh_every, shared.progress.as_ref());
         if stand.subject.is_some() {
             last = Some(n);
         }
@@ -307,7 +333,7 @@ async fn ensure(shared: &Shared, stand: &mut Stand) -> Result<(), String> {
     let started = start(&shared.spec, stand.run_dir.take(), recorder, shared.progress.as_ref()).await;
     match started {
         Ok((run_dir, subject)) => {
-            (stand.run_dir, stand.subject, stand.failed_launches) = (run_dir, Some(subject), 0);
+            stand.begin(run_dir, subject);
             Ok(())
         }
         Err(error) => {
@@ -474,7 +500,7 @@ mod tests {
             strict: false,
             snapshotter: None,
         };
-        let run = Run { options, jobs: 2, repeat: 1, retries: 0, fail_fast: false };
+        let run = Run { options, jobs: 2, repeat: 1, retries: 0, fail_fast: false, weigh_every: None };
         let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
         let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();
         assert!(meeting.met.load(Ordering::SeqCst), "the second play waited for the first");

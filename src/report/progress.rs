@@ -34,6 +34,11 @@ pub trait Progress: Send + Sync {
         let _ = why;
     }
 
+    /// The processes of a subject, told from other ones by its number, have so many bytes of memory after so many plays.
+    fn subject_weighed(&self, subject: u64, plays: u32, bytes: u64) {
+        let _ = (subject, plays, bytes);
+    }
+
     /// The user asked to stop; what is known will be reported.
     fn interrupted(&self) {}
 

@@ -15,7 +15,7 @@ use crate::trace::{Exited, FileChange, Payload, Recorder, Stimulus, What};
 use super::output::Tap;
 use super::process::{Process, one_line};
 use super::surroundings::Surroundings;
-use super::{RunDir, SubjectError, attach, command, lockfile, module, ready, tree};
+use super::{RunDir, SubjectError, attach, command, lockfile, module, ready, table, tree};
 
 /// How long a driven client may take to end once it was told to; then it is asked as any process is.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -269,6 +269,15 @@ impl Running {
                 Some(lock) => lockfile::accepts(lock.port).await,
                 None => false,
             },
+        }
+    }
+
+    /// How much memory its processes have in all that is not swapped out, in bytes (what several of them share counts for
+    /// each); of one that we did not start, its main process where it is known. None where the system does not tell.
+    pub fn memory(&self) -> Option<u64> {
+        match &self.process {
+            Some(process) => process.tree().memory(),
+            None => table::resident(&[self.lock.as_ref()?.pid?]),
         }
     }
 

@@ -62,6 +62,27 @@ pub(super) fn of(pid: u32) -> Option<Entry> {
     parse_stat(&String::from_utf8_lossy(&line[..length]))
 }
 
+/// How much memory these processes have in all that is not swapped out, in bytes; what several share counts for each.
+/// None where the system does not tell it of any.
+#[cfg(target_os = "linux")]
+pub(super) fn resident(pids: &[u32]) -> Option<u64> {
+    let of_one = |pid: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    };
+    pids.iter().filter_map(of_one).reduce(|all, one| all + one)
+}
+
+/// The same, as `ps` tells it.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn resident(pids: &[u32]) -> Option<u64> {
+    let list = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let output = std::process::Command::new("ps").args(["-o", "rss=", "-p", &list]).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().filter_map(|line| line.trim().parse::<u64>().ok()).map(|kib| kib * 1024).reduce(|all, one| all + one)
+}
+
 /// The present time, as [`Entry::began`] counts it: in hundredths of a second since the system began.
 #[cfg(target_os = "linux")]
 pub(super) fn now() -> u64 {
@@ -185,6 +206,15 @@ mod tests {
         assert!(read().iter().any(|e| e.pid == us && !e.zombie));
         assert!(of(us).is_some_and(|e| e.pid == us && !e.zombie));
         assert_eq!(of(u32::MAX), None);
+    }
+
+    #[test]
+    fn our_memory_is_told_and_that_of_nobody_is_not() {
+        let us = resident(&[std::process::id()]).unwrap_or_default();
+        assert!((1 << 18..1 << 40).contains(&us), "{us}");
+        assert_eq!(resident(&[std::process::id(), u32::MAX]).map(|all| all > 1 << 18), Some(true));
+        assert_eq!(resident(&[u32::MAX]), None);
+        assert_eq!(resident(&[]), None);
     }
 
     #[cfg(target_os = "linux")]

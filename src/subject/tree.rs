@@ -109,6 +109,11 @@ impl Tree {
         self.members(Look::Whole).iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
     }
 
+    /// How much memory they have in all, in bytes, as far as a cheap look finds them.
+    pub(super) fn memory(&self) -> Option<u64> {
+        table::resident(&self.members(Look::Quick).iter().map(|e| e.pid).collect::<Vec<u32>>())
+    }
+
     /// Kills all of them, and returns once they are gone or the time is up: how many there were apart from the
     /// leader, and whether all are gone.
     pub(super) fn kill(&self, bound: Duration) -> (usize, bool) {
