@@ -60,6 +60,8 @@ pub struct Exchanges<T> {
     /// The requirement that a request has an answer.
     answered: &'static str,
     open: HashMap<String, Exchange<T>>,
+    /// The TCP connections over which nothing has come yet, by the names of their first exchanges.
+    fresh: HashSet<String>,
     over: HashSet<String>,
     over_order: VecDeque<String>,
     /// How many requests went over each TCP connection.
@@ -73,6 +75,7 @@ impl<T: Default> Exchanges<T> {
         Self {
             answered,
             open: HashMap::new(),
+            fresh: HashSet::new(),
             over: HashSet::new(),
             over_order: VecDeque::new(),
             carried: HashMap::new(),
@@ -84,6 +87,11 @@ impl<T: Default> Exchanges<T> {
     /// that leaves.
     pub fn note(&mut self, event: &Event) {
         self.now = event.t;
+        match (&event.what, &event.conn) {
+            (What::Connected { .. }, Some(conn)) => drop(self.fresh.insert(conn.clone())),
+            (What::Closed(_), Some(conn)) => drop(self.fresh.remove(conn)),
+            _ => {}
+        }
         let Some(exchange) = event.conn.as_deref().and_then(|conn| self.open.get_mut(conn)) else { return };
         let odd = event.deliberate.is_some();
         match event.dir {
@@ -112,6 +120,7 @@ impl<T: Default> Exchanges<T> {
             ..Exchange::default()
         };
         self.over.remove(conn);
+        self.fresh.remove(conn);
         self.open.insert(conn.to_owned(), fresh);
     }
 
@@ -189,7 +198,9 @@ impl<T: Default> Exchanges<T> {
                 exchange.client_is_odd = true;
             }
             (Some(Direction::ToServer), None) => {
-                if !self.over.contains(conn) && event.deliberate.is_none() {
+                // Of a connection whose beginning is not in the trace, it may be the rest of anything.
+                let begins = self.fresh.remove(conn) || is_head(bytes);
+                if begins && !self.over.contains(conn) && event.deliberate.is_none() {
                     bench.hold("http/client-valid-head", Some(Fault::new("this is no request of HTTP")));
                 }
                 self.open.entry(conn.to_owned()).or_default().client_is_odd = true;
@@ -244,6 +255,12 @@ pub fn timely(took: u64, bench: &mut Bench<'_>) {
         Fault::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds)
     };
     bench.hold("http/timely", (took > TIMELY).then(fault));
+}
+
+/// Whether bytes begin with the first line of a request, whatever follows it.
+fn is_head(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    line.first().is_some_and(u8::is_ascii_alphabetic) && line.windows(8).any(|window| window == b" HTTP/1.")
 }
 
 /// Whether bytes are the beginning of a head that was left while it came: where that was the client, nobody is to blame,

@@ -11,6 +11,7 @@ pub struct Play<T> {
     exchanges: u64,
     tcp: Option<u64>,
     t: u64,
+    process: Option<End>,
     pub events: Vec<Event>,
 }
 
@@ -18,7 +19,7 @@ impl<T: Default> Play<T> {
     /// Nothing yet.
     pub fn of(protocol: &'static Protocol) -> Self {
         let conn = "x0".to_owned();
-        Self { protocol, own: T::default(), conn, exchanges: 0, tcp: None, t: 0, events: vec![] }
+        Self { protocol, own: T::default(), conn, exchanges: 0, tcp: None, t: 0, process: None, events: vec![] }
     }
 
     /// Goes on in this exchange.
@@ -30,6 +31,19 @@ impl<T: Default> Play<T> {
     /// The next exchanges go over this TCP connection.
     pub fn over(mut self, tcp: u64) -> Self {
         self.tcp = Some(tcp);
+        self
+    }
+
+    /// The processes in the trace are this end.
+    pub fn processes(mut self, end: End) -> Self {
+        self.process = Some(end);
+        self
+    }
+
+    /// Leaves out everything of an exchange.
+    pub fn without(mut self, conn: &str) -> Self {
+        self.events.retain(|event| event.conn.as_deref() != Some(conn));
+        (0..).zip(&mut self.events).for_each(|(i, event)| event.i = i);
         self
     }
 
@@ -121,6 +135,9 @@ impl<T: Default> Play<T> {
     pub fn judge(&self) -> Judgements {
         let mut out = Judgements::default();
         let mut all = (self.protocol.rules)(self.protocol.editions[0].id);
+        if let Some(end) = self.process {
+            all.iter_mut().for_each(|rule| rule.processes(end));
+        }
         for event in &self.events {
             all.iter_mut().for_each(|rule| rule.event(event, &mut out));
         }

@@ -31,6 +31,10 @@ struct Connection {
     soiled: bool,
     /// Whether the other end sent a frame that is wrong on purpose.
     faulted: bool,
+    /// Whether the end that is judged sent anything but a close frame.
+    spoke: bool,
+    /// Whether the end that is judged may have sent its close frame before the trace begins: it has not shown that it had not.
+    may_have_closed: bool,
     /// The close frame of the end that is judged.
     own: Option<CloseFrame>,
     /// That of the other one.
@@ -90,6 +94,10 @@ impl Rule for Closings {
         if matches!(event.what, What::Exited(_)) {
             self.left.clear();
         }
+        if self.connections.of(event).is_none() {
+            return;
+        }
+        let unseen = self.connections.is_unseen(event);
         let Some(connection) = self.connections.of(event) else { return };
         let own = event.dir.map(|dir| dir.sender() == self.judged);
         connection.soiled |= match omits(event) {
@@ -103,6 +111,8 @@ impl Rule for Closings {
                 connection.stands = head.start.contains(" 101");
             }
             (What::Frame(frame), Some(false)) if frame.opcode == opcode::CLOSE => {
+                // Then this is the answer to it.
+                connection.may_have_closed = unseen && !connection.spoke;
                 connection.other.get_or_insert(CloseFrame::new(event, frame));
             }
             (What::Frame(frame), Some(true)) if frame.opcode == opcode::CLOSE && connection.own.is_none() => {
@@ -110,6 +120,8 @@ impl Rule for Closings {
                 connection.own = Some(close);
                 connection.answer(close, &judge, out);
             }
+            // After a close frame nothing else is sent.
+            (What::Frame(_), Some(true)) => connection.spoke = true,
             // A close frame may be in it.
             (What::Bytes { .. }, Some(false)) => connection.soiled = true,
             (What::Closed(_), Some(false)) => {
@@ -198,7 +210,7 @@ impl Connection {
         match (self.other, self.own) {
             (Some(_), Some(_)) if server => judge.hold(out, "framing/tcp-closed", None),
             // A reset may destroy a close frame on its way.
-            (Some(_), None) if how == Closed::Eof => return Left::Unanswered,
+            (Some(_), None) if how == Closed::Eof && !self.may_have_closed => return Left::Unanswered,
             _ => {}
         }
         Left::Rightly
@@ -207,7 +219,7 @@ impl Connection {
     /// What the end that is judged has not done by now, though it had the time.
     fn overdue(&self, now: u64, judge: &Judge, out: &mut Judgements) {
         let Some(asked) = self.other else { return };
-        if self.soiled || self.other_ended || self.ended {
+        if self.soiled || self.other_ended || self.ended || self.own.is_none() && self.may_have_closed {
             return;
         }
         let since = self.own.map_or(asked.t, |answer| answer.t.max(asked.t));

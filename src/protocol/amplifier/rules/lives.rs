@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::gate::Gate;
 use super::members::Place;
-use super::sessions::{Session, remember};
+use super::sessions::{Given, Session, remember};
 use crate::protocol::Fault;
 use crate::protocol::http::book::Bench;
 
@@ -69,7 +69,8 @@ impl Life {
             "prompt:submit" => self.submit(data, session.as_deref(), bench),
             "prompt:complete" => self.complete(data, session.as_deref(), bench),
             "approval:required" | "approval:granted" | "approval:denied" => {
-                self.gate.told(name, data, t, self.opened, session.as_deref_mut(), bench);
+                let whole = self.prompt.as_ref().is_some_and(|prompt| prompt.submitted.is_some());
+                self.gate.told(name, data, t, whole, session.as_deref_mut(), bench);
             }
             "diagnostic:add" | "diagnostic:clear" | "status:update" | "session:start" | "session:end" => {}
             _ => self.work(name, data, session.as_deref(), bench),
@@ -132,11 +133,9 @@ impl Life {
             }
             _ => bench.hold("life/one-at-a-time", None),
         }
-        if let (Some(session), Some(prompt)) = (session.filter(|session| !session.others), data.text("prompt")) {
-            let posted = session.prompts.iter().any(|(_, _, text)| text == prompt);
-            let fault =
-                Fault::new("`prompt:submit` has another prompt than was posted").at("/data/prompt").actual(prompt);
-            bench.hold("life/submitted-prompt", (!posted).then_some(fault));
+        // Of an id that nobody has given yet, the end of the trace tells.
+        if let (Some(given), Some(prompt)) = (session.and_then(|session| session.given(&id)), data.text("prompt")) {
+            told_prompt(given, prompt, bench);
         }
         self.prompt = Some(Prompt { submitted: Some(id), ..Prompt::default() });
     }
@@ -160,9 +159,8 @@ impl Life {
         self.completions += 1;
         let prompt = self.prompt.take().unwrap_or_default();
         let Some(began) = &prompt.submitted else {
-            // It may have begun before the subscription did, unless every prompt was posted after that.
-            let since = self.since(session);
-            if session.is_some_and(|session| !session.others && since == session.prompts.len() && since > 0) {
+            // It may have begun before the subscription did, unless it was posted after that.
+            if session.and_then(|session| session.given(&id)).is_some_and(|given| given.posted > self.opened) {
                 let fault = Fault::new("a prompt is complete that was not told by `prompt:submit`");
                 bench.hold("life/submitted", Some(fault));
             }
@@ -232,17 +230,19 @@ impl Life {
 }
 
 impl Session {
-    /// Whether an id was given in answer to a prompt of the session.
-    pub fn gave(&self, request: &str) -> bool {
-        self.requests.iter().any(|id| id == request)
-    }
-
     /// An option that was offered.
     pub fn offers(&mut self, option: &str) {
         if !self.offered.iter().any(|offered| offered == option) {
             remember(&mut self.offered, option.to_owned());
         }
     }
+}
+
+/// Judges the prompt that is told under the id that was given for it.
+pub fn told_prompt(given: &Given, prompt: &str, bench: &mut Bench<'_>) {
+    let Some(wanted) = &given.prompt else { return };
+    let fault = Fault::new("`prompt:submit` has another prompt than was posted").at("/data/prompt");
+    bench.hold("life/submitted-prompt", (wanted != prompt).then(|| fault.expected(wanted.clone()).actual(prompt)));
 }
 
 fn tool(prompt: &mut Prompt, name: &str, data: Place<'_>, bench: &mut Bench<'_>) {

@@ -15,6 +15,9 @@ use crate::protocol::http::book::Bench;
 const SESSIONS: usize = 20_000;
 const REMEMBERED: usize = 64;
 
+/// So many request ids that events told are remembered of a session.
+const TOLD: usize = 1000;
+
 /// Keys shorter than this are not looked for: they may come up by chance.
 const KEY: usize = 8;
 
@@ -28,6 +31,9 @@ pub struct Sessions {
     uptime: Option<(u64, f64)>,
     /// The request ids that were given.
     requests: HashSet<String>,
+    /// Whether nobody but the client in the trace knows of sessions that it created: where a server is the subject, it is
+    /// played by one. Between two real ends others may be there as well, whose requests are not in the trace.
+    pub alone: bool,
 }
 
 /// A session.
@@ -39,18 +45,59 @@ pub struct Session {
     pub stopped: Option<(u64, u64)>,
     /// Prompts that were posted: when, by which event, and their text.
     pub prompts: Vec<(u64, u64, String)>,
-    /// Decisions that were posted: by which event.
-    pub decisions: Vec<(u64, String)>,
+    /// Decisions that were posted.
+    pub decisions: Vec<Decision>,
     /// Options that were offered, of every approval.
     pub offered: Vec<String>,
-    /// The request ids that were given for it.
-    pub requests: Vec<String>,
+    /// The request ids that were given for its prompts.
+    pub requests: Vec<Given>,
+    /// The request ids that events told.
+    told: HashSet<String>,
     /// Whether prompts may have come by other ways than were seen.
     pub others: bool,
+    /// Whether nobody but the client in the trace knows of it.
+    pub alone: bool,
     tokens: Option<(u64, u64, u64)>,
 }
 
+/// A decision that was posted.
+pub struct Decision {
+    /// The event with which it was posted.
+    pub posted: u64,
+    /// The option.
+    pub option: String,
+    /// Whether the answer to it was a success.
+    pub taken: bool,
+}
+
+/// What the answer to a prompt gave.
+pub struct Given {
+    /// The id.
+    pub id: String,
+    /// The event with which the prompt was posted.
+    pub posted: u64,
+    /// The prompt.
+    pub prompt: Option<String>,
+}
+
 impl Session {
+    /// What was given with this request id, in answer to a prompt.
+    pub fn given(&self, request: &str) -> Option<&Given> {
+        self.requests.iter().find(|given| given.id == request)
+    }
+
+    /// An event has this request id.
+    pub fn tells(&mut self, request: &str) {
+        if self.told.len() < TOLD {
+            self.told.insert(request.to_owned());
+        }
+    }
+
+    /// Whether no event has this request id, as far as is remembered.
+    pub fn is_untold(&self, request: &str) -> bool {
+        self.told.len() < TOLD && !self.told.contains(request)
+    }
+
     /// The profile with which it was created.
     pub fn profile(&self) -> Option<&str> {
         self.profile.as_deref()
@@ -97,7 +144,8 @@ impl Sessions {
                     let fault = fault.expected(session.offered.clone());
                     bench.hold("approval/client-offered", (!offered).then_some(fault));
                 }
-                remember(&mut session.decisions, (exchange.index, decision.to_owned()));
+                let option = decision.to_owned();
+                remember(&mut session.decisions, Decision { posted: exchange.index, option, taken: false });
             }
             _ => {}
         }
@@ -119,9 +167,16 @@ impl Sessions {
                         bench.hold("prompt/request-id-unique", twice.then_some(fault));
                     }
                     if let Some(session) = self.all.get_mut(id) {
-                        remember(&mut session.requests, request.to_owned());
+                        let prompt = exchange.own.posted("prompt").map(str::to_owned);
+                        let given = Given { id: request.to_owned(), posted: exchange.index, prompt };
+                        remember(&mut session.requests, given);
                     }
                 }
+            }
+            Endpoint::SubmitApproval => {
+                let session = route.name.as_ref().and_then(|id| self.all.get_mut(id));
+                let decisions = session.into_iter().flat_map(|session| &mut session.decisions);
+                decisions.filter(|own| own.posted == exchange.index).for_each(|own| own.taken = true);
             }
             Endpoint::GetSession => self.looked_at(route, exchange, answer, bench),
             Endpoint::DeleteSession => {
@@ -166,7 +221,8 @@ impl Sessions {
         if self.all.len() < SESSIONS {
             let profile = text("profile").map(str::to_owned);
             let created_at = text("created_at").and_then(times::moment);
-            self.all.insert(id.to_owned(), Session { profile, created_at, ..Session::default() });
+            let fresh = Session { profile, created_at, alone: self.alone, ..Session::default() };
+            self.all.insert(id.to_owned(), fresh);
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::exchange::Exchange;
-use super::lives::Life;
+use super::lives::{self, Life};
 use super::sessions::Sessions;
 use super::streams::Bytes;
 use super::{BOOK, events, requests, sockets};
@@ -23,8 +23,19 @@ const EARLY: usize = 1024;
 #[derive(Default)]
 pub struct Subscriptions {
     streams: HashMap<String, Stream>,
-    /// Request ids of events that nobody has given yet: session, id, and the event.
-    early: Vec<(String, String, u64)>,
+    /// Request ids of events that nobody has given yet.
+    early: Vec<Early>,
+}
+
+/// A request id that nobody had given when an event told it.
+struct Early {
+    session: String,
+    request: String,
+    /// The number of the event, and of the one with which its stream began.
+    index: u64,
+    opened: u64,
+    /// The prompt, where the event tells it.
+    prompt: Option<String>,
 }
 
 /// A stream or WebSocket that stands.
@@ -154,12 +165,14 @@ impl Subscriptions {
             return;
         }
         let Some((name, data)) = events::judge(message, id, stream.socket.is_some(), bench) else { return };
-        let session = sessions.of(id);
-        if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref())
-            && !session.gave(request)
-            && self.early.len() < EARLY
-        {
-            self.early.push((id.clone(), request.to_owned(), event.i));
+        let mut session = sessions.of(id);
+        if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref_mut()) {
+            session.tells(request);
+            if session.given(request).is_none() && self.early.len() < EARLY {
+                let prompt = data.text("prompt").filter(|_| name == "prompt:submit").map(str::to_owned);
+                let (session, request) = (id.clone(), request.to_owned());
+                self.early.push(Early { session, request, index: event.i, opened: stream.life.opened, prompt });
+            }
         }
         stream.life.told(name, data, event.t, session, bench);
     }
@@ -222,13 +235,28 @@ impl Subscriptions {
         }
     }
 
-    /// Judges request ids that no answer gave. One that never came, as long as a prompt is `waiting`, may have had any.
+    /// Judges request ids that no answer had given when they were told. One that never came, as long as a prompt is `waiting`,
+    /// may have had any. Nor is everything that a session is asked in the trace: others may use it, and beginnings may be
+    /// missing. So an id is made up only where the prompt under it is one of the trace whose own id is told nowhere.
     pub fn end(&mut self, waiting: bool, sessions: &mut Sessions, out: &mut Judgements) {
-        for (id, request, index) in std::mem::take(&mut self.early) {
-            let Some(session) = sessions.of(&id).filter(|session| !session.others) else { continue };
-            let fault = Fault::new("an event has a `request_id` that was not given").at("/data/request_id");
-            let unknown = !waiting && !session.requests.is_empty() && !session.gave(&request);
-            BOOK.bench(out, index).hold("life/request-id", unknown.then(|| fault.actual(request)));
+        for early in std::mem::take(&mut self.early) {
+            let Some(session) = sessions.of(&early.session) else { continue };
+            let bench = &mut BOOK.bench(out, early.index);
+            if let Some(given) = session.given(&early.request) {
+                bench.hold("life/request-id", None);
+                early.prompt.iter().for_each(|prompt| lives::told_prompt(given, prompt, bench));
+                continue;
+            }
+            if waiting || session.others || early.prompt.is_none() {
+                continue;
+            }
+            let own = session.requests.iter().find(|given| {
+                given.posted > early.opened && given.prompt == early.prompt && session.is_untold(&given.id)
+            });
+            if let Some(own) = own {
+                let fault = Fault::new("an event has a `request_id` that was not given").at("/data/request_id");
+                bench.hold("life/request-id", Some(fault.expected(own.id.clone()).actual(early.request)));
+            }
         }
     }
 }

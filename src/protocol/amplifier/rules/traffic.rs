@@ -138,6 +138,7 @@ impl Traffic {
 impl Rule for Traffic {
     fn processes(&mut self, end: End) {
         self.process = Some(end);
+        self.sessions.alone = end == End::Server;
     }
 
     fn event(&mut self, event: &Event, out: &mut Judgements) {

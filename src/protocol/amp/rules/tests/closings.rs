@@ -13,6 +13,15 @@ fn a_close_frame_is_answered_before_the_connection_ends() {
 }
 
 #[test]
+fn a_close_frame_may_answer_one_from_before_the_trace() {
+    assert!(Play::new().client_closes(1000).ends().broken("cli").is_empty());
+    assert!(later(Play::new().client_closes(1000), 60).broken("cli").is_empty());
+    assert!(later(Play::new().server_closes(1000), 60).broken("cli").is_empty());
+    let spoke = Play::new().server_frame(opcode::PONG, b"").client_closes(1000).ends();
+    assert_eq!(spoke.broken("cli"), ["framing/close-answered"], "after a close frame there would be no pong");
+}
+
+#[test]
 fn an_end_that_may_have_swallowed_the_answer_is_no_fault() {
     let reset = Play::open().client_closes(1000).server(What::Closed(Closed::Reset));
     assert!(reset.broken("cli").is_empty());

@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 
-use super::{complete, post, pre, required, submitted};
+use super::{begun, complete, post, pre, required, submitted};
 use crate::protocol::amplifier::testing::Play;
+use crate::trace::End;
 
 fn pending() -> Play {
     submitted().sends("tool:pre", pre()).sends("approval:required", required())
@@ -33,7 +34,23 @@ fn nothing_runs_while_an_approval_is_pending() {
     assert!(other.broken().is_empty(), "it guards something else");
     let two = submitted().sends("tool:pre", pre()).sends("tool:pre", pre()).sends("approval:required", required());
     assert!(two.sends("tool:post", post()).broken().is_empty(), "which of the two has run cannot be told");
-    assert_eq!(pending().sends("approval:granted", granted("Allow")).broken(), ["safety/pending"]);
+    let granted = pending().sends("approval:granted", granted("Allow"));
+    assert_eq!(granted.processes(End::Server).broken(), ["safety/pending"]);
+}
+
+#[test]
+fn between_two_real_ends_somebody_else_may_have_decided() {
+    let granted = || pending().sends("approval:granted", granted("Allow"));
+    assert!(granted().broken().is_empty());
+    assert!(granted().notes().iter().any(|note| note.contains("without a decision in the trace")));
+    // The decision that was told is in `x4`, and is missing; that of `x5` came too late.
+    let late = || {
+        decide(pending(), "Allow")
+            .posts("/sessions/s/approval", &json!({"decision": "Deny"}))
+            .fails(409, "APPROVAL_INVALID")
+    };
+    let told = late().on("x2").sends("approval:granted", json!({"approval_id": "a", "decision": "Allow"}));
+    assert!(told.without("x4").broken().is_empty());
 }
 
 #[test]
@@ -66,6 +83,8 @@ fn an_approval_is_decided_once_and_by_what_was_offered() {
     assert!(pending().wait(300).sends("approval:denied", timed_out).broken().is_empty());
     let unknown = submitted().sends("approval:denied", denied("Deny"));
     assert_eq!(unknown.broken(), ["life/approval-known"]);
+    let before = begun().sends("approval:denied", denied("Deny"));
+    assert!(before.broken().is_empty(), "the prompt may have begun before the stream did");
     let again = decide(pending(), "Allow").sends("approval:granted", granted("Allow")).sends("tool:post", post());
     assert_eq!(again.sends("approval:required", required()).broken(), ["life/approval-id-unique"]);
     let open = submitted().sends("approval:required", required()).sends("prompt:complete", complete(""));

@@ -31,12 +31,36 @@ fn a_prompt_is_told_once_and_by_what_was_posted() {
 #[test]
 fn the_request_id_stays_the_same() {
     let complete = json!({"request_id": "q", "response": "", "token_usage": {"input_tokens": 1, "output_tokens": 1}});
-    assert_eq!(submitted().sends("prompt:complete", complete).broken(), ["life/request-id-same", "life/request-id"]);
+    assert_eq!(submitted().sends("prompt:complete", complete).broken(), ["life/request-id-same"]);
+    let made_up = begun().sends("prompt:submit", json!({"request_id": "q", "prompt": "hello"}));
+    assert_eq!(made_up.broken(), ["life/request-id"]);
     let early =
         Play::new().session("s").subscribes("s").posts("/sessions/s/prompt", &json!({"prompt": "hello"})).on("x2");
     let early = early.sends("prompt:submit", json!({"request_id": "r", "prompt": "hello"})).on("x3");
     let answer = json!({"request_id": "r", "status": "processing", "message": "m"});
     assert!(early.gives(202, &answer).broken().is_empty(), "events may come before the answer");
+}
+
+#[test]
+fn a_prompt_whose_post_is_not_in_the_trace_is_held_against_nobody() {
+    let two = || {
+        let first = submitted().sends("prompt:complete", complete(""));
+        let second = first.prompt("s", "q", "more").on("x2");
+        let second = second.sends("prompt:submit", json!({"request_id": "q", "prompt": "more"}));
+        second.sends(
+            "prompt:complete",
+            json!({"request_id": "q", "response": "", "token_usage": {"input_tokens": 1, "output_tokens": 1}}),
+        )
+    };
+    assert!(two().broken().is_empty());
+    for missing in ["x3", "x4"] {
+        assert!(two().without(missing).broken().is_empty(), "{missing}");
+    }
+    // One that was posted before the stream began, and ends in it.
+    let late = Play::new().session("s").prompt("s", "q", "more").subscribes("s").prompt("s", "r", "hello").on("x3");
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    let late = late.sends("prompt:complete", json!({"request_id": "q", "response": "", "token_usage": usage}));
+    assert!(late.without("x2").broken().is_empty());
 }
 
 #[test]
