@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -66,7 +68,7 @@ impl Written {
     /// The messages of a kind, by their type.
     fn messages(&self, kind: &str) -> BTreeMap<String, Vec<Value>> {
         let mut by_type: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for entry in self.entries(kind) {
+        for entry in self.entries(kind).filter(|entry| entry.get("encoding").is_none()) {
             let message = entry["message"].as_str().expect("a type").to_owned();
             by_type.entry(message).or_default().push(read(&self.path(entry)));
         }
@@ -88,6 +90,19 @@ fn all_written() -> impl Iterator<Item = ((&'static str, &'static str), &'static
 fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The bytes of a message that is no JSON.
+fn decoded(path: &Path, entry: &Value) -> Vec<u8> {
+    let bytes = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let bytes = match entry["line"].as_u64() {
+        Some(line) => bytes.split(|byte| *byte == b'\n').nth(line as usize - 1).expect("the line is there").to_vec(),
+        None => bytes,
+    };
+    match entry["encoding"].as_str() {
+        Some("base64") => BASE64.decode(bytes).expect("base64"),
+        _ => bytes,
+    }
 }
 
 fn schema(name: &str) -> jsonschema::Validator {

@@ -6,6 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use serde_json::Value;
+
 use super::types::{Sent, Turn};
 use crate::trace::{
     Body, Closed, Direction, End, Event, FileChange, Frame, Head, HttpRequest, HttpResponse, Message, Payload,
@@ -18,7 +20,15 @@ const STEP: u64 = 100;
 /// The trace of a conversation, and with each event the number of the turn that it belongs to. Whatever the turns do not say
 /// (hosts, keys, frames) is as it should be.
 pub fn events(turns: &[Turn]) -> Vec<(Event, usize)> {
-    let mut maker = Maker::default();
+    play(Maker::default(), turns)
+}
+
+/// The same, in which the content of one turn, by its number, is these bytes in the place of its JSON.
+pub fn events_with(turns: &[Turn], turn: usize, bytes: &[u8]) -> Vec<(Event, usize)> {
+    play(Maker { instead: Some((turn, bytes.to_vec())), ..Maker::default() }, turns)
+}
+
+fn play(mut maker: Maker, turns: &[Turn]) -> Vec<(Event, usize)> {
     for (n, turn) in turns.iter().enumerate() {
         maker.turn = n;
         maker.play(turn);
@@ -30,6 +40,8 @@ pub fn events(turns: &[Turn]) -> Vec<(Event, usize)> {
 struct Maker {
     events: Vec<(Event, usize)>,
     turn: usize,
+    /// What the content of this turn is in the place of its JSON.
+    instead: Option<(usize, Vec<u8>)>,
     exchanges: BTreeSet<String>,
     keys: BTreeMap<String, String>,
     closing: BTreeSet<String>,
@@ -50,7 +62,7 @@ impl Maker {
         let (on, from) = (Some(turn.on.as_str()), Some(turn.from));
         match &turn.sent {
             Sent::File { path, json } => {
-                let content = Some(Payload::Text(json.to_string()));
+                let content = Some(Payload::from(self.content(json).as_slice()));
                 let change = FileChange { path: path.clone(), change: "read".to_owned(), content };
                 self.add(None, None, What::File(change));
             }
@@ -80,7 +92,7 @@ impl Maker {
                     What::Handshake(head(&format!("HTTP/1.1 {status} Refused"), &[("Content-Length", "0")])),
                 );
             }
-            Sent::Text { json } => self.text(turn, json.to_string().as_bytes()),
+            Sent::Text { json } => self.text(turn, &self.content(json)),
             Sent::Raw { bytes } => self.text(turn, bytes.as_bytes()),
             Sent::Request { method, target, headers, json } => {
                 self.exchanges.insert(turn.on.clone());
@@ -89,17 +101,24 @@ impl Maker {
                 lines.extend(headers.iter().cloned());
                 let start = format!("{method} {target} HTTP/1.1");
                 self.add(on, from, What::HttpRequest(HttpRequest { start, headers: lines, raw: None, tcp }));
-                self.body(turn, json.as_ref().map(ToString::to_string));
+                self.body(turn, json.as_ref().map(|json| self.content(json)));
             }
             Sent::Response { status, headers, json } => {
                 let start = format!("HTTP/1.1 {status} Any");
                 self.add(on, from, What::HttpResponse(HttpResponse { start, headers: headers.clone(), raw: None }));
                 let streams = headers.iter().any(|(_, value)| value.starts_with("text/event-stream"));
                 if !streams {
-                    self.body(turn, json.as_ref().map(ToString::to_string));
+                    self.body(turn, json.as_ref().map(|json| self.content(json)));
                 }
             }
-            Sent::Event { json } => self.add(on, from, What::StreamEvent(StreamEvent::data(json.to_string()))),
+            Sent::Event { json } => {
+                let bytes = self.content(json);
+                let line = [b"data: ".as_slice(), bytes.as_slice(), b"\n\n"].concat();
+                let piece = Body { bytes: Payload::from(line.as_slice()), last: false, trailers: vec![] };
+                self.add(on, from, What::Body(piece));
+                let data = String::from_utf8_lossy(&bytes).into_owned();
+                self.add(on, from, What::StreamEvent(StreamEvent::data(data)));
+            }
             Sent::EndOfStream {} => self.body(turn, None),
             Sent::Close { code } => {
                 let payload = code.map(|code| code.to_be_bytes().to_vec()).unwrap_or_default();
@@ -109,6 +128,14 @@ impl Maker {
                     self.add(on, Some(End::Client), What::Closed(Closed::Eof));
                 }
             }
+        }
+    }
+
+    /// The content of the present turn.
+    fn content(&self, json: &Value) -> Vec<u8> {
+        match &self.instead {
+            Some((turn, bytes)) if *turn == self.turn => bytes.clone(),
+            _ => json.to_string().into_bytes(),
         }
     }
 
@@ -124,12 +151,13 @@ impl Maker {
         self.add(Some(&turn.on), Some(turn.from), What::Frame(frame));
     }
 
-    fn body(&mut self, turn: &Turn, text: Option<String>) {
+    fn body(&mut self, turn: &Turn, content: Option<Vec<u8>>) {
         let (on, from) = (Some(turn.on.as_str()), Some(turn.from));
-        let bytes = Payload::Text(text.clone().unwrap_or_default());
+        let content = content.unwrap_or_default();
+        let bytes = Payload::from(content.as_slice());
         self.add(on, from, What::Body(Body { bytes, last: true, trailers: vec![] }));
-        if let Some(text) = text {
-            self.add(on, from, What::Message(Message::joined(true, text.as_bytes(), 1)));
+        if !content.is_empty() {
+            self.add(on, from, What::Message(Message::joined(true, &content, 1)));
         }
     }
 }

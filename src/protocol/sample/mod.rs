@@ -8,7 +8,7 @@ mod script;
 mod turns;
 mod types;
 
-pub use events::events;
+pub use events::{events, events_with};
 pub use script::Script;
 pub use turns::{Turns, recognise};
 pub use types::{Carrier, Flow, Mark, MessageType, Sent, Turn, whole};
