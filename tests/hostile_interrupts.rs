@@ -95,3 +95,127 @@ fn while_our_own_mocks_are_certified() {
     assert_reported(&place, &outcome);
     assert!(outcome.stderr.contains(SAID), "{}", outcome.stderr);
 }
+
+/// A trace of the ping that the subject answers, made here.
+fn asked(place: &Place) -> String {
+    let outcome: Outcome = place.run(&["ask.yaml", "--trace-dir", "traces"], "good").output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let mut folders = vec![place.path("traces")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path => return path.to_string_lossy().into_owned(),
+            }
+        }
+    }
+    panic!("there is no trace");
+}
+
+/// Whether a trace ends as it should, and can be judged.
+fn assert_whole(place: &Place, trace: &str) {
+    let text = std::fs::read_to_string(place.path(trace)).unwrap();
+    assert!(text.lines().next_back().is_some_and(|line| line.starts_with("{\"end\":\"complete\"")), "{text}");
+    // That it is unreadable would be 2; that it shows little is 4.
+    assert!(matches!(place.outcome(&["check", trace]).code, Some(0 | 1 | 4)), "{text}");
+}
+
+#[test]
+fn while_a_server_is_replayed_to_that_does_not_answer() {
+    let place = Place::new();
+    let trace = asked(&place);
+    let mut pipe = place.pipe();
+    let editor = editor();
+    let args =
+        ["replay", &trace, "--as", "client", "--timeout", "5m", "--out", "again.trace", "--report", "json=r.json"];
+    let mut command = place.wirecert(&[&args[..], &["--", "python3", &editor, "mute"]].concat());
+    let run = telling(command.env("TMPDIR", place.path("runs")), &pipe);
+    assert_eq!(pipe.word(), "asked");
+    run.signal("INT");
+    let outcome = run.outcome();
+    place.assert_nothing_left();
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    assert!(outcome.stdout.contains("missing: answer"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("interrupted: what came after that was not replayed"), "{}", outcome.stdout);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(place.path("r.json")).unwrap()).unwrap();
+    assert_eq!(report["counts"]["missing"], 1, "{report:#}");
+    assert_whole(&place, "again.trace");
+}
+
+#[test]
+fn while_a_replay_waits_for_its_server_or_its_client() {
+    let place = Place::new();
+    let trace = asked(&place);
+    let mut pipe = place.pipe();
+    let editor = editor();
+    let mut command = place.wirecert(&["replay", &trace, "--as", "client", "--", "python3", &editor, "never"]);
+    let run = telling(command.env("TMPDIR", place.path("runs")), &pipe);
+    assert_eq!(pipe.word(), "started");
+    run.signal("INT");
+    let outcome = run.outcome();
+    place.assert_nothing_left();
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    let mut run = Live::start(&mut place.wirecert(&["replay", &trace, "--as", "server", "--data-home", "data"]));
+    run.hear("lockfile");
+    let lockfiles = place.path("data/amp/ide");
+    assert_eq!(hostile::names(&lockfiles).len(), 1);
+    run.signal("INT");
+    assert_eq!(run.outcome().code, Some(130));
+    assert_eq!(hostile::names(&lockfiles), [""; 0], "the lockfile is left");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn in_the_middle_of_a_fuzz() {
+    let place = Place::new();
+    let editor = editor();
+    let args = ["fuzz", "amp-server", "--edition", "cli", "--seed", "1", "--cases", "1000000", "--jobs", "1"];
+    let more = ["--timeout", "200ms", "--out", "found", "--report", "json=r.json", "--run-dir", "runs"];
+    let mut run = Live::start(&mut place.wirecert(&[&args[..], &more, &["--", "python3", &editor, "good"]].concat()));
+    run.hear("64 of 1000000 cases");
+    run.signal("INT");
+    let outcome = run.outcome();
+    place.assert_nothing_left();
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    assert!(outcome.stdout.contains("seed 1: "), "{}", outcome.stdout);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(place.path("r.json")).unwrap()).unwrap();
+    let judged = report["counts"]["judged"].as_u64().unwrap();
+    assert!((64..1_000_000).contains(&judged), "{report:#}");
+    let violations = report["violations"].as_array().unwrap();
+    assert_eq!(hostile::names(&place.path("found")).len(), violations.len(), "{report:#}");
+    for file in hostile::names(&place.path("found")) {
+        let text = std::fs::read_to_string(place.path("found").join(&file)).unwrap();
+        assert!(text.starts_with("wirecert: 1\n") && text.ends_with('\n'), "{file}: {text}");
+    }
+}
+
+#[test]
+fn in_the_middle_of_a_shrinking() {
+    let place = Place::new();
+    let editor = editor();
+    let args = ["shrink", "ask.yaml", "--out", "least.yaml", "--edition", "cli", "--run-dir", "runs", "-v"];
+    let mut run = Live::start(&mut place.wirecert(&[&args[..], &["--", "python3", &editor, "mute"]].concat()));
+    run.hear("our own sound mock passes");
+    run.signal("INT");
+    let outcome = run.outcome();
+    place.assert_nothing_left();
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    let text = std::fs::read_to_string(place.path("least.yaml")).unwrap();
+    assert!(text.contains("It was interrupted: there may be more to take out."), "{text}");
+    assert_eq!(place.run(&["least.yaml"], "mute").output().unwrap().status.code(), Some(1), "{text}");
+}
+
+#[test]
+fn while_a_client_is_recorded() {
+    let place = Place::new();
+    let args = ["record", "openctx", "--upstream", "http://127.0.0.1:9", "--out", "t.trace"];
+    let mark = place.path("mark").to_string_lossy().into_owned();
+    let client = ["--", "sh", "-c", "echo up >&2; sleep 600 & wait", &mark];
+    let mut run = Live::start(&mut place.wirecert(&[&args[..], &client].concat()));
+    run.hear("up");
+    run.signal("INT");
+    let outcome = run.outcome();
+    place.assert_nothing_left();
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    assert_whole(&place, "t.trace");
+}

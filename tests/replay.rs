@@ -137,6 +137,51 @@ fn what_a_client_asked_one_editor_is_asked_another_one_in_its_own_folder_with_it
     }
 }
 
+/// The trace with the client's messages compressed, as far as a trace shows that; without what they say, if so.
+fn compressed(trace: &Path, unread: bool) {
+    let text = std::fs::read_to_string(trace).expect("a trace");
+    let compress = |line: &str| {
+        let mut event: Value = serde_json::from_str(line).expect("JSON");
+        let kind = event["kind"].as_str().unwrap_or_default().to_owned();
+        let ours = event["dir"] == "c2s";
+        let map = event.as_object_mut().expect("an object");
+        match kind.as_str() {
+            "handshake" => {
+                map.remove("raw");
+                let headers = map["headers"].as_array_mut().expect("a list");
+                headers.push(json!(["Sec-WebSocket-Extensions", "permessage-deflate"]));
+            }
+            "frame" if ours && map["opcode"] == 1 => {
+                map.extend([("rsv".into(), json!(4)), ("length".into(), json!(3))]);
+                map.insert("payload".into(), json!({ "base64": "qv+A" }));
+            }
+            "message" if ours && unread => _ = map.remove("json"),
+            _ => {}
+        }
+        event.to_string() + "\n"
+    };
+    std::fs::write(trace, text.lines().map(compress).collect::<String>()).expect("it can be written");
+}
+
+#[test]
+fn compressed_messages_are_sent_uncompressed_and_that_is_told() {
+    for unread in [false, true] {
+        let (trace, folder) = read_from_an_editor("cli");
+        compressed(&trace, unread);
+        let other = Server::start("amp-server", &[]);
+        let map = format!("{}/w={}", folder.path().display(), other.workspace());
+        std::fs::remove_file(folder.path().join("w/a.txt")).expect("it was there");
+        let done = replay(&trace, "client", &["--data-home", &other.data_home(), "--map", &map, "--timeout", "1s"]);
+        match unread {
+            false => _ = done.is(0).says("same: all").says("note: messages that were compressed (permessage-deflate)"),
+            true => {
+                let done = done.is(1).says("note: the compressed message of event ");
+                done.says("record it from the beginning of the connection, or with compression turned off");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_editor_that_answers_otherwise_departs_at_the_place_that_is_named() {
     let (trace, folder) = read_from_an_editor("cli");

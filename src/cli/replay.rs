@@ -4,7 +4,7 @@ mod live;
 mod render;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -100,28 +100,26 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Side::Client => End::Client,
         Side::Server => End::Server,
     };
-    let deliberate = faults(&args, protocol, &header, ours)?;
-    let reader = TraceReader::open(&args.trace).map_err(unreadable)?;
-    let mut script =
-        Script::read(reader, protocol, &header.edition, &args.trace).map_err(|e| CliError::usage(e.to_string()))?;
-    script.header.edition.clone_from(&header.edition);
-    if !script.has(ours) {
-        let side = if ours == End::Client { "client" } else { "server" };
-        return Err(CliError::usage(format!("{} has nothing that its {side} did", args.trace.display()))
-            .help("look at it with `wirecert view`, or re-enact the other side"));
-    }
-    if script.cut {
-        terminal.progress(&format!("{} was cut: what is in it is replayed", args.trace.display()));
-    }
-    let options = Options { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
     let secrets = secrets(&args.secrets)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime =
         runtime.map_err(|e| CliError::unjudged(format!("the asynchronous runtime cannot be started: {e}")))?;
-    let around = Around { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
     let played = runtime.block_on(async {
-        let (stop, stopped) = watch::channel(false);
+        let (stop, mut stopped) = watch::channel(false);
         watch_for_interrupts(stop)?;
+        let (trace, about) = (args.trace.clone(), header.clone());
+        // A long trace takes a while, in which we can be interrupted.
+        let reading = tokio::task::spawn_blocking(move || prepare(&trace, protocol, &about, ours));
+        let (script, deliberate) = tokio::select! {
+            biased;
+            _ = stopped.wait_for(|stop| *stop) => return Err(CliError::interrupted()),
+            read = reading => read.map_err(|e| CliError::unjudged(format!("the trace was not read: {e}")))??,
+        };
+        if script.cut {
+            terminal.progress(&format!("{} was cut: what is in it is replayed", args.trace.display()));
+        }
+        let options = Options { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
+        let around = Around { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
         let played = live::play(script, &args.live, around, stopped.clone(), terminal).await?;
         Ok::<_, CliError>((played, *stopped.borrow()))
     });
@@ -198,9 +196,25 @@ fn header(args: &Args) -> Result<(&'static Protocol, Header), CliError> {
     Ok((protocol, header))
 }
 
+/// What a replay has to know of the trace beforehand: what is in it, and what of that is wrong on purpose.
+fn prepare(
+    trace: &Path,
+    protocol: &'static Protocol,
+    header: &Header,
+    ours: End,
+) -> Result<(Script, HashMap<u64, String>), CliError> {
+    let script = Script::read(trace, protocol, &header.edition).map_err(|e| CliError::usage(e.to_string()))?;
+    if !script.has(ours) {
+        let side = if ours == End::Client { "client" } else { "server" };
+        return Err(CliError::usage(format!("{} has nothing that its {side} did", trace.display()))
+            .help("look at it with `wirecert view`, or re-enact the other side"));
+    }
+    Ok((script, faults(trace, protocol, header, ours)?))
+}
+
 /// What the side that is re-enacted did wrong, by the number of the event that shows it: done again, it is on purpose.
-fn faults(args: &Args, protocol: &Protocol, header: &Header, ours: End) -> Result<HashMap<u64, String>, CliError> {
-    let reader = TraceReader::open(&args.trace).map_err(unreadable)?;
+fn faults(trace: &Path, protocol: &Protocol, header: &Header, ours: End) -> Result<HashMap<u64, String>, CliError> {
+    let reader = TraceReader::open(trace).map_err(unreadable)?;
     let mut recorded = Recorded::new(protocol, &header.edition);
     for event in reader {
         recorded.event(&event.map_err(unreadable)?);

@@ -10,12 +10,16 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::config::fill;
+use crate::subject::Descendants;
 use crate::trace::{Exited, Launched, What};
 
 use super::Recording;
 
 /// How long a client may take to end, before more is done about it.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long those may take to be gone whom it leaves behind when we end it.
+const SWEEP: Duration = Duration::from_secs(2);
 
 /// Why a client could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +35,7 @@ pub struct ClientError {
 pub struct Client {
     child: Child,
     pid: u32,
+    descendants: Descendants,
     asked: bool,
 }
 
@@ -53,7 +58,7 @@ impl Client {
         let child = prepared.spawn().map_err(|source| ClientError { command: program.to_owned(), source })?;
         let pid = child.id().unwrap_or_default();
         recording.record(What::Launched(Launched { command, pid }));
-        Ok(Self { child, pid, asked: false })
+        Ok(Self { child, pid, descendants: Descendants::of(pid), asked: false })
     }
 
     /// Waits for its end, and records that.
@@ -67,20 +72,24 @@ impl Client {
     }
 
     /// Has it end: gives it some time where it has been `told` already, as by Ctrl-C in its terminal; then asks; then kills
-    /// it.
+    /// it. What it started and leaves behind is killed.
     pub async fn end(&mut self, recording: &Recording, told: bool) -> Exited {
         self.asked = true;
         let signals = [None, Some(Signal::TERM), Some(Signal::KILL)];
         for signal in signals.into_iter().skip(usize::from(!told)) {
+            self.descendants.note();
             let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
             if let (Some(signal), Some(pid)) = (signal, pid) {
                 // Fails only where it has ended.
                 let _ = kill_process(pid, signal);
             }
             if let Ok(exited) = timeout(PATIENCE, self.ended(recording)).await {
+                self.descendants.kill(SWEEP);
                 return exited;
             }
         }
-        self.ended(recording).await
+        let exited = self.ended(recording).await;
+        self.descendants.kill(SWEEP);
+        exited
     }
 }

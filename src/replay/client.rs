@@ -1,5 +1,6 @@
 //! Does what the client of the record did, against a live server.
 
+mod next;
 mod sending;
 
 use std::collections::{HashMap, HashSet};
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::subject::Running;
 use crate::trace::{End, Frame, Head, HttpResponse, Message, Recorder, StreamEvent};
@@ -16,18 +17,24 @@ use crate::wire::tcp::{Address, ConnectError};
 use crate::wire::websocket::{self, ClientRequest, Manner, Sender};
 use crate::wire::{Limits, Tap};
 
-use super::ledger::{Due, Ledger};
+use super::ledger::Ledger;
 use super::options::Options;
 use super::outcome::Outcome;
-use super::said::{Said, id};
-use super::script::{Act, Habits, Script, Step};
+use super::recent::Recent;
+use super::said::Said;
+use super::script::{Act, Habits, Script, Step, Steps};
 use super::values::{Values, unknown_note};
 
+use next::{Asked, Next, answers, asks};
 pub(super) use sending::{compresses, frames, whole_body};
 
 /// How much may wait to be compared.
 const WAITING: usize = 16 << 10;
-/// How long nothing must have come at the end, for what the record does not have.
+/// So many connections of the record are remembered that are over: the last ones.
+pub(super) const MOST_OVER: usize = 1000;
+/// So many TCP connections of the record are remembered that were used: the last ones.
+const MOST_TCP: usize = 10_000;
+/// How long nothing must have come at the end, for what the record does not have, where no event tells that nothing comes.
 const QUIET: Duration = Duration::from_millis(200);
 
 /// The live server.
@@ -49,6 +56,8 @@ enum Live {
     Event(StreamEvent),
     Content(Message),
     Ended,
+    /// An exchange is over, with a whole answer.
+    Over,
 }
 
 /// A connection of ours.
@@ -64,25 +73,32 @@ struct Client<'a> {
     recorder: Recorder,
     values: &'a mut Values,
     ledger: Ledger,
+    next: Next,
     http: http::Client,
     links: HashMap<String, Link>,
     /// The ids that we asked with, as JSON, by connection.
-    asked: HashMap<String, HashSet<String>>,
+    asked: Asked,
     /// Connections that we ended.
     ended: HashSet<String>,
+    /// Connections on which nothing comes any more.
+    over: Recent<String>,
+    /// Connections that we end since the record is at its end.
+    parting: HashSet<String>,
     /// TCP connections of the record that were used.
-    tcp: HashSet<u64>,
+    tcp: Recent<u64>,
     say: mpsc::Sender<(String, Live)>,
     heard: mpsc::Receiver<(String, Live)>,
     stop: watch::Receiver<bool>,
 }
 
-/// Does what the client did, until the record is at its end or `stop` becomes true. What is known then is given.
+/// Does what the client did, until the record is at its end or `stop` becomes true. What is known then is given. Of
+/// `steps`, the script's own, so many are held as are looked ahead.
 ///
 /// # Errors
 /// Where the server cannot be reached at all.
 pub async fn as_client(
     script: &Script,
+    steps: Steps,
     opposite: &Opposite<'_>,
     values: &mut Values,
     options: &Options,
@@ -97,13 +113,16 @@ pub async fn as_client(
         opposite,
         options,
         values,
-        ledger: Ledger::new(due(script), recorder.clone()),
+        ledger: Ledger::new(recorder.clone()),
+        next: Next::new(steps),
         http: http::Client::new(opposite.address.clone(), exchanges, bounds),
         recorder,
         links: HashMap::new(),
         asked: HashMap::new(),
         ended: HashSet::new(),
-        tcp: HashSet::new(),
+        over: Recent::new(MOST_OVER),
+        parting: HashSet::new(),
+        tcp: Recent::new(MOST_TCP),
         say,
         heard,
         stop,
@@ -111,52 +130,26 @@ pub async fn as_client(
     client.run().await
 }
 
-/// What the server has to say at each step.
-fn due(script: &Script) -> Vec<Option<Due>> {
-    let mut asked: HashMap<&str, HashSet<String>> = HashMap::new();
-    let due = script.steps.iter().map(|step| {
-        if step.end == End::Client {
-            if let (Act::Unit(unit), ids) = (&step.act, asked.entry(&step.conn).or_default()) {
-                ids.extend(unit.message.as_ref().and_then(|m| id(m.json.as_ref()?)).map(Value::to_string));
-            }
-            return None;
-        }
-        let said = match &step.act {
-            Act::Accept(head) => Some(Said::accept(head)),
-            Act::Unit(unit) => match (&unit.message, unit.control()) {
-                (Some(message), _) => {
-                    let ids = asked.get(step.conn.as_str());
-                    Some(Said::message(message, |id| ids.is_some_and(|ids| ids.contains(&id.to_string()))))
-                }
-                (None, Some(frame)) => Said::control(frame),
-                (None, None) => None,
-            },
-            Act::Respond(head) => Some(Said::respond(head)),
-            Act::Event(event) => Said::event(event),
-            Act::Content(message) => Some(Said::content(message)),
-            Act::Close(_) => Some(Said::end()),
-            _ => None,
-        };
-        said.map(|said| Due { at: step.at, conn: step.conn.clone(), said })
-    });
-    due.collect()
-}
-
 impl Client<'_> {
     async fn run(mut self) -> Result<Outcome, ConnectError> {
         let mut before = None;
         let mut reached = false;
-        for (n, step) in self.script.steps.iter().enumerate() {
-            if step.end == End::Server {
-                self.ledger.reach(n, self.values);
-            } else {
+        while let Some(step) = self.next.take(&mut self.ledger) {
+            self.ledger.reach(self.values);
+            if step.end == End::Client {
                 self.settle().await;
                 let pause = self.options.timing.pause(before.map_or(0, |t| step.t.saturating_sub(t)));
                 self.pause(pause).await;
                 if *self.stop.borrow() {
                     break;
                 }
-                match self.perform(step).await {
+                let mut stop = self.stop.clone();
+                let done = tokio::select! {
+                    biased;
+                    _ = stop.wait_for(|stop| *stop) => break,
+                    done = self.perform(&step) => done,
+                };
+                match done {
                     Ok(()) => reached |= !self.links.is_empty(),
                     Err(error) if !reached => return Err(error),
                     Err(error) => self.ledger.outcome.note(format!(
@@ -171,20 +164,58 @@ impl Client<'_> {
         if *self.stop.borrow() {
             self.ledger.outcome.note("interrupted: what came after that was not replayed");
         }
-        // What comes unasked has a moment to come.
-        while let Ok(Some((conn, live))) = timeout(QUIET, self.heard.recv()).await {
-            self.hear(&conn, live);
-        }
+        self.leave().await;
         let unknown: Vec<u64> = self.values.unknown().iter().copied().collect();
         unknown.into_iter().for_each(|number| self.ledger.outcome.note(unknown_note(number)));
-        let outcome = self.ledger.finish(self.values);
-        for link in self.links.into_values() {
+        Ok(self.ledger.finish(self.values))
+    }
+
+    /// Ends what is open, and hears what the server had still to say. Where that is cannot be told, it has a moment to
+    /// come: in a stream that goes on, and from a server that does not end its side when we end ours.
+    async fn leave(&mut self) {
+        while let Ok((conn, live)) = self.heard.try_recv() {
+            self.hear(&conn, live);
+        }
+        // Not for ever: a stream may go on without end.
+        let until = Instant::now() + self.options.patience;
+        let is_open = |link: &Link, conn: &String, over: &Recent<String>| {
+            matches!(link, Link::Exchange(_)) && !over.contains(conn.as_str())
+        };
+        while self.links.iter().any(|(conn, link)| is_open(link, conn, &self.over)) {
+            let Some((conn, live)) = self.late(until).await else { break };
+            self.hear(&conn, live);
+        }
+        for (conn, link) in &self.links {
             match link {
-                Link::Socket(sender) => sender.shutdown().await,
+                Link::Socket(sender) => {
+                    if !self.over.contains(conn.as_str()) {
+                        self.parting.insert(conn.clone());
+                    }
+                    sender.shutdown().await;
+                }
                 Link::Exchange(control) => control.close(None).await,
             }
         }
-        Ok(outcome)
+        // Whatever a server had said before it ends its side has come by then.
+        while !self.parting.is_empty() {
+            let Some((conn, live)) = self.late(until).await else { break };
+            match live {
+                Live::Ended if !self.ended.contains(&conn) && self.parting.remove(&conn) => {}
+                // That is what our leave does.
+                Live::Control(_) if self.parting.contains(&conn) => {}
+                live => {
+                    if matches!(live, Live::Ended) {
+                        self.parting.remove(&conn);
+                    }
+                    self.hear(&conn, live);
+                }
+            }
+        }
+    }
+
+    /// What comes next at the end; none once it is quiet, or the time is up.
+    async fn late(&mut self, until: Instant) -> Option<(String, Live)> {
+        timeout_at(until.min(Instant::now() + QUIET), self.heard.recv()).await.ok().flatten()
     }
 
     /// Waits for what the record has before this, each for its time.
@@ -220,10 +251,7 @@ impl Client<'_> {
     fn hear(&mut self, conn: &str, live: Live) {
         let said = match live {
             Live::Accept(head) => Said::accept(&head),
-            Live::Message(message) => {
-                let asked = self.asked.get(conn);
-                Said::message(&message, |id| asked.is_some_and(|asked| asked.contains(&id.to_string())))
-            }
+            Live::Message(message) => Said::message(&message, |id| answers(&self.asked, conn, id)),
             Live::Control(frame) => match Said::control(&frame) {
                 Some(said) => said,
                 None => return,
@@ -235,19 +263,25 @@ impl Client<'_> {
             },
             Live::Content(message) => Said::content(&message),
             Live::Ended => {
-                let ours = self.ended.contains(conn);
-                let recorded = self
-                    .script
-                    .steps
-                    .iter()
-                    .any(|step| step.conn == conn && step.end == End::Server && matches!(step.act, Act::Close(_)));
-                if !ours || recorded {
-                    self.ledger.came(conn, Said::end(), self.values);
+                let said = Said::end();
+                if !self.ended.remove(conn) || self.ledger.expects(conn, &said.what) {
+                    self.ledger.came(conn, said, self.values);
                 }
-                return self.ledger.gone(conn);
+                self.ledger.gone(conn);
+                return self.forget(conn);
             }
+            Live::Over => return self.forget(conn),
         };
         self.ledger.came(conn, said, self.values);
+    }
+
+    /// Nothing comes on a connection any more: what is held for it stays as long as few others are over, too.
+    fn forget(&mut self, conn: &str) {
+        if let (_, Some(left)) = self.over.push(conn.to_owned()) {
+            self.links.remove(&left);
+            self.asked.remove(&left);
+            self.ended.remove(&left);
+        }
     }
 
     async fn perform(&mut self, step: &Step) -> Result<(), ConnectError> {
@@ -256,11 +290,7 @@ impl Client<'_> {
             Act::Unit(unit) => {
                 let habits = self.habits(&step.conn);
                 if let Some(Link::Socket(sender)) = self.links.get(&step.conn) {
-                    if let Some(json) = unit.message.as_ref().and_then(|message| message.json.as_ref())
-                        && let Some(id) = id(json)
-                    {
-                        self.asked.entry(step.conn.clone()).or_default().insert(id.to_string());
-                    }
+                    asks(&mut self.asked, &step.conn, unit.message.as_ref().and_then(|m| m.json.as_ref()));
                     let automatic = unit.automatic && (habits.pong || habits.close);
                     if !automatic {
                         let why = self.why(step);
@@ -399,4 +429,6 @@ async fn listen(mut exchange: Exchange, conn: String, say: mpsc::Sender<(String,
             return;
         }
     }
+    // The replay is over if nobody hears it.
+    let _ = say.send((conn, Live::Over)).await;
 }

@@ -7,13 +7,16 @@ use serde_json::Value;
 use crate::trace::Recorder;
 
 use super::outcome::{Departure, Kind, Outcome, Position};
+use super::recent::Recent;
 use super::said::Said;
 use super::values::Values;
 
 /// So many things that fit nothing yet are held; further ones count as extra at once.
 const HELD: usize = 10_000;
+/// So many things that were reached and did not come are held; of further ones the first is missing at once.
+const OPEN: usize = 100_000;
 /// So many steps ahead it is looked whether something comes early.
-const AHEAD: usize = 500;
+pub const AHEAD: usize = 500;
 
 /// Something of the record that the live side should say.
 #[derive(Debug)]
@@ -27,27 +30,42 @@ pub struct Due {
 }
 
 /// Holds what came against what was recorded: in any order within a connection, like with like.
+///
+/// What is due at each step is put in by [`Ledger::push`] some steps before the record comes to it by [`Ledger::reach`].
 pub struct Ledger {
     recorder: Recorder,
-    /// By step of the script; none for what is not compared.
-    due: Vec<Option<Due>>,
-    /// Steps that were reached, and have not come.
-    open: Vec<usize>,
+    /// What is due at the steps that were not reached; none for what is not compared.
+    due: VecDeque<Option<Due>>,
+    /// What was reached, and has not come, by the number of its step.
+    open: VecDeque<(usize, Due)>,
     /// What came and fits nothing that was reached.
     early: VecDeque<(String, Said)>,
     /// What was awaited in vain, so that its like is not awaited again.
     hopeless: HashSet<(String, String)>,
-    /// The last step that was reached.
+    /// Connections on which nothing can come any more.
+    gone: Recent<String>,
+    /// How many steps were reached.
     reached: usize,
+    /// Where the last of them is that was due.
+    last: Option<Position>,
     /// What came of it so far.
     pub outcome: Outcome,
 }
 
 impl Ledger {
-    /// For what is due at each step of a script; the recorder knows what is secret.
-    pub fn new(due: Vec<Option<Due>>, recorder: Recorder) -> Self {
-        let (open, early, hopeless) = (vec![], VecDeque::new(), HashSet::new());
-        Self { recorder, due, open, early, hopeless, reached: 0, outcome: Outcome::default() }
+    /// One that is due nothing; the recorder knows what is secret.
+    pub fn new(recorder: Recorder) -> Self {
+        Self {
+            recorder,
+            due: VecDeque::new(),
+            open: VecDeque::new(),
+            early: VecDeque::new(),
+            hopeless: HashSet::new(),
+            gone: Recent::new(HELD),
+            reached: 0,
+            last: None,
+            outcome: Outcome::default(),
+        }
     }
 
     /// What knows which values are secret.
@@ -55,51 +73,55 @@ impl Ledger {
         self.recorder.clone()
     }
 
-    /// The record has come to this step of the other side.
-    pub fn reach(&mut self, step: usize, values: &mut Values) {
-        self.reached = step;
-        let Some(due) = self.due.get(step).and_then(Option::as_ref) else { return };
+    /// Says what is due at the next step that was not said yet.
+    pub fn push(&mut self, due: Option<Due>) {
+        self.due.push_back(due);
+    }
+
+    /// The record has come to the next step.
+    pub fn reach(&mut self, values: &mut Values) {
+        let step = self.reached;
+        let Some(next) = self.due.pop_front() else { return };
+        self.reached += 1;
+        let Some(due) = next else { return };
+        self.last = Some(due.at);
         let like = |(conn, said): &(String, Said)| *conn == due.conn && said.what == due.said.what;
         let fitting = self.early.iter().position(|one| like(one) && values.fits(&due.said.value, &one.1.value));
         // What fits something later in the record waits for that.
-        let at = fitting.or_else(|| {
-            self.early.iter().position(|one| like(one) && !fits_later(&self.due, self.reached, &one.0, &one.1, values))
-        });
+        let at = fitting
+            .or_else(|| self.early.iter().position(|one| like(one) && !fits_later(&self.due, &one.0, &one.1, values)));
         match at.and_then(|at| self.early.remove(at)) {
-            Some((_, said)) => self.meet(step, &said, values),
-            None => self.open.push(step),
+            Some((_, said)) => self.meet(due, &said, values),
+            None => self.open.push_back((step, due)),
+        }
+        if self.open.len() > OPEN
+            && let Some((_, due)) = self.open.pop_front()
+        {
+            self.missing(due.at, &due.conn, &due.said, values);
         }
     }
 
     /// The live side said something on this connection.
     pub fn came(&mut self, conn: &str, said: Said, values: &mut Values) {
-        let like = |step: &usize| {
-            self.due.get(*step).and_then(Option::as_ref).filter(|due| due.conn == conn && due.said.what == said.what)
-        };
-        let alike: Vec<usize> = self.open.iter().copied().filter(|step| like(step).is_some()).collect();
-        let fitting =
-            alike.iter().copied().find(|step| like(step).is_some_and(|d| values.fits(&d.said.value, &said.value)));
+        let like = |(_, due): &(usize, Due)| due.conn == conn && due.said.what == said.what;
+        let fitting = self.open.iter().position(|one| like(one) && values.fits(&one.1.said.value, &said.value));
         let taken = fitting.or_else(|| {
-            let first = alike.first().copied()?;
-            (!fits_later(&self.due, self.reached, conn, &said, values)).then_some(first)
+            let first = self.open.iter().position(like)?;
+            (!fits_later(&self.due, conn, &said, values)).then_some(first)
         });
-        match taken {
-            Some(step) => {
-                self.open.retain(|open| *open != step);
-                self.meet(step, &said, values);
-            }
+        match taken.and_then(|at| self.open.remove(at)) {
+            Some((_, due)) => self.meet(due, &said, values),
             None if self.early.len() < HELD => self.early.push_back((conn.to_owned(), said)),
             None => self.extra(conn, said),
         }
     }
 
     /// Something that was awaited came.
-    fn meet(&mut self, step: usize, said: &Said, values: &mut Values) {
-        let Some(due) = self.due.get(step).and_then(Option::as_ref) else { return };
-        let (at, conn, what) = (due.at, due.conn.clone(), due.said.what.clone());
+    fn meet(&mut self, due: Due, said: &Said, values: &mut Values) {
         match values.difference(&due.said.value, &said.value) {
             None => self.outcome.counts.same += 1,
             Some((expected, actual)) => {
+                let Due { at, conn, said: Said { what, .. } } = due;
                 self.depart(Kind::Different, Some(at), conn, what, Some(expected), Some(actual))
             }
         }
@@ -107,33 +129,34 @@ impl Ledger {
 
     /// The first step that is still awaited: nothing like it was awaited in vain.
     pub fn awaited(&self) -> Option<usize> {
-        self.open.iter().copied().find(|step| {
-            self.due
-                .get(*step)
-                .and_then(Option::as_ref)
-                .is_some_and(|due| !self.hopeless.contains(&(due.conn.clone(), due.said.what.clone())))
-        })
+        let hopes = |due: &Due| {
+            !self.gone.contains(due.conn.as_str())
+                && (self.hopeless.is_empty() || !self.hopeless.contains(&(due.conn.clone(), due.said.what.clone())))
+        };
+        self.open.iter().find(|(_, due)| hopes(due)).map(|(step, _)| *step)
     }
 
     /// Gives up waiting for a step, and for its like. It may still come.
     pub fn give_up(&mut self, step: usize) {
-        if let Some(due) = self.due.get(step).and_then(Option::as_ref) {
+        if let Some((_, due)) = self.open.iter().find(|(open, _)| *open == step) {
             self.hopeless.insert((due.conn.clone(), due.said.what.clone()));
         }
     }
 
     /// Nothing more can come on this connection: nothing on it is awaited any longer.
     pub fn gone(&mut self, conn: &str) {
-        for due in self.due.iter().flatten().filter(|due| due.conn == conn) {
-            self.hopeless.insert((conn.to_owned(), due.said.what.clone()));
-        }
+        self.gone.insert(conn.to_owned());
+    }
+
+    /// Whether the record has this on the connection, and it has not come: among what was reached and what is near.
+    pub fn expects(&self, conn: &str, what: &str) -> bool {
+        let open = self.open.iter().map(|(_, due)| due);
+        open.chain(self.due.iter().flatten()).any(|due| due.conn == conn && due.said.what == what)
     }
 
     /// Tells of something that the record does not have.
     pub fn extra(&mut self, conn: &str, said: Said) {
-        let before = self.due[..self.due.len().min(self.reached + 1)].iter().rev().flatten().next();
-        let at = before.map(|due| due.at);
-        self.depart(Kind::Extra, at, conn.to_owned(), said.what, None, Some(said.value));
+        self.depart(Kind::Extra, self.last, conn.to_owned(), said.what, None, Some(said.value));
     }
 
     /// Tells of something that did not come.
@@ -162,15 +185,11 @@ impl Ledger {
     /// Ends it: what is still open is missing, what fitted nothing is extra, and where both are alike they are one
     /// difference.
     pub fn finish(mut self, values: &mut Values) -> Outcome {
-        for step in std::mem::take(&mut self.open) {
-            let Some(due) = self.due.get(step).and_then(Option::as_ref) else { continue };
+        for (_, due) in std::mem::take(&mut self.open) {
             let like = |(conn, said): &(String, Said)| *conn == due.conn && said.what == due.said.what;
             match self.early.iter().position(like).and_then(|at| self.early.remove(at)) {
-                Some((_, said)) => self.meet(step, &said, values),
-                None => {
-                    let (at, conn, said) = (due.at, due.conn.clone(), due.said.clone());
-                    self.missing(at, &conn, &said, values);
-                }
+                Some((_, said)) => self.meet(due, &said, values),
+                None => self.missing(due.at, &due.conn, &due.said, values),
             }
         }
         for (conn, said) in std::mem::take(&mut self.early) {
@@ -182,9 +201,8 @@ impl Ledger {
 }
 
 /// Whether something fits what the record has later.
-fn fits_later(due: &[Option<Due>], reached: usize, conn: &str, said: &Said, values: &mut Values) -> bool {
+fn fits_later(due: &VecDeque<Option<Due>>, conn: &str, said: &Said, values: &mut Values) -> bool {
     due.iter()
-        .skip(reached + 1)
         .take(AHEAD)
         .flatten()
         .any(|due| due.conn == conn && due.said.what == said.what && values.fits(&due.said.value, &said.value))
@@ -207,20 +225,21 @@ mod tests {
             let at = Position { event: n as u64, line: n as u64 + 2 };
             Some(Due { at, conn: "a".into(), said: said(what, *value) })
         });
-        let recorder = Recorder::new(Clock::start(), vec![]);
-        (Ledger::new(due.collect(), recorder), Values::new(&Known::default(), &[], Secrets::new()))
+        let mut ledger = Ledger::new(Recorder::new(Clock::start(), vec![]));
+        due.for_each(|due| ledger.push(due));
+        (ledger, Values::new(&Known::default(), &[], Secrets::new()))
     }
 
     #[test]
     fn what_comes_in_another_order_is_no_departure() {
         let (mut ledger, mut values) = ledger(&[("x", 1), ("x", 2), ("y", 3)]);
-        ledger.reach(0, &mut values);
+        ledger.reach(&mut values);
         ledger.came("a", said("y", 3), &mut values);
         ledger.came("a", said("x", 2), &mut values);
         assert_eq!(ledger.awaited(), Some(0), "the second `x` came first");
         ledger.came("a", said("x", 1), &mut values);
-        ledger.reach(1, &mut values);
-        ledger.reach(2, &mut values);
+        ledger.reach(&mut values);
+        ledger.reach(&mut values);
         assert_eq!(ledger.awaited(), None);
         let outcome = ledger.finish(&mut values);
         assert!(outcome.is_same(), "{outcome:?}");
@@ -230,7 +249,7 @@ mod tests {
     #[test]
     fn missing_extra_and_different_are_told_apart() {
         let (mut ledger, mut values) = ledger(&[("x", 1), ("y", 2), ("z", 3)]);
-        (0..3).for_each(|step| ledger.reach(step, &mut values));
+        (0..3).for_each(|_| ledger.reach(&mut values));
         ledger.came("a", said("x", 7), &mut values);
         ledger.came("a", said("w", 1), &mut values);
         ledger.came("b", said("y", 2), &mut values);

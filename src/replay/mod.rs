@@ -1,8 +1,10 @@
 //! Re-enacts one side of a recorded trace against a live other.
 //!
-//! A [`Script`] is a trace as what its two ends did, step by step. [`as_client`] does what the client did, in the
-//! order of the record: before each step it waits for what the server had said by then. [`as_server`] answers a live
-//! client as the server answered the recorded one, and says at its place in the order what the server said unasked.
+//! A [`Script`] is what is known of a trace as a whole; what its two ends did is read from it step by step, as [`Steps`].
+//! [`as_client`] does what the client did, in the order of the record, and holds little of it: before each step it waits
+//! for what the server had said by then. [`as_server`] has the whole record at hand ([`Held`]), since a live client may
+//! ask in any order: it answers as the server answered the recorded client, and says at its place in the order what the
+//! server said unasked.
 //! What differs from run to run (tokens, ids, ports, folders) is translated by [`Values`]; where the live side departs
 //! from the record is told by an [`Outcome`].
 //!
@@ -13,6 +15,7 @@ mod ledger;
 mod options;
 mod outcome;
 mod payload;
+mod recent;
 mod said;
 mod script;
 mod server;
@@ -22,6 +25,6 @@ mod values;
 pub use client::{Opposite, as_client};
 pub use options::{Options, Timing};
 pub use outcome::{Counts, Departure, Kind, Outcome, Position};
-pub use script::{Act, Habits, Request, Script, ScriptError, Step, Unit};
+pub use script::{Act, Habits, Held, Request, Script, ScriptError, Step, Steps, Unit};
 pub use server::{Client, Host, as_server};
 pub use values::{Secrets, Values};

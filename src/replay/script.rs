@@ -1,31 +1,22 @@
 //! A trace as what its two ends did, step by step.
 
 mod builder;
+mod steps;
+mod whole;
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value;
 
-use crate::protocol::{Lock, Protocol, Reach};
 use crate::trace::{
-    Body, Call, Closed, End, Frame, Head, Header, HttpRequest, HttpResponse, Known, Message, ReadError, Returned,
-    Stimulus, StreamEvent, TraceReader,
+    Body, Call, Closed, End, Frame, Head, HttpRequest, HttpResponse, Message, ReadError, Returned, Stimulus,
+    StreamEvent,
 };
 use crate::wire::websocket::opcode;
 
-use builder::Builder;
+pub use steps::Steps;
+pub use whole::{Held, Script};
 
 use super::Position;
 use super::said::without_id;
-use super::values::secrets_in;
-
-/// The most steps that are held.
-const MOST_STEPS: usize = 500_000;
-/// The most bytes of what is to be sent that are held.
-const MOST_BYTES: usize = 256 << 20;
 
 /// Why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -43,27 +34,6 @@ pub enum ScriptError {
         /// The bound, with its unit.
         limit: &'static str,
     },
-}
-
-/// A trace as what its two ends did.
-#[derive(Debug)]
-pub struct Script {
-    /// What the trace is about.
-    pub header: Header,
-    /// What they did, in order.
-    pub steps: Vec<Step>,
-    /// Whether the trace was cut.
-    pub cut: bool,
-    /// What the server's lockfile said, where the trace has one.
-    pub lock: Option<Lock>,
-    /// The ports that something listened on.
-    pub ports: BTreeSet<u16>,
-    /// How each end behaved on each connection.
-    pub habits: HashMap<(String, End), Habits>,
-    /// The run directory's workspace, where wirecert had started one of the ends.
-    pub workspace: Option<String>,
-    /// What cannot be replayed.
-    pub notes: Vec<String>,
 }
 
 /// One thing that one end did.
@@ -126,6 +96,25 @@ pub struct Unit {
 }
 
 impl Step {
+    /// How many bytes of what was sent it holds, about.
+    pub fn weight(&self) -> usize {
+        let payload = |message: &Option<Message>| {
+            message.as_ref().and_then(|m| m.payload.as_ref()).map_or(0, |payload| payload.as_bytes().len())
+        };
+        match &self.act {
+            Act::Unit(unit) => {
+                // What a message says is held as JSON, too.
+                let frames: usize = unit.frames.iter().map(|frame| frame.payload.as_bytes().len()).sum();
+                2 * frames + payload(&unit.message)
+            }
+            Act::Bytes(bytes) => bytes.len(),
+            Act::Request(request) => 2 * request.pieces.iter().map(Vec::len).sum::<usize>() + payload(&request.message),
+            Act::Piece(body) => 2 * body.bytes.as_bytes().len(),
+            Act::Event(event) => event.data.as_ref().map_or(0, String::len),
+            _ => 0,
+        }
+    }
+
     /// The JSON that it says, without the id of a request; none where it says none.
     pub fn says(&self) -> Option<Value> {
         let message = match &self.act {
@@ -182,100 +171,16 @@ impl Default for Habits {
     }
 }
 
-impl Script {
-    /// Reads a trace.
-    ///
-    /// # Errors
-    /// Where it is no trace, is damaged, or is too long to be held.
-    pub fn read(mut reader: TraceReader, protocol: &Protocol, edition: &str, path: &Path) -> Result<Self, ScriptError> {
-        let reads = protocol.roles.iter().find_map(|role| match role.reach {
-            Reach::Lockfile { read, .. } => Some(read),
-            _ => None,
-        });
-        let lock = move |content: &[u8]| read_lock(reads, edition, content);
-        let mut builder = Builder::new(reader.header().clone());
-        while let Some(event) = reader.next() {
-            let event = event?;
-            builder.event(event, reader.line(), &lock);
-            let limit = match () {
-                () if builder.script.steps.len() > MOST_STEPS => "500000 steps",
-                () if builder.bytes > MOST_BYTES => "256 MiB",
-                () => continue,
-            };
-            return Err(ScriptError::TooLong { path: path.display().to_string(), limit });
-        }
-        Ok(builder.finish(reader.is_cut()))
-    }
-
-    /// The folders and ports of the recorded run, as far as the trace tells them. `folders` come first.
-    pub fn known(&self, folders: &[(String, String)]) -> Known {
-        let mut folders = folders.to_vec();
-        let told = self.lock.as_ref().and_then(|lock| lock.folders.first());
-        let told = told.or(self.workspace.as_ref());
-        folders.extend(told.map(|folder| ("workspace".to_owned(), folder.clone())));
-        let mut ports = self.ports.clone();
-        ports.extend(self.lock.iter().map(|lock| lock.port));
-        Known { folders, ports }
-    }
-
-    /// The number of the secret that the server asks of clients, as far as the trace shows which it is: the one in its
-    /// lockfile, that of a handshake which was accepted, or the only one that was shown.
-    pub fn token(&self) -> Option<u64> {
-        let of_lock = self.lock.as_ref().and_then(|lock| secrets_in(&lock.token).first().copied());
-        let shown = || {
-            self.steps.iter().filter_map(|step| match &step.act {
-                Act::Upgrade(head) => secrets_in(&head.start).first().map(|number| (step.conn.as_str(), *number)),
-                _ => None,
-            })
-        };
-        let accepted = |conn: &str| {
-            let of_conn = self.steps.iter().filter(|step| step.conn == conn);
-            of_conn.into_iter().any(|step| matches!(&step.act, Act::Accept(head) if head.status() == Some(101)))
-        };
-        let all: BTreeSet<u64> = shown().map(|(_, number)| number).collect();
-        let only = || all.first().copied().filter(|_| all.len() == 1);
-        of_lock.or_else(|| shown().find(|(conn, _)| accepted(conn)).map(|(_, number)| number)).or_else(only)
-    }
-
-    /// The path and query that every request goes to; none where there are several, or no request.
-    pub fn only_target(&self) -> Option<&str> {
-        let mut targets = self.steps.iter().filter_map(|step| match &step.act {
-            Act::Request(request) => Some(request.head.target()),
-            _ => None,
-        });
-        let first = targets.next()?;
-        targets.all(|target| target == first).then_some(first)
-    }
-
-    /// Whether one end did anything at all.
-    pub fn has(&self, end: End) -> bool {
-        self.steps.iter().any(|step| step.end == end && !matches!(step.act, Act::Returned(_) | Act::Close(_)))
-    }
-}
-
-/// A workspace in a run directory of wirecert's own.
-static RUN_DIR: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"/(?:[^/"\s]+/)*wirecert-[A-Za-z0-9]{6}/workspace"#).ok());
-
-/// The port that a client believes it talks to.
-fn host_port(headers: &[(String, String)]) -> Option<u16> {
-    let (_, host) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"))?;
-    host.rsplit_once(':')?.1.parse().ok()
-}
-
-/// How a lockfile is read in an edition.
-type ReadLock = fn(&str, &[u8]) -> Result<Lock, String>;
-
-fn read_lock(read: Option<ReadLock>, edition: &str, content: &[u8]) -> Option<Lock> {
-    read.and_then(|read| read(edition, content).ok())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
     use std::io::Cursor;
+    use std::path::Path;
 
-    pub(crate) fn script(lines: &[&str]) -> Script {
+    use crate::trace::TraceReader;
+
+    fn read(lines: &[&str]) -> (Vec<Step>, HashMap<(String, End), Habits>) {
         let header = r#"{"version":1,"suite":"t","protocol":"amp","edition":"cli","client":{"is":"peer"},"server":{"is":"subject"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;
         let mut text = format!("{header}\n");
         for (i, line) in lines.iter().enumerate() {
@@ -284,8 +189,12 @@ mod tests {
         text += &format!("{{\"end\":\"complete\",\"events\":{}}}\n", lines.len());
         let path = Path::new("t.trace");
         let reader = TraceReader::new(Box::new(Cursor::new(text.into_bytes())), path).unwrap();
-        let (protocol, _) = crate::protocol::role("amp-server").unwrap();
-        Script::read(reader, protocol, "cli", path).unwrap()
+        let mut steps = Steps::new(reader, path, Box::new(|_| None));
+        let mut all = vec![];
+        while let Some(step) = steps.step().unwrap() {
+            all.push(step);
+        }
+        (all, std::mem::take(&mut steps.facts().habits))
     }
 
     fn frame(dir: &str, opcode: u8, fin: bool, text: &str) -> String {
@@ -302,9 +211,8 @@ mod tests {
         let last = frame("c2s", 0, true, "]");
         let message = r#""conn":"a","dir":"c2s","kind":"message","text":true,"json":[],"frames":2"#;
         let pong = frame("s2c", 10, true, "p");
-        let script = script(&[&first, &ping, &last, message, &pong]);
-        let units: Vec<(usize, bool, bool)> = script
-            .steps
+        let (steps, habits) = read(&[&first, &ping, &last, message, &pong]);
+        let units: Vec<(usize, bool, bool)> = steps
             .iter()
             .map(|step| match &step.act {
                 Act::Unit(unit) => (unit.frames.len(), unit.message.is_some(), unit.automatic),
@@ -312,22 +220,39 @@ mod tests {
             })
             .collect();
         assert_eq!(units, [(3, true, false), (1, false, true)]);
-        assert!(script.habits.is_empty(), "both behaved well");
+        assert!(habits.is_empty(), "both behaved well");
     }
 
     #[test]
     fn who_answers_no_ping_and_no_close_frame_is_remembered() {
-        let script = script(&[&frame("c2s", 9, true, "p"), &frame("c2s", 8, true, "ab")]);
-        let habits = script.habits.get(&("a".to_owned(), End::Server)).copied();
-        assert_eq!(habits, Some(Habits { pong: false, close: false }));
-        assert_eq!(script.habits.get(&("a".to_owned(), End::Client)), None);
+        let (_, habits) = read(&[&frame("c2s", 9, true, "p"), &frame("c2s", 8, true, "ab")]);
+        let server = ("a".to_owned(), End::Server);
+        assert_eq!(habits, HashMap::from([(server, Habits { pong: false, close: false })]));
     }
 
     #[test]
     fn a_connection_that_is_opened_anew_gets_a_name_of_its_own() {
         let open = r#""conn":"a","dir":"c2s","kind":"handshake","start":"GET / HTTP/1.1","headers":[]"#;
-        let script = script(&[open, open]);
-        let names: Vec<&str> = script.steps.iter().map(|step| step.conn.as_str()).collect();
+        let (steps, _) = read(&[open, open]);
+        let names: Vec<&str> = steps.iter().map(|step| step.conn.as_str()).collect();
         assert_eq!(names, ["a", "a#2"]);
+    }
+
+    #[test]
+    fn the_end_of_a_connection_on_which_nothing_was_asked_is_no_step() {
+        let closed = r#""conn":"a","dir":"s2c","kind":"closed","how":"eof""#;
+        let asked = r#""conn":"b","dir":"c2s","kind":"handshake","start":"GET / HTTP/1.1","headers":[]"#;
+        let (steps, _) = read(&[closed, &closed.replace("\"a\"", "\"b\""), asked]);
+        let names: Vec<&str> = steps.iter().map(|step| step.conn.as_str()).collect();
+        assert_eq!(names, ["b", "b"], "also what is asked after the other side has ended counts");
+    }
+
+    #[test]
+    fn a_long_record_is_read_as_it_goes() {
+        let lines: Vec<String> = (0..30_000).map(|n| frame("c2s", 9, true, &format!("{n}"))).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (steps, _) = read(&lines);
+        assert_eq!(steps.len(), 30_000);
+        assert!(steps.iter().zip(0..).all(|(step, n)| step.at.event == n));
     }
 }

@@ -17,7 +17,7 @@ use crate::wire::http::{Exchanges, Limits, Server};
 
 use super::options::Options;
 use super::outcome::Outcome;
-use super::script::{Act, Script};
+use super::script::{Act, Held};
 use super::stage::Stage;
 use super::values::Values;
 
@@ -84,7 +84,7 @@ impl Client<'_> {
 /// # Errors
 /// Where we cannot listen.
 pub async fn as_server(
-    script: Arc<Script>,
+    script: Arc<Held>,
     host: Host,
     client: Client<'_>,
     values: Values,
@@ -127,13 +127,44 @@ pub async fn as_server(
             () = ended(running) => break,
         }
     }
-    // What comes beside the record has a moment to come, and answers a moment to be read.
-    while came && !interrupted && matches!(timeout(QUIET, changes.changed()).await, Ok(Ok(()))) {}
+    if came && !interrupted {
+        hear_out(&stage, running, &mut changes).await;
+    }
     server.stop().await;
     if interrupted {
         stage.note("interrupted: what came after that was not replayed");
     }
     Ok(came.then(|| stage.finish()))
+}
+
+/// Hears what comes beside the record, and leaves the client time to read what was answered. That all of it has come is
+/// told by the end of a client that we started: one that is driven is told to end. Where a client uses WebSockets only,
+/// it is told by the end of the last one. Of any other client it is not told: it has a moment.
+async fn hear_out(stage: &Stage, running: Option<&Running>, changes: &mut watch::Receiver<u64>) {
+    if let Some(running) = running {
+        running.dismiss(true);
+    }
+    let about = &stage.script.script;
+    let mut ended = false;
+    loop {
+        if stage.is_left() && (ended || running.is_none() && about.upgrades && about.only_sockets()) {
+            return;
+        }
+        let end = async {
+            match running {
+                Some(running) if !ended => running.wait(LONG).await.is_some(),
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            exited = end => ended |= exited,
+            changed = timeout(QUIET, changes.changed()) => {
+                if !matches!(changed, Ok(Ok(()))) {
+                    return;
+                }
+            }
+        }
+    }
 }
 
 /// Returns once a client that we started has ended, and what it left has been heard.

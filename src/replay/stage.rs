@@ -1,5 +1,7 @@
 //! How far a live client has come in the record, and what our side has to say by then.
 
+mod plan;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,33 +9,15 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::trace::{End, Head, HttpRequest, Message, Recorder, Returned};
-use crate::wire::websocket::opcode;
 
 use super::ledger::{Due, Ledger};
 use super::options::Options;
 use super::outcome::{Kind, Outcome};
-use super::said::{Said, id, without_id};
-use super::script::{Act, Script, Step};
+use super::said::{Said, id};
+use super::script::{Act, Held, Step};
 use super::values::Values;
 
-/// So many steps before an answer it is looked at what else was answered before it.
-const WINDOW: usize = 1000;
-
-/// What the record says of each step.
-struct Plan {
-    /// What a client's step says; none for what is no cue.
-    cues: Vec<Option<Said>>,
-    /// The client's step that a step of the server answers; none for what it says unasked.
-    answers: Vec<Option<usize>>,
-    /// Of an answer, the later requests that were answered before it.
-    held: HashMap<usize, Vec<usize>>,
-    /// Whether a step is one of the server that it does by itself, and not because the client left.
-    performed: Vec<bool>,
-    /// Those steps of each connection.
-    ours: HashMap<String, Vec<usize>>,
-    /// The connections whose response flows on: an event stream, say.
-    streams: HashSet<String>,
-}
+use plan::{Plan, WINDOW, message_said};
 
 /// What a performer has to do next.
 pub enum Next {
@@ -68,7 +52,7 @@ pub enum Heard {
 /// Everything that the connections of a replay share.
 pub struct Stage {
     /// The record.
-    pub script: Arc<Script>,
+    pub script: Arc<Held>,
     /// How it is replayed.
     pub options: Options,
     plan: Plan,
@@ -83,6 +67,8 @@ struct State {
     matched: Vec<bool>,
     /// The last of them in the record.
     last: Option<usize>,
+    /// So many steps of the beginning have all come or been said.
+    settled: usize,
     /// The server's steps that were taken up.
     sent: Vec<bool>,
     /// The live ids of requests, by step.
@@ -94,31 +80,48 @@ struct State {
     /// The recorded number of each live call.
     calls: HashMap<u64, u64>,
     returned: HashSet<u64>,
+    /// How many connections and requests of the live client are being answered.
+    present: usize,
+}
+
+/// A connection or request of the live client, as long as it is answered.
+pub struct Present<'a>(&'a Stage);
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.0.state().present -= 1;
+        self.0.bump();
+    }
 }
 
 impl Stage {
     /// A stage on which nothing has happened yet.
-    pub fn new(script: Arc<Script>, values: Values, options: Options, recorder: Recorder) -> Self {
+    pub fn new(script: Arc<Held>, values: Values, options: Options, recorder: Recorder) -> Self {
         let plan = Plan::new(&script);
         let count = script.steps.len();
         let due = script.steps.iter().map(|step| match &step.act {
             Act::Returned(returned) => Some(Due { at: step.at, conn: String::new(), said: Said::returned(returned) }),
             _ => None,
         });
-        let mut ledger = Ledger::new(due.collect(), recorder);
+        let mut ledger = Ledger::new(recorder);
         let mut values = values;
-        (0..count).for_each(|step| ledger.reach(step, &mut values));
+        for due in due {
+            ledger.push(due);
+            ledger.reach(&mut values);
+        }
         let state = State {
             values,
             ledger,
             matched: vec![false; count],
             last: None,
+            settled: 0,
             sent: vec![false; count],
             ids: HashMap::new(),
             gone: HashSet::new(),
             released: false,
             calls: HashMap::new(),
             returned: HashSet::new(),
+            present: 0,
         };
         Self { script, options, plan, state: Mutex::new(state), changed: watch::Sender::new(0) }
     }
@@ -126,6 +129,17 @@ impl Stage {
     /// Told of every change.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    /// A client came, or asks for something.
+    pub fn enter(&self) -> Present<'_> {
+        self.state().present += 1;
+        Present(self)
+    }
+
+    /// Whether all connections and requests of the client are over.
+    pub fn is_left(&self) -> bool {
+        self.state().present == 0
     }
 
     /// Does something with the values.
@@ -157,9 +171,8 @@ impl Stage {
     /// else whatever is next.
     fn take(&self, said: &Said, of: &dyn Fn(&Step) -> bool, any: bool) -> Taken {
         let mut state = self.state();
-        let candidates: Vec<usize> =
-            (0..self.script.steps.len()).filter(|n| self.script.steps.get(*n).is_some_and(of)).collect();
-        let found = self.best(&mut state, &candidates, said, any);
+        let of = |n: &usize| self.script.steps.get(*n).is_some_and(of);
+        let found = self.best(&mut state, &of, said, any);
         let taken = match found {
             Some(step) => {
                 self.matched(&mut state, step, said);
@@ -167,9 +180,7 @@ impl Stage {
                 Taken::As(step, conn)
             }
             None => {
-                let again = candidates.into_iter().find(|n| {
-                    state.matched[*n] && self.cue(*n).is_some_and(|cue| state.values.fits(&cue.value, &said.value))
-                });
+                let again = self.again(&mut state, &of, said);
                 state.ledger.extra("", said.clone());
                 again.map_or(Taken::Unknown, Taken::Again)
             }
@@ -184,11 +195,12 @@ impl Stage {
         let said = message_said(message);
         let live_id = message.json.as_ref().and_then(id).cloned();
         let mut state = self.state();
-        let of_conn = |step: &Step| step.conn == conn && step.end == End::Client && matches!(step.act, Act::Unit(_));
-        let candidates: Vec<usize> = (0..self.script.steps.len())
-            .filter(|n| self.cue(*n).is_some() && self.script.steps.get(*n).is_some_and(of_conn))
-            .collect();
-        let heard = match self.best(&mut state, &candidates, &said, false) {
+        let of = |n: &usize| {
+            let of_conn =
+                |step: &Step| step.conn == conn && step.end == End::Client && matches!(step.act, Act::Unit(_));
+            self.cue(*n).is_some() && self.script.steps.get(*n).is_some_and(of_conn)
+        };
+        let heard = match self.best(&mut state, &of, &said, false) {
             Some(step) => {
                 self.matched(&mut state, step, &said);
                 if let Some(live) = live_id {
@@ -197,9 +209,7 @@ impl Stage {
                 Heard::Cue
             }
             None => {
-                let again = candidates.into_iter().find(|n| {
-                    state.matched[*n] && self.cue(*n).is_some_and(|cue| state.values.fits(&cue.value, &said.value))
-                });
+                let again = self.again(&mut state, &of, &said);
                 let answering = |step: usize| {
                     let ours = self.plan.ours.get(conn).into_iter().flatten();
                     ours.copied().filter(|ours| self.plan.answers[*ours] == Some(step)).collect()
@@ -214,12 +224,19 @@ impl Stage {
     }
 
     /// The step that fits best of those that nothing stands for yet.
-    fn best(&self, state: &mut State, candidates: &[usize], said: &Said, any: bool) -> Option<usize> {
-        let free: Vec<usize> = candidates.iter().copied().filter(|n| !state.matched[*n]).collect();
-        let values = &mut state.values;
-        let fitting = free.iter().find(|n| self.cue(**n).is_some_and(|cue| values.fits(&cue.value, &said.value)));
-        let alike = || free.iter().find(|n| self.cue(**n).is_some_and(|cue| cue.what == said.what));
-        fitting.or_else(alike).or_else(|| free.first().filter(|_| any)).copied()
+    fn best(&self, state: &mut State, of: &dyn Fn(&usize) -> bool, said: &Said, any: bool) -> Option<usize> {
+        let State { values, matched, settled, .. } = state;
+        let free = || (*settled..self.script.steps.len()).filter(|n| !matched[*n]).filter(of);
+        let fitting = free().find(|n| self.cue(*n).is_some_and(|cue| values.fits(&cue.value, &said.value)));
+        let alike = || free().find(|n| self.cue(*n).is_some_and(|cue| cue.what == said.what));
+        fitting.or_else(alike).or_else(|| free().next().filter(|_| any))
+    }
+
+    /// The first step that fits of those that something stands for.
+    fn again(&self, state: &mut State, of: &dyn Fn(&usize) -> bool, said: &Said) -> Option<usize> {
+        let State { values, matched, .. } = state;
+        let mut taken = (0..self.script.steps.len()).filter(|n| matched[*n]).filter(of);
+        taken.find(|n| self.cue(*n).is_some_and(|cue| values.fits(&cue.value, &said.value)))
     }
 
     fn matched(&self, state: &mut State, step: usize, said: &Said) {
@@ -240,13 +257,21 @@ impl Stage {
         let mut state = self.state();
         let ours = self.plan.ours.get(conn).map(Vec::as_slice).unwrap_or_default();
         let frontier = self.frontier(&state);
+        let first = ours.partition_point(|step| *step < state.settled);
         let mut waits = false;
-        for step in ours.iter().copied().filter(|step| !state.sent[*step]).collect::<Vec<_>>() {
+        for step in ours.iter().skip(first).copied() {
+            if state.sent[step] {
+                continue;
+            }
             if self.is_ready(&state, step, frontier) {
                 state.sent[step] = true;
                 return Next::Do(step);
             }
             waits = true;
+            // What lies so far ahead answers nothing that has come.
+            if step > frontier + WINDOW && self.plan.answers[step].is_none_or(|request| state.last < Some(request)) {
+                break;
+            }
         }
         if waits { Next::Wait } else { Next::Over }
     }
@@ -306,9 +331,10 @@ impl Stage {
     pub fn next_call(&self) -> Option<usize> {
         let mut state = self.state();
         let frontier = self.frontier(&state);
-        let steps = || self.script.steps.iter().enumerate();
+        let from = state.settled;
+        let steps = || self.script.steps.iter().enumerate().skip(from);
         let (next, _) = steps().find(|(n, step)| matches!(step.act, Act::Call(_)) && !state.sent[*n])?;
-        let returned = steps().take(next).all(|(_, step)| match &step.act {
+        let returned = steps().take_while(|(n, _)| *n < next).all(|(_, step)| match &step.act {
             Act::Returned(returned) => state.returned.contains(&returned.id),
             _ => true,
         });
@@ -350,13 +376,18 @@ impl Stage {
 
     /// Whether the record is at its end: all of it came, and all was said that could be.
     pub fn is_complete(&self) -> bool {
-        let state = self.state();
-        self.script.steps.iter().enumerate().all(|(n, step)| match (&step.act, step.end) {
-            (Act::Call(_), _) => state.sent[n],
-            (Act::Returned(returned), _) => state.returned.contains(&returned.id),
-            (_, End::Client) => self.cue(n).is_none() || state.matched[n],
-            (_, End::Server) => !self.plan.performed[n] || state.sent[n] || state.gone.contains(&step.conn),
-        })
+        let mut state = self.state();
+        let settled = |state: &State, n: usize| match self.script.steps.get(n).map(|step| (&step.act, step)) {
+            Some((Act::Call(_), _)) => state.sent[n],
+            Some((Act::Returned(returned), _)) => state.returned.contains(&returned.id),
+            Some((_, step)) if step.end == End::Client => self.cue(n).is_none() || state.matched[n],
+            Some((_, step)) => !self.plan.performed[n] || state.sent[n] || state.gone.contains(&step.conn),
+            None => false,
+        };
+        while settled(&state, state.settled) {
+            state.settled += 1;
+        }
+        state.settled == self.script.steps.len()
     }
 
     /// Ends it: what did not come is missing. `heard` says whether anything came at all.
@@ -371,7 +402,7 @@ impl Stage {
             }
         }
         let unknown: Vec<u64> = values.unknown().iter().copied().collect();
-        let nothing = Ledger::new(vec![], ledger.recorder());
+        let nothing = Ledger::new(ledger.recorder());
         let mut outcome = std::mem::replace(ledger, nothing).finish(values);
         unknown.into_iter().for_each(|number| outcome.note(super::values::unknown_note(number)));
         outcome
@@ -387,104 +418,5 @@ impl Stage {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What a client's message says, without the id of its request.
-fn message_said(message: &Message) -> Said {
-    let plain = Message { json: message.json.as_ref().map(without_id), ..message.clone() };
-    Said::message(&plain, |_| false)
-}
-
-impl Plan {
-    fn new(script: &Script) -> Self {
-        let count = script.steps.len();
-        let mut plan = Self {
-            cues: Vec::with_capacity(count),
-            answers: Vec::with_capacity(count),
-            held: HashMap::new(),
-            performed: Vec::with_capacity(count),
-            ours: HashMap::new(),
-            streams: HashSet::new(),
-        };
-        let mut opened: HashMap<&str, usize> = HashMap::new();
-        let mut left: HashSet<&str> = HashSet::new();
-        let mut asked: HashMap<(&str, String), usize> = HashMap::new();
-        for (n, step) in script.steps.iter().enumerate() {
-            let conn = step.conn.as_str();
-            let cue = cue(step);
-            if cue.is_some() {
-                match &step.act {
-                    Act::Unit(unit) => {
-                        if let Some(id) = unit.message.as_ref().and_then(|message| id(message.json.as_ref()?)) {
-                            asked.insert((conn, id.to_string()), n);
-                        }
-                    }
-                    _ => _ = opened.insert(conn, n),
-                }
-            }
-            plan.cues.push(cue);
-            let answers = match &step.act {
-                _ if step.end == End::Client => None,
-                Act::Accept(_) => opened.get(conn).copied(),
-                Act::Respond(head) => {
-                    let whole = head.header("content-length").next().is_some()
-                        || matches!(head.status(), Some(100..=199 | 204 | 304));
-                    if !whole {
-                        plan.streams.insert(step.conn.clone());
-                    }
-                    opened.get(conn).copied()
-                }
-                Act::Piece(_) if !plan.streams.contains(conn) => opened.get(conn).copied(),
-                Act::Unit(unit) => unit
-                    .message
-                    .as_ref()
-                    .and_then(|message| id(message.json.as_ref()?))
-                    .and_then(|id| asked.get(&(conn, id.to_string())).copied()),
-                _ => None,
-            };
-            plan.answers.push(answers);
-            let leaves = match &step.act {
-                Act::Close(_) => true,
-                Act::Unit(unit) => unit.control().is_some_and(|frame| frame.opcode == opcode::CLOSE),
-                _ => false,
-            };
-            if leaves && step.end == End::Client {
-                left.insert(conn);
-            }
-            let performed = step.end == End::Server
-                && match &step.act {
-                    Act::Accept(_) | Act::Respond(_) | Act::Piece(_) | Act::Bytes(_) => true,
-                    Act::Close(_) => !left.contains(conn),
-                    Act::Unit(unit) => !unit.automatic,
-                    _ => false,
-                };
-            plan.performed.push(performed);
-            if performed {
-                plan.ours.entry(step.conn.clone()).or_default().push(n);
-            }
-            if let Some(request) = answers {
-                let from = request.max(n.saturating_sub(WINDOW)) + 1;
-                let before = plan.answers.get(from..n).into_iter().flatten();
-                let held: Vec<usize> = before.filter_map(|other| other.filter(|other| *other > request)).collect();
-                if !held.is_empty() {
-                    plan.held.insert(n, held);
-                }
-            }
-        }
-        plan
-    }
-}
-
-/// What a step of the client says, where the server may wait for it.
-fn cue(step: &Step) -> Option<Said> {
-    if step.end != End::Client {
-        return None;
-    }
-    match &step.act {
-        Act::Upgrade(head) => Some(Said::upgrade(head)),
-        Act::Request(request) => Some(Said::request(&request.head, request.message.as_ref())),
-        Act::Unit(unit) => unit.message.as_ref().map(message_said),
-        _ => None,
     }
 }

@@ -1,6 +1,8 @@
 //! From the values of the record to those of the live run, and back to what of them is a departure.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod differ;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -10,10 +12,15 @@ use crate::trace::{End, Find, Finder, Kind, Known, Translation};
 
 use super::payload::patched;
 use super::said;
-use super::script::Script;
+use super::script::{ScriptError, Steps};
+
+use differ::{by_pointer, differing, is_fleeting, tolerated};
 
 /// Secrets of the live run by the numbers that stand for them in the record.
 pub type Secrets = BTreeMap<u64, String>;
+
+/// So many names that the other side gave are told from ours.
+const MOST_NAMES: usize = 100_000;
 
 /// What stands in a trace in place of a secret.
 static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<secret:([0-9]+)\**>").ok());
@@ -48,23 +55,30 @@ impl Values {
     }
 
     /// Says that what our side of the record was the first to call something keeps its name: the live side has to use
-    /// it, too.
-    pub fn claim(&mut self, script: &Script, ours: End) {
+    /// it, too. Gives whether that was looked at for the whole record, and not only for its first hundred thousand names.
+    ///
+    /// # Errors
+    /// Where the steps cannot be read.
+    pub fn claim(&mut self, mut steps: Steps, ours: End) -> Result<bool, ScriptError> {
         let mut theirs: HashSet<String> = HashSet::new();
-        for step in &script.steps {
+        while let Some(step) = steps.step()? {
             let Some(said) = step.says() else { continue };
             for find in self.finder.find(&said) {
                 if !matches!(find.kind, Kind::Uuid | Kind::Id) {
                     continue;
                 }
                 let name = find.value.to_string();
-                if step.end != ours {
-                    theirs.insert(name);
-                } else if !theirs.contains(&name) {
+                if step.end == ours && !theirs.contains(&name) {
                     self.translation.teach(&find.kind, &find.value, find.value.clone());
+                } else if step.end != ours {
+                    theirs.insert(name);
+                    if theirs.len() >= MOST_NAMES {
+                        return Ok(false);
+                    }
                 }
             }
         }
+        Ok(true)
     }
 
     /// The numbers of secrets that had to be sent and are not known: their placeholders were sent.
@@ -266,69 +280,6 @@ fn restore_id(live: &mut Value, id: Value) {
         *place = id;
     } else if let Some(place) = map.values_mut().find_map(|inner| inner.as_object_mut()?.get_mut("id")) {
         *place = id;
-    }
-}
-
-/// Whether a value says nothing of what an implementation does: another run has another one.
-fn is_fleeting(find: &Find) -> bool {
-    matches!(find.kind, Kind::Time | Kind::Duration | Kind::Version | Kind::Pid | Kind::Port)
-}
-
-fn by_pointer(finds: Vec<Find>) -> HashMap<String, Vec<Find>> {
-    let mut found: HashMap<String, Vec<Find>> = HashMap::new();
-    for find in finds {
-        found.entry(find.place.pointer.clone()).or_default().push(find);
-    }
-    found
-}
-
-/// Whether a difference at this place is none that counts: both are of the same type, and all of it is something that
-/// may differ.
-fn tolerated(
-    pointer: &str,
-    expected: &Value,
-    live: &Value,
-    finds: &HashMap<String, Vec<Find>>,
-    may: &dyn Fn(&Find) -> bool,
-) -> bool {
-    let alike = matches!(
-        (expected.pointer(pointer), live.pointer(pointer)),
-        (Some(Value::String(_)), Some(Value::String(_))) | (Some(Value::Number(_)), Some(Value::Number(_)))
-    );
-    alike && finds.get(pointer).is_some_and(|finds| finds.iter().any(|find| find.place.piece.is_none() && may(find)))
-}
-
-/// The pointers of the places where two values differ: scalars, members that one lacks, lists of another length.
-fn differing(one: &Value, other: &Value) -> Vec<String> {
-    let mut found = vec![];
-    differ(one, other, &mut String::new(), &mut found);
-    found
-}
-
-fn differ(one: &Value, other: &Value, pointer: &mut String, found: &mut Vec<String>) {
-    let length = pointer.len();
-    match (one, other) {
-        (Value::Object(one), Value::Object(other)) => {
-            let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-            for key in keys {
-                pointer.push('/');
-                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
-                match (one.get(key), other.get(key)) {
-                    (Some(one), Some(other)) => differ(one, other, pointer, found),
-                    _ => found.push(pointer.clone()),
-                }
-                pointer.truncate(length);
-            }
-        }
-        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
-            for (n, (one, other)) in one.iter().zip(other).enumerate() {
-                pointer.push_str(&format!("/{n}"));
-                differ(one, other, pointer, found);
-                pointer.truncate(length);
-            }
-        }
-        _ if one == other => {}
-        _ => found.push(pointer.clone()),
     }
 }
 

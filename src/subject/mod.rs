@@ -30,4 +30,5 @@ pub(crate) use lockfile::read_bounded;
 pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
 pub use running::{LockfileState, Running, Start, Stopped};
+pub use tree::Descendants;
 pub use workspace::{Corner, FileState};

@@ -232,6 +232,28 @@ impl Drop for Tree {
     }
 }
 
+/// A command that is no subject, and whoever descends from it.
+pub struct Descendants(Tree);
+
+impl Descendants {
+    /// Those of this process, which is to have been started just now, as a child of ours.
+    pub fn of(pid: u32) -> Self {
+        Tree::prepare();
+        Self(Tree::of_command(pid))
+    }
+
+    /// Takes note of who is there: whoever loses its parent later is known all the same.
+    pub fn note(&self) {
+        self.0.members(Look::Quick);
+    }
+
+    /// Kills whoever of them is known and lives, and returns once they are gone or the time is up. Gives how many there
+    /// were beside the command itself.
+    pub fn kill(&self, bound: Duration) -> usize {
+        self.0.kill(bound).0
+    }
+}
+
 /// Kills whoever has the mark of a subject that is gone, and looks again until nobody has.
 fn sweep() {
     let owed = std::mem::take(&mut *owed());

@@ -121,25 +121,26 @@ async fn client(
     let (run_dir, running) = match &spec.access {
         Access::Launch(launch) => {
             let run_dir = RunDir::create(launch).map_err(failed)?;
-            let running = start(&spec, &run_dir, None, &recorder).await.map_err(failed)?;
+            let running = interruptible(&stop, start(&spec, &run_dir, None, &recorder)).await?.map_err(failed)?;
             (Some(run_dir), running)
         }
         Access::Attach { .. } => (None, Running::attach(&spec, recorder.clone()).await.map_err(failed)?),
     };
     let lock = running.lock().cloned().ok_or_else(|| CliError::usage("a client cannot be connected to"))?;
     let folder = folder(args, Some(&running), Some(&lock));
-    let mut values = values(script, around, folder, lock.port, &lock.token);
+    let (mut values, notes) = values(script, around, folder, lock.port, &lock.token)?;
     let opposite = Opposite { address: address(&lock), path: path(role, &lock), running: Some(&running) };
     let told = match &lock.url {
         Some(url) => url.split('?').next().unwrap_or(url).to_owned(),
         None => format!("the server at port {}", lock.port),
     };
-    let outcome = as_client(script, &opposite, &mut values, &around.options, recorder.clone(), stop).await;
+    let steps = script.steps().map_err(|e| CliError::usage(e.to_string()))?;
+    let outcome = as_client(script, steps, &opposite, &mut values, &around.options, recorder.clone(), stop).await;
     running.stop().await;
     recorder.end();
     drop(run_dir);
     let mut outcome = outcome.map_err(|e| CliError::unjudged(e.to_string()).help("is the server still running?"))?;
-    script.notes.iter().for_each(|note| outcome.note(note));
+    script.notes.iter().chain(&notes).for_each(|note| outcome.note(note));
     Ok((outcome, told))
 }
 
@@ -160,8 +161,7 @@ async fn server(
             option.0
         )));
     }
-    let driven = script.steps.iter().any(|step| matches!(step.act, crate::replay::Act::Call(_)));
-    let spec = spec(&script, args, role, !driven)?;
+    let spec = spec(&script, args, role, !script.driven)?;
     let (sink, returned) = Client::watch();
     sinks.push(sink);
     let recorder = Recorder::with_secret_keys(Clock::start(), around.protocol.secret_keys, sinks);
@@ -181,11 +181,11 @@ async fn server(
     let announced = announce(&script, args, role, run_dir.as_ref(), &folder, port, &recorder)?;
     let url = format!("http://127.0.0.1:{port}{}", script.only_target().unwrap_or(usual_path(around.protocol)));
     let token = announced.as_ref().map(|announced| announced.token.clone()).unwrap_or_default();
-    let values = values(&script, around, Some(folder.display().to_string()), port, &token);
+    let (values, more) = values(&script, around, Some(folder.display().to_string()), port, &token)?;
     let running = match (&spec, &run_dir) {
         (Some(spec), Some(run_dir)) => {
             let server = announced.is_none().then(|| url.clone());
-            Some(start(spec, run_dir, server, &recorder).await.map_err(failed)?)
+            Some(interruptible(&stop, start(spec, run_dir, server, &recorder)).await?.map_err(failed)?)
         }
         _ => None,
     };
@@ -196,13 +196,13 @@ async fn server(
         };
         terminal.aside(&format!("{place}\n"));
     }
-    let notes = script.notes.clone();
+    let notes: Vec<String> = script.notes.iter().cloned().chain(more).collect();
     let told = match &spec {
         Some(_) => args.command.join(" "),
         None => format!("the client that came to port {port}"),
     };
     let client = Client { running: running.as_ref(), returned, refusal: around.protocol.refusal };
-    let script = Arc::new(script);
+    let script = Arc::new(script.hold().map_err(|e| CliError::usage(e.to_string()))?);
     let stopped = stop.clone();
     let played = as_server(script, host, client, values, around.options.clone(), recorder.clone(), stop).await;
     let output = running.as_ref().map(Running::last_output).unwrap_or_default();
@@ -260,6 +260,16 @@ async fn start(
     Running::launch(Start { spec, run_dir, scenario: None, env: &env, server, recorder: recorder.clone() }).await
 }
 
+/// What comes of something, unless we are interrupted before.
+async fn interruptible<T>(stop: &watch::Receiver<bool>, done: impl Future<Output = T>) -> Result<T, CliError> {
+    let mut stop = stop.clone();
+    tokio::select! {
+        biased;
+        _ = stop.wait_for(|stop| *stop) => Err(CliError::interrupted()),
+        done = done => Ok(done),
+    }
+}
+
 /// Lets clients find us, where they look for a server by themselves.
 fn announce(
     script: &Script,
@@ -284,8 +294,15 @@ fn announce(
     announce(&announcement).map(Some).map_err(|e| CliError::unjudged(e.to_string()))
 }
 
-/// From recorded values to live ones, as far as they are known before anything is said.
-fn values(script: &Script, around: &Around, folder: Option<String>, port: u16, token: &str) -> Values {
+/// From recorded values to live ones, as far as they are known before anything is said; with notes of what is not as it
+/// was.
+fn values(
+    script: &Script,
+    around: &Around,
+    folder: Option<String>,
+    port: u16,
+    token: &str,
+) -> Result<(Values, Vec<String>), CliError> {
     let mut recorded: Vec<(String, String)> = vec![];
     let mut live: Vec<(String, String)> = vec![];
     for (n, (from, to)) in around.maps.iter().enumerate() {
@@ -296,11 +313,14 @@ fn values(script: &Script, around: &Around, folder: Option<String>, port: u16, t
     let known = script.known(&recorded);
     let mut values = Values::new(&known, &live, around.secrets.clone());
     known.ports.iter().for_each(|recorded| values.port(*recorded, port));
-    values.claim(script, around.ours);
+    let broken = |e: crate::replay::ScriptError| CliError::usage(e.to_string());
+    let whole = values.claim(script.steps().map_err(broken)?, around.ours).map_err(broken)?;
     if !token.is_empty() {
         script.token().into_iter().for_each(|number| values.secret(number, token));
     }
-    values
+    let names = "the record has more than 100000 names that the live side gives: of those after that it is not told";
+    let names = (!whole).then(|| names.to_owned());
+    Ok((values, names.into_iter().chain(script.compression(around.ours)).collect()))
 }
 
 /// The folder that stands for the recorded workspace.

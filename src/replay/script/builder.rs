@@ -1,247 +1,337 @@
-//! Making a script out of events, one after the other.
+//! Making steps out of events, one after the other.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::protocol::Lock;
-use crate::trace::{End, Event, FileChange, Frame, Header, Message, Payload, What};
+use crate::trace::{End, Event, FileChange, Frame, Message, Payload, What};
 use crate::wire::websocket::opcode;
 
 use crate::replay::Position;
 
-use super::{Act, RUN_DIR, Request, Script, Step, Unit, host_port};
+use super::{Act, Habits, Request, Step, Unit};
 
-/// Where the open ends of a trace are, while it is read.
-pub(super) struct Builder {
-    pub(super) script: Script,
-    pub(super) bytes: usize,
-    /// The present name of each connection of the trace, and how often it was opened.
-    names: HashMap<String, (String, usize)>,
-    /// The unit that is not whole yet.
-    open: HashMap<(String, End), usize>,
-    /// The request whose content is still coming, or that was the last on its connection.
-    requests: HashMap<String, usize>,
-    /// Pings that were not answered yet.
-    pings: HashMap<(String, End), VecDeque<Payload>>,
+/// So many connections are remembered at a time. One that is silent while so many others are used counts as a new one.
+const MOST_CONNECTIONS: usize = 20_000;
+/// So many pings of a connection wait for their pongs.
+const MOST_PINGS: usize = 1000;
+/// So many notes are kept, and habits of ends that did not behave.
+const MOST_FACTS: usize = 100_000;
+
+/// What is learnt of a trace while it is read.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) lock: Option<Lock>,
+    pub(super) ports: BTreeSet<u16>,
+    pub(super) habits: HashMap<(String, End), Habits>,
+    pub(super) workspace: Option<String>,
+    pub(super) notes: Vec<String>,
+}
+
+/// What is known of a connection of the trace.
+#[derive(Debug, Default)]
+struct Conn {
+    /// Its present name, and how often it was opened.
+    present: String,
+    times: usize,
+    /// Whether the client said anything on it.
+    spoken: bool,
+    /// Whether there were frames on it.
+    framed: bool,
+    /// The unit that is not whole yet, of each end.
+    open: [Option<usize>; 2],
+    /// The request whose content is still coming, or that was the last.
+    request: Option<usize>,
+    /// Pings that were not answered yet, by who sent them.
+    pings: [VecDeque<Payload>; 2],
+    /// Who answered a ping.
+    ponged: [bool; 2],
     /// Who sent a close frame.
-    closing: HashMap<String, BTreeMap<bool, u64>>,
+    closing: [bool; 2],
+    /// When it was last used.
+    used: u64,
+}
+
+/// Where the open ends of a trace are, while it is read. Steps are given as soon as they are taken, whole or not.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    pub(super) facts: Facts,
+    /// How many bytes the steps have that are held.
+    pub(super) bytes: usize,
+    /// Steps that were not taken, with whether the client had said anything before.
+    steps: VecDeque<(Step, bool)>,
+    /// How many were taken.
+    taken: usize,
+    conns: HashMap<String, Conn>,
+    uses: u64,
+}
+
+/// Where a table of both ends has an end.
+fn side(end: End) -> usize {
+    usize::from(end == End::Server)
 }
 
 impl Builder {
-    pub(super) fn new(header: Header) -> Self {
-        let script = Script {
-            header,
-            steps: vec![],
-            cut: false,
-            lock: None,
-            ports: BTreeSet::new(),
-            habits: HashMap::new(),
-            workspace: None,
-            notes: vec![],
+    /// How many steps are held.
+    pub(super) fn held(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The first of them, and whether its client said anything, as far as is known.
+    pub(super) fn take(&mut self) -> Option<(Step, bool)> {
+        let (step, spoken) = self.steps.pop_front()?;
+        self.taken += 1;
+        self.bytes = self.bytes.saturating_sub(step.weight());
+        let speaks = |(other, _): &(Step, bool)| {
+            other.conn == step.conn && other.end == End::Client && !matches!(other.act, Act::Close(_))
         };
-        Self {
-            script,
-            bytes: 0,
-            names: HashMap::new(),
-            open: HashMap::new(),
-            requests: HashMap::new(),
-            pings: HashMap::new(),
-            closing: HashMap::new(),
-        }
+        let spoken = spoken || matches!(step.act, Act::Close(_)) && self.steps.iter().any(speaks);
+        Some((step, spoken))
     }
 
     pub(super) fn event(&mut self, event: Event, line: u64, lock: &dyn Fn(&[u8]) -> Option<Lock>) {
         let at = Position { event: event.i, line };
-        let opens = matches!(event.what, What::HttpRequest(_))
-            || matches!(&event.what, What::Handshake(_) if event.dir.is_some_and(|d| d.sender() == End::Client));
-        let conn = event.conn.as_deref().map(|name| self.name(name, opens)).unwrap_or_default();
         let end = event.dir.map_or(End::Client, |dir| dir.sender());
-        let step = |act| Step { at, t: event.t, conn: conn.clone(), end, why: event.deliberate.clone(), act };
         let client = end == End::Client;
+        let opens = matches!(event.what, What::HttpRequest(_)) || matches!(event.what, What::Handshake(_)) && client;
+        let name = event.conn.as_deref().unwrap_or_default();
+        self.meet(name, opens && event.conn.is_some());
+        let conn = self.conns.get(name).map(|conn| conn.present.clone()).unwrap_or_default();
+        let step = |act| Step { at, t: event.t, conn: conn.clone(), end, why: event.deliberate.clone(), act };
         match event.what {
             What::Connected { address } => {
-                self.script.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()));
+                self.facts.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()));
             }
             What::Handshake(head) if client => {
-                self.script.ports.extend(host_port(&head.headers));
-                self.push(step(Act::Upgrade(head)));
+                self.facts.ports.extend(host_port(&head.headers));
+                self.push(name, step(Act::Upgrade(head)));
             }
-            What::Handshake(head) => self.push(step(Act::Accept(head))),
-            What::Frame(frame) => self.frame(frame, &conn, end, step(Act::Unit(Unit::default()))),
-            What::Message(message) => self.message(message, &conn, end, step),
+            What::Handshake(head) => self.push(name, step(Act::Accept(head))),
+            What::Frame(frame) => self.frame(frame, name, end, step(Act::Unit(Unit::default()))),
+            What::Message(message) => self.message(message, name, end, step),
             What::HttpRequest(head) => {
-                self.requests.insert(conn.clone(), self.script.steps.len());
-                self.script.ports.extend(host_port(&head.headers));
+                let at = self.next();
+                self.conn(name).request = Some(at);
+                self.facts.ports.extend(host_port(&head.headers));
                 let (pieces, trailers) = (vec![], vec![]);
                 let request = Request { head, pieces, trailers, whole: false, message: None };
-                self.push(step(Act::Request(Box::new(request))));
+                self.push(name, step(Act::Request(Box::new(request))));
             }
-            What::HttpResponse(head) => self.push(step(Act::Respond(head))),
+            What::HttpResponse(head) => self.push(name, step(Act::Respond(head))),
             What::Body(body) => {
-                self.bytes += body.bytes.as_bytes().len();
                 self.look_for_workspace(&body.bytes);
-                match self.request(&conn) {
-                    Some(request) if client => {
-                        request.whole |= body.last;
-                        request.trailers = body.trailers;
-                        request.pieces.push(body.bytes.as_bytes().to_vec());
-                    }
-                    _ if client => {}
-                    _ => self.push(step(Act::Piece(body))),
+                if client {
+                    self.change(self.request(name), |act| {
+                        if let Act::Request(request) = act {
+                            request.whole |= body.last;
+                            request.trailers = body.trailers;
+                            request.pieces.push(body.bytes.as_bytes().to_vec());
+                        }
+                    });
+                } else {
+                    self.push(name, step(Act::Piece(body)));
                 }
             }
-            What::StreamEvent(event) => self.push(step(Act::Event(event))),
-            What::Bytes { bytes } => {
-                self.bytes += bytes.as_bytes().len();
-                self.push(step(Act::Bytes(bytes.as_bytes().to_vec())));
-            }
-            What::Closed(how) => self.push(step(Act::Close(how))),
-            What::Call(call) => self.push(step(Act::Call(call))),
-            What::Returned(returned) => self.push(step(Act::Returned(returned))),
-            What::Stimulus(stimulus) => self.push(step(Act::Stimulus(stimulus))),
-            What::File(FileChange { content: Some(content), .. }) if self.script.lock.is_none() => {
-                self.script.lock = lock(content.as_bytes());
+            What::StreamEvent(event) => self.push(name, step(Act::Event(event))),
+            What::Bytes { bytes } => self.push(name, step(Act::Bytes(bytes.as_bytes().to_vec()))),
+            What::Closed(how) => self.push(name, step(Act::Close(how))),
+            What::Call(call) => self.push(name, step(Act::Call(call))),
+            What::Returned(returned) => self.push(name, step(Act::Returned(returned))),
+            What::Stimulus(stimulus) => self.push(name, step(Act::Stimulus(stimulus))),
+            What::File(FileChange { content: Some(content), .. }) if self.facts.lock.is_none() => {
+                self.facts.lock = lock(content.as_bytes());
             }
             _ => {}
         }
     }
 
-    /// The name under which a connection goes; one that is opened anew gets a number.
-    fn name(&mut self, name: &str, opens: bool) -> String {
-        let (present, times) = self.names.entry(name.to_owned()).or_insert_with(|| (name.to_owned(), 0));
+    /// A connection is used; one that is opened anew gets a number.
+    fn meet(&mut self, name: &str, opens: bool) {
+        self.uses += 1;
+        if !self.conns.contains_key(name) {
+            self.make_room();
+            self.conns.insert(name.to_owned(), Conn { present: name.to_owned(), ..Conn::default() });
+        }
+        let Some(conn) = self.conns.get_mut(name) else { return };
         if opens {
-            *times += 1;
-            if *times > 1 {
-                *present = format!("{name}#{times}");
+            conn.times += 1;
+            if conn.times > 1 {
+                let (present, times) = (format!("{name}#{}", conn.times), conn.times);
+                let was = std::mem::replace(conn, Conn { present, times, ..Conn::default() });
+                self.habits(&was);
             }
         }
-        present.clone()
+        self.conn(name).used = self.uses;
     }
 
-    fn push(&mut self, step: Step) {
-        self.script.steps.push(step);
+    /// Forgets half of the connections, where there are too many: those that were not used for longest.
+    fn make_room(&mut self) {
+        if self.conns.len() < MOST_CONNECTIONS {
+            return;
+        }
+        let mut used: Vec<u64> = self.conns.values().map(|conn| conn.used).collect();
+        let middle = used.len() / 2;
+        let (_, since, _) = used.select_nth_unstable(middle);
+        let since = *since;
+        let (kept, gone) = std::mem::take(&mut self.conns).into_iter().partition(|(_, conn)| conn.used >= since);
+        self.conns = kept;
+        let gone: HashMap<String, Conn> = gone;
+        gone.values().for_each(|conn| self.habits(conn));
+    }
+
+    fn conn(&mut self, name: &str) -> &mut Conn {
+        self.conns.entry(name.to_owned()).or_default()
+    }
+
+    /// The number of the next step.
+    fn next(&self) -> usize {
+        self.taken + self.steps.len()
+    }
+
+    fn push(&mut self, name: &str, step: Step) {
+        let closes = matches!(step.act, Act::Close(_));
+        let conn = self.conn(name);
+        conn.spoken |= step.end == End::Client && !closes;
+        let spoken = conn.spoken;
+        self.bytes += step.weight();
+        self.steps.push_back((step, spoken));
+    }
+
+    /// Changes a step that was not taken. Gives whether there is one.
+    fn change(&mut self, at: Option<usize>, f: impl FnOnce(&mut Act)) -> bool {
+        let Some(at) = at.and_then(|at| at.checked_sub(self.taken)) else { return false };
+        let Some((step, _)) = self.steps.get_mut(at) else { return false };
+        let before = step.weight();
+        f(&mut step.act);
+        self.bytes = (self.bytes + step.weight()).saturating_sub(before);
+        true
+    }
+
+    fn request(&self, name: &str) -> Option<usize> {
+        self.conns.get(name)?.request
     }
 
     /// Notes the first workspace in a run directory of wirecert's own that is spoken of.
     fn look_for_workspace(&mut self, payload: &Payload) {
-        if self.script.workspace.is_none()
+        if self.facts.workspace.is_none()
             && let Some(text) = payload.as_text().filter(|text| text.contains("/wirecert-"))
         {
-            self.script.workspace = RUN_DIR.as_ref().and_then(|pattern| Some(pattern.find(text)?.as_str().to_owned()));
+            self.facts.workspace = RUN_DIR.as_ref().and_then(|pattern| Some(pattern.find(text)?.as_str().to_owned()));
         }
     }
 
-    fn request(&mut self, conn: &str) -> Option<&mut Request> {
-        let at = *self.requests.get(conn)?;
-        match self.script.steps.get_mut(at).map(|step| &mut step.act) {
-            Some(Act::Request(request)) => Some(request),
-            _ => None,
-        }
-    }
-
-    fn frame(&mut self, frame: Frame, conn: &str, end: End, step: Step) {
-        self.bytes += frame.payload.as_bytes().len();
+    fn frame(&mut self, frame: Frame, name: &str, end: End, step: Step) {
         self.look_for_workspace(&frame.payload);
-        if frame.length > frame.payload.as_bytes().len() as u64 && frame.payload.as_bytes().len() >= 16 << 20 {
-            self.script
-                .notes
-                .push(format!("the frame of event {} was recorded in part, and is sent so", step.at.event));
+        let sent = frame.payload.as_bytes().len();
+        if frame.length > sent as u64 && sent >= 16 << 20 && self.facts.notes.len() < MOST_FACTS {
+            let event = step.at.event;
+            self.facts.notes.push(format!("the frame of event {event} was recorded in part, and is sent so"));
         }
-        let key = (conn.to_owned(), end);
+        self.conn(name).framed = true;
         let control = frame.opcode >= opcode::CLOSE;
-        let automatic = control && self.is_automatic(&frame, conn, end);
+        let automatic = control && self.is_automatic(&frame, name, end);
         let goes_on = control || frame.opcode == opcode::CONTINUATION;
-        if goes_on
-            && !automatic
-            && let Some(at) = self.open.get(&key)
-            && let Some(Step { act: Act::Unit(unit), .. }) = self.script.steps.get_mut(*at)
-        {
-            unit.frames.push(frame);
+        let open = self.conn(name).open[side(end)].filter(|at| *at >= self.taken && goes_on && !automatic);
+        if open.is_some() {
+            self.change(open, |act| {
+                if let Act::Unit(unit) = act {
+                    unit.frames.push(frame);
+                }
+            });
             return;
         }
         if !control {
             // A whole message is closed by the message that follows it.
-            self.open.insert(key, self.script.steps.len());
+            let at = self.next();
+            self.conn(name).open[side(end)] = Some(at);
         }
-        self.push(Step { act: Act::Unit(Unit { frames: vec![frame], message: None, automatic }), ..step });
+        self.push(name, Step { act: Act::Unit(Unit { frames: vec![frame], message: None, automatic }), ..step });
     }
 
     /// Whether a well-behaved end sends this control frame by itself.
-    fn is_automatic(&mut self, frame: &Frame, conn: &str, end: End) -> bool {
-        let other = if end == End::Client { End::Server } else { End::Client };
+    fn is_automatic(&mut self, frame: &Frame, name: &str, end: End) -> bool {
+        let (us, other) = (side(end), 1 - side(end));
+        let conn = self.conn(name);
         match frame.opcode {
             opcode::PING => {
-                self.pings.entry((conn.to_owned(), end)).or_default().push_back(frame.payload.clone());
+                let waiting = &mut conn.pings[us];
+                waiting.push_back(frame.payload.clone());
+                if waiting.len() > MOST_PINGS {
+                    waiting.pop_front();
+                }
                 false
             }
             opcode::PONG => {
-                let Some(waiting) = self.pings.get_mut(&(conn.to_owned(), other)) else { return false };
+                let waiting = &mut conn.pings[other];
                 let Some(at) = waiting.iter().position(|ping| *ping == frame.payload) else { return false };
                 // Of several pings only the last has to be answered (RFC 6455 section 5.5.3).
                 waiting.drain(..=at);
+                conn.ponged[us] = true;
                 true
             }
             opcode::CLOSE => {
-                let closing = self.closing.entry(conn.to_owned()).or_default();
-                let answers = closing.contains_key(&(other == End::Client));
-                closing.insert(end == End::Client, 0);
-                answers
+                conn.closing[us] = true;
+                conn.closing[other]
             }
             _ => false,
         }
     }
 
-    fn message(&mut self, message: Message, conn: &str, end: End, step: impl FnOnce(Act) -> Step) {
-        if let Some(at) = self.open.remove(&(conn.to_owned(), end)) {
-            if let Some(Step { act: Act::Unit(unit), .. }) = self.script.steps.get_mut(at) {
-                unit.message = Some(message);
-            }
-            return;
-        }
+    fn message(&mut self, message: Message, name: &str, end: End, step: impl FnOnce(Act) -> Step) {
+        let conn = self.conn(name);
+        let (open, request, framed) = (conn.open[side(end)].take(), conn.request, conn.framed);
         match end {
-            End::Client => {
-                if let Some(request) = self.request(conn) {
-                    request.message = Some(message);
-                }
+            // What its frames say was given without it, since they lie too far back.
+            _ if framed && open.is_none_or(|at| at < self.taken) => {}
+            _ if open.is_some() => {
+                self.change(open, |act| {
+                    if let Act::Unit(unit) = act {
+                        unit.message = Some(message);
+                    }
+                });
             }
-            End::Server => self.push(step(Act::Content(message))),
+            End::Client => {
+                self.change(request, |act| {
+                    if let Act::Request(request) = act {
+                        request.message = Some(message);
+                    }
+                });
+            }
+            End::Server => self.push(name, step(Act::Content(message))),
         }
     }
 
-    pub(super) fn finish(mut self, cut: bool) -> Script {
-        // A connection on which nothing was asked is somebody's look whether anybody listens.
-        let said: HashSet<String> = self
-            .script
-            .steps
-            .iter()
-            .filter(|step| step.end == End::Client && !matches!(step.act, Act::Close(_)))
-            .map(|step| step.conn.clone())
-            .collect();
-        self.script.steps.retain(|step| !matches!(step.act, Act::Close(_)) || said.contains(&step.conn));
-        self.script.cut = cut;
-        let answered: BTreeSet<(String, bool)> = self
-            .script
-            .steps
-            .iter()
-            .filter_map(|step| match &step.act {
-                Act::Unit(unit) if unit.automatic => Some((step.conn.clone(), step.end == End::Client))
-                    .filter(|_| unit.frames.first().is_some_and(|frame| frame.opcode == opcode::PONG)),
-                _ => None,
-            })
-            .collect();
-        for ((conn, pinger), waiting) in &self.pings {
-            let end = if *pinger == End::Client { End::Server } else { End::Client };
-            if !cut && !waiting.is_empty() && !answered.contains(&(conn.clone(), end == End::Client)) {
-                self.script.habits.entry((conn.clone(), end)).or_default().pong = false;
+    /// Notes how the ends of a connection behaved, where they did not behave well.
+    fn habits(&mut self, conn: &Conn) {
+        for end in [End::Client, End::Server] {
+            let (us, other) = (side(end), 1 - side(end));
+            let habits = Habits {
+                pong: conn.pings[other].is_empty() || conn.ponged[us],
+                close: !conn.closing[other] || conn.closing[us],
+            };
+            if habits != Habits::default() && self.facts.habits.len() < MOST_FACTS {
+                self.facts.habits.insert((conn.present.clone(), end), habits);
             }
         }
-        for (conn, closing) in &self.closing {
-            for end in [End::Client, End::Server] {
-                let other = end != End::Client;
-                if !cut && closing.contains_key(&other) && !closing.contains_key(&(end == End::Client)) {
-                    self.script.habits.entry((conn.clone(), end)).or_default().close = false;
-                }
-            }
-        }
-        self.script
     }
+
+    /// The trace is at its end; what one that was cut does not have may have come later.
+    pub(super) fn finish(&mut self, cut: bool) {
+        let conns = std::mem::take(&mut self.conns);
+        if !cut {
+            conns.values().for_each(|conn| self.habits(conn));
+        }
+    }
+}
+
+/// A workspace in a run directory of wirecert's own.
+static RUN_DIR: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"/(?:[^/"\s]+/)*wirecert-[A-Za-z0-9]{6}/workspace"#).ok());
+
+/// The port that a client believes it talks to.
+fn host_port(headers: &[(String, String)]) -> Option<u16> {
+    let (_, host) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"))?;
+    host.rsplit_once(':')?.1.parse().ok()
 }

@@ -38,11 +38,11 @@ enum Way {
 impl Handler for Desk {
     fn on_head(&self, request: &HttpRequest) -> OnHead {
         let upgrades = request.header("upgrade").next().is_some();
-        let recorded = || self.stage.script.steps.iter().any(|step| matches!(step.act, Act::Upgrade(_)));
-        if upgrades && recorded() { OnHead::Upgrade } else { OnHead::Read }
+        if upgrades && self.stage.script.script.upgrades { OnHead::Upgrade } else { OnHead::Read }
     }
 
     async fn handle(&self, request: Received, answer: Responder) {
+        let _present = self.stage.enter();
         match self.stage.request(&request.head, request.message.as_ref()) {
             Taken::As(step, _) => {
                 let Some(conn) = self.stage.script.steps.get(step).map(|step| step.conn.clone()) else { return };
@@ -64,6 +64,7 @@ impl Handler for Desk {
     }
 
     async fn upgrade(&self, request: websocket::Request) {
+        let _present = self.stage.enter();
         let Some((step, conn)) = self.stage.upgrade(&request.head) else {
             let refusal = Reply::refusing("503 Service Unavailable", UNKNOWN);
             if let Ok(socket) = request.reply(&refusal).await {
@@ -207,7 +208,8 @@ impl Desk {
     async fn serve(&self, request: websocket::Request, upgrade: usize, conn: &str) {
         let steps = &self.stage.script.steps;
         let accept = self.stage.response(conn).iter().copied().find(|n| matches!(steps[*n].act, Act::Accept(_)));
-        let habits: Habits = self.stage.script.habits.get(&(conn.to_owned(), End::Server)).copied().unwrap_or_default();
+        let habits: Habits =
+            self.stage.script.script.habits.get(&(conn.to_owned(), End::Server)).copied().unwrap_or_default();
         let options = Options { pong: habits.pong, close: habits.close, read: true };
         let socket = match accept.and_then(|n| steps.get(n)) {
             None => request.leave_unanswered(options),
@@ -302,7 +304,7 @@ impl Desk {
     }
 
     fn edition(&self) -> String {
-        self.stage.script.header.edition.clone()
+        self.stage.script.script.header.edition.clone()
     }
 
     /// The pause that the record has before a step, as far as the timing wants it.

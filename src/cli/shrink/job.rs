@@ -1,0 +1,262 @@
+//! Shrinking one scenario: from what fails to the least of it.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::cli::target;
+use crate::cli::{CliError, Exit, Terminal};
+use crate::config::SubjectSpec;
+use crate::judge::{Fault, Found, Play, Repro};
+use crate::play::{Cancel, Run};
+use crate::protocol::{Level, RequirementId};
+use crate::scenario::text::{Tree, write};
+use crate::scenario::{Plan, load_str};
+use crate::shrink::{Identity, Limits, Plays, Seen, Shrinker, Size, Stop, narrow, reference};
+
+use super::outcome::{Outcome, Shrunk, save, without_head};
+
+/// What is to be shrunk, and how.
+pub struct Job {
+    /// The subject that it fails against.
+    pub spec: SubjectSpec,
+    /// How to play at it.
+    pub run: Run,
+    /// Ends it early.
+    pub cancel: Cancel,
+    /// The scenario's file, as shown to people.
+    pub file: PathBuf,
+    /// The requirement asked for: area and slug, or a whole id.
+    pub asked: Option<String>,
+    /// Whether our own sound mock has to pass.
+    pub reference: bool,
+    /// How far to go.
+    pub limits: Limits,
+    /// The command that plays a file at the same subject, without the file.
+    pub repro: Repro,
+}
+
+impl Job {
+    pub(super) async fn shrink(
+        &self,
+        tree: &Tree,
+        plans: Vec<Plan>,
+        out: Option<&Path>,
+        terminal: &mut Terminal,
+    ) -> Result<Exit, CliError> {
+        let mut editions: Vec<&'static str> = plans.iter().map(|p| p.edition).collect();
+        editions.dedup();
+        let edition = target::edition(&self.spec, &editions, &self.run, &self.cancel).await?;
+        let plans: Vec<Plan> = plans.into_iter().filter(|p| p.edition == edition).collect();
+        if plans.is_empty() {
+            return Err(CliError::usage(format!("the scenario is not for the edition {edition}")));
+        }
+        let shrunk = match self.least(tree, plans, edition, terminal).await? {
+            Outcome::Fails(shrunk) => shrunk,
+            Outcome::Passes(why) => {
+                terminal.result(&format!("{why}\n"));
+                return Ok(Exit::OK);
+            }
+        };
+        let text = write(&self.headed(&shrunk, out.unwrap_or(Path::new("FILE.yaml"))));
+        match out {
+            None => terminal.result(&text),
+            Some(path) => {
+                save(path, &text)?;
+                terminal.result(&format!("{}: {}\n", path.display(), shrunk.summary()));
+            }
+        }
+        Ok(if shrunk.stop == Some(Stop::Interrupted) { Exit::INTERRUPTED } else { Exit::FAILED })
+    }
+
+    /// The least of the first of these plays that fails. The time begins to run.
+    ///
+    /// # Errors
+    /// Where it cannot be judged, or was stopped before it was seen to fail.
+    pub async fn least(
+        &self,
+        tree: &Tree,
+        plans: Vec<Plan>,
+        edition: &'static str,
+        terminal: &mut Terminal,
+    ) -> Result<Outcome, CliError> {
+        let began = Instant::now();
+        let name = self.file.display().to_string();
+        let mut trial = Plays::new(&name, self.spec.clone(), self.run.clone(), self.limits, self.cancel.clone());
+        let outcome = self.with(&mut trial, tree, plans, edition, terminal).await;
+        trial.end().await;
+        if let Ok(Outcome::Fails(shrunk)) = &outcome {
+            let (from, to) = (shrunk.from, Size::of(&shrunk.tree));
+            terminal.progress(&format!(
+                "{} steps became {}, {} parts became {}, in {} plays and {:.1} s",
+                from.steps,
+                to.steps,
+                from.parts,
+                to.parts,
+                trial.count(),
+                began.elapsed().as_secs_f64()
+            ));
+        }
+        outcome
+    }
+
+    async fn with(
+        &self,
+        trial: &mut Plays,
+        tree: &Tree,
+        plans: Vec<Plan>,
+        edition: &'static str,
+        terminal: &mut Terminal,
+    ) -> Result<Outcome, CliError> {
+        let plan = match <[Plan; 1]>::try_from(plans) {
+            Ok([only]) => only,
+            Err(several) => self.first_to_fail(trial, several, terminal).await?,
+        };
+        let tree = narrow(&without_head(tree), &plan);
+        let name = self.file.display().to_string();
+        let narrowed = load_str(&name, &write(&tree));
+        let Some(plan) = narrowed.plans.into_iter().next().filter(|_| narrowed.diagnostics.is_empty()) else {
+            let message = format!("{} cannot be cut down to one play: {}", plan.id, first(&narrowed.diagnostics));
+            return Err(CliError::usage(message).help("write its case and edition into a file of its own"));
+        };
+        let from = Size::of(&tree);
+        terminal.progress(&format!("{}: {} steps, {} parts", plan.id, from.steps, from.parts));
+        let seen = trial.see(&plan).await.map_err(stopped)?;
+        let Some(requirement) = self.violated(&seen.plays)? else { return self.sound(seen) };
+        let end = self.spec.role.subject;
+        let Some(mut identity) = Identity::of(&seen.plays, end, requirement) else { return self.sound(seen) };
+        let (failed, plays) = (seen.failed(&identity), seen.plays.len());
+        terminal.progress(&format!("fails {failed} of {plays} times: {}", told(requirement)));
+        trial.look_for(identity.clone(), &seen);
+        let mut beside = false;
+        if self.reference {
+            let mock = reference(&self.spec, edition);
+            let mut run = self.run.clone();
+            run.options.patience = mock.timeouts.expect;
+            match trial.compare(mock, run, &plan).await.map_err(stopped)? {
+                None => terminal.detail("our own sound mock passes, and has to go on passing"),
+                Some(why) => {
+                    beside = true;
+                    terminal.progress(&format!(
+                        "our own sound mock does not pass, so only what fails in the same step counts: {why}"
+                    ));
+                    identity = identity.strictly(&seen.plays);
+                    trial.look_for(identity.clone(), &seen);
+                }
+            }
+        }
+        let mut last = from;
+        let mut tell = |size: Size, plays: u32| {
+            if size != last {
+                terminal.progress(&format!("{plays:>5} plays: {} steps, {} parts", size.steps, size.parts));
+                last = size;
+            }
+        };
+        let mut shrinker = Shrinker::new(self.spec.role, tree, trial, &mut tell);
+        let mut stop = shrinker.run().await.err();
+        let tree = shrinker.tree().clone();
+        let found = |plays: &[Play]| {
+            let of = |f: &&Found| f.requirement == requirement && f.fault == Fault::End(end);
+            plays.iter().flat_map(|p| &p.findings).find(of).map(|f| f.message.clone())
+        };
+        let mut shrunk = Shrunk {
+            tree,
+            from,
+            requirement,
+            message: found(&seen.plays).unwrap_or_default(),
+            seen: None,
+            stop,
+            beside,
+        };
+        let last = load_str(&name, &write(&shrunk.tree)).plans.pop().filter(|_| stop.is_none());
+        if let Some(plan) = last {
+            match trial.see(&plan).await {
+                Ok(again) => {
+                    shrunk.message = found(&again.plays).unwrap_or(shrunk.message);
+                    shrunk.seen = Some((again.failed(&identity), again.plays.len()));
+                }
+                Err(ended) => stop = Some(ended),
+            }
+        }
+        shrunk.stop = stop;
+        Ok(Outcome::Fails(Box::new(shrunk)))
+    }
+
+    /// The first play of a file that fails as was asked for, each one played once before any is played again.
+    async fn first_to_fail(
+        &self,
+        trial: &mut Plays,
+        plans: Vec<Plan>,
+        terminal: &mut Terminal,
+    ) -> Result<Plan, CliError> {
+        terminal.progress(&format!("looking for the first of {} plays that fails", plans.len()));
+        for plan in &plans {
+            let seen = trial.see(plan).await.map_err(stopped)?;
+            if self.violated(&seen.plays).is_ok_and(|found| found.is_some()) {
+                return Ok(plan.clone());
+            }
+        }
+        // None does: the last one tells so.
+        plans.into_iter().next_back().ok_or_else(|| CliError::usage("there is nothing to play"))
+    }
+
+    /// The requirement that is violated: the one asked for, else the first that binds, else the first.
+    ///
+    /// # Errors
+    /// Where others are violated than the one asked for.
+    fn violated(&self, plays: &[Play]) -> Result<Option<Option<RequirementId>>, CliError> {
+        let subject = Fault::End(self.spec.role.subject);
+        let found: Vec<Option<RequirementId>> =
+            plays.iter().flat_map(|p| &p.findings).filter(|f| f.fault == subject).map(|f| f.requirement).collect();
+        let Some(asked) = self.asked.as_deref() else {
+            let binding = found.iter().find(|id| target::level(&self.spec, **id) == Level::Must);
+            return Ok(binding.or(found.first()).copied());
+        };
+        let is_it =
+            |id: &&Option<RequirementId>| id.is_some_and(|id| id == asked || id.ends_with(&format!("/{asked}")));
+        match found.iter().find(is_it) {
+            Some(id) => Ok(Some(*id)),
+            None if found.is_empty() => Ok(None),
+            None => {
+                let mut others: Vec<&str> = found.iter().map(|id| id.unwrap_or("no requirement")).collect();
+                others.sort_unstable();
+                others.dedup();
+                let message = format!("{asked} is not violated here, but {}", others.join(", "));
+                Err(CliError::usage(message).help("ask for one of these with --requirement"))
+            }
+        }
+    }
+
+    /// It does not fail: it passes, or nobody can tell.
+    fn sound(&self, seen: Seen) -> Result<Outcome, CliError> {
+        if let Some(error) = seen.launch_error {
+            return Err(crate::cli::session::unjudged(&error));
+        }
+        let (judged, plays) = (seen.judged(), seen.plays.len());
+        if judged == 0 {
+            let reason = seen.plays.iter().find_map(|p| p.reason.clone()).unwrap_or_default();
+            return Err(CliError::unjudged(format!("it could not be played: {reason}")));
+        }
+        let others = if judged as usize == plays { String::new() } else { format!(" ({plays} were begun)") };
+        Ok(Outcome::Passes(format!("it does not fail here: passed {judged} of {judged} times{others}")))
+    }
+}
+
+fn told(requirement: Option<RequirementId>) -> &'static str {
+    requirement.unwrap_or("an expectation that proves no requirement")
+}
+
+fn first(diagnostics: &[crate::diagnostic::Diagnostic]) -> &str {
+    diagnostics.first().map_or("it has several plays", |d| d.message.as_str())
+}
+
+fn stopped(stop: Stop) -> CliError {
+    match stop {
+        Stop::Interrupted => CliError::interrupted(),
+        Stop::Time => {
+            CliError::unjudged("the time was up before it was seen to fail").help("give more with --max-time")
+        }
+        Stop::Plays => {
+            CliError::unjudged("there were no plays left before it was seen to fail").help("give more with --max-plays")
+        }
+    }
+}

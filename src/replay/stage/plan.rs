@@ -1,0 +1,127 @@
+//! What follows from what in a record, as far as its server is concerned.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::replay::said::{Said, id, without_id};
+use crate::replay::script::{Act, Held, Step};
+use crate::trace::{End, Message};
+use crate::wire::websocket::opcode;
+
+/// So many steps before an answer it is looked at what else was answered before it.
+pub const WINDOW: usize = 1000;
+
+/// What the record says of each step.
+pub struct Plan {
+    /// What a client's step says; none for what is no cue.
+    pub cues: Vec<Option<Said>>,
+    /// The client's step that a step of the server answers; none for what it says unasked.
+    pub answers: Vec<Option<usize>>,
+    /// Of an answer, the later requests that were answered before it.
+    pub held: HashMap<usize, Vec<usize>>,
+    /// Whether a step is one of the server that it does by itself, and not because the client left.
+    pub performed: Vec<bool>,
+    /// Those steps of each connection.
+    pub ours: HashMap<String, Vec<usize>>,
+    /// The connections whose response flows on: an event stream, say.
+    pub streams: HashSet<String>,
+}
+
+/// What a client's message says, without the id of its request.
+pub fn message_said(message: &Message) -> Said {
+    let plain = Message { json: message.json.as_ref().map(without_id), ..message.clone() };
+    Said::message(&plain, |_| false)
+}
+
+impl Plan {
+    /// What a record says.
+    pub fn new(script: &Held) -> Self {
+        let count = script.steps.len();
+        let mut plan = Self {
+            cues: Vec::with_capacity(count),
+            answers: Vec::with_capacity(count),
+            held: HashMap::new(),
+            performed: Vec::with_capacity(count),
+            ours: HashMap::new(),
+            streams: HashSet::new(),
+        };
+        let mut opened: HashMap<&str, usize> = HashMap::new();
+        let mut left: HashSet<&str> = HashSet::new();
+        let mut asked: HashMap<(&str, String), usize> = HashMap::new();
+        for (n, step) in script.steps.iter().enumerate() {
+            let conn = step.conn.as_str();
+            let cue = cue(step);
+            if cue.is_some() {
+                match &step.act {
+                    Act::Unit(unit) => {
+                        if let Some(id) = unit.message.as_ref().and_then(|message| id(message.json.as_ref()?)) {
+                            asked.insert((conn, id.to_string()), n);
+                        }
+                    }
+                    _ => _ = opened.insert(conn, n),
+                }
+            }
+            plan.cues.push(cue);
+            let answers = match &step.act {
+                _ if step.end == End::Client => None,
+                Act::Accept(_) => opened.get(conn).copied(),
+                Act::Respond(head) => {
+                    let whole = head.header("content-length").next().is_some()
+                        || matches!(head.status(), Some(100..=199 | 204 | 304));
+                    if !whole {
+                        plan.streams.insert(step.conn.clone());
+                    }
+                    opened.get(conn).copied()
+                }
+                Act::Piece(_) if !plan.streams.contains(conn) => opened.get(conn).copied(),
+                Act::Unit(unit) => unit
+                    .message
+                    .as_ref()
+                    .and_then(|message| id(message.json.as_ref()?))
+                    .and_then(|id| asked.get(&(conn, id.to_string())).copied()),
+                _ => None,
+            };
+            plan.answers.push(answers);
+            let leaves = match &step.act {
+                Act::Close(_) => true,
+                Act::Unit(unit) => unit.control().is_some_and(|frame| frame.opcode == opcode::CLOSE),
+                _ => false,
+            };
+            if leaves && step.end == End::Client {
+                left.insert(conn);
+            }
+            let performed = step.end == End::Server
+                && match &step.act {
+                    Act::Accept(_) | Act::Respond(_) | Act::Piece(_) | Act::Bytes(_) => true,
+                    Act::Close(_) => !left.contains(conn),
+                    Act::Unit(unit) => !unit.automatic,
+                    _ => false,
+                };
+            plan.performed.push(performed);
+            if performed {
+                plan.ours.entry(step.conn.clone()).or_default().push(n);
+            }
+            if let Some(request) = answers {
+                let from = request.max(n.saturating_sub(WINDOW)) + 1;
+                let before = plan.answers.get(from..n).into_iter().flatten();
+                let held: Vec<usize> = before.filter_map(|other| other.filter(|other| *other > request)).collect();
+                if !held.is_empty() {
+                    plan.held.insert(n, held);
+                }
+            }
+        }
+        plan
+    }
+}
+
+/// What a step of the client says, where the server may wait for it.
+fn cue(step: &Step) -> Option<Said> {
+    if step.end != End::Client {
+        return None;
+    }
+    match &step.act {
+        Act::Upgrade(head) => Some(Said::upgrade(head)),
+        Act::Request(request) => Some(Said::request(&request.head, request.message.as_ref())),
+        Act::Unit(unit) => unit.message.as_ref().map(message_said),
+        _ => None,
+    }
+}
