@@ -140,17 +140,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     if let Some(socket) = &args.steer {
         return steer(socket, &args.command, terminal);
     }
-    let mut builder = match kind.begin {
-        Begin::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
-        // It talks with a single server, and is started for every play.
-        Begin::Drive(_) => tokio::runtime::Builder::new_current_thread(),
+    let start = match kind.begin {
+        Begin::Serve(start) => start,
+        Begin::Drive(drive) => return driven::drive(&args, kind, drive),
     };
-    let runtime = builder.worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
-    let outcome = match kind.begin {
-        Begin::Serve(start) => runtime.block_on(serve(args, kind, start, terminal)),
-        Begin::Drive(drive) => runtime.block_on(driven::drive(args, kind, drive)),
-    };
+    let outcome = runtime.block_on(serve(args, kind, start, terminal));
     // A read of stdin that waits must not keep the process.
     runtime.shutdown_background();
     outcome

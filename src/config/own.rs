@@ -47,7 +47,8 @@ pub fn own(
         role,
         edition: EditionChoice::Given(edition),
         access: Access::Launch(Launch::of(CommandLine(command))),
-        isolation: if role.is_client() { Isolation::Scenario } else { Isolation::Run },
+        // One that is wrong on purpose may be so for the rest of its life.
+        isolation: if role.is_client() && !flags.is_empty() { Isolation::Scenario } else { Isolation::Run },
         observe: None,
         stimuli: stimuli.collect::<BTreeMap<_, _>>(),
         missing: vec![],

@@ -51,6 +51,8 @@ pub struct Venue<'a> {
     pub run_dir: Option<&'a RunDir>,
     /// The running subject; none where the play is to start one for itself.
     pub subject: &'a mut Option<Running>,
+    /// Where a driven client waits from one play to the next, if they share one.
+    pub idle: Option<&'a mut Option<Running>>,
     /// The harness's own delay.
     pub lag: &'a LagMeter,
 }
@@ -248,6 +250,8 @@ async fn perform(
         spec: venue.spec,
         run_dir: venue.run_dir,
         subject: &mut *venue.subject,
+        idle: venue.idle.take(),
+        shared: false,
         peer: (kind.new)(setting),
         corner,
         recorder,
@@ -290,14 +294,15 @@ async fn perform(
         halt = halt.or(trouble);
     }
     if venue.spec.role.is_client() {
-        part_with_client(&mut scene, &traced.tail).await;
+        part_with_client(&mut scene, &traced.tail, halt.is_none()).await;
     }
     scene.peer.finish().await;
     Ok((halt, scene.outcome))
 }
 
-/// Ends a client before the servers that it works with, so that it does not go looking for them.
-async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail) {
+/// Ends a client before the servers that it works with, so that it does not go looking for them. Where scenarios share
+/// one, it need only let go of everything, as long as nothing went wrong.
+async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
     let Some(subject) = scene.subject.take() else { return };
     if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_wanted && !exited.asked) {
         // One that is only watched may well be done.
@@ -306,6 +311,13 @@ async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail) {
             let found = death(&exited, scene.spec);
             scene.outcome.findings.push(Found { last_events: tail.lines(), ..found });
         }
+    }
+    let clean = clean && scene.outcome.findings.is_empty() && !scene.outcome.end_wanted;
+    if let Some(idle) = scene.idle.as_mut().filter(|_| clean && scene.shared)
+        && subject.reset().await
+    {
+        **idle = Some(subject);
+        return;
     }
     subject.will_exit();
     subject.stop().await;

@@ -35,6 +35,10 @@ pub struct Scene<'a> {
     pub run_dir: Option<&'a RunDir>,
     /// The subject.
     pub subject: &'a mut Option<Running>,
+    /// Where a driven client waits from one scenario to the next, if they share one.
+    pub idle: Option<&'a mut Option<Running>>,
+    /// Whether the client may wait there after this scenario: it was started as any other.
+    pub shared: bool,
     /// The one that stands opposite.
     pub peer: Box<dyn Peer>,
     /// This scenario's own folder of the workspace.

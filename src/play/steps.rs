@@ -284,6 +284,18 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         server: scene.peer.url(),
         recorder: scene.recorder.clone(),
     };
+    scene.shared = client && env.is_empty();
+    if scene.shared
+        && let Some(waiting) = scene.idle.as_mut().and_then(|idle| idle.take())
+    {
+        if waiting.begin(&start) {
+            *scene.subject = Some(waiting);
+            scene.outcome.end_wanted = false;
+            scene.locate();
+            return Ok(());
+        }
+        waiting.stop().await;
+    }
     let running = Running::launch(start).await.map_err(|error| match error {
         SubjectError::NotReady { .. } => Halt::NotReady(error.brief()),
         error => environment(step, error),

@@ -289,21 +289,27 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) ->
     // What is pinned must not depend on what was played before.
     let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
     let own = plan.process == Process::Own || shared.spec.isolation == Isolation::Scenario || pinned;
-    if own {
+    let stays = shared.spec.launch().is_some_and(|launch| launch.keep_run_dir);
+    if !own && !stays && shared.spec.role.is_client() {
+        return client_play(shared, plan, stand).await;
+    }
+    if own || shared.spec.role.is_client() {
         let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
         let run_dir = match fresh_run_dir(launch, shared.progress.as_ref()) {
             Ok(run_dir) => run_dir,
             Err(error) => return Play::error(error.to_string()),
         };
         let mut subject = None;
-        let venue = Venue { spec: &shared.spec, run_dir: Some(&run_dir), subject: &mut subject, lag: &stand.lag };
+        let venue =
+            Venue { spec: &shared.spec, run_dir: Some(&run_dir), subject: &mut subject, idle: None, lag: &stand.lag };
         return play(plan, venue, options).await.play;
     }
     if let Err(reason) = ensure(shared, stand).await {
         return Play::error(reason);
     }
     let run_dir = stand.run_dir.as_ref();
-    let venue = Venue { spec: &shared.spec, run_dir, subject: &mut stand.subject, lag: &stand.lag };
+    let subject = &mut stand.subject;
+    let venue = Venue { spec: &shared.spec, run_dir, subject, idle: None, lag: &stand.lag };
     let mut aftermath = play(plan, venue, options).await;
     if let Some(why) = spoilt(shared, stand, plan.edition, aftermath.clean).await {
         if let Some(exited) = end_of(stand).await {
@@ -318,6 +324,26 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) ->
         }
     }
     aftermath.play
+}
+
+/// A play of a client that several scenarios share: it waits from one to the next, in a run directory that is fresh
+/// again for each.
+async fn client_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
+    let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
+    if stand.run_dir.as_ref().is_some_and(|run_dir| run_dir.renew(launch).is_err()) {
+        stand.clear().await;
+    }
+    if stand.run_dir.is_none() {
+        match fresh_run_dir(launch, shared.progress.as_ref()) {
+            Ok(run_dir) => stand.run_dir = Some(run_dir),
+            Err(error) => return Play::error(error.to_string()),
+        }
+    }
+    let run_dir = stand.run_dir.as_ref();
+    let mut subject = None;
+    let idle = Some(&mut stand.subject);
+    let venue = Venue { spec: &shared.spec, run_dir, subject: &mut subject, idle, lag: &stand.lag };
+    play(plan, venue, &shared.run.options).await.play
 }
 
 /// Starts the job's subject, if it is not up.

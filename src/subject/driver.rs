@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::ChildStdin;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::trace::{Call, Returned, Told, What};
 
@@ -62,12 +62,28 @@ impl Driver {
         Ok(id)
     }
 
+    /// Tells it to let go of all that it has, and to wait until it is told to begin. Gives whether it could be told.
+    pub(super) fn reset(&self) -> bool {
+        self.tell(&json!({"reset": true}))
+    }
+
+    /// Tells one that waits to begin anew: for this scenario, and where its server is, if it is told that. Gives whether
+    /// it could be told.
+    pub(super) fn begin(&self, scenario: Option<&str>, server: Option<&str>) -> bool {
+        let members = [("scenario", scenario), ("url", server)];
+        let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+        self.tell(&json!({"begin": Map::from_iter(members)}))
+    }
+
+    fn tell(&self, line: &Value) -> bool {
+        let state = self.state();
+        state.lines.as_ref().is_some_and(|lines| lines.try_send(format!("{line}\n").into_bytes()).is_ok())
+    }
+
     /// Tells it to end.
     pub(super) fn close(&self) {
-        if let Some(lines) = &self.state().lines {
-            // One that does not read is ended by other means.
-            let _ = lines.try_send(b"{\"close\":true}\n".to_vec());
-        }
+        // One that does not read is ended by other means.
+        self.tell(&json!({"close": true}));
     }
 
     /// Closes its stdin, after what has been said so far.
@@ -80,8 +96,9 @@ impl Driver {
     }
 }
 
-/// Takes all that a client writes to its stdout: lines of the contract become events, anything else is output.
-pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin) {
+/// Takes all that a client writes to its stdout: lines of the contract become events, anything else is output. Counts how
+/// often it said that it has let go of everything.
+pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin, resets: watch::Sender<u64>) {
     let mut source = BufReader::with_capacity(64 * 1024, source);
     let mut line = vec![];
     let mut count = 0;
@@ -92,7 +109,11 @@ pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin) {
             _ => return,
         }
         match read(&line) {
-            Some(what) if count < MOST => {
+            Some(Line::Reset) => {
+                count = 0;
+                resets.send_modify(|n| *n += 1);
+            }
+            Some(Line::Told(what)) if count < MOST => {
                 count += 1;
                 tap.remember(&line);
                 tap.record(what);
@@ -102,8 +123,17 @@ pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin) {
     }
 }
 
+/// A line of the contract.
+#[derive(Debug, PartialEq)]
+enum Line {
+    /// What stands in the trace.
+    Told(What),
+    /// It has let go of everything, and waits.
+    Reset,
+}
+
 /// What a line says, where it is one of the contract.
-fn read(line: &[u8]) -> Option<What> {
+fn read(line: &[u8]) -> Option<Line> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return None;
     }
@@ -111,20 +141,21 @@ fn read(line: &[u8]) -> Option<What> {
     if let Some(event) = line.get("event").and_then(Value::as_str) {
         let event = event.to_owned();
         let data = line.remove("data").unwrap_or_default();
-        return Some(What::Told(Told { event, data, subscription: line.remove("subscription") }));
+        let subscription = line.remove("subscription");
+        return Some(Line::Told(What::Told(Told { event, data, subscription })));
     }
     if let Some(state) = line.get("state").and_then(Value::as_str) {
-        return Some(What::State { state: state.to_owned() });
+        return Some(Line::Told(What::State { state: state.to_owned() }));
+    }
+    if line.get("reset") == Some(&Value::Bool(true)) {
+        return Some(Line::Reset);
     }
     let id = line.get("id")?.as_u64()?;
     let unsupported = line.get("unsupported") == Some(&Value::Bool(true));
     let (result, error) = (line.remove("result"), line.remove("error"));
-    (unsupported || result.is_some() || error.is_some()).then_some(What::Returned(Returned {
-        id,
-        result,
-        error,
-        unsupported,
-    }))
+    let returned = Returned { id, result, error, unsupported };
+    (unsupported || returned.result.is_some() || returned.error.is_some())
+        .then_some(Line::Told(What::Returned(returned)))
 }
 
 #[cfg(test)]
@@ -132,8 +163,8 @@ mod tests {
     use super::*;
     use crate::subject::testing::Trace;
 
-    fn returned(id: u64, result: Option<Value>, error: Option<Value>, unsupported: bool) -> Option<What> {
-        Some(What::Returned(Returned { id, result, error, unsupported }))
+    fn returned(id: u64, result: Option<Value>, error: Option<Value>, unsupported: bool) -> Option<Line> {
+        Some(Line::Told(What::Returned(Returned { id, result, error, unsupported })))
     }
 
     #[test]
@@ -142,13 +173,23 @@ mod tests {
         assert_eq!(read(b" {\"id\":2,\"error\":{\"code\":1}}\r\n"), returned(2, None, Some(json!({"code": 1})), false));
         assert_eq!(read(br#"{"id":3,"unsupported":true}"#), returned(3, None, None, true));
         let told = Told { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
-        assert_eq!(read(br#"{"event":"e","data":[1],"subscription":"s"}"#), Some(What::Told(told)));
-        assert_eq!(read(br#"{"state":"connected"}"#), Some(What::State { state: "connected".into() }));
+        assert_eq!(read(br#"{"event":"e","data":[1],"subscription":"s"}"#), Some(Line::Told(What::Told(told))));
+        assert_eq!(read(br#"{"state":"connected"}"#), Some(Line::Told(What::State { state: "connected".into() })));
+        assert_eq!(read(br#"{"reset":true}"#), Some(Line::Reset));
     }
 
     #[test]
     fn anything_else_is_no_line_of_the_contract() {
-        for line in ["hello", "[1]", "{", "{}", r#"{"id":"1","result":1}"#, r#"{"id":1}"#, r#"{"id":-1,"result":1}"#] {
+        for line in [
+            "hello",
+            "[1]",
+            "{",
+            "{}",
+            r#"{"reset":1}"#,
+            r#"{"id":"1","result":1}"#,
+            r#"{"id":1}"#,
+            r#"{"id":-1,"result":1}"#,
+        ] {
             assert_eq!(read(line.as_bytes()), None, "{line}");
         }
     }
@@ -157,7 +198,8 @@ mod tests {
     async fn other_lines_stay_in_the_trace_as_output() {
         let trace = Trace::new();
         let tap = Tap::new(trace.recorder(), 1000);
-        listen(tap.clone(), &b"starting\n{\"state\":\"connected\"}\nunfinished"[..]).await;
+        let (resets, _) = watch::channel(0);
+        listen(tap.clone(), &b"starting\n{\"state\":\"connected\"}\nunfinished"[..], resets).await;
         tap.flush();
         let texts: Vec<String> = trace.output().into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["starting\n", "unfinished"]);

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::trace::{Exited, Launched, What};
+use crate::trace::{Exited, Launched, Recorder, What};
 
 use super::SubjectError;
 use super::driver::{self, Driver};
@@ -33,6 +33,9 @@ pub(super) struct Process {
     exit: watch::Receiver<Option<Exited>>,
     asked: Arc<AtomicBool>,
     driver: Option<Driver>,
+    command: Vec<String>,
+    /// How often it has let go of everything, to begin anew.
+    resets: watch::Receiver<u64>,
     tasks: [JoinHandle<()>; 3],
     ended: bool,
 }
@@ -57,7 +60,8 @@ impl Process {
         let pid = child.id().unwrap_or_default();
         let awaited = Awaited::new(pid);
         let tree = Arc::new(Tree::of_subject(pid, around.marker()));
-        tap.record(What::Launched(Launched { command, pid }));
+        tap.record(What::Launched(Launched { command: command.clone(), pid }));
+        let (tell_reset, resets) = watch::channel(0);
         let driver = child.stdin.take().filter(|_| driven).map(Driver::new);
         let (stdout, out_tap) = (child.stdout.take(), tap.clone());
         let stderr = child.stderr.take().map(|pipe| tap.clone().drain(Stream::Stderr, pipe));
@@ -65,7 +69,7 @@ impl Process {
         let readers = [
             tokio::spawn(async move {
                 match stdout {
-                    Some(pipe) if driven => driver::listen(out_tap, pipe).await,
+                    Some(pipe) if driven => driver::listen(out_tap, pipe, tell_reset).await,
                     Some(pipe) => out_tap.drain(Stream::Stdout, pipe).await,
                     None => {}
                 }
@@ -95,7 +99,8 @@ impl Process {
             })
         };
         let [out, err] = readers;
-        Ok(Self { pid, tree, tap, exit, asked, driver, tasks: [out, err, waiter], ended: false })
+        let tasks = [out, err, waiter];
+        Ok(Self { pid, tree, tap, exit, asked, driver, command, resets, tasks, ended: false })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -129,6 +134,25 @@ impl Process {
     pub(super) async fn ended(&self) -> Option<Exited> {
         let mut exit = self.exit.clone();
         exit.wait_for(Option::is_some).await.ok().and_then(|exited| exited.clone())
+    }
+
+    /// Has a driven one let go of everything, and wait to begin anew. Gives whether it did so in time; one that is to
+    /// end, or has ended, does not.
+    pub(super) async fn reset(&self, within: Duration) -> bool {
+        let mut resets = self.resets.clone();
+        let before = *resets.borrow_and_update();
+        if self.asked.load(Ordering::SeqCst) || !self.driver.as_ref().is_some_and(Driver::reset) {
+            return false;
+        }
+        let told = timeout(within, resets.wait_for(|n| *n > before)).await;
+        matches!(told, Ok(Ok(_))) && self.exited().is_none()
+    }
+
+    /// Has one that was reset begin anew; what it does goes to this trace. Gives whether it could be told.
+    pub(super) fn begin(&self, recorder: Recorder, scenario: Option<&str>, server: Option<&str>) -> bool {
+        self.tap.record_to(recorder);
+        self.tap.record(What::Launched(Launched { command: self.command.clone(), pid: self.pid }));
+        self.exited().is_none() && self.driver.as_ref().is_some_and(|driver| driver.begin(scenario, server))
     }
 
     /// Its end is wanted from here on.

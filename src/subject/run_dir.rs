@@ -35,15 +35,36 @@ impl RunDir {
         // Subjects compare paths after resolving links, so only resolved paths are told to them.
         let root = temporary.path().canonicalize().map_err(|e| SubjectError::file("resolve", temporary.path(), e))?;
         let dir = Self { root, temporary: Some(temporary), corners: workspace::Counter::default() };
-        for folder in [dir.workspace(), dir.data_home(), dir.config_home(), dir.cache_home(), dir.state_home()] {
-            fs::create_dir_all(&folder).map_err(|e| SubjectError::file("make the folder", &folder, e))?;
-        }
+        dir.make_folders()?;
         if let Some(module) = &launch.module {
             workspace::write(&dir.root, Module::HOST, module.host.as_bytes())?;
         }
         seed(&dir.home(), &launch.home)?;
         seed(&dir.workspace(), &launch.files)?;
         Ok(if launch.keep_run_dir { dir.keep() } else { dir })
+    }
+
+    /// Makes it as if it were fresh, for a subject that goes on living in it: what was put there since is removed, what
+    /// the launch asks for is laid anew.
+    ///
+    /// # Errors
+    /// As [`RunDir::create`], and [`SubjectError::File`] where something cannot be removed.
+    pub fn renew(&self, launch: &Launch) -> Result<(), SubjectError> {
+        clear(&self.root, &self.folders()).map_err(|e| SubjectError::file("empty", &self.root, e))?;
+        self.make_folders()?;
+        seed(&self.home(), &launch.home)?;
+        seed(&self.workspace(), &launch.files)
+    }
+
+    /// The folders that every subject finds.
+    fn folders(&self) -> [PathBuf; 5] {
+        [self.workspace(), self.data_home(), self.config_home(), self.cache_home(), self.state_home()]
+    }
+
+    fn make_folders(&self) -> Result<(), SubjectError> {
+        let make =
+            |folder: &PathBuf| fs::create_dir_all(folder).map_err(|e| SubjectError::file("make the folder", folder, e));
+        self.folders().iter().try_for_each(make)
     }
 
     /// Leaves the folder where it is when this is dropped.
@@ -127,6 +148,20 @@ impl RunDir {
             None => Ok(()),
         }
     }
+}
+
+/// Removes everything in a folder but for these folders, and those that they are in. Links are not followed.
+fn clear(folder: &Path, but: &[PathBuf]) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, is_folder) = (entry.path(), entry.file_type()?.is_dir());
+        match is_folder {
+            true if but.iter().any(|kept| kept.starts_with(&path)) => clear(&path, but)?,
+            true => fs::remove_dir_all(&path)?,
+            false => fs::remove_file(&path)?,
+        }
+    }
+    Ok(())
 }
 
 fn seed(root: &Path, files: &[SeedFile]) -> Result<(), error::SubjectError> {

@@ -196,6 +196,23 @@ impl Running {
         asked.map_err(|why| SubjectError::Unable(format!("the subject cannot be asked for `{call}`: {why}")))
     }
 
+    /// Has a driven client that we started let go of everything and wait, so that it can [`Running::begin`] anew with
+    /// another scenario. Gives whether it did so in time.
+    pub async fn reset(&self) -> bool {
+        match &self.process {
+            Some(process) => process.reset(GOODBYE).await,
+            None => false,
+        }
+    }
+
+    /// Has a client that was [`Running::reset`] begin anew: for the scenario, the server and the trace of `start`, whose
+    /// run directory is its own. Gives whether it could be told; if not, it is of no more use.
+    pub fn begin(&self, start: &Start<'_>) -> bool {
+        start.spec.described.secrets().for_each(|secret| start.recorder.add_secret(secret));
+        let server = start.server.as_deref();
+        self.process.as_ref().is_some_and(|process| process.begin(start.recorder.clone(), start.scenario, server))
+    }
+
     /// Tells a driven client to end: by the line that says so, or by the end of its stdin.
     pub fn dismiss(&self, by_line: bool) {
         self.will_exit();

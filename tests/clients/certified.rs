@@ -1,7 +1,14 @@
 //! As subjects: they conform, and each way in which they can be made wrong is caught, by the requirement that it breaks.
 
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
 use super::certify::{certify, status};
 use super::processes::Language;
+use crate::judged::judged;
 
 /// Makes a test of each way to be wrong, for each example.
 macro_rules! caught {
@@ -75,6 +82,32 @@ fn the_example_in_python_conforms_to_the_edition_guide() {
 }
 
 #[test]
-fn the_example_in_javascript_conforms_to_the_edition_cli() {
-    conforms(Language::JavaScript, "cli", &["--shard", "3/4"]);
+fn the_example_in_javascript_conforms_to_the_edition_cli_as_its_subject_file_has_it_live() {
+    let subject = Language::JavaScript.shim().script.with_file_name("wirecert.yaml");
+    let traces = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    command.arg("certify").arg("--subject").arg(subject).arg("--trace-dir").arg(traces.path());
+    command.args(["--jobs", "2", "--retries", "3"]);
+    let (code, subject) = judged(&mut command, &[]);
+    assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);
+    assert_eq!(code, Some(0));
+    let processes = launched(traces.path());
+    // One a job; those that a scenario ends, or starts with another environment, are ones of their own.
+    assert!(processes.len() < 60, "{} processes", processes.len());
+}
+
+/// The ids of the processes that were launched, by the traces in a folder.
+fn launched(folder: &Path) -> HashSet<u64> {
+    let mut pids = HashSet::new();
+    for entry in std::fs::read_dir(folder).expect("it is there") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            pids.extend(launched(&path));
+            continue;
+        }
+        let lines = std::fs::read_to_string(path).expect("text");
+        let events = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        pids.extend(events.filter(|event| event["kind"] == "launched").filter_map(|event| event["pid"].as_u64()));
+    }
+    pids
 }

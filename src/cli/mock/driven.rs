@@ -1,26 +1,40 @@
-//! Mocks of clients: driven over stdin and stdout.
+//! Mocks of clients: driven over stdin and stdout, for one life after another.
+//!
+//! Each life has a runtime of its own. Its end takes along whatever the life has left, as the end of a process would.
 
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::pin::pin;
 
+use serde_json::{Map, Value};
 use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::cli::{CliError, Exit};
+use crate::peer::control::MAX_LINE;
 use crate::peer::{BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::{Args, DIED, options, start_error};
 
 /// How a mock of a client is driven.
 type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockError>>;
+/// The lines of stdin, each with its line end.
+type Stdin = mpsc::Receiver<Vec<u8>>;
 
 /// What is put between stdin and the mock, in bytes.
 const BETWEEN: usize = 64 << 10;
-/// What a signal to end comes down to.
+/// How many lines of stdin wait.
+const WAITING: usize = 64;
+/// A line that begins or ends a life is no longer than this, in bytes.
+const SHORT: usize = 64 << 10;
+/// What a signal to end comes down to, and the end of a life.
 const CLOSE: &[u8] = b"\n{\"close\":true}\n";
+/// What says that a life has ended, and the next one can begin.
+const RESET: &[u8] = b"{\"reset\":true}\n";
 
 /// Drives a mock to its end: it is told to, stdin ends, or a signal comes. Stdout is the mock's.
-pub async fn drive(args: Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliError> {
+pub fn drive(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliError> {
     let unfit = [
         ("--port", args.port.is_some()),
         ("--token", args.token.is_some()),
@@ -34,26 +48,76 @@ pub async fn drive(args: Args, kind: &MockKind, drive: Drive) -> Result<Exit, Cl
         let error = CliError::usage(format!("the mock of `{}` is a client and takes no {option}", kind.role));
         return Err(error.help("it reads what to do from stdin: {\"id\":1,\"call\":\"…\",\"params\":{…}}"));
     }
-    let (options, recorder) = options(&args, kind)?;
+    let (mut options, recorder) = options(args, kind)?;
+    let mut stdin = read_stdin();
+    let mut first = true;
+    let exit = loop {
+        // It talks with a single server, and is started for every play or life.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
+        let ended = runtime.block_on(async {
+            if !first {
+                match begin(&mut stdin).await? {
+                    Ok(members) => take_over(&mut options, &members),
+                    Err(exit) => return Ok(Life::Over(exit)),
+                }
+            }
+            live(args, options.clone(), drive, stdin).await
+        });
+        runtime.shutdown_background();
+        match ended? {
+            Life::Over(exit) => break exit,
+            Life::Reset(rest) => stdin = rest,
+        }
+        let mut stdout = std::io::stdout().lock();
+        if stdout.write_all(RESET).and_then(|()| stdout.flush()).is_err() {
+            // Nobody is there any more to begin another.
+            break Exit::OK;
+        }
+        first = false;
+    };
+    recorder.end();
+    Ok(exit)
+}
+
+/// How a life ended.
+enum Life {
+    /// As the process is to.
+    Over(Exit),
+    /// So that another can begin, with what is still to come.
+    Reset(Stdin),
+}
+
+/// What the line says that begins another life.
+fn take_over(options: &mut MockOptions, members: &Map<String, Value>) {
+    if let Some(Value::String(url)) = members.get("url") {
+        options.url = Some(url.clone());
+    }
+}
+
+/// One life, from its first line to its end.
+async fn live(args: &Args, options: MockOptions, drive: Drive, stdin: Stdin) -> Result<Life, CliError> {
     let (write, read) = tokio::io::duplex(BETWEEN);
-    let mut pump = pump(write)?;
+    let (reset, mut rest) = oneshot::channel();
+    let mut pump = pump(stdin, write, reset)?;
     let lines = Lines { input: Box::new(BufReader::new(read)), output: Box::new(tokio::io::stdout()) };
     let mut driving = drive(options, lines);
     let (done, interrupted) = tokio::select! {
         biased;
-        done = &mut driving => (done, false),
+        done = &mut driving => (done, None),
         signal = &mut pump => match signal {
-            Ok(Signal { told: true, interrupted }) => (driving.await, interrupted),
-            Ok(Signal { told: false, interrupted }) => (Ok(Ended::Quit), interrupted),
+            Ok(Signal { told: true, interrupted }) => (driving.await, Some(interrupted)),
+            Ok(Signal { told: false, interrupted }) => (Ok(Ended::Quit), Some(interrupted)),
             // It panicked, and has said so.
-            Err(_) => (Ok(Ended::Quit), false),
+            Err(_) => (Ok(Ended::Quit), None),
         },
     };
-    recorder.end();
-    Ok(match done.map_err(|e| start_error(&args, e))? {
-        Ended::Died => DIED,
-        Ended::Quit if interrupted => Exit::INTERRUPTED,
-        Ended::Quit => Exit::OK,
+    let ended = done.map_err(|e| start_error(args, e))?;
+    Ok(match (ended, interrupted, rest.try_recv()) {
+        (Ended::Died, ..) => Life::Over(DIED),
+        (Ended::Quit, Some(true), _) => Life::Over(Exit::INTERRUPTED),
+        (Ended::Quit, None, Ok(stdin)) => Life::Reset(stdin),
+        (Ended::Quit, ..) => Life::Over(Exit::OK),
     })
 }
 
@@ -65,33 +129,97 @@ struct Signal {
     interrupted: bool,
 }
 
-/// Gives the mock what comes on stdin, and the word to close once a signal asks for the end.
-fn pump(mut write: DuplexStream) -> Result<JoinHandle<Signal>, CliError> {
+/// Gives the mock what comes on stdin, and the word to close at the end of its life or once a signal asks for the end.
+/// What is to come after its life goes to `reset`, before the mock can hear of it.
+fn pump(
+    mut stdin: Stdin,
+    mut write: DuplexStream,
+    reset: oneshot::Sender<Stdin>,
+) -> Result<JoinHandle<Signal>, CliError> {
+    let asked = signals()?;
+    Ok(tokio::spawn(async move {
+        let mut asked = pin!(asked);
+        loop {
+            let line = tokio::select! {
+                biased;
+                interrupted = &mut asked => {
+                    return Signal { told: write.write_all(CLOSE).await.is_ok(), interrupted };
+                }
+                line = stdin.recv() => line,
+            };
+            let Some(line) = line else { break };
+            if members(&line).is_some_and(|line| line.get("reset") == Some(&Value::Bool(true))) {
+                let _ = reset.send(stdin);
+                let _ = write.write_all(CLOSE).await;
+                break;
+            }
+            // A mock that reads no more is about to end.
+            if write.write_all(&line).await.is_err() {
+                break;
+            }
+        }
+        drop(write);
+        Signal { told: false, interrupted: asked.await }
+    }))
+}
+
+/// Waits for the line that begins another life, and gives what it says; or how the process ends instead.
+async fn begin(stdin: &mut Stdin) -> Result<Result<Map<String, Value>, Exit>, CliError> {
+    let mut asked = pin!(signals()?);
+    Ok(loop {
+        let line = tokio::select! {
+            biased;
+            interrupted = &mut asked => break Err(if interrupted { Exit::INTERRUPTED } else { Exit::OK }),
+            line = stdin.recv() => line,
+        };
+        let Some(line) = line else { break Err(Exit::OK) };
+        let Some(mut line) = members(&line) else { continue };
+        match line.remove("begin") {
+            Some(Value::Object(begin)) => break Ok(begin),
+            _ if line.get("close").is_some_and(|close| *close != Value::Bool(false)) => break Err(Exit::OK),
+            // There is nobody to make a call.
+            _ => {}
+        }
+    })
+}
+
+/// The members of a line that may begin or end a life.
+fn members(line: &[u8]) -> Option<Map<String, Value>> {
+    let names = [&b"\"reset\""[..], b"\"begin\"", b"\"close\""];
+    let may = line.len() <= SHORT && names.iter().any(|name| line.windows(name.len()).any(|part| part == *name));
+    may.then(|| serde_json::from_slice(line).ok()).flatten()
+}
+
+/// Waits for a signal that asks for the end; whether it was Ctrl-C. From this call on it is heard.
+fn signals() -> Result<impl Future<Output = bool>, CliError> {
     let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(no_signal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
-    Ok(tokio::spawn(async move {
-        let mut asked = pin!(async move {
-            tokio::select! {
-                _ = interrupt.recv() => true,
-                _ = terminate.recv() => false,
-                _ = hang_up.recv() => false,
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => true,
+            _ = terminate.recv() => false,
+            _ = hang_up.recv() => false,
+        }
+    })
+}
+
+/// Reads stdin line by line. By a thread that outlives each life: no line may be lost between two.
+fn read_stdin() -> Stdin {
+    let (send, lines) = mpsc::channel(WAITING);
+    std::thread::spawn(move || {
+        let mut stdin = std::io::stdin().lock();
+        loop {
+            let mut line = vec![];
+            match (&mut stdin).take(MAX_LINE).read_until(b'\n', &mut line) {
+                Ok(n) if n > 0 => {}
+                _ => return,
             }
-        });
-        let mut stdin = tokio::io::stdin();
-        let interrupted = tokio::select! {
-            biased;
-            interrupted = &mut asked => Some(interrupted),
-            // However it ended: nothing more comes.
-            _ = tokio::io::copy(&mut stdin, &mut write) => None,
-        };
-        match interrupted {
-            Some(interrupted) => Signal { told: write.write_all(CLOSE).await.is_ok(), interrupted },
-            None => {
-                drop(write);
-                Signal { told: false, interrupted: asked.await }
+            if send.blocking_send(line).is_err() {
+                return;
             }
         }
-    }))
+    });
+    lines
 }

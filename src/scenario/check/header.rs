@@ -266,9 +266,9 @@ fn one(
 impl Check<'_> {
     fn plan(&mut self, file: &File<'_>, case: Option<&Entry>) -> Plan {
         let entries = file.entries;
-        self.own = find(entries, "isolation").is_some_and(|e| self.isolation(e));
-        // A client has a process for each scenario, whatever is said.
-        self.own |= self.role.is_client();
+        let own = find(entries, "isolation").is_some_and(|e| self.isolation(e));
+        // A client is started by each scenario, whatever is said.
+        self.own = own || self.role.is_client();
         if self.own {
             self.need("process");
         }
@@ -300,7 +300,7 @@ impl Check<'_> {
             role: self.role.name,
             edition: self.edition,
             requires: std::mem::take(&mut self.needs),
-            process: if self.own { Process::Own } else { Process::Shared },
+            process: if own { Process::Own } else { Process::Shared },
             vars,
             workspace,
             steps: steps.unwrap_or_default(),

@@ -1,19 +1,28 @@
 //! Finding secrets by what they are called: the values of secret JSON keys, query parameters and headers.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::bytes::Regex;
 
 /// Headers that carry credentials in every protocol.
 const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"];
 
-/// Compiling costs more than a short trace: each set of names is compiled once. There are as many as protocols.
-static COMPILED: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
+/// Compiling costs more than a short trace: each set of names is compiled once, when it is first needed. There are as
+/// many as protocols.
+static KNOWN: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
 
-/// What secrets are called.
-#[derive(Clone, Debug, Default)]
-pub struct Keys {
+/// What secrets are called. Clones share what was compiled.
+#[derive(Clone, Debug)]
+pub struct Keys(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     names: Vec<String>,
+    patterns: OnceLock<Patterns>,
+}
+
+#[derive(Debug, Default)]
+struct Patterns {
     json: Option<Regex>,
     query: Option<Regex>,
     header: Option<Regex>,
@@ -32,42 +41,52 @@ pub struct Value {
     pub open: bool,
 }
 
+impl Default for Keys {
+    /// Nothing is secret by its name.
+    fn default() -> Self {
+        Self(Arc::new(Inner { names: vec![], patterns: OnceLock::from(Patterns::default()) }))
+    }
+}
+
 impl Keys {
     /// These JSON keys and query parameters, and the headers that carry credentials.
     pub fn new(names: &[&str]) -> Self {
-        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = compiled.iter().find(|keys| keys.names == names) {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = known.iter().find(|keys| keys.0.names == names) {
             return keys.clone();
         }
-        let keys = Self::compile(names);
-        compiled.push(keys.clone());
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let keys = Self(Arc::new(Inner { names, patterns: OnceLock::new() }));
+        known.push(keys.clone());
         keys
     }
 
-    fn compile(names: &[&str]) -> Self {
-        let any = names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
-        let compile = |pattern: String| (!names.is_empty()).then(|| Regex::new(&pattern).ok()).flatten();
-        Self {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-            json: compile(format!(r#"(?s-u)"(?:{any})"[ \t\r\n]*:[ \t\r\n]*"((?:[^"\\]|\\.)*\\?)"#)),
-            query: compile(format!(r#"(?-u)[?&;](?:{any})=([^&;#\s"'<>]+)"#)),
-            header: Regex::new(&format!(
-                r"(?im-u)^(?:{})[ \t]*:[ \t]*(?:[A-Za-z]+[ \t]+)?([^\r\n]*[^\r\n \t])",
-                HEADERS.join("|")
-            ))
-            .ok(),
-        }
+    fn patterns(&self) -> &Patterns {
+        self.0.patterns.get_or_init(|| {
+            let names = &self.0.names;
+            let any = names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
+            let compile = |pattern: String| (!names.is_empty()).then(|| Regex::new(&pattern).ok()).flatten();
+            Patterns {
+                json: compile(format!(r#"(?s-u)"(?:{any})"[ \t\r\n]*:[ \t\r\n]*"((?:[^"\\]|\\.)*\\?)"#)),
+                query: compile(format!(r#"(?-u)[?&;](?:{any})=([^&;#\s"'<>]+)"#)),
+                header: Regex::new(&format!(
+                    r"(?im-u)^(?:{})[ \t]*:[ \t]*(?:[A-Za-z]+[ \t]+)?([^\r\n]*[^\r\n \t])",
+                    HEADERS.join("|")
+                ))
+                .ok(),
+            }
+        })
     }
 
     /// Whether the value of this JSON key is secret.
     pub fn has(&self, key: &str) -> bool {
-        self.names.iter().any(|name| name == key)
+        self.0.names.iter().any(|name| name == key)
     }
 
     /// The secret part of a header's value: what comes after the scheme.
     pub fn in_header<'a>(&self, name: &str, value: &'a str) -> Option<&'a str> {
         let named = HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name))
-            || self.names.iter().any(|key| key.eq_ignore_ascii_case(name));
+            || self.0.names.iter().any(|key| key.eq_ignore_ascii_case(name));
         let value = value.trim();
         let secret = match value.split_once(' ') {
             Some((scheme, rest)) if scheme.bytes().all(|b| b.is_ascii_alphabetic()) => rest.trim_start(),
@@ -82,16 +101,17 @@ impl Keys {
         if !data.iter().any(|byte| matches!(byte, b':' | b'=')) {
             return values;
         }
-        for found in self.json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
+        let Patterns { json, query, header } = self.patterns();
+        for found in json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let open = data.get(found.end()) != Some(&b'"');
             let meaning = if open { None } else { unescape(found.as_bytes()) };
             values.push(Value { start: found.start(), end: found.end(), meaning, open });
         }
-        for found in self.query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
+        for found in query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = percent_decode(found.as_bytes());
             values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
         }
-        for found in self.header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
+        for found in header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = std::str::from_utf8(found.as_bytes()).ok().map(str::to_owned);
             values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
         }

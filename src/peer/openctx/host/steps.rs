@@ -1,7 +1,6 @@
 //! The parameters of the verbs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -41,7 +40,7 @@ impl ServeStep {
         self.carried.sending(vec![], None, &any, None).map_err(|e| wrong("serve", e))?;
         Ok(Plan {
             results: self.data,
-            example: Arc::new(Data::example()),
+            example: Data::example(),
             silent: self.answers == Answers::None,
             withheld: self.withholds,
             carried: self.carried,

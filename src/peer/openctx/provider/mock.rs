@@ -47,7 +47,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let quirks = quirks(&options)?;
     let data = match &options.data {
         Some(source) => Data::parse(source).map_err(MockError::Data)?,
-        None => Data::example(),
+        None => Arc::unwrap_or_clone(Data::example()),
     };
     let limits = limits(&quirks);
     let service = Arc::new(Service::new(data, quirks, options.latency));
@@ -123,7 +123,7 @@ impl Mock for MockProvider {
 /// The data that a command speaks of.
 fn data(from: &steer::Source) -> Result<Data, String> {
     let source = match from {
-        steer::Source::Example => return Ok(Data::example()),
+        steer::Source::Example => return Ok(Arc::unwrap_or_clone(Data::example())),
         steer::Source::File(path) => yaml::read(Path::new(path)).map_err(|fault| fault.message)?,
         // JSON is YAML.
         steer::Source::Here(value) => Source::new("data", value.to_string()),

@@ -8,6 +8,7 @@ mod tests;
 mod text;
 mod when;
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -96,9 +97,13 @@ enum Scope {
 
 impl Data {
     /// An example that has everything: several selectors, characters of every size, a huge item.
-    pub fn example() -> Self {
-        // That it can be read is held by a test.
-        Self::parse(&Source::new("example", include_str!("example.yaml").to_owned())).unwrap_or_default()
+    pub fn example() -> Arc<Self> {
+        // Read once: a provider is made for every play. That it can be read is held by a test.
+        static EXAMPLE: LazyLock<Arc<Data>> = LazyLock::new(|| {
+            let source = Source::new("example", include_str!("example.yaml").to_owned());
+            Arc::new(Data::parse(&source).unwrap_or_default())
+        });
+        EXAMPLE.clone()
     }
 
     /// Reads a file.
