@@ -56,17 +56,17 @@ pub(super) fn summary(what: &What) -> String {
             format!("stimulus {} {}: {}", clean(&stimulus.name, 24), clean(&params, 80), clean(&stimulus.outcome, 80))
         }
         What::Call(call) => {
-            format!("call {} {} {}", call.id, clean(&call.call, 24), clean(&call.params.to_string(), SHOWN))
+            format!("call {} {} {}", call.id, clean(&call.call, 24), json(&call.params))
         }
         What::Returned(returned) => {
             let outcome = match (&returned.result, &returned.error) {
-                (_, Some(error)) => format!("error {}", clean(&error.to_string(), SHOWN)),
-                (Some(result), None) => clean(&result.to_string(), SHOWN),
+                (_, Some(error)) => format!("error {}", json(error)),
+                (Some(result), None) => json(result),
                 (None, None) => "unsupported".to_owned(),
             };
             format!("call {} gave {outcome}", returned.id)
         }
-        What::Told(told) => format!("told {} {}", clean(&told.event, 40), clean(&told.data.to_string(), SHOWN)),
+        What::Told(told) => format!("told {} {}", clean(&told.event, 40), json(&told.data)),
         What::State { state } => format!("state {}", clean(state, 40)),
         What::File(change) => {
             let content = change.content.as_ref().map(|c| format!(": {}", payload_line(c))).unwrap_or_default();
@@ -134,7 +134,7 @@ fn close_line(frame: &Frame) -> String {
 fn message_line(message: &Message) -> String {
     let binary = if message.text { "" } else { " (binary)" };
     match (&message.json, &message.payload) {
-        (Some(json), _) => format!("message{binary} {}", clean(&json.to_string(), SHOWN)),
+        (Some(json), _) => format!("message{binary} {}", self::json(json)),
         (None, Some(payload)) => format!("message{binary}, not JSON: {}", payload_line(payload)),
         (None, None) => format!("message{binary}, empty"),
     }
@@ -149,6 +149,32 @@ fn payload_line(payload: &Payload) -> String {
             format!("{} bytes 0x{hex}{more}", bytes.len())
         }
     }
+}
+
+/// The beginning of a value as JSON; what is not shown is not written either.
+fn json(value: &serde_json::Value) -> String {
+    /// Takes so many bytes, and then no more.
+    struct Beginning(Vec<u8>);
+
+    impl std::io::Write for Beginning {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            // A character has four bytes at most; the last one may come in part.
+            if self.0.len() > 4 * (SHOWN + 1) {
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            self.0.extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut beginning = Beginning(Vec::new());
+    // An error is the end of what is shown.
+    let _ = serde_json::to_writer(&mut beginning, value);
+    clean(&String::from_utf8_lossy(&beginning.0), SHOWN)
 }
 
 /// The first characters of a text, control characters escaped.
@@ -195,6 +221,13 @@ mod tests {
         let text = "\u{1b}[2J\r\n".repeat(100_000);
         let line = describe(&event(None, None, What::Bytes { bytes: Payload::Text(text) }));
         assert!(line.chars().count() < 1000 && !line.chars().any(char::is_control), "{line}");
+    }
+
+    #[test]
+    fn of_json_the_first_characters_are_shown() {
+        assert_eq!(json(&serde_json::json!({"a": "ä"})), r#"{"a":"ä"}"#);
+        let long = json(&serde_json::json!(vec!["ää😀"; 100_000]));
+        assert!(long.ends_with('…') && long.chars().count() == SHOWN + 1 && !long.contains('\u{fffd}'), "{long}");
     }
 
     proptest::proptest! {

@@ -3,23 +3,36 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value;
+
 use super::{Event, Frame, Payload, Sink, What, describe};
 
-/// Keeps the last events as lines, at most so many. Clones share them: give one to a recorder, ask the other.
+/// What is kept of an event as it is takes no more than this, in bytes, or in values of JSON.
+const LIGHT: usize = 512;
+
+/// Keeps the last events, at most so many, and tells them as lines. Clones share them: give one to a recorder, ask the
+/// other.
 ///
 /// A frame that is a whole message and nothing more is left out: the message follows.
 ///
-/// Each line is short ([`describe`] bounds it), so that the memory is bounded too.
+/// Most events are never asked for, so a line is made of one when somebody asks. Of an event that is not small the line
+/// is made at once, which is short ([`describe`] bounds it), so that the memory is bounded.
 #[derive(Clone, Debug)]
 pub struct Tail {
     most: usize,
-    lines: Arc<Mutex<VecDeque<String>>>,
+    kept: Arc<Mutex<VecDeque<Kept>>>,
+}
+
+#[derive(Debug)]
+enum Kept {
+    Event(Event),
+    Line(String),
 }
 
 impl Tail {
     /// Keeps the last `most` events.
     pub fn new(most: usize) -> Self {
-        Self { most, lines: Arc::default() }
+        Self { most, kept: Arc::default() }
     }
 
     /// Takes in an event.
@@ -27,16 +40,51 @@ impl Tail {
         if is_repeated_by_its_message(&event.what) {
             return;
         }
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push_back(describe(event));
-        while lines.len() > self.most {
-            lines.pop_front();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(if is_light(&event.what) { Kept::Event(event.clone()) } else { Kept::Line(describe(event)) });
+        while kept.len() > self.most {
+            kept.pop_front();
         }
     }
 
     /// The last events, oldest first.
     pub fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        let line = |kept: &Kept| match kept {
+            Kept::Event(event) => describe(event),
+            Kept::Line(line) => line.clone(),
+        };
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().map(line).collect()
+    }
+}
+
+/// Whether keeping this costs less than telling it.
+fn is_light(what: &What) -> bool {
+    match what {
+        What::StreamEvent(event) => {
+            let texts = [&event.event, &event.data, &event.id, &event.comment];
+            texts.into_iter().flatten().map(String::len).sum::<usize>() <= LIGHT
+        }
+        What::Body(body) => body.bytes.as_bytes().len() <= LIGHT && body.trailers.is_empty(),
+        What::Frame(frame) => frame.payload.as_bytes().len() <= LIGHT,
+        What::Told(told) => room_after(&told.data, LIGHT).is_some(),
+        What::Message(message) => {
+            message.json.as_ref().is_none_or(|json| room_after(json, LIGHT).is_some())
+                && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= LIGHT)
+        }
+        _ => false,
+    }
+}
+
+/// What is left of this much room after a value; none where it takes more.
+fn room_after(value: &Value, room: usize) -> Option<usize> {
+    let room = room.checked_sub(8)?;
+    match value {
+        Value::String(text) => room.checked_sub(text.len()),
+        Value::Array(list) => list.iter().try_fold(room, |room, item| room_after(item, room)),
+        Value::Object(map) => {
+            map.iter().try_fold(room, |room, (key, item)| room_after(item, room.checked_sub(key.len())?))
+        }
+        _ => Some(room),
     }
 }
 
@@ -68,6 +116,28 @@ mod tests {
         let lines = tail.lines();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].ends_with("step two") && lines[1].ends_with("step three"), "{lines:?}");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_large_message_is_its_line() {
+        let tail = Tail::new(9);
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
+        for bytes in [format!("[{}1]", "[],".repeat(1000)), format!("\"{}\"", "x".repeat(10_000)), "[1]".to_owned()] {
+            recorder.record(None, None, What::Message(Message::joined(true, bytes.as_bytes(), 1)));
+        }
+        let kept = tail.kept.lock().unwrap();
+        let lines: Vec<bool> = kept.iter().map(|kept| matches!(kept, Kept::Line(_))).collect();
+        assert_eq!(lines, [true, true, false]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_line_is_the_same_whenever_it_is_made(event in crate::trace::strategy::event()) {
+            let tail = Tail::new(1);
+            tail.push(&event);
+            let expected = if is_repeated_by_its_message(&event.what) { vec![] } else { vec![describe(&event)] };
+            proptest::prop_assert_eq!(tail.lines(), expected);
+        }
     }
 
     #[test]
