@@ -16,7 +16,7 @@ use crate::trace::{Clock, End, Event, Recorder, Sink, What};
 static PROTOCOL: Protocol = Protocol {
     name: "test",
     editions: &[Edition { id: "one", document: "", about: "" }, Edition { id: "two", document: "", about: "" }],
-    roles: &[ROLE, MODULE],
+    roles: &[ROLE, MODULE, CLIENT],
     secret_keys: &["secret"],
     requirements: || &[],
     rules: |_| vec![],
@@ -68,6 +68,14 @@ const MODULE: Role = Role {
         proves: "connection/port",
         module: Some(include_str!("../protocol/openctx/module.mjs")),
     },
+    ..ROLE
+};
+
+const CLIENT: Role = Role {
+    name: "test-client",
+    subject: End::Client,
+    about: "a client for tests that is driven",
+    reach: Reach::Seeks { data_home: &[] },
     ..ROLE
 };
 
@@ -127,6 +135,11 @@ pub(crate) fn module_spec(path: PathBuf, settings: Option<PathBuf>) -> SubjectSp
     let module = Module { path, settings, host: MODULE.reach.module().unwrap_or_default() };
     let launch = Launch { module: Some(Box::new(module)), ..launch(&["node", "{run_dir}/module.mjs"]) };
     SubjectSpec { role: &PROTOCOL.roles[1], access: Access::Launch(launch), ..spec(&[]) }
+}
+
+/// A client of the test protocol that is started by this command, and driven.
+pub(crate) fn client_spec(command: &[&str]) -> SubjectSpec {
+    SubjectSpec { role: &PROTOCOL.roles[2], ..spec(command) }
 }
 
 /// How that is started.

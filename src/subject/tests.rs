@@ -2,6 +2,7 @@
 
 mod attaching;
 mod ending;
+mod lives;
 mod modules;
 mod starting;
 mod stimuli;

@@ -83,7 +83,10 @@ fn the_example_in_python_conforms_to_the_edition_guide() {
 
 #[test]
 fn the_example_in_javascript_conforms_to_the_edition_cli_as_its_subject_file_has_it_live() {
-    let subject = Language::JavaScript.shim().script.with_file_name("wirecert.yaml");
+    let shim = Language::JavaScript.shim();
+    let subject = shim.script.with_file_name("wirecert.yaml");
+    let described = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clients/javascript/wirecert.yaml");
+    std::fs::copy(described, &subject).expect("it can be copied");
     let traces = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
     command.arg("certify").arg("--subject").arg(subject).arg("--trace-dir").arg(traces.path());

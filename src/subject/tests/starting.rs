@@ -211,3 +211,37 @@ fn a_run_directory_goes_unless_it_is_to_be_kept() {
     let gone = RunDir::create(&launch(false)).unwrap().root().to_owned();
     assert!(kept.join("workspace").is_dir() && !gone.exists());
 }
+
+#[test]
+fn a_run_directory_that_is_renewed_is_as_if_it_were_fresh() {
+    let seed = |path: &str| SeedFile { path: path.to_owned(), content: b"seeded".to_vec() };
+    let launch = Launch { home: vec![seed(".config/a.json")], files: vec![seed("b.txt")], ..launch(&["true"]) };
+    let run_dir = RunDir::create(&launch).unwrap();
+    let (inside, link) = (run_dir.data_home().join("amp/ide"), run_dir.workspace_by_link().unwrap());
+    std::fs::create_dir_all(&inside).unwrap();
+    std::fs::write(inside.join("1.json"), "{}").unwrap();
+    std::fs::write(run_dir.home().join(".config/a.json"), "changed").unwrap();
+    std::fs::remove_file(run_dir.workspace().join("b.txt")).unwrap();
+    std::fs::remove_dir(run_dir.cache_home()).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("precious"), "").unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), run_dir.workspace().join("leads-out")).unwrap();
+    let corner = run_dir.corner("play").unwrap();
+    corner.write("c.txt", b"").unwrap();
+
+    run_dir.renew(&launch).unwrap();
+    let names = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(run_dir.root()), ["home", "workspace"]);
+    assert_eq!(names(&run_dir.workspace()), ["b.txt"]);
+    assert_eq!(names(&run_dir.data_home()), Vec::<String>::new());
+    assert!(run_dir.cache_home().is_dir());
+    assert_eq!(std::fs::read(run_dir.home().join(".config/a.json")).unwrap(), b"seeded");
+    assert!(elsewhere.path().join("precious").exists());
+    assert!(!link.exists() && run_dir.workspace_by_link().unwrap().exists());
+    assert_ne!(run_dir.corner("play").unwrap().path(), corner.path());
+}
