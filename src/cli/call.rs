@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(value_name = "ROLE")]
     role: String,
 
-    /// The method.
+    /// The method to call.
     #[arg(value_name = "METHOD")]
     method: String,
 

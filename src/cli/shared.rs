@@ -22,7 +22,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub subject: Option<PathBuf>,
 
-    /// Watch a client that cannot be driven for so long, such as 30s, and judge by the rules what it does by itself.
+    /// For a client that cannot be driven: watch it for this time, such as 30s, and judge by the rules what it does by itself.
     #[arg(long, value_name = "TIME", value_parser = parse_bound, help_heading = "Subject")]
     pub observe: Option<Duration>,
 
@@ -34,7 +34,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub lockfile: Option<PathBuf>,
 
-    /// The JavaScript file that the subject is: Node loads it.
+    /// The subject is this JavaScript file, which Node loads.
     #[arg(long, value_name = "FILE", help_heading = "Subject", conflicts_with_all = ["url", "lockfile"])]
     pub module: Option<PathBuf>,
 
@@ -46,7 +46,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "DIR", help_heading = "Subject")]
     pub workspace: Option<PathBuf>,
 
-    /// Certify our own mocks, even where there is a `wirecert.yaml`.
+    /// Take our own mocks for the subject, even where there is a `wirecert.yaml`.
     #[arg(long = "self", help_heading = "Subject", conflicts_with_all = ["subject", "url", "lockfile", "module", "settings"])]
     pub own: bool,
 
@@ -66,11 +66,11 @@ pub struct SharedOptions {
     #[arg(short, long, value_name = "N", help_heading = "Play")]
     pub jobs: Option<NonZeroUsize>,
 
-    /// Play every scenario so many times.
+    /// Play every scenario this many times.
     #[arg(long, value_name = "N", help_heading = "Play")]
     pub repeat: Option<NonZeroU32>,
 
-    /// Play a scenario again, so many times, where it could not be judged. Violations are never retried.
+    /// Play a scenario again, up to this many times, where it could not be judged. Violations are never retried.
     #[arg(long, value_name = "N", help_heading = "Play")]
     pub retries: Option<u32>,
 

@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Play the original so many times first, to see whether its failure comes and goes.
+    /// Play the original this many times first, to see whether its failure comes and goes.
     #[arg(long, value_name = "N", default_value = "3", help_heading = "Play")]
     repeat: NonZeroU32,
 
@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "HOW", default_value = "play", help_heading = "Play")]
     isolation: Isolate,
 
-    /// Do not play at our own sound mock as well.
+    /// Do not hold what is left against our own sound mock as well.
     #[arg(long, help_heading = "Play")]
     no_reference: bool,
 
@@ -77,9 +77,9 @@ pub struct Args {
 /// Which plays share a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Isolate {
-    /// None: each has a fresh one.
+    /// Every play has a fresh process.
     Play,
-    /// All, until one has soiled it. A candidate that fails is confirmed by a fresh process, and so is the result.
+    /// Plays share one process until one has soiled it. A candidate that fails is confirmed by a fresh process, and so is the result.
     Run,
 }
 

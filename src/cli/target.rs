@@ -32,7 +32,7 @@ pub struct TargetOptions {
     #[arg(long, value_name = "FILE", help_heading = "Subject")]
     pub lockfile: Option<PathBuf>,
 
-    /// The JavaScript file that the subject is: Node loads it.
+    /// The subject is this JavaScript file, which Node loads.
     #[arg(long, value_name = "FILE", help_heading = "Subject", conflicts_with_all = ["url", "lockfile"])]
     pub module: Option<PathBuf>,
 

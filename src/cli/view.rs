@@ -67,7 +67,7 @@ pub struct Args {
     #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "What is shown")]
     to: Option<Moment>,
 
-    /// So many events before and after each that is shown, too.
+    /// Also this many events before and after each that is shown.
     #[arg(short = 'C', long, value_name = "N", default_value_t = 0, help_heading = "What is shown")]
     context: usize,
 

@@ -90,6 +90,11 @@ impl Lookout {
         Self { folders: vec![], read, editions: vec![], before: HashMap::new(), seen: BTreeMap::new(), more: 0 }
     }
 
+    /// The editions that it may speak.
+    pub(super) fn editions(&self) -> &[&'static str] {
+        &self.editions
+    }
+
     /// Takes what is there now as none of the subject's.
     pub(super) fn ignore_present(&mut self) {
         self.before = self.files().into_iter().collect();

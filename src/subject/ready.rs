@@ -143,12 +143,11 @@ fn too_late(lookout: &Lookout, process: &Process, within: Duration) -> SubjectEr
     } else {
         format!("no lockfile came in {}", lookout.place())
     };
-    SubjectError::NotReady {
-        within,
-        problem,
-        found,
-        seen: lookout.facts(),
-        output: process.tap().recent(),
-        help: vec!["if it only needs longer, give it `ready: { within: 60s }` in its subject file".to_owned()],
+    let mut help = vec!["if it only needs longer, give it `ready: { within: 60s }` in its subject file".to_owned()];
+    if !found && lookout.editions().len() > 1 {
+        let each: Vec<String> = lookout.editions().iter().map(|edition| format!("`--edition {edition}`")).collect();
+        let each = each.join(" or ");
+        help.push(format!("nothing told which edition it speaks: name one, and what can be is judged by it: {each}"));
     }
+    SubjectError::NotReady { within, problem, found, seen: lookout.facts(), output: process.tap().recent(), help }
 }

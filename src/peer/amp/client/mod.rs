@@ -20,6 +20,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::peer::params::given;
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
 use crate::protocol::Lock;
 use crate::trace::{End, Mark, What};
@@ -97,11 +98,6 @@ enum How {
     #[default]
     Eof,
     Reset,
-}
-
-/// `id: null` is an id, not the absence of one.
-fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }
 
 impl AmpClient {

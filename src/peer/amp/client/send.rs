@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece, opcode};
 
+use crate::peer::params::given;
 use crate::protocol::parse_hex;
 
 /// The parameters of `send`.
@@ -13,6 +14,7 @@ use crate::protocol::parse_hex;
 pub struct SendStep {
     pub on: Option<String>,
     text: Option<String>,
+    #[serde(deserialize_with = "given")]
     json: Option<Value>,
     binary: Option<String>,
     frames: Option<Vec<Frame>>,
@@ -169,6 +171,8 @@ mod tests {
         let text = |text: &str| Ok(vec![Piece::Frame { spec: FrameSpec::text(text), cut: None }]);
         assert_eq!(pieces(json!({"text": "{"})), text("{"));
         assert_eq!(pieces(json!({"json": {"b": [1], "a": null}})), text(r#"{"b":[1],"a":null}"#));
+        assert_eq!(pieces(json!({"json": null})), text("null"));
+        assert!(pieces(json!({"json": null, "text": ""})).is_err(), "null is a message like any other");
         assert_eq!(
             pieces(json!({"binary": "00ff"})),
             Ok(vec![Piece::Frame { spec: FrameSpec::binary([0, 255]), cut: None }])

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::peer::amp::editor::edition::Edition;
+use crate::peer::params::given;
 use crate::protocol::parse_hex;
 
 use super::envelope;
@@ -151,9 +152,4 @@ pub enum How {
     #[default]
     Eof,
     Reset,
-}
-
-/// Null is a value, not the absence of one.
-fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }
