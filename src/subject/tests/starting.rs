@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{refusal, run_dir, server, sh, start, with};
-use crate::config::{Launch, SeedFile, SubjectSpec};
+use crate::config::{EditionChoice, Launch, SeedFile, SubjectSpec};
 use crate::subject::testing::{Trace, launch, spec};
 use crate::subject::{RunDir, Running, Start, SubjectError, tree};
 use crate::trace::{Exited, What};
@@ -133,6 +133,10 @@ async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_n
     let text = error.to_string();
     assert!(text.starts_with("the subject was not ready within 50ms: no lockfile came in /"), "{text}");
     assert!(text.ends_with("/home/.local/share/test/ide"), "{text}");
+    let named = |error: &SubjectError| error.diagnostic().help.iter().any(|help| help.contains("`--edition one` or"));
+    assert!(named(&error), "{:?}", error.diagnostic().help);
+    let (told, _) = refusal(&SubjectSpec { edition: EditionChoice::Given("one"), ..spec.clone() }).await;
+    assert!(!named(&told), "which edition it is was said");
     let [What::Launched(launched), What::Exited(exited)] = &trace.events()[..] else { panic!("{}", trace.kinds()) };
     assert_eq!((launched.pid, exited.signal), (exited.pid, Some(9)));
     assert!(!tree::is_alive(launched.pid));
