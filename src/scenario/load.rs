@@ -1,6 +1,8 @@
 //! Scenario files: found, read, checked, and given ids that are theirs alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Source, Span, yaml};
@@ -19,6 +21,9 @@ pub struct Loaded {
 
 /// The most files below the paths given.
 const MAX_FILES: usize = 20_000;
+
+/// So many texts are read before another thread is worth its start.
+const MANY: usize = 32;
 
 /// The deepest folder that is looked into.
 const MAX_DEPTH: usize = 32;
@@ -58,9 +63,28 @@ pub fn load(paths: &[PathBuf]) -> Loaded {
 
 /// Reads scenarios that are in memory: each with the name that errors show and its path in the tree of scenarios.
 pub fn load_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Loaded {
+    let texts: Vec<(&str, &str)> = texts.into_iter().collect();
+    let read = |texts: &[(&str, &str)]| {
+        let mut loaded = Loaded::default();
+        for (path, text) in texts {
+            loaded.text(Source::new(*path, *text), Path::new(path), Path::new(path));
+        }
+        loaded
+    };
+    // A whole suite takes long enough to be read by all cores, each a part of it.
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let part = texts.len().div_ceil(cores).max(MANY);
+    let parts = std::thread::scope(|scope| {
+        let read = &read;
+        let reading: Vec<_> = texts.chunks(part).skip(1).map(|texts| scope.spawn(move || read(texts))).collect();
+        let first = texts.chunks(part).next().map(read).unwrap_or_default();
+        let rest = reading.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        std::iter::once(first).chain(rest).collect::<Vec<_>>()
+    });
     let mut loaded = Loaded::default();
-    for (path, text) in texts {
-        loaded.text(Source::new(path, text), Path::new(path), Path::new(path));
+    for part in parts {
+        loaded.plans.extend(part.plans);
+        loaded.diagnostics.extend(part.diagnostics);
     }
     loaded.finish()
 }
@@ -180,4 +204,23 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Dia
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_texts_plans_and_faults_keep_their_order() {
+        let text = "wirecert: 1\ntitle: T\nrole: openctx-provider\nsteps:\n  - connect: {}\n";
+        let sound = include_str!("../../scenarios/openctx-provider/http/content-type.yaml");
+        let names: Vec<String> = (0..20 * MANY).map(|n| format!("openctx-provider/a/{n:05}.yaml")).collect();
+        let texts = names.iter().enumerate().map(|(n, name)| (name.as_str(), if n % 7 == 0 { text } else { sound }));
+        let loaded = load_texts(texts);
+        let files: Vec<&str> = loaded.plans.iter().map(|plan| plan.file.as_str()).collect();
+        assert!(files.is_sorted() && files.len() >= 17 * MANY, "{} plans", files.len());
+        let places: Vec<String> = loaded.diagnostics.iter().map(|fault| format!("{fault:?}")).collect();
+        let named = |n: usize| places.iter().position(|place| place.contains(&names[n]));
+        assert!(named(0) < named(7) && named(7) < named(14 * MANY), "{:?}", places.first());
+    }
 }
