@@ -132,14 +132,32 @@ fn what_a_provider_broke_is_reproduced() {
 #[test]
 fn what_a_client_of_a_provider_broke_is_reproduced() {
     reproduces("openctx-client", "0.1", "bad-header", "http/client-valid-head", "id(*/http/*)");
+    reproduces(
+        "openctx-client",
+        "0.1",
+        "dies-at-bad-json",
+        "robustness/client-alive",
+        "requirement(robustness/client-alive) & id(*bad-json*)",
+    );
+}
+
+#[test]
+fn what_an_extension_broke_is_reproduced() {
+    let edition = "2025-12-09";
+    reproduces("amplifier-client", edition, "bad-header", "http/client-valid-head", "id(*/list/*)");
+    reproduces("amplifier-client", edition, "api-prefix", "http/client-endpoint", "id(*/list/*)");
+    reproduces("amplifier-client", edition, "profile-list", "create/client-profile", "area(create)");
 }
 
 #[test]
 fn what_was_observed_of_a_sound_subject_can_be_observed_again() {
     for (role, edition, filter) in [
-        ("amp-server", "cli", "area(ping) | id(*/read-file/special-names*)"),
+        ("amp-server", "cli", "area(ping) | area(edit-file) | id(*/read-file/special-names*)"),
         ("openctx-provider", "0.1", "area(mentions)"),
         ("amplifier-server", "2025-12-09", "area(status) | area(prompt)"),
+        ("amp-client", "cli", "area(ping) | area(edit-file)"),
+        ("openctx-client", "0.1", "area(envelope) | id(*/robustness/restarted*)"),
+        ("amplifier-client", "2025-12-09", "area(errors) | id(*/stream/refused*)"),
     ] {
         let dir = TempDir::new().unwrap();
         let dir = dir.path();
@@ -147,7 +165,8 @@ fn what_was_observed_of_a_sound_subject_can_be_observed_again() {
         let traces = traces(dir, role, edition, None, filter);
         for (n, trace) in traces.iter().enumerate() {
             let (trace, made) = (trace.display().to_string(), format!("made/{n}.yaml"));
-            let args = ["scenario", &trace, "--as", "client", "--observed", "--out", &made];
+            let side = if role.ends_with("client") { "server" } else { "client" };
+            let args = ["scenario", &trace, "--as", side, "--observed", "--out", &made];
             let (code, _, stderr) = wirecert(dir, &args);
             assert_eq!(code, 0, "{trace}: {stderr}");
             // The same trace gives the same scenario.
@@ -158,9 +177,57 @@ fn what_was_observed_of_a_sound_subject_can_be_observed_again() {
         let (_, stdout, stderr) = wirecert(dir, &args);
         let report: Value = serde_json::from_slice(&fs::read(dir.join("report.json")).unwrap()).unwrap();
         let passed = report["subjects"][0]["counts"]["passed"].as_u64().unwrap();
-        // What a trace does not tell (how a body was cut into pieces, say) may keep one or the other from it.
-        assert!(passed * 10 >= traces.len() as u64 * 8, "{role}: {passed} of {}\n{stdout}{stderr}", traces.len());
+        // What a trace does not tell (how a body was cut into pieces, say) may keep one in fifty from it.
+        assert!(passed * 50 >= traces.len() as u64 * 49, "{role}: {passed} of {}\n{stdout}{stderr}", traces.len());
     }
+}
+
+#[test]
+fn files_of_the_recorded_play_are_laid_again_whatever_their_names_and_whenever_they_came() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let scenario = r#"
+wirecert: 1
+title: Files come and go
+role: amp-server
+edition: cli
+workspace:
+  "a:b\\c.txt": "odd ${$}{name}"
+  gone.txt: "gone"
+steps:
+  - connect: {}
+  - request: { as: odd, method: readFile, params: { path: "${workspace}/a:b\\c.txt" } }
+  - expect: { response: { to: odd } }
+  - write_file: { path: late.bin, hex: ff00 }
+  - write_file: { path: late.txt, content: "late\n" }
+  - remove_file: { path: gone.txt }
+  - request: { as: late, method: readFile, params: { path: "${workspace}/late.txt" } }
+  - expect: { response: { to: late, result: { content: "late\n" } } }
+"#;
+    fs::write(dir.join("play.yaml"), scenario.replace("${$}", "$$")).unwrap();
+    fs::write(dir.join("subject.yaml"), described("amp-server", "cli", None)).unwrap();
+    let args = ["run", "play.yaml", "--subject", "subject.yaml", "--trace-dir", "traces", "-q"];
+    let (code, stdout, stderr) = wirecert(dir, &args);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    let mut found = vec![];
+    walk(&dir.join("traces"), &mut found);
+    let trace = found[0].display().to_string();
+    let told = fs::read_to_string(&trace).unwrap();
+    assert_eq!((told.matches(r#""change":"laid""#).count(), told.matches(r#""change":"taken""#).count()), (4, 1));
+    let (code, made, stderr) = wirecert(dir, &["scenario", &trace, "--as", "client", "--observed"]);
+    assert_eq!(code, 0, "{stderr}");
+    for line in [
+        r#"  "a:b\\c.txt": "odd $${name}""#,
+        r#"  gone.txt: gone"#,
+        r#"  - write_file: { path: late.bin, hex: ff00 }"#,
+        r#"  - write_file: { path: late.txt, content: "late\n" }"#,
+        r#"  - remove_file: { path: gone.txt }"#,
+    ] {
+        assert!(made.contains(line), "{line}\n{made}");
+    }
+    fs::write(dir.join("again.yaml"), &made).unwrap();
+    let (code, stdout, stderr) = wirecert(dir, &["run", "again.yaml", "--subject", "subject.yaml", "-q"]);
+    assert_eq!(code, 0, "{made}\n{stdout}{stderr}");
 }
 
 /// A trace in a folder of its own.

@@ -9,6 +9,7 @@ mod collect;
 mod contact;
 mod expect;
 mod lag;
+mod laid;
 mod log;
 mod needs;
 mod one;

@@ -17,6 +17,7 @@ use crate::subject::{Corner, RunDir, Running, Start};
 use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
 
 use super::lag::LagMeter;
+use super::laid;
 use super::log::Log;
 use super::scene::{Halt, Outcome, Scene};
 use super::steps;
@@ -350,6 +351,7 @@ fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
         let Some(corner) = &scene.corner else { return Err("there is no workspace to lay files into".into()) };
         let bytes = file.content.bytes(&scene.vars).map_err(|e| format!("{}: {e}", file.path))?;
         corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
+        laid::note(&scene.recorder, corner, &file.path, Some(&bytes));
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use crate::protocol::{RequirementId, Verb, parse_duration, parse_hex};
 use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
-use super::expect;
 use super::scene::{Failure, Halt, Scene};
+use super::{expect, laid};
 
 /// A play that was held up for longer than this at a time on our side blames nobody for what happened to our connections.
 pub const HELD_UP: Duration = Duration::from_millis(700);
@@ -137,7 +137,10 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
         "write_file" => write_file(scene, step, &params),
         "remove_file" => {
             let path = string(&params, "path");
-            scene.corner(step)?.remove(path).map_err(|e| environment(step, e))
+            let corner = scene.corner(step)?;
+            corner.remove(path).map_err(|e| environment(step, e))?;
+            laid::note(&scene.recorder, corner, path, None);
+            Ok(())
         }
         "pause" => {
             let time = params.as_str().and_then(|s| parse_duration(s).ok()).unwrap_or(Duration::ZERO);
@@ -251,7 +254,11 @@ fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), 
         }
         _ => return Err(Halt::Error(format!("{}: write_file takes either `content` or `hex`", step.place))),
     };
-    scene.corner(step)?.write(string(params, "path"), &bytes).map_err(|e| environment(step, e))
+    let path = string(params, "path");
+    let corner = scene.corner(step)?;
+    corner.write(path, &bytes).map_err(|e| environment(step, e))?;
+    laid::note(&scene.recorder, corner, path, Some(&bytes));
+    Ok(())
 }
 
 async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {

@@ -53,6 +53,15 @@ pub enum Retold {
         /// Its bytes.
         bytes: Vec<u8>,
     },
+    /// A play laid a file with these bytes while it went on, or took it away where there are none.
+    Laid {
+        /// The event that shows it.
+        index: u64,
+        /// Its absolute path.
+        path: String,
+        /// Its bytes.
+        bytes: Option<Vec<u8>>,
+    },
     /// The folder that the work was about.
     Folder {
         /// Its absolute path.
@@ -97,7 +106,7 @@ impl Retold {
     pub fn index(&self) -> Option<u64> {
         match self {
             Self::Step { index, .. } | Self::Call { index, .. } => Some(*index),
-            Self::Seen { index, .. } | Self::File { index, .. } => Some(*index),
+            Self::Seen { index, .. } | Self::File { index, .. } | Self::Laid { index, .. } => Some(*index),
             Self::Folder { .. } => None,
         }
     }

@@ -400,11 +400,24 @@ pub struct Stimulus {
 pub struct FileChange {
     /// Its path.
     pub path: String,
-    /// What was seen: `read`, `written`, `removed`, `absent`.
+    /// What was seen: `read`, `written`, `removed`, `absent`; `laid` and `taken` where a play itself put a file into the
+    /// workspace or took one away.
     pub change: String,
     /// Its content, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Payload>,
+}
+
+impl FileChange {
+    /// The `change` of a file that a play put into the workspace.
+    pub const LAID: &str = "laid";
+    /// The `change` of a file that a play took out of the workspace.
+    pub const TAKEN: &str = "taken";
+
+    /// Whether this is what a play did to its workspace, which is no traffic.
+    pub fn is_by_play(&self) -> bool {
+        [Self::LAID, Self::TAKEN].contains(&self.change.as_str())
+    }
 }
 
 /// A landmark.

@@ -84,6 +84,9 @@ impl Side<'_> {
     /// The folders that a server says it has open, where this is what it says.
     fn folders(&self, event: &Event) -> Vec<String> {
         let What::File(change) = &event.what else { return vec![] };
+        if change.is_by_play() {
+            return vec![];
+        }
         let roles = self.protocol.map_or(&[][..], |protocol| protocol.roles);
         let read = roles.iter().find_map(|role| match &role.reach {
             Reach::Lockfile { read, .. } => Some(*read),

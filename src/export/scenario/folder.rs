@@ -36,8 +36,16 @@ impl Paths {
         }
     }
 
+    /// Takes note of the path of a file, whatever characters its name has.
+    pub fn file(&mut self, path: &str, weight: usize) {
+        self.path(path, weight);
+    }
+
     fn text(&mut self, text: &str, weight: usize) {
-        let path = text.strip_prefix("file://").unwrap_or(text);
+        self.path(text.strip_prefix("file://").unwrap_or(text), weight);
+    }
+
+    fn path(&mut self, path: &str, weight: usize) {
         if !path.starts_with('/') || path.contains('\n') || path.len() > 4096 || self.parents.len() >= MOST {
             return;
         }
@@ -52,8 +60,10 @@ impl Paths {
         }
     }
 
-    /// The folders by the names of the variables that stand for them, the innermost first.
-    pub fn found(&self) -> Vec<(String, String)> {
+    /// The folders by the names of the variables that stand for them, the innermost first. Where nothing says which folder
+    /// it was, and `files` are needed, it is that in which most of them are; where none are, paths are as good as any
+    /// other text.
+    pub fn found(&self, files: bool) -> Vec<(String, String)> {
         let often = |folders: &BTreeMap<String, usize>| {
             folders.iter().max_by_key(|(path, count)| (**count, std::cmp::Reverse(path.len()))).map(|(p, _)| p.clone())
         };
@@ -65,7 +75,8 @@ impl Paths {
         if let Some(said) = self.said.first() {
             return vec![named("workspace", said.clone())];
         }
-        often(&self.parents).map(|path| named("workspace", path)).into_iter().collect()
+        let guessed = || files.then(|| often(&self.parents)).flatten();
+        guessed().map(|path| named("workspace", path)).into_iter().collect()
     }
 }
 
@@ -90,12 +101,13 @@ mod tests {
     fn a_corner_of_ours_comes_before_what_is_said_and_that_before_what_is_common() {
         let mut paths = Paths::default();
         paths.learn(&json!({"path": "/home/me/p/a.txt", "uris": ["file:///home/me/p/b.txt", "/other/place/c"]}), 1);
-        assert_eq!(paths.found(), [("workspace".to_owned(), "/home/me/p".to_owned())]);
+        assert_eq!(paths.found(true), [("workspace".to_owned(), "/home/me/p".to_owned())]);
+        assert_eq!(paths.found(false), []);
         paths.folder("/home/me/");
-        assert_eq!(paths.found(), [("workspace".to_owned(), "/home/me".to_owned())]);
+        assert_eq!(paths.found(false), [("workspace".to_owned(), "/home/me".to_owned())]);
         paths.learn(&json!("/tmp/wirecert-abc123/workspace/7-echo/a.txt"), 1);
         let root = "/tmp/wirecert-abc123/workspace";
         let found = [("workspace".to_owned(), format!("{root}/7-echo")), ("root".to_owned(), root.to_owned())];
-        assert_eq!(paths.found(), found);
+        assert_eq!(paths.found(false), found);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::folder::Paths;
 use super::{Nothing, Shown, Wanted, play};
 use crate::protocol::retold::{Labels, Retell, Retold, args};
-use crate::trace::{Call, End, Event, Known, Returned, What};
+use crate::trace::{Call, End, Event, FileChange, Known, Launched, Payload, Returned, What};
 
 /// The most steps and expectations of a scenario.
 const MOST: usize = 2_000;
@@ -39,7 +39,33 @@ pub struct Gathering {
     pub(super) evidence: Option<Evidence>,
     /// What lets a sound subject show that it has come so far, as of the finding.
     out: Option<Vec<Retold>>,
+    /// Where the last step of the recorded play began, if the trace is one of a play.
+    begun: Option<Begun>,
+    /// How many items there were at the last landmark of the recorded play; all that are still to come where it waited for
+    /// what a call gave.
+    last_mark: Option<usize>,
+    /// How often the subject was launched.
+    launches: u64,
+    /// Whether our side has ended its service: what a driven client's calls fail for then, no traffic tells.
+    stopped: bool,
+    /// How many items there were when a driven client was last asked something.
+    asked_at: usize,
 }
+
+/// The beginning of a step of the recorded play.
+struct Begun {
+    /// The number of its event.
+    index: u64,
+    /// How many items there were.
+    at: usize,
+}
+
+/// The verb that makes our side end its service, and the one that begins it.
+const STOP: &str = "stop";
+const SERVE: &str = "serve";
+
+/// The verb that has a driven client end.
+const DISMISS: &str = "dismiss";
 
 /// Something told, and where it stands.
 pub(super) struct Item {
@@ -80,6 +106,11 @@ impl Gathering {
             pending: HashMap::new(),
             evidence: None,
             out: None,
+            begun: None,
+            last_mark: None,
+            launches: 0,
+            stopped: false,
+            asked_at: 0,
         }
     }
 
@@ -108,10 +139,51 @@ impl Gathering {
             // By now, connections that end later still stand.
             self.out = Some(self.retell.sound_out());
         }
-        let told = self.retell.event(event);
-        let told = told.into_iter().chain(self.driven(event)).collect::<Vec<_>>();
-        for told in told {
+        if let What::Mark(mark) = &event.what
+            && mark.mark == "step"
+        {
+            self.begun = Some(Begun { index: event.i, at: self.items.len() });
+            let waits = mark.text.starts_with("expect") && mark.text.contains("returned");
+            self.last_mark = Some(if waits { usize::MAX } else { self.items.len() });
+        }
+        for told in self.retell.event(event) {
+            // Who has ended does nothing more: what still happens is how it ends.
+            if self.stopped && matches!(told, Retold::Step { .. }) {
+                continue;
+            }
             self.keep(told, event.conn.clone(), limit);
+        }
+        if let Some(told) = self.driven(event) {
+            self.keep(told, event.conn.clone(), limit);
+        }
+        if let Some((begun, told)) = self.brought_about(event)
+            && begun.index <= limit
+            && self.items.len() < MOST
+        {
+            // It is recorded when it is over, and what it led to stands before it.
+            self.note(&told);
+            let at = begun.at.min(self.items.len());
+            self.items.insert(at, Item { told, conn: None, deliberate: None });
+        }
+    }
+
+    /// What was done to the subject from outside, and where that began.
+    fn brought_about(&mut self, event: &Event) -> Option<(Begun, Retold)> {
+        let now = |items: &[Item]| Begun { index: event.i, at: items.len() };
+        match &event.what {
+            What::Stimulus(stimulus) => {
+                let known = self.wanted.role.stimuli.iter().any(|verb| verb.name == stimulus.name);
+                let body = Map::from_iter([(stimulus.name.clone(), Value::Object(stimulus.params.clone()))]);
+                let begun = self.begun.take().unwrap_or_else(|| now(&self.items));
+                known.then(|| (Begun { ..begun }, Retold::step(begun.index, "stimulate", body)))
+            }
+            What::Launched(Launched { .. }) => {
+                self.launches += 1;
+                let begun = self.begun.take().filter(|_| self.launches > 1)?;
+                let launch = Retold::step(begun.index, "launch", Map::new());
+                Some((begun, launch))
+            }
+            _ => None,
         }
     }
 
@@ -131,12 +203,9 @@ impl Gathering {
     }
 
     fn keep(&mut self, told: Retold, conn: Option<String>, limit: u64) {
-        match &told {
-            Retold::Step { args, .. } => args.values().for_each(|value| self.paths.learn(value, OURS)),
-            Retold::Seen { value, .. } => value.values().for_each(|value| self.paths.learn(value, 1)),
-            Retold::Call { params, .. } => self.paths.learn(params, OURS),
-            Retold::Folder { path } => return self.paths.folder(path),
-            Retold::File { .. } => {}
+        self.note(&told);
+        if let Retold::Folder { .. } = &told {
+            return;
         }
         // Bytes are whole only some events after the one that a rule names.
         let later = told.index().is_some_and(|index| index > limit.saturating_add(8));
@@ -147,23 +216,57 @@ impl Gathering {
             self.too_long = true;
             return;
         }
+        // What is told at a landmark belongs to the connection that it names.
+        let landmark = conn.is_none() && self.wanted.role.observations.iter().any(|kind| kind.on_connection);
+        let named = |args: &Map<String, Value>| args.get("on").and_then(Value::as_str).unwrap_or(MAIN).to_owned();
+        let conn = match &told {
+            Retold::Step { args, .. } if landmark => Some(named(args)),
+            _ => conn,
+        };
         let deliberate = match &told {
             Retold::Step { verb, .. } if super::breach::takes(self.wanted.role, verb, "deliberate") => {
                 self.pending.remove(&conn)
             }
             _ => None,
         };
+        if let Some(former) = self.said_again(&told) {
+            let deliberate = deliberate.or_else(|| former.deliberate.take());
+            *former = Item { told, conn, deliberate };
+            return;
+        }
         self.items.push(Item { told, conn, deliberate });
     }
 
-    /// What belongs to no protocol: stimuli, and the calls of a driven client.
+    /// Takes note of the paths in it.
+    fn note(&mut self, told: &Retold) {
+        match told {
+            Retold::Step { args, .. } => args.values().for_each(|value| self.paths.learn(value, OURS)),
+            Retold::Seen { value, .. } => value.values().for_each(|value| self.paths.learn(value, 1)),
+            Retold::Call { params, .. } => self.paths.learn(params, OURS),
+            Retold::Folder { path } => self.paths.folder(path),
+            Retold::Laid { path, .. } => self.paths.file(path, OURS),
+            Retold::File { path, .. } => self.paths.file(path, 0),
+        }
+    }
+
+    /// The step that this one takes the place of: bytes that came behind what looked like a whole request belong to it.
+    fn said_again(&mut self, told: &Retold) -> Option<&mut Item> {
+        let Retold::Step { verb, args, .. } = told else { return None };
+        let label = args.get("as").filter(|_| args.contains_key("raw"))?;
+        self.items.iter_mut().rev().find(|item| match &item.told {
+            Retold::Step { verb: former, args, .. } => former == verb && args.get("as") == Some(label),
+            _ => false,
+        })
+    }
+
+    /// What belongs to no protocol: files of the play, and the calls of a driven client.
     fn driven(&mut self, event: &Event) -> Option<Retold> {
         let index = event.i;
         match &event.what {
-            What::Stimulus(stimulus) => {
-                let known = self.wanted.role.stimuli.iter().any(|verb| verb.name == stimulus.name);
-                let body = Map::from_iter([(stimulus.name.clone(), Value::Object(stimulus.params.clone()))]);
-                known.then(|| Retold::step(index, "stimulate", body))
+            What::File(file) => self.file(index, file),
+            What::Mark(mark) if mark.mark == "step" => self.served(index, mark.text.split(' ').next()?),
+            What::Exited(exited) if !exited.asked && self.wanted.finding.is_none() => {
+                Some(Retold::seen(index, "exit", Map::new(), Map::new(), false))
             }
             What::Call(call) if self.wanted.role.is_client() => Some(self.call(index, call)),
             What::Returned(returned) => self.returned(index, returned),
@@ -175,7 +278,42 @@ impl Gathering {
         }
     }
 
+    /// A file that the recorded play laid or took away.
+    fn file(&self, index: u64, file: &FileChange) -> Option<Retold> {
+        let path = file.path.clone();
+        match (file.change.as_str(), &file.content) {
+            (FileChange::LAID, Some(content)) if self.begun.is_none() && self.items.iter().all(is_file) => {
+                Some(Retold::File { index, path, bytes: bytes(content) })
+            }
+            (FileChange::LAID, Some(content)) => Some(Retold::Laid { index, path, bytes: Some(bytes(content)) }),
+            (FileChange::TAKEN, _) => Some(Retold::Laid { index, path, bytes: None }),
+            _ => None,
+        }
+    }
+
+    /// A step of the recorded play in which our side ended its service, or began it again: no traffic tells of that.
+    fn served(&mut self, index: u64, verb: &str) -> Option<Retold> {
+        let role = self.wanted.role;
+        // Where our side has names of its own, the trace does not tell which of them it was that ended.
+        let named = super::breach::takes(role, SERVE, "as");
+        let known = !named && role.is_client() && role.every_verb().any(|verb| verb.name == STOP);
+        match verb {
+            DISMISS if role.is_client() => Some(Retold::step(index, DISMISS, Map::new())),
+            STOP if known => {
+                self.stopped = true;
+                Some(Retold::step(index, STOP, Map::new()))
+            }
+            SERVE if known && self.stopped => {
+                self.stopped = false;
+                // How it serves is only known at the end.
+                Some(Retold::step(index, SERVE, Map::new()))
+            }
+            _ => None,
+        }
+    }
+
     fn call(&mut self, index: u64, call: &Call) -> Retold {
+        self.asked_at = self.items.len();
         let label = self.labels.name(&call.call);
         self.calls.insert(call.id, label.clone());
         let params = (call.params != json!({})).then(|| call.params.clone());
@@ -192,8 +330,11 @@ impl Gathering {
         let label = self.calls.get(&returned.id).filter(|_| !returned.unsupported)?;
         let selectors = args([("to", Some(label.as_str().into()))]);
         // What a client's own API makes of an answer is its own matter; whether it failed is not.
-        let error = returned.error.is_some().then(|| json!({ "$any": true }));
-        Some(Retold::seen(index, "returned", selectors, args([("error", error)]), true))
+        let error = returned.error.as_ref().map(|_| json!({}));
+        // What no traffic led to had causes that the trace does not tell, such as a lockfile that was not there.
+        let told = self.stopped || self.items[self.asked_at.min(self.items.len())..].iter().any(is_traffic);
+        let owed = error.is_none() || told;
+        Some(Retold::seen(index, "returned", selectors, args([("error", error)]), owed))
     }
 
     /// The scenario.
@@ -212,6 +353,8 @@ impl Gathering {
         if self.wanted.finding.is_some() {
             last.clear();
         }
+        self.serve_again(&first);
+        self.forget_the_end();
         let driven = !self.calls.is_empty();
         self.items.retain(|item| !(driven && matches!(item.told, Retold::Call { .. })));
         let wire: Vec<Item> = std::mem::take(&mut self.items).into_iter().map(|item| self.called(item)).collect();
@@ -219,10 +362,38 @@ impl Gathering {
             return Err(Nothing::Empty);
         }
         self.items = first.into_iter().chain(wire).chain(last).collect();
-        let folder = self.paths.found();
+        let files = |item: &Item| match &item.told {
+            Retold::File { .. } | Retold::Laid { .. } => true,
+            Retold::Step { verb, .. } => *verb == "stimulate",
+            _ => false,
+        };
+        let folder = self.paths.found(self.items.iter().any(files));
         let known = Known { folders: folder, ports: self.ports.clone() };
         let out = self.out.take().unwrap_or_else(|| self.retell.sound_out());
         Ok(play::write(&self, &known, out))
+    }
+
+    /// Calls that failed after the last step of the recorded play failed because it was over.
+    fn forget_the_end(&mut self) {
+        let over = self.last_mark.unwrap_or(usize::MAX).min(self.items.len());
+        for item in &mut self.items[over..] {
+            if let Retold::Seen { kind: "returned", value, owed, .. } = &mut item.told {
+                *owed &= !value.contains_key("error");
+            }
+        }
+    }
+
+    /// Has our side serve as it did in the beginning wherever it began again.
+    fn serve_again(&mut self, first: &[Item]) {
+        let served = first.iter().find_map(|item| match &item.told {
+            Retold::Step { verb: SERVE, args, .. } => Some(args.clone()),
+            _ => None,
+        });
+        for item in &mut self.items {
+            if let Retold::Step { verb: SERVE, args, .. } = &mut item.told {
+                *args = served.clone().unwrap_or_default();
+            }
+        }
     }
 
     /// A call that was not recorded, as the step that makes it.
@@ -241,5 +412,23 @@ fn message(event: &Event) -> Option<Value> {
         What::Message(message) => message.json.clone(),
         What::StreamEvent(event) => serde_json::from_str(event.data.as_deref()?).ok(),
         _ => None,
+    }
+}
+
+/// The bytes of a file's content.
+fn bytes(content: &Payload) -> Vec<u8> {
+    content.as_bytes().to_vec()
+}
+
+fn is_file(item: &Item) -> bool {
+    matches!(item.told, Retold::File { .. })
+}
+
+/// Whether it crossed the wire.
+fn is_traffic(item: &Item) -> bool {
+    match &item.told {
+        Retold::Seen { kind, .. } => !["returned", "told", "state", "exit"].contains(kind),
+        Retold::Step { verb, .. } => !["call", "launch", "stimulate", "write_file", "remove_file"].contains(verb),
+        _ => false,
     }
 }

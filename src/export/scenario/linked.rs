@@ -1,6 +1,6 @@
 //! Which values of our steps came from what the subject did before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -15,8 +15,9 @@ pub struct Linked {
     pub captures: BTreeMap<usize, BTreeMap<String, (String, Kind)>>,
     /// Of steps: places in their parameters, and the variables.
     pub uses: BTreeMap<usize, BTreeMap<Place, String>>,
-    /// Of observations: JSON pointers into their fields where a value of ours came back, which is the same in every run.
-    pub echoes: BTreeMap<usize, BTreeSet<String>>,
+    /// Of observations: JSON pointers into their fields where a value of ours came back, and the variable that it was
+    /// sent as; none where it is the same in every run.
+    pub echoes: BTreeMap<usize, BTreeMap<String, Option<String>>>,
 }
 
 /// Finds the links between items.
@@ -30,7 +31,11 @@ pub fn linked(items: &[Item], subject: End, known: &Known) -> Linked {
             Retold::Seen { value, finds, .. } => {
                 let back = correlator.see(Some(subject), index, &Value::Object(value.clone()));
                 let back = back.into_iter().filter(|link| link.at.piece.is_none() && link.from.place.piece.is_none());
-                linked.echoes.entry(at).or_default().extend(back.map(|link| link.at.pointer));
+                for link in back {
+                    let from = usize::try_from(link.from.index).ok();
+                    let sent = from.and_then(|from| linked.uses.get(&from)?.get(&link.from.place)).cloned();
+                    linked.echoes.entry(at).or_default().insert(link.at.pointer, sent);
+                }
                 for (field, name) in finds {
                     let entry = linked.captures.entry(at).or_default();
                     entry.insert(format!("/{field}"), (format!("of-{name}"), Kind::Id));

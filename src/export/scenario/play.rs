@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::breach::{self, Breach};
 use super::gather::{Gathering, Item};
 use super::linked::{Linked, linked};
-use super::values::{Values, fields};
+use super::values::{Values, Whole, fields};
 use super::{Step, yaml};
-use crate::protocol::Reach;
-use crate::protocol::retold::Retold;
+use crate::protocol::retold::{Retold, hex};
+use crate::protocol::{Reach, Role};
 use crate::trace::Known;
 
 /// Steps that only tidy up where nothing comes after them.
@@ -37,7 +37,7 @@ pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
     };
     let mut play = Play {
         gathering,
-        values: Values::new(known, matches!(wanted.role.reach, Reach::Lockfile { .. })),
+        values: Values::new(known, has_token(wanted.role)),
         linked: linked(&gathering.items, wanted.role.subject, known),
         breach,
         steps: vec![],
@@ -81,6 +81,7 @@ impl Play<'_> {
         let until = finding.map_or(u64::MAX, |finding| finding.index);
         let counts = |(_, item): &(usize, &Item)| match &item.told {
             Retold::Step { verb, index, .. } => *index <= until && (finding.is_some() || !LEAVING.contains(verb)),
+            Retold::Laid { index, .. } => *index <= until,
             Retold::Seen { index, owed, .. } => {
                 *index <= until && *owed && !matches!(self.kind(item), "close" | "closed")
             }
@@ -122,19 +123,38 @@ impl Play<'_> {
                 self.seen(at, *index, kind, selectors, value, *owed);
             }
             Retold::File { path, bytes, .. } => self.file(path, bytes),
+            Retold::Laid { index, path, bytes } => self.laid(*index, path, bytes.as_deref()),
             Retold::Call { .. } | Retold::Folder { .. } => {}
         }
     }
 
     /// A file in the folder that the traffic is about, unless it is there already.
     fn file(&mut self, path: &str, bytes: &[u8]) {
-        let said = self.values.text(path, &|_| None);
-        if let Some(path) = said.strip_prefix("${workspace}/")
-            && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
-            && !path.contains(['\\', ':', '\0'])
-        {
-            self.files.entry(path.replace("$${", "${")).or_insert_with(|| bytes.to_vec());
+        if let Some(path) = self.below(path) {
+            self.files.entry(path).or_insert_with(|| bytes.to_vec());
         }
+    }
+
+    /// A path below the folder that the traffic is about.
+    fn below(&self, path: &str) -> Option<String> {
+        let said = self.values.text(path, &|_| None);
+        let path = said.strip_prefix("${workspace}/")?;
+        let inside = path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains('\0');
+        inside.then(|| path.replace("$${", "${"))
+    }
+
+    /// A file that comes or goes in the course of the play.
+    fn laid(&mut self, index: u64, path: &str, bytes: Option<&[u8]>) {
+        let Some(path) = self.below(path) else { return };
+        let escaped = |text: &str| Value::from(text.replace("${", "$${"));
+        let path = ("path".to_owned(), escaped(&path));
+        let (verb, content) = match bytes.map(|bytes| (std::str::from_utf8(bytes), bytes)) {
+            None => ("remove_file", None),
+            Some((Ok(text), _)) => ("write_file", Some(("content".to_owned(), escaped(text)))),
+            Some((Err(_), bytes)) => ("write_file", Some(("hex".to_owned(), hex(bytes).into()))),
+        };
+        let body = [path].into_iter().chain(content).collect();
+        self.steps.push(Step { verb, body, comment: comment(index) });
     }
 
     /// A file that a user opened was there, whatever was in it.
@@ -163,8 +183,16 @@ impl Play<'_> {
         if !(owed || needed || provoked || breaks.is_some()) {
             return;
         }
+        if !(owed || needed || breaks.is_some()) && value.values().any(|value| self.values.is_of_others(value)) {
+            return;
+        }
         let mut body = selectors.clone();
-        let mut pattern = Value::Object(fields(&self.values, value, at, &self.linked, finding.is_none()));
+        let whole = match finding {
+            Some(_) => Whole::Nothing,
+            None if owed => Whole::Answer,
+            None => Whole::State,
+        };
+        let mut pattern = Value::Object(fields(&self.values, value, at, &self.linked, whole));
         if let Some(breaks) = &breaks {
             super::nest::merge(&mut pattern, Value::Object(breaks.clone()));
         }
@@ -188,6 +216,15 @@ impl Play<'_> {
         let shown = self.gathering.wanted.finding.as_ref().filter(|_| process);
         body.extend(shown.map(|shown| ("proves".to_owned(), shown.requirement.short().into())));
         self.steps.push(Step { verb: "never", body, comment: None });
+    }
+}
+
+/// Whether scenarios of a role know a token: who is found through a lockfile has one.
+fn has_token(role: &Role) -> bool {
+    match role.reach {
+        Reach::Lockfile { .. } => true,
+        Reach::Seeks { data_home } => !data_home.is_empty(),
+        Reach::Url { .. } => false,
     }
 }
 

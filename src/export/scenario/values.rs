@@ -11,18 +11,45 @@ use crate::trace::{Finder, Kind, Known, Place};
 /// Texts longer than this are not expected word by word.
 const LONG: usize = 400;
 
+/// How much of an observation is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// All of it: it answers what our side did.
+    Answer,
+    /// All that has to do with this play: it tells the state of the subject, which may have other things to do.
+    State,
+    /// Nothing but what has to be captured.
+    Nothing,
+}
+
+/// What a value stands in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Like {
+    /// What tells of a failure, whose words are free.
+    failed: bool,
+    /// What tells the state of the subject.
+    state: bool,
+}
+
 /// Says values of a trace for a scenario.
 pub struct Values {
     finder: Finder,
     /// Whether the subject has a secret of its own, the first that a trace hides.
     token: bool,
+    /// The path of the corner below the workspace, where the trace is one of a play of ours.
+    corner: Option<String>,
 }
 
 impl Values {
     /// `known` are the folders, by the variables that stand for them, and the ports; `token`: whether the subject has a
     /// secret of its own.
     pub fn new(known: &Known, token: bool) -> Self {
-        Self { finder: Finder::new(known), token }
+        let path = |wanted: &str| known.folders.iter().find(|(name, _)| name == wanted).map(|(_, path)| path);
+        let below = |(corner, root): (&String, &String)| {
+            Some(corner.strip_prefix(root.as_str())?.strip_prefix('/')?.to_owned())
+        };
+        let corner = path("workspace").zip(path("root")).and_then(below);
+        Self { finder: Finder::new(known), token, corner }
     }
 
     /// A value that our side sends: with variables for folders and for what was captured.
@@ -60,6 +87,11 @@ impl Values {
 
     /// A text with variables for folders, and what `other` says of the other volatile pieces, by their numbers.
     pub fn text(&self, text: &str, other: &dyn Fn(usize) -> Option<String>) -> String {
+        if let Some(rest) =
+            self.corner.as_ref().and_then(|corner| text.strip_prefix(corner.as_str())?.strip_prefix('/'))
+        {
+            return format!("${{corner}}/{}", escaped(rest));
+        }
         let (mut said, mut from) = (String::new(), 0);
         for (n, (kind, range)) in self.finder.pieces(text).into_iter().enumerate() {
             let before = &text[from..range.start];
@@ -90,14 +122,19 @@ impl Values {
     }
 
     /// What the subject sent, as the pattern that another run of it matches.
-    pub fn expected(&self, key: &str, value: &Value) -> Value {
+    pub fn expected(&self, key: &str, value: &Value, like: Like) -> Value {
         match value {
+            Value::String(text) if like.failed && text.contains(' ') => json!({ "$type": "string" }),
             Value::String(text) => self.expected_text(key, text),
-            Value::Array(items) => items.iter().map(|item| self.expected(key, item)).collect::<Vec<_>>().into(),
+            Value::Array(items) if like.state && items.iter().all(is_path) => self.expected_paths(key, items),
+            Value::Array(items) => items.iter().map(|item| self.expected(key, item, like)).collect::<Vec<_>>().into(),
             Value::Object(map) => {
                 let entries = map.iter();
+                // What is said of a failure is the subject's choice.
+                let failed = like.failed || map.get("success") == Some(&false.into());
+                let like = |key: &str| Like { failed: failed || key == "error", ..like };
                 let said: Map<String, Value> =
-                    entries.map(|(key, value)| (key.clone(), self.expected(key, value))).collect();
+                    entries.map(|(key, value)| (key.clone(), self.expected(key, value, like(key)))).collect();
                 match said.keys().next() {
                     Some(only) if said.len() == 1 && only.starts_with('$') => json!({ "$literal": map }),
                     _ => said.into(),
@@ -106,11 +143,37 @@ impl Values {
             Value::Number(_) => {
                 let found = self.finder.find(&Value::Object(Map::from_iter([(key.to_owned(), value.clone())])));
                 match found.first() {
-                    Some(find) if find.kind.is_volatile() => json!({ "$type": "number" }),
+                    Some(find) if find.kind.is_volatile() || find.kind == Kind::Id => json!({ "$type": "number" }),
                     _ => value.clone(),
                 }
             }
             value => value.clone(),
+        }
+    }
+
+    /// A list of paths that tells what the subject has: others may be in it, too.
+    fn expected_paths(&self, key: &str, items: &[Value]) -> Value {
+        let ours = |item: &&Value| item.as_str().is_some_and(|text| self.is_below(text));
+        let told: Vec<Value> =
+            items.iter().filter(ours).map(|item| self.expected(key, item, Like::default())).collect();
+        if told.is_empty() { json!({ "$type": "array" }) } else { json!({ "$contains": told }) }
+    }
+
+    /// Whether a path or URI leads below the folder that the traffic is about, if there is one.
+    fn is_below(&self, text: &str) -> bool {
+        let said = self.text(text, &|_| None);
+        said.starts_with("${workspace}") || said.starts_with("${workspace_uri}")
+    }
+
+    /// Whether a value is about what others do in the same workspace; lists may be that in part.
+    pub fn is_of_others(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => {
+                let said = self.text(text, &|_| None);
+                said.strip_prefix("file://").unwrap_or(&said).starts_with("${root}/")
+            }
+            Value::Object(map) => map.values().any(|value| self.is_of_others(value)),
+            _ => false,
         }
     }
 
@@ -122,6 +185,10 @@ impl Values {
                 Kind::Time if text.contains('T') && !text.contains("GMT") => json!({ "$timestamp": true }),
                 _ => json!({ "$type": "string" }),
             };
+        }
+        // An id that the subject gave is another one in another run.
+        if found.iter().any(|find| find.place.piece.is_none() && find.kind == Kind::Id) {
+            return json!({ "$type": "string" });
         }
         let differs = found.iter().any(|find| find.kind.is_volatile() && !matches!(find.kind, Kind::Folder(_)));
         if differs || text.len() > LONG {
@@ -150,16 +217,22 @@ pub fn fields(
     value: &Map<String, Value>,
     at: usize,
     linked: &Linked,
-    whole: bool,
+    whole: Whole,
 ) -> Map<String, Value> {
+    let like = |key: &str| Like { failed: key == "error", state: whole == Whole::State };
     let mut pattern = Value::Object(match whole {
-        true => value.iter().map(|(key, value)| (key.clone(), values.expected(key, value))).collect(),
-        false => Map::new(),
+        Whole::Nothing => Map::new(),
+        _ => value.iter().map(|(key, value)| (key.clone(), values.expected(key, value, like(key)))).collect(),
     });
     let recorded = Value::Object(value.clone());
-    for pointer in linked.echoes.get(&at).into_iter().flatten().filter(|_| whole) {
-        if let (Some(place), Some(value)) = (pattern.pointer_mut(pointer), recorded.pointer(pointer)) {
-            *place = values.sent(value, &mut String::new(), None);
+    for (pointer, variable) in linked.echoes.get(&at).into_iter().flatten().filter(|_| whole != Whole::Nothing) {
+        // What is compared with it has its secrets hidden.
+        let shown = |value: &&Value| !value.as_str().is_some_and(|text| text.contains("<secret:"));
+        if let (Some(place), Some(value)) = (pattern.pointer_mut(pointer), recorded.pointer(pointer).filter(shown)) {
+            *place = match variable {
+                Some(name) => format!("${{{name}}}").into(),
+                None => values.sent(value, &mut String::new(), None),
+            };
         }
     }
     for (pointer, (name, kind)) in linked.captures.get(&at).into_iter().flatten() {
@@ -174,4 +247,9 @@ pub fn fields(
 /// A text in which nothing is a variable.
 fn escaped(text: &str) -> String {
     text.replace("${", "$${")
+}
+
+/// Whether a value is a path or the URI of a file.
+fn is_path(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.starts_with('/') || text.starts_with("file://"))
 }

@@ -30,6 +30,9 @@ pub fn write(wanted: &Wanted, files: &BTreeMap<String, Vec<u8>>, steps: &[Step])
     };
     out += &format!("wirecert: 1\ntitle: {}\n", scalar(&line(&title).replace("${", "$${")));
     out += &format!("role: {}\nedition: {}\n", wanted.role.name, scalar(wanted.edition));
+    if !wanted.role.is_client() && steps.iter().any(|step| step.verb == "launch") {
+        out += "isolation: own\n";
+    }
     if !files.is_empty() {
         out += "workspace:\n";
         for (path, bytes) in files {

@@ -18,6 +18,9 @@ impl Turns {
     /// The turns that this event completes, each with the number of the event.
     pub fn event(&mut self, event: &Event) -> Vec<Turn> {
         if let What::File(change) = &event.what {
+            if change.is_by_play() {
+                return vec![];
+            }
             let json = change.content.as_ref().and_then(|c| serde_json::from_slice(c.as_bytes()).ok());
             let sent = json.map(|json| Sent::File { path: change.path.clone(), json });
             let file = |sent| Turn { on: "file".to_owned(), from: End::Server, message: None, sent };

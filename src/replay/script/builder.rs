@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::protocol::Lock;
-use crate::trace::{End, Event, FileChange, Frame, Message, Payload, What};
+use crate::trace::{End, Event, Frame, Message, Payload, What};
 use crate::wire::websocket::opcode;
 
 use crate::replay::Position;
@@ -140,8 +140,8 @@ impl Builder {
             What::Call(call) => self.push(name, step(Act::Call(call))),
             What::Returned(returned) => self.push(name, step(Act::Returned(returned))),
             What::Stimulus(stimulus) => self.push(name, step(Act::Stimulus(stimulus))),
-            What::File(FileChange { content: Some(content), .. }) if self.facts.lock.is_none() => {
-                self.facts.lock = lock(content.as_bytes());
+            What::File(file) if self.facts.lock.is_none() && !file.is_by_play() => {
+                self.facts.lock = file.content.and_then(|content| lock(content.as_bytes()));
             }
             _ => {}
         }

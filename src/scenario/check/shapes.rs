@@ -94,11 +94,11 @@ impl Check<'_> {
     pub(super) fn path(&mut self, text: &str, span: Span) {
         let reason = if text.is_empty() {
             "a path cannot be empty"
-        } else if text.starts_with('/') || text.contains('\\') || text.contains(':') {
+        } else if text.starts_with(['/', '\\']) || is_drive(text) {
             "a path must be relative, with `/` between its parts"
         } else if text.contains('\0') {
             "a path cannot have a NUL in it"
-        } else if text.split('/').any(|part| part == "..") {
+        } else if text.split(['/', '\\']).any(|part| part == "..") {
             "a path cannot leave the workspace: `..` is not allowed"
         } else if text.split('/').any(|part| part.is_empty() || part == ".") {
             "a path cannot have empty parts or `.` in it"
@@ -259,4 +259,10 @@ pub(in crate::scenario) fn describe(shape: &Shape) -> &'static str {
         Shape::List(_) => "a list",
         Shape::Either(_) => "one of several kinds of value",
     }
+}
+
+/// Whether a path begins with the letter of a drive, as on Windows.
+fn is_drive(text: &str) -> bool {
+    let below = |rest: &[u8]| cfg!(windows) || matches!(rest, [b'/' | b'\\', ..]);
+    matches!(text.as_bytes(), [letter, b':', rest @ ..] if letter.is_ascii_alphabetic() && below(rest))
 }

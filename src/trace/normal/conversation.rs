@@ -116,6 +116,7 @@ impl<'a> Conversation<'a> {
                 self.around.push(format!("told {} {data}", told.event));
                 return;
             }
+            What::File(change) if change.is_by_play() => return,
             What::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
             What::Launched(_) => return self.around.push("launched".to_owned()),
             What::Exited(exited) => return self.around.push(ended(exited)),

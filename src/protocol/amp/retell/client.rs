@@ -1,10 +1,10 @@
 //! What an editor did to an agent as steps, and what the agent did as observations.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::{client_role, envelope, is_probe, opcode};
+use crate::protocol::amp::{client_role, envelope, handshake, is_probe, opcode};
 use crate::protocol::retold::{Retell, Retold, args, word};
 use crate::trace::{Closed, Direction, End, Event, Frame, Head, Payload, What};
 
@@ -20,13 +20,21 @@ pub struct RetellClient {
     known: std::collections::HashSet<String>,
     /// Methods that are answered by steps.
     withheld: Vec<String>,
-    upgrade: Option<(Map<String, Value>, u64)>,
+    upgrade: Option<Map<String, Value>>,
 }
 
 #[derive(Default)]
 struct Conn {
+    /// The handshake that was not answered yet.
+    request: Option<Head>,
+    /// Whether the handshake was answered with anything but what lets a client in.
+    refused: bool,
     frames: Vec<Frame>,
+    /// Whether the frames of a message were sent before it was whole.
+    ahead: bool,
     asked: HashMap<String, (String, Value, String)>,
+    /// The methods of those requests that were not answered yet, by their ids.
+    open: BTreeMap<String, String>,
     count: u64,
     closing: bool,
 }
@@ -51,6 +59,7 @@ impl RetellClient {
         };
         match &event.what {
             What::Handshake(head) => {
+                conn.request = Some(head.clone());
                 let target = head.start.split(' ').nth(1).unwrap_or_default();
                 let path = target.split('?').next().unwrap_or(target);
                 vec![seen("handshake", Map::new(), args([("path", Some(path.into()))]), true)]
@@ -89,13 +98,15 @@ impl RetellClient {
                 let value = args([("id", Some(id.clone())), ("params", Some(params.clone()))]);
                 conn.count += 1;
                 let label = format!("{}-{}", word(name), conn.count);
+                conn.open.insert(id.to_string(), method.to_owned());
                 conn.asked.insert(id.to_string(), (method.to_owned(), params, label.clone()));
                 let chosen = args([("method", Some(method.into()))]);
                 told.push(seen("request", chosen, value, true).with_find("id", &label));
                 told
             }
             What::Closed(_) => {
-                let told = vec![seen("closed", Map::new(), Map::new(), conn.closing)];
+                // Who was not let in leaves, or is left.
+                let told = vec![seen("closed", Map::new(), Map::new(), conn.closing && !conn.refused)];
                 conn.closing = true;
                 told
             }
@@ -109,15 +120,19 @@ impl RetellClient {
         let step = |verb, args: Map<String, Value>| Retold::step(event.i, verb, on(args, name));
         match &event.what {
             What::Handshake(head) => {
+                let odd = conn.request.take().and_then(|request| odd_upgrade(&request, head));
+                conn.refused = odd.is_some();
                 // How the first was answered is how all are: refusing a wrong token is what our editor does by itself.
-                if let (1, Some(upgrade)) = (self.names.len(), odd_upgrade(head)) {
-                    self.upgrade.get_or_insert((upgrade, event.i));
+                let ours = event.deliberate.is_some() || head.status() != Some(401);
+                if let (1, Some(upgrade)) = (self.names.len(), odd.filter(|_| ours)) {
+                    self.upgrade.get_or_insert(upgrade);
                 }
                 vec![]
             }
+            _ if conn.refused => vec![],
             What::Frame(frame) => match frame.opcode {
                 opcode::PONG => vec![],
-                opcode::PING if frames::unusual(frame, End::Server).is_empty() => {
+                opcode::PING if frames::is_ping(frame, End::Server) => {
                     let text = frame.payload.as_text().unwrap_or_default();
                     let payload = (!text.is_empty()).then(|| text.into());
                     vec![step("ping", args([("payload", payload)]))]
@@ -137,6 +152,7 @@ impl RetellClient {
                     vec![]
                 }
             },
+            What::Message(_) if std::mem::take(&mut conn.ahead) => vec![],
             What::Message(message) => {
                 let sent = std::mem::take(&mut conn.frames);
                 let raw = frames::sent(&sent, Some(message), End::Server);
@@ -149,6 +165,7 @@ impl RetellClient {
                 if let Some(answer) = envelope::response(edition, json) {
                     let whole = json.as_object().is_some_and(|map| map.len() == 1);
                     let id = answer.id.cloned().unwrap_or_default();
+                    conn.open.remove(&id.to_string());
                     let asked = conn.asked.get(&id.to_string());
                     if let (true, Some((method, params, label))) = (whole, asked) {
                         let mut told = vec![];
@@ -195,14 +212,36 @@ impl RetellClient {
     }
 }
 
+impl RetellClient {
+    /// Frames of ours that something else came after before they were a whole message, on some connections.
+    fn unfinished(&mut self, index: u64, on_these: impl Fn(&str) -> bool) -> Vec<Retold> {
+        let mut told = vec![];
+        let mut names: Vec<&String> = self.conns.keys().filter(|name| on_these(name)).collect();
+        names.sort();
+        for name in names.into_iter().cloned().collect::<Vec<_>>() {
+            let Some(conn) = self.conns.get_mut(&name).filter(|conn| !conn.frames.is_empty()) else { continue };
+            let sent = std::mem::take(&mut conn.frames);
+            // Frames of opcodes that mean nothing never become one.
+            conn.ahead = sent.last().is_some_and(|frame| frame.fin && frame.opcode <= opcode::BINARY);
+            told.push(Retold::step(index, "send", on(frames::sent(&sent, None, End::Server), &name)));
+        }
+        told
+    }
+}
+
 impl Retell for RetellClient {
     fn event(&mut self, event: &Event) -> Vec<Retold> {
         if let What::File(file) = &event.what {
             return super::folder(file, self.edition).into_iter().collect();
         }
         match (event.conn.as_deref(), event.dir) {
-            (Some(name), Some(Direction::ToServer)) => self.theirs(event, name),
+            (Some(name), Some(Direction::ToServer)) => {
+                let mut told = self.unfinished(event.i, |other| other == name);
+                told.extend(self.theirs(event, name));
+                told
+            }
             (Some(name), Some(Direction::ToClient)) => self.ours(event, name),
+            _ if matches!(event.what, What::Mark(_)) => self.unfinished(event.i, |_| true),
             _ => vec![],
         }
     }
@@ -210,16 +249,23 @@ impl Retell for RetellClient {
     fn end(&mut self) -> Vec<Retold> {
         let mut serve = Map::new();
         let first = self.names.first().map_or("main", String::as_str);
+        if self.conns.get(first).is_some_and(|conn| conn.request.is_some() && conn.closing) {
+            self.upgrade.get_or_insert(args([("never", Some(true.into()))]));
+        }
         if first != "main" {
             serve.insert("as".to_owned(), word(first).into());
         }
+        // What never was answered is not answered again.
+        let unanswered = self.conns.values().flat_map(|conn| conn.open.values().cloned());
+        let unanswered: BTreeSet<String> = unanswered.filter(|method| !self.withheld.contains(method)).collect();
+        self.withheld.extend(unanswered);
         if self.names.len() > 1 {
             serve.insert("then".to_owned(), self.names[1..].iter().map(|name| word(name)).collect::<Vec<_>>().into());
         }
         if !self.withheld.is_empty() {
             serve.insert("withholds".to_owned(), self.withheld.clone().into());
         }
-        if let Some((upgrade, _)) = self.upgrade.take() {
+        if let Some(upgrade) = self.upgrade.take() {
             serve.insert("upgrade".to_owned(), upgrade.into());
             serve.insert("deliberate".to_owned(), "the handshake is answered as in the trace".into());
         }
@@ -228,12 +274,21 @@ impl Retell for RetellClient {
 }
 
 /// How a handshake was answered, where that was no acceptance.
-fn odd_upgrade(head: &Head) -> Option<Map<String, Value>> {
-    if head.status() == Some(101) && head.header("upgrade").next().is_some() && head.raw.is_none() {
+fn odd_upgrade(request: &Head, head: &Head) -> Option<Map<String, Value>> {
+    if handshake::accepts(request, head) && head.raw.is_none() {
         return None;
     }
     if let Some(raw) = head.raw.as_ref().and_then(Payload::as_text) {
         return Some(args([("raw", Some(raw.into()))]));
+    }
+    if head.status() == Some(101) {
+        let right = handshake::accept_key(request);
+        let line = |(name, value): &(String, String)| match right.as_deref() == Some(value) {
+            true => format!("{name}: ${{accept}}\r\n"),
+            false => format!("{name}: {value}\r\n"),
+        };
+        let lines: String = head.headers.iter().map(line).collect();
+        return Some(args([("raw", Some(format!("{}\r\n{lines}\r\n", head.start).into()))]));
     }
     let status = head.start.split_once(' ').map_or("", |(_, status)| status);
     let body = head.body.as_ref().and_then(Payload::as_text).map(Value::from);

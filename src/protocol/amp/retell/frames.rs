@@ -6,6 +6,9 @@ use crate::protocol::amp::opcode;
 use crate::protocol::retold::hex;
 use crate::trace::{End, Frame, Message, Payload};
 
+/// The most bytes in a control frame (RFC 6455 section 5.5).
+const MOST_OF_CONTROL: usize = 125;
+
 /// A payload under `text` or `hex`.
 pub fn payload(payload: &Payload) -> (String, Value) {
     match payload {
@@ -35,6 +38,12 @@ pub fn unusual(frame: &Frame, sender: End) -> Map<String, Value> {
         fields.insert("text".to_owned(), json!({ "$absent": true }));
     }
     fields
+}
+
+/// Whether a frame is one that the verb `ping` can send: its payload is a text of no more bytes than a control frame has.
+pub fn is_ping(frame: &Frame, sender: End) -> bool {
+    let fits = frame.length_bits.is_none() && frame.payload.as_bytes().len() <= MOST_OF_CONTROL;
+    frame.opcode == opcode::PING && fits && frame.payload.as_text().is_some() && unusual(frame, sender).is_empty()
 }
 
 /// Whether a frame is sent by `send: { text: … }` as it is.

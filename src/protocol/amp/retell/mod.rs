@@ -13,7 +13,7 @@ pub use server::RetellServer;
 
 /// The first folder that an editor works in, where the file is its lockfile.
 fn folder(file: &FileChange, edition: &str) -> Option<Retold> {
-    let content = file.content.as_ref().map(Payload::as_bytes)?;
+    let content = file.content.as_ref().filter(|_| !file.is_by_play()).map(Payload::as_bytes)?;
     let lock = lockfile::read(edition, content).ok()?;
     lock.folders.into_iter().next().map(|path| Retold::Folder { path })
 }

@@ -75,7 +75,7 @@ impl RetellServer {
                 let mut told = conn.opened(name, event.i);
                 match frame.opcode {
                     opcode::PONG => {}
-                    opcode::PING if frames::unusual(frame, End::Client).is_empty() => {
+                    opcode::PING if frames::is_ping(frame, End::Client) => {
                         let text = frame.payload.as_text().unwrap_or_default();
                         if !text.starts_with(crate::protocol::amp::PROBE) {
                             conn.pinged.push(text.to_owned());
@@ -366,6 +366,9 @@ fn shown(head: &Head) -> Map<String, Value> {
     if method != "GET" {
         args.insert("method".to_owned(), method.into());
     }
+    if let Some(version) = words.next().filter(|version| *version != "HTTP/1.1") {
+        args.insert("version".to_owned(), version.into());
+    }
     match query.split('&').find_map(|pair| pair.strip_prefix("auth=")) {
         // The first secret that a trace hides is the one of the lockfile.
         Some(token) if token.starts_with("<secret:1*") || token.starts_with("<secret:1>") => {}
@@ -389,6 +392,12 @@ fn shown(head: &Head) -> Map<String, Value> {
             [value] if value.to_ascii_lowercase().contains(usual) => {}
             [value, ..] => drop(headers.insert(name.to_owned(), (*value).into())),
         }
+    }
+    // The key is made anew each time, but one that was missing or odd is so again.
+    match head.header("sec-websocket-key").collect::<Vec<_>>().as_slice() {
+        [] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), Value::Null)),
+        [key] if handshake::is_key(key) => {}
+        [key, ..] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), (*key).into())),
     }
     if !headers.is_empty() {
         args.insert("headers".to_owned(), headers.into());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::amplifier::observer::AmplifierObserver;
 use crate::protocol::http::retell::{Exchanges, Whole, has_secret, raw, respond};
-use crate::protocol::retold::{Retell, Retold, args, word};
+use crate::protocol::retold::{Retell, Retold, args, hex, word};
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, What};
 
@@ -20,6 +20,17 @@ pub struct RetellClient {
     over: HashSet<String>,
     withheld: Vec<String>,
     all: bool,
+    /// How many subscriptions were accepted.
+    accepted: u64,
+    refused: Option<Refused>,
+}
+
+/// How our server refused subscriptions.
+struct Refused {
+    /// How many were accepted before.
+    after: u64,
+    status: u16,
+    deliberate: bool,
 }
 
 impl RetellClient {
@@ -33,6 +44,8 @@ impl RetellClient {
             over: HashSet::new(),
             withheld: vec![],
             all: false,
+            accepted: 0,
+            refused: None,
         }
     }
 
@@ -87,6 +100,15 @@ impl RetellClient {
     fn ours(&mut self, event: &Event, name: &str) -> Vec<Retold> {
         let whole = self.exchanges.event(event);
         let step = |verb, args| vec![Retold::step(event.i, verb, args)];
+        if self.following.contains(name) && self.is_refusal(event) {
+            self.following.remove(name);
+            if self.refused.is_none() {
+                // It is no event stream, which only an answer of our own can be.
+                self.endpoints.insert(name.to_owned(), Some("subscribe".to_owned()));
+            } else {
+                self.over.insert(name.to_owned());
+            }
+        }
         if self.following.contains(name) {
             let of = |steps: Vec<Retold>| steps.into_iter().map(|s| s.with_found("of", &word(name))).collect();
             return match &event.what {
@@ -110,7 +132,10 @@ impl RetellClient {
                     None => {
                         let text = message.json.as_ref().map(Value::to_string);
                         let text = text.or_else(|| message.payload.as_ref()?.as_text().map(str::to_owned));
-                        of(step("stream", args([("text", text.map(Value::from))])))
+                        let bytes = message.payload.as_ref().filter(|_| text.is_none());
+                        let hex = bytes.map(|bytes| hex(bytes.as_bytes()).into());
+                        let opcode = (!message.text).then(|| 2.into());
+                        of(step("stream", args([("text", text.map(Value::from)), ("hex", hex), ("opcode", opcode)])))
                     }
                 },
                 What::Body(body) if body.last && self.over.insert(name.to_owned()) => of(step("cut", Map::new())),
@@ -120,6 +145,9 @@ impl RetellClient {
                 }
                 _ => vec![],
             };
+        }
+        if self.refused.is_some() && self.over.contains(name) && !self.endpoints.contains_key(name) {
+            return vec![];
         }
         let to = |steps: Vec<Retold>| steps.into_iter().map(|s| s.with_found("to", &word(name))).collect();
         match whole {
@@ -142,6 +170,28 @@ impl RetellClient {
                 _ => vec![],
             },
         }
+    }
+
+    /// Whether an answer of ours refuses a subscription. Takes note of how.
+    fn is_refusal(&mut self, event: &Event) -> bool {
+        let (status, stream) = match &event.what {
+            What::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
+                (head.status(), head.header("content-type").any(|kind| kind.starts_with("text/event-stream")))
+            }
+            What::Handshake(head) => (head.status(), false),
+            _ => return false,
+        };
+        if status == Some(101) || status == Some(200) && stream {
+            self.accepted += 1;
+            return false;
+        }
+        let upgrade = matches!(event.what, What::Handshake(_));
+        if let Some(status) = status.filter(|status| upgrade || *status != 200) {
+            let deliberate = event.deliberate.is_some();
+            let refused = self.refused.get_or_insert(Refused { after: self.accepted, status, deliberate });
+            refused.deliberate |= deliberate;
+        }
+        true
     }
 
     fn by_steps(&mut self, name: &str) {
@@ -173,6 +223,14 @@ impl Retell for RetellClient {
             serve.insert("answers".to_owned(), "none".into());
         } else if !self.withheld.is_empty() {
             serve.insert("withholds".to_owned(), self.withheld.clone().into());
+        }
+        if let Some(refused) = self.refused.take() {
+            let after = (refused.after > 0).then(|| refused.after.into());
+            let how = args([("after", after), ("status", Some(refused.status.into()))]);
+            serve.insert("refuses".to_owned(), how.into());
+            if refused.deliberate {
+                serve.insert("deliberate".to_owned(), "subscriptions are refused as in the trace".into());
+            }
         }
         vec![Retold::step(0, "serve", serve), Retold::step(0, "launch", Map::new())]
     }

@@ -23,6 +23,10 @@ pub struct RetellServer {
     over: HashSet<String>,
     /// Exchanges that a step began.
     asked: HashSet<String>,
+    /// Those of them that ask about all sessions.
+    of_all: HashSet<String>,
+    /// Those of them that showed a key, which the trace hides.
+    keyed: HashSet<String>,
 }
 
 impl RetellServer {
@@ -35,6 +39,8 @@ impl RetellServer {
             following: HashMap::new(),
             over: HashSet::new(),
             asked: HashSet::new(),
+            of_all: HashSet::new(),
+            keyed: HashSet::new(),
         }
     }
 
@@ -99,7 +105,12 @@ impl Retell for RetellServer {
                 told.extend(self.ours(event, name));
             } else {
                 match whole {
-                    Some(Whole::Request(head, content)) => told.extend(asked(event.i, name, &head, &content)),
+                    Some(Whole::Request(head, content)) => {
+                        if content.json().and_then(|body| body.get("credentials")).is_some_and(has_secret) {
+                            self.keyed.insert(name.to_owned());
+                        }
+                        told.extend(asked(event.i, name, &head, &content));
+                    }
                     Some(Whole::Torn(Direction::ToServer, bytes)) => {
                         if let Some(mut args) = raw(&bytes) {
                             args.insert("as".to_owned(), word(name).into());
@@ -112,13 +123,22 @@ impl Retell for RetellServer {
         } else if let What::Closed(_) = &event.what {
             self.over.insert(name.to_owned());
         }
-        if told.iter().any(|told| matches!(told, Retold::Step { .. })) {
+        for step in &told {
+            let Retold::Step { args, .. } = step else { continue };
             self.asked.insert(name.to_owned());
+            let endpoint = args.get("endpoint").and_then(Value::as_str);
+            if endpoint.is_some_and(|endpoint| ["health", "listSessions"].contains(&endpoint)) {
+                self.of_all.insert(name.to_owned());
+            }
         }
         // How a subscription was answered, `subscribed` says.
         let follows = self.following.contains_key(name);
         let seen = seen.into_iter().filter(|seen| self.asked.contains(name) && !(follows && seen.kind == "response"));
-        told.extend(seen.filter_map(did));
+        let of_all = self.of_all.contains(name);
+        told.extend(seen.map(|seen| if of_all { without_others(seen) } else { seen }).filter_map(did));
+        if self.keyed.contains(name) {
+            told.iter_mut().for_each(forget_refusal);
+        }
         told
     }
 
@@ -196,4 +216,21 @@ fn did(seen: Observation) -> Option<Retold> {
         _ => return None,
     };
     Some(Retold::seen(seen.index, seen.kind, selectors, value, owed))
+}
+
+/// An answer about all sessions without what sessions of others have a part in.
+fn without_others(mut seen: Observation) -> Observation {
+    if let Some(body) = seen.value.get_mut("json").and_then(Value::as_object_mut) {
+        body.retain(|key, _| !["active_sessions", "sessions", "total"].contains(&key.as_str()));
+    }
+    seen
+}
+
+/// A key that was refused is not in the trace, so that another one is shown, which need not be refused.
+fn forget_refusal(told: &mut Retold) {
+    if let Retold::Seen { kind: "response", value, owed, .. } = told
+        && matches!(value.get("status").and_then(Value::as_u64), Some(401 | 403))
+    {
+        *owed = false;
+    }
 }
