@@ -67,18 +67,23 @@ impl Session<'_> {
             watch_for_interrupts(cancel.clone());
             let mut reports = vec![];
             let mut first_error = None;
-            let judged = stream::iter(&subjects)
-                .map(|spec| async {
+            // Clients mostly wait: whoever works beside them is to be found for as long as they do.
+            let mut order: Vec<(usize, &SubjectSpec)> = subjects.iter().enumerate().collect();
+            if self.side_by_side > 1 {
+                order.sort_by_key(|(_, spec)| !spec.role.is_client());
+            }
+            let judged = stream::iter(order)
+                .map(async |(n, spec)| {
                     if cancel.is_cancelled() {
                         return None;
                     }
-                    Some(self.subject(spec, filter.as_ref(), &progress, &cancel).await)
+                    Some((n, self.subject(spec, filter.as_ref(), &progress, &cancel).await))
                 })
-                .buffered(self.side_by_side)
+                .buffer_unordered(self.side_by_side)
                 .filter_map(std::future::ready)
-                .for_each(|judged| {
+                .for_each(|(n, judged)| {
                     match judged {
-                        Ok(report) => reports.push(report),
+                        Ok(report) => reports.push((n, report)),
                         Err(error) => {
                             // One subject that cannot be judged leaves the others their verdicts.
                             terminal.diagnostics(&error.diagnostics);
@@ -88,7 +93,8 @@ impl Session<'_> {
                     std::future::ready(())
                 });
             told_of_interrupt(judged, progress.as_ref(), &cancel).await;
-            (reports, first_error)
+            reports.sort_by_key(|(n, _)| *n);
+            (reports.into_iter().map(|(_, report)| report).collect(), first_error)
         });
         cancel.nothing_runs();
         let (reports, error) = outcome;
