@@ -63,8 +63,10 @@ struct Late {
 
 /// Why a session ends.
 enum End {
-    /// The other side ended the connection, or it broke.
+    /// The other side ended the connection.
     Gone,
+    /// It was cut.
+    Cut,
     /// A close frame came; it is to be answered with this code.
     Answer(Option<u16>),
     /// It is to be closed with this code and reason.
@@ -76,8 +78,12 @@ enum End {
 }
 
 impl From<SendError> for End {
-    fn from(_: SendError) -> Self {
-        Self::Gone
+    /// Who answers may learn of a cut before who reads does.
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Ended { .. } | SendError::Gone { .. } => Self::Cut,
+            SendError::Stuck { .. } => Self::Gone,
+        }
     }
 }
 
@@ -129,6 +135,9 @@ impl Session {
     /// Serves it to its end.
     pub async fn run(mut self) {
         let end = self.serve().await;
+        if matches!(end, End::Cut) {
+            self.shared.trigger(Trigger::Reset);
+        }
         self.shared.leave(self.number);
         self.end(end).await;
     }
@@ -191,10 +200,7 @@ impl Session {
                         }
                     }
                     Some(Incoming::Message(_) | Incoming::Bytes(_)) => {}
-                    Some(Incoming::Closed(Closed::Reset)) => {
-                        self.shared.trigger(Trigger::Reset);
-                        return End::Gone;
-                    }
+                    Some(Incoming::Closed(Closed::Reset)) => return End::Cut,
                     Some(Incoming::Closed(Closed::Eof)) | None => return End::Gone,
                 },
             }
@@ -346,7 +352,7 @@ impl Session {
         let quirks = self.shared.quirks();
         let (keeps, mute) = (quirks.why(Switch::KeepsTcpOpen), quirks.why(Switch::CloseNotAnswered));
         let frame = match end {
-            End::Gone => None,
+            End::Gone | End::Cut => None,
             End::Hang(why) => {
                 if let Some(why) = why {
                     self.sender.shutdown_deliberately(why).await;
@@ -369,7 +375,7 @@ impl Session {
             let _ = self.frames(Kind::Close, frame, None).await;
         }
         drop(self.incoming);
-        if keeps.is_some() && closing && !matches!(end, End::Gone) {
+        if keeps.is_some() && closing && !matches!(end, End::Gone | End::Cut) {
             self.sender.ended().await;
         }
         leave(self.sender).await;
