@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Map, Value};
 
@@ -169,8 +170,34 @@ fn port_of(url: &str) -> Option<u16> {
     authority.rsplit_once(':')?.1.parse().ok()
 }
 
-/// A port that is free at the moment.
+/// The first port that is given to a subject; those below are of well-known services.
+const FIRST_PORT: u32 = 10_000;
+/// So many ports are tried.
+const TRIES: u32 = 64;
+
+/// A port that is free at the moment. Until the subject listens there nobody holds it; so it is one that the system does
+/// not give to whoever asks for any, as our own servers do, and no two of ours are the same for long.
 fn free_port() -> Result<u16, SubjectError> {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let ports = any_from().saturating_sub(FIRST_PORT);
+    for _ in 0..if ports < 1000 { 0 } else { TRIES } {
+        // Each process of ours begins elsewhere.
+        let at = std::process::id().wrapping_mul(7919).wrapping_add(LAST.fetch_add(1, Ordering::Relaxed)) % ports;
+        let port = u16::try_from(FIRST_PORT + at).unwrap_or_default();
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    any_port()
+}
+
+/// The first of the ports that the system gives to whoever asks for any; 0 where that is not known.
+fn any_from() -> u32 {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or_default()
+}
+
+fn any_port() -> Result<u16, SubjectError> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
@@ -179,4 +206,23 @@ fn free_port() -> Result<u16, SubjectError> {
 
 fn this_binary() -> String {
     std::env::current_exe().map_or_else(|_| "wirecert".to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ports_are_free_each_another_one_and_none_that_the_system_gives_away() {
+        let ports: HashSet<u16> = (0..200).map(|_| free_port().unwrap()).collect();
+        assert_eq!(ports.len(), 200);
+        let given_away = any_from();
+        if given_away > FIRST_PORT + 1000 {
+            assert!(ports.iter().all(|port| (FIRST_PORT..given_away).contains(&u32::from(*port))));
+        }
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, free_port().unwrap())).unwrap();
+        assert_ne!(free_port().unwrap(), taken.local_addr().unwrap().port());
+    }
 }
