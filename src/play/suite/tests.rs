@@ -1,0 +1,62 @@
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::*;
+use crate::config::own;
+use crate::protocol::protocols;
+
+/// Holds up the thread of each play until another one has begun.
+struct Meeting {
+    told: Sender<()>,
+    heard: Mutex<Receiver<()>>,
+    met: AtomicBool,
+    first: AtomicBool,
+}
+
+impl Progress for Meeting {
+    fn scenario_started(&self, _: &str) {
+        if self.first.swap(false, Ordering::SeqCst) {
+            let heard = lock(&self.heard).recv_timeout(Duration::from_secs(60));
+            self.met.store(heard.is_ok(), Ordering::SeqCst);
+        } else {
+            let _ = self.told.send(());
+        }
+    }
+}
+
+/// A plan that nobody can play, so that no subject is needed.
+fn plan(name: &str) -> Plan {
+    let role = protocols()[0].roles[0].name;
+    Plan {
+        id: name.to_owned(),
+        title: String::new(),
+        file: String::new(),
+        role,
+        edition: protocols()[0].editions[0].id,
+        requires: vec!["stimulus:none-such".to_owned()],
+        process: Process::Shared,
+        vars: serde_json::Map::new(),
+        workspace: vec![],
+        steps: vec![],
+        finally: vec![],
+        timeout: Duration::from_secs(1),
+        requirements: vec![],
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
+    let (told, heard) = channel();
+    let meeting =
+        Arc::new(Meeting { told, heard: Mutex::new(heard), met: AtomicBool::new(false), first: AtomicBool::new(true) });
+    let protocol = protocols()[0];
+    let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[], crate::config::Described::default());
+    let options =
+        Options { patience: Duration::from_secs(1), longest: None, trace_dir: None, strict: false, snapshotter: None };
+    let run = Run { options, jobs: 2, repeat: 1, retries: 0, fail_fast: false, weigh_every: None };
+    let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
+    let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();
+    assert!(meeting.met.load(Ordering::SeqCst), "the second play waited for the first");
+    let ids: Vec<&str> = played.iter().map(|p| p.id.as_str()).collect();
+    assert_eq!(ids, ["one", "two", "three"]);
+    assert!(played.iter().all(|p| p.plays.len() == 1 && p.plays[0].status == ScenarioStatus::Skipped));
+}
