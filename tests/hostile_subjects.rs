@@ -50,6 +50,16 @@ fn one_that_is_halted_or_falls_silent_costs_its_scenario_and_no_other() {
     }
 }
 
+#[test]
+fn of_an_answer_that_cannot_be_read_it_is_said_that_something_came() {
+    let place = Place::new();
+    let outcome = place.play("latin-1");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let told = "came within 300ms; a message came there that is not UTF-8 (event ";
+    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("message, not UTF-8: "), "{}", outcome.stdout);
+}
+
 fn assert_only_its_scenario_fails(mode: &str) {
     let place = Place::new();
     let outcome = place.play(mode);

@@ -71,6 +71,84 @@ fn a_module_that_breaks_the_protocol_is_told_which_requirement() {
     assert!(findings.iter().any(|found| found["requirement"] == "openctx/0.1/annotations/item"), "{findings:?}");
 }
 
+/// The message of the first finding about a module.
+fn told(text: &str, args: &[&str]) -> String {
+    let outcome = certify(module(text).path(), &[MODULE, args].concat(), None);
+    outcome.report["subjects"][0]["findings"][0]["message"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_provider_that_offers_nothing_conforms() {
+    let outcome = certify(module("export default { meta: () => ({ name: 'Silent' }) }").path(), MODULE, None);
+    assert_eq!((outcome.code, outcome.verdict()), (Some(0), "conforms"), "{}", outcome.stderr);
+}
+
+#[test]
+fn of_several_outcomes_that_are_taken_it_is_told_that_none_came() {
+    let lenient = SOUND.replace("throw new Error('no document')", "return []");
+    let message = told(&lenient, &["--filter", "id(*/envelope/bad-params[annotations-uri])"]);
+    assert!(message.starts_with("the response to \"bad\" is none of the "), "{message}");
+    assert!(message.contains(" outcomes that are taken; the nearest: missing key `error`"), "{message}");
+}
+
+#[test]
+fn what_did_not_come_is_named_once() {
+    let never = SOUND.replace("mentions: params => [", "mentions: params => params.query ? new Promise(() => {}) : [");
+    let message = told(&never, &["--timeout", "200ms", "--filter", "id(*/mentions/any-query[words])"]);
+    assert_eq!(message, "no response to \"asked\" came within 200ms");
+}
+
+/// A server that ends when the body of a request is cut off, as one does that reads it outside of every `try`.
+const FRAGILE: &str = "\
+import http from 'node:http'
+http.createServer(async (request, response) => {
+    for await (const part of request) part.length
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ result: { name: 'Fragile' } }))
+}).listen(Number(process.argv[2]), '127.0.0.1')
+";
+
+#[test]
+fn a_server_that_ends_when_a_body_is_cut_off_is_found_out() {
+    let folder = module(FRAGILE);
+    let server = folder.path().join("provider.mjs");
+    let server = server.to_str().expect("a path of UTF-8");
+    let args = ["--timeout", "1s", "--filter", "id(*/robustness/reset*)", "--", "node", server, "{port}"];
+    let outcome = certify(folder.path(), &args, None);
+    let findings = outcome.report["subjects"][0]["findings"].as_array().expect("findings");
+    assert!(findings.iter().any(|found| found["requirement"] == "openctx/0.1/robustness/reset"), "{findings:?}");
+}
+
+/// One that ends a moment after that, in which it serves nobody.
+const LATE: &str = "\
+import http from 'node:http'
+const parts = new Int32Array(new SharedArrayBuffer(4))
+http.createServer(async (request, response) => {
+    try {
+        for await (const part of request) part.length
+    } catch {
+        Atomics.wait(parts, 0, 0, 50)
+        process.exit(3)
+    }
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ result: { name: 'Late' } }))
+}).listen(Number(process.argv[2]), '127.0.0.1')
+";
+
+#[test]
+fn a_server_that_ends_after_a_scenario_is_held_against_that_one_and_not_against_the_next() {
+    let folder = module(LATE);
+    let server = folder.path().join("provider.mjs");
+    let server = server.to_str().expect("a path of UTF-8");
+    let only = "id(*/robustness/half-request[body]) | id(*/robustness/huge-content) | id(*/robustness/lengths*)";
+    let args = ["--timeout", "1s", "--jobs", "1", "--filter", only, "--", "node", server, "{port}"];
+    let outcome = certify(folder.path(), &args, None);
+    let findings = outcome.report["subjects"][0]["findings"].as_array().expect("findings");
+    let told: Vec<_> = findings.iter().map(|f| (f["scenario"].as_str(), f["message"].as_str())).collect();
+    let died = "the subject's process ended although nobody asked it to (exit code 3)";
+    assert_eq!(told, [(Some("openctx-provider/0.1/robustness/half-request[body]"), Some(died))]);
+}
+
 #[test]
 fn what_cannot_be_loaded_is_not_judged_and_the_exit_code_says_so() {
     for (text, expected) in [

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use wirecert::diagnostic::render;
-use wirecert::protocol::{Protocol, amp, amplifier, openctx};
-use wirecert::scenario::load;
+use wirecert::protocol::{Level, Protocol, amp, amplifier, openctx, role};
+use wirecert::scenario::{Expectation, Step, StepKind, load};
 use wirecert::trace::End;
 
 /// What only a whole trace can show: rules judge it in every play, and no scenario has to ask for it.
@@ -138,4 +138,32 @@ fn no_scenario_asks_for_what_rules_judge_alone() {
     };
     let idle: Vec<_> = amp.chain(openctx).chain(amplifier).filter(asked).collect();
     assert!(idle.is_empty(), "these need not be listed any more: {idle:?}");
+}
+
+fn expectations(steps: &[Step]) -> Vec<&Expectation> {
+    let mut all = vec![];
+    for step in steps {
+        match &step.kind {
+            StepKind::Expect(expectation) => all.push(expectation),
+            StepKind::Repeat { steps, .. } => all.extend(expectations(steps)),
+            _ => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn no_answer_that_must_come_is_waited_for_less_long_than_a_subject_may_take_that_is_only_slow() {
+    for plan in load_all().plans {
+        let Some((protocol, role)) = role(plan.role).filter(|(protocol, _)| protocol.name != amp::PROTOCOL.name) else {
+            continue;
+        };
+        let binds = |id: &&str| (protocol.requirements)().iter().any(|r| r.id == *id && r.level == Level::Must);
+        for expectation in expectations(&plan.steps) {
+            let answer = expectation.any_of.iter().flat_map(|o| &o.parts).any(|part| part.kind.name == "response");
+            let must = expectation.proves.iter().find(|id| binds(id));
+            let within = expectation.within.unwrap_or(role.patience);
+            assert!(!answer || must.is_none() || within >= role.patience, "{}: {must:?} within {within:?}", plan.id);
+        }
+    }
 }

@@ -4,10 +4,11 @@ use crate::config::{Access, SubjectSpec, own};
 use crate::protocol::protocols;
 
 use super::session::Session;
+use super::watch::{Given, watch};
 use super::{CliError, Exit, SharedOptions, Terminal, embedded};
 
 /// So many of our own mocks are certified side by side.
-const OWN: usize = 5;
+const OWN: usize = 8;
 
 /// Play the suite against a subject, and judge it.
 ///
@@ -27,8 +28,13 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Runs the command.
+/// Runs the command, with `--watch` again and again.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let given = Given { scenarios: &[], role: args.role.as_deref(), command: &args.command, options: &args.options };
+    watch(terminal, given, |terminal| once(&args, terminal))
+}
+
+fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let given = super::subjects::given(args.role.as_deref(), &args.command, &args.options)?;
     let own = given.is_empty();
     let subjects = if own {

@@ -8,7 +8,8 @@ use jiff::Zoned;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::judge::{
-    Baseline, Note, Played, Recorded, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject, subjects,
+    Baseline, Note, Played, Recorded, Report, Repro, Scope, Selection, SubjectReport, SubjectRun, Suite, judge_subject,
+    subjects,
 };
 use crate::protocol::{Protocol, protocols};
 use crate::trace::{End, Header, ReadError, TraceReader};
@@ -34,7 +35,7 @@ pub struct Args {
     #[arg(long)]
     strict: bool,
 
-    /// Write a report: json, junit or text; repeatable. The path `-` is stdout.
+    /// Write a report: json, junit, sarif or text; repeatable. The path `-` is stdout.
     #[arg(long = "report", value_name = "KIND=PATH")]
     reports: Vec<ReportTarget>,
 }
@@ -222,6 +223,7 @@ fn judge(subject: &Subject, terms: &Terms<'_>) -> SubjectReport {
         baseline: terms.baseline,
         today: Zoned::now().date(),
         scope: Scope::Partial,
+        selection: Selection { scenarios: subject.played.len(), whole: false },
         strict: terms.strict,
         repro: Repro::default(),
         played: &subject.played,

@@ -13,24 +13,36 @@ use super::{ReportTarget, Terminal};
 /// The report for people goes to stdout, unless a target claims that with the path `-`: then it goes to stderr.
 pub fn deliver(report: &Report, targets: &[ReportTarget], terminal: &mut Terminal) -> bool {
     let catalogue = catalogue();
-    let claimed = targets.iter().any(|t| t.path.as_os_str() == "-");
     let verbose = terminal.output().verbosity > 0;
     let text = report::terminal(report, &catalogue, verbose);
-    if claimed {
-        terminal.aside(&text)
+    let content = |kind| match kind {
+        Kind::Json => report::json(report),
+        Kind::Junit => report::junit(report),
+        Kind::Sarif => report::sarif(report, &catalogue),
+        Kind::Text => report::plain(&report::terminal(report, &catalogue, true)),
+    };
+    hand_out(&text, targets, content, terminal)
+}
+
+/// Prints a text for people, and writes to every target what it asks for, as [`deliver`] does. Gives whether all could be
+/// written.
+pub(super) fn hand_out(
+    text: &str,
+    targets: &[ReportTarget],
+    content: impl Fn(Kind) -> String,
+    terminal: &mut Terminal,
+) -> bool {
+    if targets.iter().any(|target| target.path.as_os_str() == "-") {
+        terminal.aside(text);
     } else {
-        terminal.result(&text)
+        terminal.result(text);
     }
     let mut all = true;
     for target in targets {
-        let text = match target.kind {
-            Kind::Json => report::json(report),
-            Kind::Junit => report::junit(report),
-            Kind::Text => report::plain(&report::terminal(report, &catalogue, true)),
-        };
+        let content = content(target.kind);
         if target.path.as_os_str() == "-" {
-            terminal.result(&text);
-        } else if let Err(error) = report::write(&target.path, &text) {
+            terminal.result(&content);
+        } else if let Err(error) = report::write(&target.path, &content) {
             let help = "the verdict stands; run again with another --report path to have the file";
             terminal.diagnostics(&[Diagnostic::error("report", error.to_string()).help(help)]);
             all = false;

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::config::{EditionChoice, SubjectSpec, own};
-use crate::diagnostic::Diagnostic;
 use crate::fuzz::{Case, Generator, Memory, Traffic};
 use crate::judge::{Fault, Play, ScenarioStatus};
 use crate::peer;
@@ -20,6 +19,7 @@ use crate::protocol::{Level, RequirementId, parse_bound, role};
 use crate::report::{self, Kind};
 use crate::scenario::Plan;
 
+use super::deliver::hand_out;
 use super::target::{self, TargetOptions};
 use super::{CliError, Exit, ReportTarget, Terminal};
 
@@ -281,22 +281,8 @@ impl Fuzz<'_> {
     ) -> bool {
         let about = About { spec: &self.spec, edition, seed: self.seed, tally, saved };
         let text = report::plain(&about.text());
-        if self.args.reports.iter().any(|target| target.path.as_os_str() == "-") {
-            terminal.aside(&text);
-        } else {
-            terminal.result(&text);
-        }
-        let mut whole = true;
-        for target in &self.args.reports {
-            let content = if target.kind == Kind::Json { about.json() } else { text.clone() };
-            if target.path.as_os_str() == "-" {
-                terminal.result(&content);
-            } else if let Err(error) = report::write(&target.path, content) {
-                terminal.diagnostics(&[Diagnostic::error("report", error.to_string())]);
-                whole = false;
-            }
-        }
-        whole
+        let content = |kind| if kind == Kind::Json { about.json() } else { text.clone() };
+        hand_out(&text, &self.args.reports, content, terminal)
     }
 }
 

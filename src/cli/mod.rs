@@ -21,6 +21,7 @@ mod progress;
 mod prove;
 mod record;
 mod replay;
+mod report;
 mod requirements;
 mod run;
 mod scenario;
@@ -35,6 +36,7 @@ mod target;
 mod terminal;
 mod values;
 mod view;
+mod watch;
 
 pub use deliver::deliver;
 pub use error::CliError;
@@ -42,7 +44,7 @@ pub use exit::Exit;
 pub use progress::progress;
 pub use shared::{ProgressKind, SharedOptions};
 pub use terminal::{Output, Terminal};
-pub use values::{ReportTarget, Shard};
+pub use values::ReportTarget;
 
 use std::ffi::OsString;
 
@@ -110,6 +112,8 @@ enum Command {
     Scenario(scenario::Args),
     /// Look at snapshots that would change, and accept or reject them.
     Snapshot(snapshot::Args),
+    /// Put the reports of shards together.
+    Report(report::Args),
     /// List the catalogue of requirements, or explain one.
     Requirements(requirements::Args),
     /// Print a JSON Schema (draft-07) of a file format.
@@ -164,6 +168,7 @@ impl Cli {
             Command::Fixtures(args) => fixtures::run(args, terminal),
             Command::Scenario(args) => scenario::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
+            Command::Report(args) => report::run(args, terminal),
             Command::Requirements(args) => requirements::run(args, terminal),
             Command::Schema(args) => schema::run(args, terminal),
             Command::Export(args) => export::run(args, terminal),

@@ -63,7 +63,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     let jobs = args.jobs.map_or(cores * 3, NonZeroUsize::get);
     let options = Options {
-        patience: crate::config::Timeouts::default().expect,
+        patience: crate::protocol::PATIENCE,
         longest: None,
         trace_dir: None,
         strict: false,

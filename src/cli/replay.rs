@@ -12,13 +12,14 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::diagnostic::{Diagnostic, Style, nearest};
+use crate::diagnostic::{Style, nearest};
 use crate::judge::{Fault, Recorded};
 use crate::protocol::{Protocol, parse_bound, protocols};
 use crate::replay::{Options, Outcome, Script, Secrets, Timing};
-use crate::report::{self, Kind};
+use crate::report::Kind;
 use crate::trace::{End, Header, TraceReader};
 
+use super::deliver::hand_out;
 use super::{CliError, Exit, ReportTarget, Terminal};
 
 use live::Around;
@@ -153,27 +154,12 @@ fn deliver(args: &Args, header: &Header, outcome: &Outcome, opposite: &str, term
         });
         format!("{value:#}\n")
     };
-    let taken = args.reports.iter().any(|target| target.path.as_os_str() == "-");
     let text = render::text(outcome, &about, Style::Coloured);
-    if taken {
-        terminal.aside(&text)
-    } else {
-        terminal.result(&text)
-    }
-    let mut whole = true;
-    for target in &args.reports {
-        let content = match target.kind {
-            Kind::Json => json(),
-            _ => render::text(outcome, &about, Style::Plain),
-        };
-        if target.path.as_os_str() == "-" {
-            terminal.result(&content);
-        } else if let Err(e) = report::write(&target.path, content) {
-            terminal.diagnostics(&[Diagnostic::error("report", e.to_string())]);
-            whole = false;
-        }
-    }
-    whole
+    let content = |kind| match kind {
+        Kind::Json => json(),
+        _ => render::text(outcome, &about, Style::Plain),
+    };
+    hand_out(&text, &args.reports, content, terminal)
 }
 
 /// What the trace is about, with the edition that was asked for.

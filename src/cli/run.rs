@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use crate::config::SubjectSpec;
-use crate::scenario::load;
+use crate::scenario::{Plan, load};
 
 use super::session::Session;
+use super::watch::{Given, watch};
 use super::{CliError, Exit, SharedOptions, Terminal};
 
 /// Play given scenario files against a subject.
@@ -25,20 +26,25 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Runs the command.
+/// Runs the command, with `--watch` again and again.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let given = Given { scenarios: &args.paths, role: None, command: &args.command, options: &args.options };
+    watch(terminal, given, |terminal| once(&args, terminal))
+}
+
+/// The role of these scenarios, where they have one role.
+pub fn role_of(plans: &[Plan]) -> Option<&'static str> {
+    let first = plans.first()?.role;
+    plans.iter().all(|plan| plan.role == first).then_some(first)
+}
+
+fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let loaded = load(&args.paths);
     if !loaded.diagnostics.is_empty() {
         // One bad file hides nothing of the others, but a run that leaves it out would look greener than it is.
         return Err(loaded.diagnostics.into());
     }
-    let mut roles: Vec<&'static str> = loaded.plans.iter().map(|p| p.role).collect();
-    roles.sort_unstable();
-    roles.dedup();
-    let role = match roles.as_slice() {
-        [role] => Some(*role),
-        _ => None,
-    };
+    let role = role_of(&loaded.plans);
     let given = super::subjects::given(role, &args.command, &args.options)?;
     let subjects = if given.is_empty() {
         terminal.progress("playing against wirecert's own mocks: no subject was given");

@@ -1,5 +1,8 @@
 //! One run of scenarios against one or several subjects: what `certify` and `run` have in common.
 
+mod missed;
+mod selected;
+
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,21 +13,24 @@ use jiff::Zoned;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::{Access, EditionChoice, SubjectSpec, Target};
-use crate::judge::{Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, judge_subject};
+use crate::judge::{
+    Asked, Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
+};
 use crate::peer;
 use crate::play::{Cancel, Options, Run, contact, serves, start, suite};
 use crate::protocol::{Requirement, Role};
 use crate::report::Progress;
-use crate::scenario::{Filter, Plan, filter};
+use crate::scenario::{Filter, Plan};
 use crate::subject::{RunDir, Running};
 use crate::trace::{Clock, Recorder, Strength};
 
 use super::progress::progress;
 use super::snapshots::Comparison;
 use super::{CliError, Exit, SharedOptions, Terminal};
+use missed::Missed;
+use selected::Selected;
 
-/// What a scenario requires that is for clients that are only watched.
-const OBSERVED: &str = "observed";
+pub use selected::matches;
 
 /// The most servers that are started side by side where nothing is said.
 const SERVERS: usize = 4;
@@ -66,7 +72,7 @@ impl Session<'_> {
         let outcome = runtime.block_on(async {
             watch_for_interrupts(cancel.clone());
             let mut reports = vec![];
-            let mut first_error = None;
+            let mut missed = vec![];
             // Clients mostly wait: whoever works beside them is to be found for as long as they do.
             let mut order: Vec<(usize, &SubjectSpec)> = subjects.iter().enumerate().collect();
             if self.side_by_side > 1 {
@@ -75,51 +81,33 @@ impl Session<'_> {
             let judged = stream::iter(order)
                 .map(async |(n, spec)| {
                     if cancel.is_cancelled() {
-                        return None;
+                        return (n, Err(Missed::unreached()));
                     }
-                    Some((n, self.subject(spec, filter.as_ref(), &progress, &cancel).await))
+                    (n, self.subject(spec, filter.as_ref(), &progress, &cancel).await)
                 })
                 .buffer_unordered(self.side_by_side)
-                .filter_map(std::future::ready)
                 .for_each(|(n, judged)| {
                     match judged {
                         Ok(report) => reports.push((n, report)),
-                        Err(error) => {
+                        Err(why) => {
                             // One subject that cannot be judged leaves the others their verdicts.
-                            terminal.diagnostics(&error.diagnostics);
-                            first_error.get_or_insert(error.exit);
+                            terminal.diagnostics(&why.error.diagnostics);
+                            missed.push((n, why));
                         }
                     }
                     std::future::ready(())
                 });
             told_of_interrupt(judged, progress.as_ref(), &cancel).await;
             reports.sort_by_key(|(n, _)| *n);
-            (reports.into_iter().map(|(_, report)| report).collect(), first_error)
+            (reports.into_iter().map(|(_, report)| report).collect(), missed)
         });
         cancel.nothing_runs();
-        let (reports, error) = outcome;
-        let exit = self.report(reports, error, &cancel, terminal);
+        let (reports, missed) = outcome;
+        let misused = missed.iter().any(|(_, why)| why.error.exit == Exit::USAGE);
+        let unjudged = missed.iter().filter_map(|(n, why)| why.told(&subjects[*n])).collect();
+        let exit = self.report(reports, unjudged, misused, &cancel, terminal);
         runtime.shutdown_timeout(std::time::Duration::from_secs(2));
         exit
-    }
-
-    /// The plans for a role and edition that were asked for, and whether that is all of them.
-    fn select(&self, spec: &SubjectSpec, edition: &str, filter: Option<&Filter>) -> (Vec<Plan>, bool) {
-        let observed = |p: &Plan| p.requires.iter().any(|need| need == OBSERVED);
-        // A client that is only watched plays what is made for that, and nothing else.
-        let of_role =
-            |p: &&Plan| p.role == spec.role.name && p.edition == edition && observed(p) == spec.observe.is_some();
-        let all: Vec<&Plan> = self.plans.iter().filter(of_role).collect();
-        let catalogue = (spec.protocol.requirements)();
-        let chosen: Vec<Plan> = all
-            .iter()
-            .filter(|plan| filter.is_none_or(|f| matches(f, plan, catalogue)))
-            .enumerate()
-            .filter(|(n, _)| self.options.shard.is_none_or(|shard| shard.takes(*n)))
-            .map(|(_, plan)| (*plan).clone())
-            .collect();
-        let whole = self.whole && spec.observe.is_none() && chosen.len() == all.len() && !all.is_empty();
-        (chosen, whole)
     }
 
     async fn subject(
@@ -128,7 +116,7 @@ impl Session<'_> {
         filter: Option<&Filter>,
         progress: &Arc<dyn Progress>,
         cancel: &Cancel,
-    ) -> Result<SubjectReport, CliError> {
+    ) -> Result<SubjectReport, Missed> {
         let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
         let trace_dir = self.options.trace_dir.clone().or(spec.trace_dir.clone());
         if let Some(dir) = &trace_dir {
@@ -138,7 +126,8 @@ impl Session<'_> {
             && !dir.is_dir()
         {
             return Err(CliError::usage(format!("the workspace {} is no folder", dir.display()))
-                .help("give the folder that the subject has open with --workspace, or leave that out"));
+                .help("give the folder that the subject has open with --workspace, or leave that out")
+                .into());
         }
         let mut notes = vec![];
         let (edition, first) = match spec.edition {
@@ -151,8 +140,8 @@ impl Session<'_> {
                 (edition, Some(first))
             }
         };
-        let (plans, whole) = self.select(spec, edition, filter);
-        if plans.is_empty() {
+        let selected = Selected::of(self, spec, edition, filter);
+        if selected.plans.is_empty() {
             if let Some((_, subject)) = first {
                 subject.stop().await;
             }
@@ -160,13 +149,15 @@ impl Session<'_> {
                 (None, None) => format!("there are no scenarios for the role {} in edition {edition}", spec.role.name),
                 _ => format!("no scenario for {} in edition {edition} is left by what was asked for", spec.role.name),
             };
-            return Err(CliError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`"));
+            let error = CliError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`");
+            // Where other shards have some, nothing is left open by this one.
+            return Err(Missed { error, open: selected.together.is_empty() });
         }
         let first = self.let_in(spec, edition, first, progress.as_ref(), cancel).await?;
         let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
-        progress.suite_started(&title, plans.len());
+        progress.suite_started(&title, selected.plans.len());
         let dir = self.options.snapshots.as_deref().or(spec.snapshots.as_deref());
-        let snapshots = Comparison::new(dir, Strength::Exact, whole);
+        let snapshots = Comparison::new(dir, Strength::Exact, selected.whole_together);
         let run = Run {
             options: Options {
                 patience: self.patience(spec),
@@ -181,15 +172,15 @@ impl Session<'_> {
             fail_fast: self.options.fail_fast,
             weigh_every: None,
         };
-        let plans: Arc<[Plan]> = plans.into();
-        let played = suite(spec, plans.clone(), &run, first, progress.clone(), cancel).await;
+        let plans: Arc<[Plan]> = selected.plans.clone().into();
+        let played = suite(spec, plans, &run, first, progress.clone(), cancel).await;
         progress.suite_finished();
         let played = played.map_err(|error| match error {
             crate::play::SuiteError::Subject(error) => unjudged(&error),
         })?;
-        let (compared, troubles) = snapshots.finish(&plans);
+        let (compared, troubles) = snapshots.finish(&selected.together);
         notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
-        Ok(self.judge(spec, edition, &played, whole, notes, compared, &baseline, cancel))
+        Ok(self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel))
     }
 
     /// Meets a client for the first time: makes sure that it can be driven, and finds out its edition where that is not
@@ -271,14 +262,14 @@ impl Session<'_> {
         spec: &SubjectSpec,
         edition: &str,
         played: &[Played],
-        whole: bool,
+        selected: &Selected,
         notes: Vec<Note>,
         snapshots: Vec<crate::judge::SnapshotResult>,
         baseline: &Baseline,
         cancel: &Cancel,
     ) -> SubjectReport {
         let cut = cancel.is_cancelled() || played.iter().any(|p| p.plays.is_empty());
-        let scope = match (cut, whole) {
+        let scope = match (cut, selected.whole) {
             (true, _) => Scope::CutShort,
             (false, true) => Scope::Full,
             (false, false) => Scope::Partial,
@@ -294,6 +285,7 @@ impl Session<'_> {
             baseline,
             today: Zoned::now().date(),
             scope,
+            selection: selected.selection(),
             strict: self.options.strict,
             repro: self.repro.clone(),
             played,
@@ -305,7 +297,8 @@ impl Session<'_> {
     fn report(
         &self,
         subjects: Vec<SubjectReport>,
-        error: Option<Exit>,
+        unjudged: Vec<Unjudged>,
+        misused: bool,
         cancel: &Cancel,
         terminal: &mut Terminal,
     ) -> Result<Exit, CliError> {
@@ -317,13 +310,11 @@ impl Session<'_> {
         if cancel.is_cancelled() {
             notes.push(Note { requirement: None, text: "interrupted: what is known so far".to_owned() });
         }
-        let report = Report::of(suite, self.options.seed.unwrap_or(0), notes, subjects);
+        let SharedOptions { strict, filter, shard, .. } = self.options;
+        let asked = Asked { strict: *strict, filter: filter.clone(), shard: *shard };
+        let report = Report::of(suite, self.options.seed.unwrap_or(0), notes, subjects).asked(asked, unjudged);
         let usage = !super::deliver::deliver(&report, &self.options.reports, terminal);
-        let mut standing = report.standing();
-        if error == Some(Exit::UNJUDGED) {
-            standing.unjudged = true;
-        }
-        Ok(Exit::of(standing, cancel.is_cancelled(), usage || error == Some(Exit::USAGE)))
+        Ok(Exit::of(report.standing(), cancel.is_cancelled(), usage || misused))
     }
 
     fn list(&self, filter: Option<&Filter>, terminal: &mut Terminal) -> Result<Exit, CliError> {
@@ -333,7 +324,7 @@ impl Session<'_> {
                 if !matches!(spec.edition, EditionChoice::Auto) && spec.edition.as_str() != edition.id {
                     continue;
                 }
-                for plan in self.select(spec, edition.id, filter).0 {
+                for plan in Selected::of(self, spec, edition.id, filter).plans {
                     any = true;
                     terminal.result(&format!("{}\n    {}\n", plan.id, plan.title));
                 }
@@ -345,12 +336,6 @@ impl Session<'_> {
     fn patience(&self, spec: &SubjectSpec) -> std::time::Duration {
         self.options.timeout.unwrap_or(spec.timeouts.expect)
     }
-}
-
-/// Whether a filter takes a plan.
-pub fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
-    let requirements: Vec<&Requirement> = catalogue.iter().filter(|r| plan.requirements.contains(&r.id)).collect();
-    filter.matches(filter::Candidate { id: &plan.id, requirements: &requirements })
 }
 
 /// A server works while it is played against; clients are small, and their plays mostly wait for them to give up.

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::judge::Shard;
 use crate::protocol::parse_bound;
 
-use super::values::{ReportTarget, Shard};
+use super::ReportTarget;
 
 /// Options of every command that plays scenarios. They beat `wirecert.yaml`, which beats the defaults; what is
 /// `None` or empty here was not given.
@@ -59,7 +60,7 @@ pub struct SharedOptions {
     pub shard: Option<Shard>,
 
     /// List the scenarios that would be played, and play none.
-    #[arg(long, help_heading = "Selection")]
+    #[arg(long, help_heading = "Selection", conflicts_with = "watch")]
     pub list: bool,
 
     /// How many scenarios to play at a time, each job with a subject of its own.
@@ -81,6 +82,10 @@ pub struct SharedOptions {
     /// Stop at the first failure.
     #[arg(long, help_heading = "Play")]
     pub fail_fast: bool,
+
+    /// Run again whenever a scenario file given, `wirecert.yaml`, the baseline or the subject's own file changes.
+    #[arg(long, help_heading = "Play")]
+    pub watch: bool,
 
     /// The seed of everything random.
     #[arg(long, value_name = "N", help_heading = "Play")]
@@ -106,7 +111,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "DIR", help_heading = "Judgement")]
     pub snapshots: Option<PathBuf>,
 
-    /// Write a report: json, junit or text; repeatable. The path `-` is stdout.
+    /// Write a report: json, junit, sarif or text; repeatable. The path `-` is stdout.
     #[arg(long = "report", value_name = "KIND=PATH", help_heading = "Output")]
     pub reports: Vec<ReportTarget>,
 

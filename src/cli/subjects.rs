@@ -56,10 +56,13 @@ pub fn repro(verb: &str, role: Option<&str>, options: &SharedOptions, command: &
     };
     flag("--edition", options.edition.clone());
     flag("--subject", options.subject.as_ref().map(|p| p.display().to_string()));
+    flag("--url", options.url.as_deref().map(without_query));
     flag("--lockfile", options.lockfile.as_ref().map(|p| p.display().to_string()));
     flag("--module", options.module.as_ref().map(|p| p.display().to_string()));
     flag("--settings", options.settings.as_ref().map(|p| p.display().to_string()));
     flag("--workspace", options.workspace.as_ref().map(|p| p.display().to_string()));
+    flag("--observe", options.observe.map(|time| format!("{time:?}")));
+    flag("--timeout", options.timeout.map(|time| format!("{time:?}")));
     if options.own {
         before.push("--self".into());
     }
@@ -69,4 +72,38 @@ pub fn repro(verb: &str, role: Option<&str>, options: &SharedOptions, command: &
         std::iter::once("--".to_owned()).chain(command.iter().cloned()).collect()
     };
     Repro { before, after }
+}
+
+/// An address as it may be shown: its query may hold a secret, and is left for the reader to fill in.
+fn without_query(url: &str) -> String {
+    url.split_once('?').map_or_else(|| url.to_owned(), |(address, _)| format!("{address}?…"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn before(options: &SharedOptions) -> Vec<String> {
+        repro("certify", Some("a-role"), options, &[]).before.split_off(3)
+    }
+
+    #[test]
+    fn a_scenario_is_repeated_in_the_way_in_which_it_was_played() {
+        let watched = SharedOptions {
+            observe: Some(Duration::from_secs(90)),
+            timeout: Some(Duration::from_millis(1500)),
+            ..SharedOptions::default()
+        };
+        assert_eq!(before(&watched), ["--observe", "90s", "--timeout", "1.5s"]);
+        let attached = SharedOptions { url: Some("http://127.0.0.1:3000/".into()), ..SharedOptions::default() };
+        assert_eq!(before(&attached), ["--url", "http://127.0.0.1:3000/"]);
+    }
+
+    #[test]
+    fn the_secret_of_an_address_is_not_repeated() {
+        let attached = SharedOptions { url: Some("ws://127.0.0.1:1?auth=secret".into()), ..SharedOptions::default() };
+        assert_eq!(before(&attached), ["--url", "ws://127.0.0.1:1?…"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Values of options that are more than a word: shards, reports, times.
+//! Values of options that are more than a word: reports, times, assignments.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,34 +7,6 @@ use std::time::Duration;
 use crate::diagnostic::nearest;
 use crate::protocol::{parse_bound, parse_duration};
 use crate::report::Kind;
-
-/// One of several parts of a suite that are played on different machines: `2/5`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Which one, from 1.
-    pub index: usize,
-    /// Of how many.
-    pub of: usize,
-}
-
-impl Shard {
-    /// Whether the scenario at this position of the sorted suite belongs to this shard.
-    pub fn takes(self, position: usize) -> bool {
-        position % self.of == self.index - 1
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
-        match parsed {
-            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
-            _ => Err("expected I/N with 1 ≤ I ≤ N, such as 2/5".to_owned()),
-        }
-    }
-}
 
 /// A report to be written: `junit=out/junit.xml`. The path `-` is stdout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,23 +87,12 @@ mod tests {
     }
 
     #[test]
-    fn shards_part_a_suite_without_overlap_or_gap() {
-        let shards = ["1/3", "2/3", "3/3"].map(|s| s.parse::<Shard>().unwrap());
-        for position in 0..20 {
-            assert_eq!(shards.iter().filter(|s| s.takes(position)).count(), 1);
-        }
-        for wrong in ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", "1/2/3"] {
-            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn a_report_target_names_a_known_kind_and_a_path() {
         let target = "junit=a=b.xml".parse::<ReportTarget>().unwrap();
         assert_eq!(target, ReportTarget { kind: Kind::Junit, path: "a=b.xml".into() });
         assert_eq!(
             "jnuit=x".parse::<ReportTarget>().unwrap_err(),
-            "there is no report `jnuit`, only json, junit, text; did you mean `junit`?"
+            "there is no report `jnuit`, only json, junit, sarif, text; did you mean `junit`?"
         );
         assert!("json".parse::<ReportTarget>().is_err());
         assert!("json=".parse::<ReportTarget>().is_err());

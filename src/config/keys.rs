@@ -54,7 +54,7 @@ pub(super) const SIGNALS: [&str; 4] = ["TERM", "INT", "HUP", "KILL"];
 
 /// Of `timeouts`.
 pub(super) const TIMEOUTS: &[Key] = &[
-    ("expect", "How long to wait for what the protocol obliges it to do; 5s."),
+    ("expect", "How long to wait for what the protocol obliges it to do; 12s for a server reached by HTTP, else 5s."),
     ("stimulus", "How long a stimulus's command may take; 10s."),
     ("silence", "How long nothing comes where a client has to bear that; 6s."),
     ("longest", "The longest wait, also where a scenario has more patience, as with an agent that works; none."),

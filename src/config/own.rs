@@ -53,7 +53,7 @@ pub fn own(
         stimuli: stimuli.collect::<BTreeMap<_, _>>(),
         missing: vec![],
         baseline: None,
-        timeouts: super::Timeouts { silence: SILENCE, ..super::Timeouts::default() },
+        timeouts: super::Timeouts { silence: SILENCE, ..super::Timeouts::of(role) },
         limits: super::Limits::default(),
         // It needs none.
         settings: Some(json!({})),

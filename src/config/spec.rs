@@ -291,10 +291,11 @@ impl Default for Stop {
     }
 }
 
-impl Default for Timeouts {
-    fn default() -> Self {
-        let [expect, stimulus, silence] = [5, 10, 6].map(Duration::from_secs);
-        Self { expect, stimulus, silence, longest: None }
+impl Timeouts {
+    /// Those of a subject of this role of which nothing is said.
+    pub fn of(role: &Role) -> Self {
+        let [stimulus, silence] = [10, 6].map(Duration::from_secs);
+        Self { expect: role.patience, stimulus, silence, longest: None }
     }
 }
 

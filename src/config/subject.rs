@@ -57,7 +57,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         stimuli: stimuli(reader, node, role, context.folder),
         missing: missing(reader, node, role),
         baseline: path(reader, node, "baseline", context.flags.baseline.as_ref(), context),
-        timeouts: timeouts(reader, node, context.flags),
+        timeouts: timeouts(reader, node, role, context.flags),
         limits: limits(reader, node),
         settings: settings.map(|settings| settings.value),
         described: described::read(reader, node, role, context.around),
@@ -366,8 +366,8 @@ fn missing(reader: &mut Reader, node: &Node, role: &Role) -> Vec<&'static str> {
     missing
 }
 
-fn timeouts(reader: &mut Reader, node: &Node, flags: &Flags) -> Timeouts {
-    let mut timeouts = Timeouts::default();
+fn timeouts(reader: &mut Reader, node: &Node, role: &Role, flags: &Flags) -> Timeouts {
+    let mut timeouts = Timeouts::of(role);
     if let Some(entry) = node.get("timeouts") {
         for entry in reader.map(&entry.value, "`timeouts`", TIMEOUTS).unwrap_or_default() {
             match entry.key.as_str() {

@@ -115,8 +115,19 @@ fn every_key_is_understood() {
 fn what_is_not_said_has_a_default() {
     let spec = one("role: amp-server\nlaunch: [/usr/bin/vi]\n", &Flags::default());
     assert_eq!((spec.name.as_str(), spec.edition, spec.isolation), ("vi", EditionChoice::Auto, Isolation::Run));
-    assert_eq!((spec.timeouts, spec.limits), (Timeouts::default(), Limits::default()));
+    assert_eq!((spec.timeouts, spec.limits), (Timeouts::of(spec.role), Limits::default()));
     assert_eq!(spec.launch().unwrap().stop.how, StopHow::Signal("TERM"));
+}
+
+#[test]
+fn a_server_that_is_reached_by_http_is_waited_for_until_it_is_known_to_be_slow() {
+    let expects = |role: &str| one(&format!("role: {role}\nlaunch: [it]\n"), &Flags::default()).timeouts.expect;
+    for role in ["openctx-provider", "amplifier-server"] {
+        assert_eq!(expects(role), Duration::from_secs(12), "{role}");
+    }
+    for role in ["amp-server", "amp-client", "openctx-client", "amplifier-client"] {
+        assert_eq!(expects(role), Duration::from_secs(5), "{role}");
+    }
 }
 
 #[test]

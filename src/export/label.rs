@@ -240,7 +240,10 @@ impl Labels {
         let Some(gist) = gist else {
             let (what, content) = match (&message.json, &message.payload) {
                 (Some(json), _) => ("message", Content::Json(Cow::Borrowed(json))),
-                (None, Some(payload)) => ("message, no JSON", Content::Payload(Cow::Borrowed(payload))),
+                (None, Some(payload @ Payload::Text(_))) => {
+                    ("message, no JSON", Content::Payload(Cow::Borrowed(payload)))
+                }
+                (None, Some(payload)) => ("message, not UTF-8", Content::Payload(Cow::Borrowed(payload))),
                 (None, None) => ("message, nothing readable", Content::Nothing),
             };
             return Label { tone, what: what.to_owned(), content, after: None };

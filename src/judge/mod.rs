@@ -4,26 +4,33 @@
 //! conclusions, and [`Report::of`] puts subjects together. All of it is pure: the same plays give the same report.
 
 mod baseline;
+mod basis;
+mod conclusion;
+mod merge;
 mod played;
 mod recorded;
 mod repro;
 mod rules;
 mod scenario;
+mod shard;
 mod standing;
 mod subject;
 mod suite;
 mod verdict;
 
 pub use baseline::{Baseline, Known};
+pub use basis::{Asked, BaselineLine, Basis, Scope, Selection, Unjudged};
+pub use merge::{Part, merge};
 pub use played::{Fault, Found, Play, Played};
 pub use recorded::{Recorded, subjects};
 pub use repro::Repro;
 pub use rules::{KEPT_VIOLATIONS, RuleRun};
+pub use shard::Shard;
 pub use standing::Standing;
-pub use subject::{Scope, SubjectRun, judge_subject};
+pub use subject::{SubjectRun, judge_subject};
 pub use verdict::{
-    Attempt, Blame, Counts, Finding, Note, Report, RequirementResult, ScenarioResult, ScenarioStatus, SnapshotResult,
-    Status, SubjectReport, Suite, Verdict,
+    Attempt, Blame, Counts, Excuse, Finding, Note, Report, RequirementResult, ScenarioResult, ScenarioStatus,
+    SnapshotResult, Status, SubjectReport, Suite, Verdict,
 };
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::diagnostic::Place;
 use crate::protocol::{RequirementId, Violation};
-use crate::trace::End;
+use crate::trace::{End, Known};
 
 use super::ScenarioStatus;
 
@@ -46,6 +46,8 @@ pub struct Play {
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Its trace file, where one was kept.
     pub trace: Option<String>,
+    /// Where it took place: folders and ports that other plays do not have.
+    pub place: Known,
 }
 
 impl Play {
@@ -61,6 +63,7 @@ impl Play {
             findings: vec![],
             notes: vec![],
             trace: None,
+            place: Known::default(),
         }
     }
 

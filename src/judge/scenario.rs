@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Place, Style, render};
 use crate::protocol::{Level, RequirementId};
 
 use super::subject::SubjectRun;
-use super::{Attempt, Blame, Fault, Finding, Found, Note, Play, Played, ScenarioResult, ScenarioStatus};
+use super::{Attempt, Blame, Excuse, Fault, Finding, Found, Note, Play, Played, ScenarioResult, ScenarioStatus};
 
 /// What is concluded about one scenario.
 pub(super) struct Judged {
@@ -15,9 +15,7 @@ pub(super) struct Judged {
     /// Its findings, each once.
     pub findings: Vec<Finding>,
     /// What had an occasion to be broken, in plays that could be judged.
-    pub assessed: Vec<RequirementId>,
-    /// What the subject does not owe, and why.
-    pub excused: Vec<(RequirementId, String)>,
+    pub assessed: Vec<String>,
     pub notes: Vec<Note>,
     /// The baseline entries that covered something here.
     pub baseline_used: Vec<usize>,
@@ -52,16 +50,27 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
             .map(|p| Attempt { status: p.status, reason: p.reason.clone(), duration_ms: millis(p.duration) })
             .collect(),
         requirements: played.requirements.iter().map(|&id| id.to_owned()).collect(),
+        excuses: excuses(played),
         trace: telling(played).and_then(|p| p.trace.clone()),
     };
     Judged {
         result,
         findings,
-        assessed: judged().flat_map(|p| p.assessed.iter().copied()).collect(),
-        excused: played.plays.iter().flat_map(|p| p.excused.clone()).collect(),
+        assessed: judged().flat_map(|p| p.assessed.iter().map(|&id| id.to_owned())).collect(),
         notes: played.plays.iter().flat_map(|p| &p.notes).map(note).collect(),
         baseline_used,
     }
+}
+
+/// What the subject does not owe, each requirement once, with the first reason.
+fn excuses(played: &Played) -> Vec<Excuse> {
+    let mut list: Vec<Excuse> = vec![];
+    for (id, why) in played.plays.iter().flat_map(|p| &p.excused) {
+        if list.iter().all(|excuse| excuse.requirement != *id) {
+            list.push(Excuse { requirement: (*id).to_owned(), reason: why.clone() });
+        }
+    }
+    list
 }
 
 /// Whether a finding makes its scenario fail, unless the baseline has it.
@@ -110,14 +119,14 @@ fn telling(played: &Played) -> Option<&Play> {
 }
 
 /// The findings of all plays. What is said of the same requirement with the same words, of the same one, is one
-/// finding: the first is told and the rest are counted.
+/// finding: the first is told and the rest are counted. Words are the same that differ only by where a play took place.
 fn findings(run: &SubjectRun<'_>, played: &Played) -> (Vec<Finding>, Vec<usize>) {
     let mut list: Vec<Finding> = vec![];
     let mut known: HashMap<(String, Blame, String), usize> = HashMap::new();
     let mut used = vec![];
     for (play, found) in played.plays.iter().flat_map(|p| p.findings.iter().map(move |f| (p, f))) {
         let blame = blame(run, found.fault);
-        let key = (found.requirement.unwrap_or_default().to_owned(), blame, found.message.clone());
+        let key = (found.requirement.unwrap_or_default().to_owned(), blame, play.place.replaced_in(&found.message));
         if let Some(&at) = known.get(&key) {
             list[at].occurrences += 1;
             continue;

@@ -44,7 +44,11 @@ impl SubjectReport {
 impl Report {
     /// Why the run is not green, if it is not. A report without subjects never is.
     pub fn standing(&self) -> Standing {
-        let none = Standing { incomplete: self.subjects.is_empty(), ..Standing::default() };
+        let none = Standing {
+            unjudged: !self.unjudged.is_empty(),
+            incomplete: self.subjects.is_empty(),
+            ..Standing::default()
+        };
         self.subjects.iter().map(SubjectReport::standing).fold(none, Standing::or)
     }
 }

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::protocol::Requirement;
 
-use super::{Note, Report, SubjectReport, Suite, Verdict};
+use super::{Asked, Note, Report, SubjectReport, Suite, Unjudged, Verdict};
 
 impl Suite {
     /// This version of wirecert with these scenario files (name and text) and these requirements. The digest is
@@ -36,14 +36,24 @@ impl Suite {
 impl Report {
     /// The report of a run: its verdict is the gravest of the subjects', and without subjects it is incomplete.
     pub fn of(suite: Suite, seed: u64, notes: Vec<Note>, subjects: Vec<SubjectReport>) -> Self {
-        let gravity = |verdict: &Verdict| match verdict {
-            Verdict::Conforms => 0,
-            Verdict::ConformsExcept => 1,
-            Verdict::Partial => 2,
-            Verdict::Incomplete => 3,
-            Verdict::Nonconforming => 4,
-        };
-        let verdict = subjects.iter().map(|s| s.verdict).max_by_key(gravity).unwrap_or(Verdict::Incomplete);
-        Self { version: 1, suite, seed, verdict, notes, subjects }
+        let verdict = gravest(subjects.iter().map(|s| s.verdict));
+        Self { version: 1, suite, seed, verdict, run: None, notes, subjects, unjudged: vec![] }
     }
+
+    /// The same with what was asked of the run, and the subjects that could not be judged: then it is incomplete at best.
+    pub fn asked(self, asked: Asked, unjudged: Vec<Unjudged>) -> Self {
+        let open = (!unjudged.is_empty()).then_some(Verdict::Incomplete);
+        Self { verdict: gravest(open.into_iter().chain([self.verdict])), run: Some(asked), unjudged, ..self }
+    }
+}
+
+fn gravest(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    let gravity = |verdict: &Verdict| match verdict {
+        Verdict::Conforms => 0,
+        Verdict::ConformsExcept => 1,
+        Verdict::Partial => 2,
+        Verdict::Incomplete => 3,
+        Verdict::Nonconforming => 4,
+    };
+    verdicts.max_by_key(gravity).unwrap_or(Verdict::Incomplete)
 }

@@ -1,9 +1,11 @@
+mod merged;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::diagnostic::{Source, Span};
 use crate::protocol::{Level, Requirement, RequirementId, Section};
-use crate::trace::End;
+use crate::trace::{self, End};
 
 const fn requirement(id: &'static str, level: Level, binds: End, capability: Option<&'static str>) -> Requirement {
     let source = Section { document: "", section: "" };
@@ -71,17 +73,26 @@ fn known(requirement: &str, scenario: Option<&str>, until: Option<&str>) -> Base
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Given {
     scope: Scope,
     strict: bool,
     baseline: Baseline,
     missing: Vec<String>,
+    selection: Selection,
+    snapshots: Vec<SnapshotResult>,
 }
 
 impl Default for Given {
     fn default() -> Self {
-        Self { scope: Scope::Full, strict: false, baseline: Baseline::default(), missing: vec![] }
+        Self {
+            scope: Scope::Full,
+            strict: false,
+            baseline: Baseline::default(),
+            missing: vec![],
+            selection: Selection::default(),
+            snapshots: vec![],
+        }
     }
 }
 
@@ -97,10 +108,11 @@ impl Given {
             baseline: &self.baseline,
             today: "2026-11-21".parse().unwrap(),
             scope: self.scope,
+            selection: self.selection,
             strict: self.strict,
             repro: Repro { before: vec!["wirecert".to_owned()], after: vec![] },
             played,
-            snapshots: vec![],
+            snapshots: self.snapshots.clone(),
             notes: vec![],
         })
     }
@@ -336,10 +348,32 @@ fn the_same_finding_in_the_same_scenario_is_told_once_and_counted() {
 }
 
 #[test]
+fn a_finding_is_the_same_wherever_it_was_played() {
+    let played_in = |folder: &str, port: u16| {
+        let message = format!("{folder}/a.txt is not there, says 127.0.0.1:{port}");
+        let found = Found { message, ..found(MUST, Fault::End(End::Server)) };
+        let place = trace::Known { folders: vec![("run_dir".to_owned(), folder.to_owned())], ports: [port].into() };
+        Play { place, ..play(ScenarioStatus::Failed, &[MUST], vec![found]) }
+    };
+    let plays = vec![played_in("/tmp/run-1", 2001), played_in("/tmp/run-2", 2002), played_in("/tmp/run-3", 2003)];
+    let report = judge(&[scenario("ping/echo", &[MUST], plays)]);
+    assert_eq!(report.findings.iter().map(|f| f.occurrences).collect::<Vec<_>>(), [3]);
+    assert_eq!(report.findings[0].message, "/tmp/run-1/a.txt is not there, says 127.0.0.1:2001");
+}
+
+#[test]
 fn notes_are_told_once() {
     let noted = |text: &str| Play { notes: vec![(Some(MUST), text.to_owned())], ..passed(&[MUST]) };
     let report = judge(&[scenario("a/b", &[], vec![noted("one"), noted("two"), noted("one")])]);
     assert_eq!(report.notes.iter().map(|n| n.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+}
+
+#[test]
+fn a_reading_that_the_other_end_took_is_no_note_on_the_subject() {
+    let noted = |requirement| Play { notes: vec![(requirement, "a reading".to_owned())], ..passed(&[MUST]) };
+    let report = judge(&[scenario("a/b", &[], vec![noted(Some(CLIENT)), noted(Some(MUST)), noted(None)])]);
+    let about: Vec<Option<&str>> = report.notes.iter().map(|n| n.requirement.as_deref()).collect();
+    assert_eq!(about, [Some(MUST), None]);
 }
 
 #[test]
@@ -410,6 +444,7 @@ fn any_given() -> impl Strategy<Value = Given> {
         strict,
         baseline: Baseline { entries: entries.into_iter().flat_map(|(id, s, u)| known(id, s, u).entries).collect() },
         missing: if missing { vec!["diagnostics".to_owned()] } else { vec![] },
+        ..Given::default()
     })
 }
 

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use crate::protocol::Level;
 
+use super::{Asked, Basis, Unjudged};
+
 /// What is said of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -152,9 +154,21 @@ pub struct ScenarioResult {
     pub attempts: Vec<Attempt>,
     /// The ids of the requirements that its expectations prove.
     pub requirements: Vec<String>,
+    /// What the subject turned out not to owe: it said `unsupported`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excuses: Vec<Excuse>,
     /// Its trace file, where one was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
+}
+
+/// A requirement that the subject does not owe, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Excuse {
+    /// The requirement's id.
+    pub requirement: String,
+    /// Why it is not owed.
+    pub reason: String,
 }
 
 /// What is said of one requirement of one subject.
@@ -164,6 +178,9 @@ pub struct RequirementResult {
     pub id: String,
     /// Its level.
     pub level: Level,
+    /// The capability that it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability: Option<String>,
     /// What is said of it.
     pub status: Status,
     /// Why, where it is excused or not assessed.
@@ -223,6 +240,9 @@ pub struct SubjectReport {
     pub scenarios: Vec<ScenarioResult>,
     /// Each snapshot compared.
     pub snapshots: Vec<SnapshotResult>,
+    /// What this rests on, beside how the scenarios went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
 }
 
 /// How a snapshot compared.
@@ -243,12 +263,18 @@ pub struct Report {
     pub suite: Suite,
     /// The seed of everything random in the run.
     pub seed: u64,
-    /// The gravest of the subjects' verdicts.
+    /// The gravest of the subjects' verdicts; at best `incomplete` where one of them could not be judged.
     pub verdict: Verdict,
     /// Remarks about the run.
     pub notes: Vec<Note>,
     /// Each subject.
     pub subjects: Vec<SubjectReport>,
+    /// What was asked of the run, where it played scenarios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Asked>,
+    /// The subjects of which nothing can be said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<Unjudged>,
 }
 
 /// The suite that judged.

@@ -8,6 +8,7 @@ use crate::matcher::{Captures, Pattern};
 use crate::peer::Trouble;
 use crate::protocol::{ObservationKind, Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Part, Step, Until};
+use crate::trace::{Direction, End};
 
 use super::scene::{Failure, Halt, Scene};
 use super::standing::{Miss, Standing, Taken, Wanted, standing};
@@ -60,14 +61,20 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let left = deadline.left();
         if !open || left.is_none() {
             let late = open.then_some(within);
-            // A client has times of its own: one that gave up on a server that was held up did nothing wrong.
-            if scene.spec.role.is_client() && scene.held_up() > HELD_UP {
-                let (place, held_up) = (&step.place, scene.held_up());
+            // A client has times of its own: one that gave up on a server that was held up did nothing wrong. One that has
+            // returned already may have waited for many short delays as well.
+            let held_up = scene.held_up() > HELD_UP || !open && scene.held_up_in_all() > 2 * HELD_UP;
+            if scene.spec.role.is_client() && held_up {
+                let (place, held_up) = (&step.place, scene.held_up_in_all());
                 return Err(Halt::Error(format!(
                     "{place}: this machine was too busy: plays were held up for {held_up:?}"
                 )));
             }
-            return scene.fail(failure(step, expectation, &outcomes, nearest, late));
+            let mut failure = failure(step, expectation, &outcomes, nearest, late);
+            if failure.index.is_none() {
+                add_unread(scene, &outcomes, &mut failure);
+            }
+            return scene.fail(failure);
         }
         let left = left.unwrap_or_default();
         let wait = if looked_up { left.min(LOOK) } else { left };
@@ -128,6 +135,10 @@ fn failure(
                 Some(within) if want.kind.pick == Pick::Any => {
                     format!("no {what} as described within {within:?}; the nearest: {detail}{more}")
                 }
+                _ if outcomes.len() > 1 => {
+                    let n = outcomes.len();
+                    format!("the {what} is none of the {n} outcomes that are taken; the nearest: {detail}{more}")
+                }
                 _ => format!("the {what} is not as described: {detail}{more}"),
             };
             Failure {
@@ -142,8 +153,8 @@ fn failure(
             }
         }
         None => {
-            let whats: Vec<String> =
-                outcomes.iter().map(|parts| parts.iter().map(describe).collect::<Vec<_>>().join(" and ")).collect();
+            let whats = outcomes.iter().map(|parts| parts.iter().map(describe).collect::<Vec<_>>().join(" and "));
+            let whats: Vec<String> = each_once(whats);
             let within = late.unwrap_or_default();
             let first = outcomes.first().and_then(|parts| parts.first());
             Failure {
@@ -160,11 +171,37 @@ fn failure(
     }
 }
 
+/// Says of what did not come that something came where it was awaited, and could not be read.
+fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Failure) {
+    let dir = match scene.spec.role.subject {
+        End::Server => Direction::ToClient,
+        End::Client => Direction::ToServer,
+    };
+    let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
+    if let Some((index, lacks)) = awaited.find_map(|conn| scene.log.unread(conn, dir)) {
+        failure.message += &format!("; a message came there that is not {lacks} (event {index})");
+        failure.index = Some(index);
+    }
+}
+
+/// The texts in their order, without those that came before.
+pub fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut once: Vec<String> = vec![];
+    for text in texts {
+        if !once.contains(&text) {
+            once.push(text);
+        }
+    }
+    once
+}
+
 /// An awaited observation in words: ``response to `3` on `main` ``.
 fn describe(want: &Wanted) -> String {
     let mut text = want.kind.name.to_owned();
     for (key, value) in &want.selectors {
-        text.push_str(&format!(" with {key} {value}"));
+        let names_another = want.kind.selectors.iter().any(|f| f.name == key && matches!(f.shape, Shape::Bound(_)));
+        text.push_str(if names_another { " " } else { " with " });
+        text.push_str(&format!("{key} {value}"));
     }
     if let Some(conn) = want.conn.as_deref().filter(|c| *c != MAIN) {
         text.push_str(&format!(" on `{conn}`"));

@@ -17,6 +17,8 @@ pub struct LagMeter {
     late_micros: AtomicU64,
     /// The longest delay at a time since [`LagMeter::begin`].
     worst_micros: AtomicU64,
+    /// How late the job was at [`LagMeter::begin`].
+    before_micros: AtomicU64,
 }
 
 impl LagMeter {
@@ -36,11 +38,17 @@ impl LagMeter {
     /// Another play begins.
     pub fn begin(&self) {
         self.worst_micros.store(0, Ordering::Relaxed);
+        self.before_micros.store(self.late_micros.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// How late the job has been at a time since the play began.
     pub fn worst(&self) -> Duration {
         Duration::from_micros(self.worst_micros.load(Ordering::Relaxed))
+    }
+
+    /// How late the job has been since the play began, all delays added up.
+    pub fn in_all(&self) -> Duration {
+        self.total().saturating_sub(Duration::from_micros(self.before_micros.load(Ordering::Relaxed)))
     }
 
     /// How late the job has been, all told.
@@ -107,5 +115,17 @@ mod tests {
         assert!(deadline.left().is_none(), "what was late before it began does not count");
         late(Duration::from_secs(60));
         assert!(deadline.left().is_some_and(|left| left > Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn the_delays_of_a_play_are_those_since_it_began() {
+        let meter = LagMeter::default();
+        let late = |time: Duration| meter.late_micros.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
+        late(Duration::from_secs(60));
+        meter.begin();
+        assert_eq!(meter.in_all(), Duration::ZERO);
+        late(Duration::from_secs(1));
+        late(Duration::from_secs(2));
+        assert_eq!(meter.in_all(), Duration::from_secs(3));
     }
 }

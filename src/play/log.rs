@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Event, Sink, What};
+use crate::trace::{Direction, Event, Sink, What};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
 const KEPT: usize = 20_000;
@@ -43,6 +43,8 @@ struct State {
     unsupported: Option<String>,
     /// What a driven client told, by its name: how often, and where the newest of a flood is kept.
     told: HashMap<String, (usize, Option<usize>)>,
+    /// The last message of each connection and direction that could not be read: the event, and what it is not.
+    unread: HashMap<(String, Direction), (u64, &'static str)>,
     /// For kinds of which any may match: streams have been read up to here.
     cursors: Vec<(StreamKey, usize)>,
 }
@@ -74,6 +76,7 @@ impl Log {
                 calls: HashMap::new(),
                 unsupported: None,
                 told: HashMap::new(),
+                unread: HashMap::new(),
                 cursors: vec![],
             }),
             changed: Notify::new(),
@@ -128,6 +131,11 @@ impl Log {
         self.state().unsupported.clone()
     }
 
+    /// The last message to this end on a connection that could not be read, if there was one: the event, and what it is not.
+    pub fn unread(&self, conn: &str, dir: Direction) -> Option<(u64, &'static str)> {
+        self.state().unread.get(&(conn.to_owned(), dir)).copied()
+    }
+
     /// Whether the connection's server side is gone: its stream ended.
     pub fn has_closed(&self, conn: &str) -> bool {
         self.state().seen.iter().any(|o| o.kind == "closed" && o.conn.as_deref() == Some(conn))
@@ -150,6 +158,7 @@ struct LogSink(Log);
 impl Sink for LogSink {
     fn event(&mut self, event: &Event) {
         let mut state = self.0.state();
+        state.note_unread(event);
         let mut observed = state.observer.observe(event);
         observed.extend(exit(event));
         observed.extend(state.driven(event));
@@ -165,6 +174,13 @@ impl Sink for LogSink {
 }
 
 impl State {
+    fn note_unread(&mut self, event: &Event) {
+        let What::Message(message) = &event.what else { return };
+        if let (Some(lacks), Some(conn), Some(dir)) = (message.lacks(), &event.conn, event.dir) {
+            self.unread.insert((conn.clone(), dir), (event.i, lacks));
+        }
+    }
+
     /// What a driven client says, which every role of a client can speak about.
     fn driven(&mut self, event: &Event) -> Option<Observation> {
         let (mut selectors, mut value) = (Map::new(), Map::new());

@@ -4,6 +4,7 @@
 //! [`Play`](crate::judge::Play) for the judge. Expectations read the observations that the protocol's
 //! observer makes of the trace; peers and subjects only write it.
 
+mod bound;
 mod cancel;
 mod collect;
 mod contact;
@@ -11,6 +12,7 @@ mod expect;
 mod lag;
 mod laid;
 mod log;
+mod meddled;
 mod needs;
 mod one;
 mod scene;

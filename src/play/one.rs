@@ -16,9 +16,11 @@ use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
 use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
 
+use super::bound;
 use super::lag::LagMeter;
 use super::laid;
 use super::log::Log;
+use super::meddled::Meddled;
 use super::scene::{Halt, Outcome, Scene};
 use super::steps;
 
@@ -62,7 +64,8 @@ pub struct Venue<'a> {
 pub struct Aftermath {
     /// What is said of the play.
     pub play: Play,
-    /// Whether the subject may be used again without a look at it.
+    /// Whether the subject may be used again without a look at it: nothing went wrong, and we did nothing wrong that it may
+    /// die of only now.
     pub clean: bool,
 }
 
@@ -88,9 +91,10 @@ pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath
         subject.will_exit();
         subject.stop().await;
     }
+    let meddled = traced.meddled.is_so();
     let mut play = traced.finish(plan, venue.spec, options, halt, outcome);
     play.duration = began.elapsed();
-    let clean = matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
+    let clean = !meddled && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
     Aftermath { play, clean }
 }
 
@@ -99,6 +103,7 @@ struct Traced {
     recorder: Recorder,
     log: Log,
     tail: Tail,
+    meddled: Meddled,
     rules: Arc<Mutex<RuleRun>>,
     file: Option<Written>,
     normaliser: Option<Normaliser>,
@@ -111,7 +116,9 @@ impl Traced {
         let log = Log::new((protocol.observer)(plan.edition, spec.role.subject));
         let tail = Tail::new(TAIL);
         let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition).with_processes_of(spec.role.subject)));
-        let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(tail.clone()), Box::new(rules.clone())];
+        let meddled = Meddled::default();
+        let mut sinks: Vec<Box<dyn Sink>> =
+            vec![Box::new(tail.clone()), Box::new(meddled.clone()), Box::new(rules.clone())];
         let mut file = None;
         if let Some(dir) = &options.trace_dir {
             let header = Header::new(protocol.name, plan.edition)
@@ -135,7 +142,7 @@ impl Traced {
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         let text = plan.id.clone();
         recorder.record(None, None, What::Mark(Mark { mark: "scenario".into(), text }));
-        Ok(Self { recorder, log, tail, rules, file, normaliser, protocol })
+        Ok(Self { recorder, log, tail, meddled, rules, file, normaliser, protocol })
     }
 
     /// Ends the trace and draws together what expectations and rules had to say.
@@ -146,6 +153,7 @@ impl Traced {
         play.assessed = outcome.assessed.clone();
         play.assessed.extend(&judged.assessed);
         play.notes = outcome.notes.clone();
+        play.place = outcome.known.clone();
         play.notes.extend(judged.notes);
         play.findings = outcome.findings.clone();
         let mut ours = None;
@@ -270,7 +278,7 @@ async fn perform(
     scene.vars.extend(vars);
     scene.outcome.known = known(&scene);
     seed(&mut scene)?;
-    let bound = plan.timeout + venue.spec.observe.unwrap_or_default();
+    let bound = bound::of(plan, options.patience) + venue.spec.observe.unwrap_or_default();
     let deadline = scene.lag.deadline(bound);
     let mut halt = {
         let played = steps::perform(&mut scene, &plan.steps);

@@ -102,9 +102,8 @@ pub fn name(kind: &StepKind) -> String {
         StepKind::Act { verb, .. } => verb.name.to_owned(),
         StepKind::Stimulate { stimulus, .. } => format!("stimulate {stimulus}"),
         StepKind::Expect(e) => {
-            let mut kinds: Vec<_> = e.any_of.iter().flat_map(|o| &o.parts).map(|p| p.kind.name).collect();
-            kinds.dedup();
-            format!("expect {}", kinds.join(" or "))
+            let kinds = e.any_of.iter().flat_map(|o| &o.parts).map(|p| p.kind.name.to_owned());
+            format!("expect {}", expect::each_once(kinds).join(" or "))
         }
         StepKind::Never { part, .. } => format!("never {}", part.kind.name),
         StepKind::Collect(c) => format!("collect {}", c.part.kind.name),
@@ -337,6 +336,11 @@ impl Scene<'_> {
         self.lag.worst()
     }
 
+    /// How long it was held up, all delays added up.
+    pub fn held_up_in_all(&self) -> Duration {
+        self.lag.in_all()
+    }
+
     fn corner(&self, step: &Step) -> Result<&crate::subject::Corner, Halt> {
         let none = || Halt::Error(format!("{}: there is no workspace to lay files into", step.place));
         self.corner.as_ref().ok_or_else(none)
@@ -353,4 +357,21 @@ fn environment(step: &Step, error: SubjectError) -> Halt {
 
 fn string<'v>(params: &'v Value, key: &str) -> &'v str {
     params.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_is_called_by_each_kind_once() {
+        let text = "wirecert: 1\ntitle: t\nrole: openctx-provider\nedition: \"0.1\"\nsteps:\n\
+            \x20 - request: { as: a, method: meta }\n\
+            \x20 - expect: { any_of: [ { response: { to: a } }, { closed: { to: a } }, { response: { to: a, status: 500 } } ] }\n";
+        let loaded = crate::scenario::load_str("it.yaml", text);
+        assert_eq!(
+            loaded.plans.iter().map(|plan| name(&plan.steps[1].kind)).collect::<Vec<_>>(),
+            ["expect response or closed"]
+        );
+    }
 }

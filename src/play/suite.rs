@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use crate::scenario::{Plan, Process};
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Exited, Recorder};
 
+use super::bound;
 use super::cancel::Cancel;
 use super::lag::LagMeter;
 use super::needs;
@@ -49,7 +51,7 @@ static SUBJECTS: AtomicU64 = AtomicU64::new(0);
 
 /// How long the end of a process that no longer serves is waited for.
 const DYING: Duration = Duration::from_millis(500);
-/// How long a subject that serves may take to show it.
+/// How long a subject that serves may take at least to show it, also where the run has less patience.
 const HEALTHY: Duration = Duration::from_secs(2);
 
 /// Why a suite could not be played at all.
@@ -127,7 +129,7 @@ impl Shared {
     ) -> Self {
         Self {
             spec,
-            queue: Mutex::new(order(&plans)),
+            queue: Mutex::new(order(&plans, run.jobs)),
             plans,
             run,
             progress,
@@ -144,10 +146,11 @@ impl Shared {
     }
 }
 
-/// Those with a process of their own come first: they take longest.
-fn order(plans: &[Plan]) -> VecDeque<usize> {
+/// Those that wait longest come first, where others are played meanwhile, and then those with a process of their own.
+fn order(plans: &[Plan], jobs: usize) -> VecDeque<usize> {
+    let waiting = |plan: &Plan| if jobs > 1 { bound::waiting(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
     let mut order: Vec<usize> = (0..plans.len()).collect();
-    order.sort_by_key(|n| plans[*n].process == Process::Shared);
+    order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == Process::Shared));
     order.into()
 }
 
@@ -428,8 +431,8 @@ fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir, Sub
     Ok(run_dir)
 }
 
-/// Whether the subject cannot be used again: it ended, or after a play that went wrong it no longer serves a
-/// new connection.
+/// Whether the subject cannot be used again: it ended, or after a play that was not clean it no longer
+/// serves a new connection.
 async fn spoilt(shared: &Shared, stand: &Stand, edition: &str, clean: bool) -> Option<String> {
     let subject = stand.subject.as_ref()?;
     if !subject.alive().await {
@@ -459,7 +462,7 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);
-    let served = peer.alive(HEALTHY).await;
+    let served = peer.alive(patience.max(HEALTHY)).await;
     peer.finish().await;
     served.map_err(|trouble| trouble.to_string())
 }

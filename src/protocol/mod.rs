@@ -29,9 +29,14 @@ pub use rule::{Fault, Judgements, Rule, Violation};
 pub use schemas::EditionSchemas;
 pub use shape::{Field, Shape};
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::trace::{End, Event};
+
+/// [`Role::patience`] with a subject whose protocol has no time of its own.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {
@@ -106,6 +111,9 @@ pub struct Role {
     pub described: &'static [Field],
     /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
     pub capabilities: &'static [(&'static str, &'static str)],
+    /// How long is waited for what the protocol obliges such a subject to do, where nobody says otherwise. Longer than
+    /// what counts as slow, so that one that is slow is not taken for one that does nothing.
+    pub patience: Duration,
     /// Tells the traffic of a trace again as steps and observations of this role.
     pub retell: fn(edition: &str) -> Box<dyn retold::Retell>,
     /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is

@@ -5,12 +5,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::protocol::{Reach, Role};
 use crate::trace::{Recorder, What};
-use crate::wire::tcp::Address;
+use crate::wire::tcp::{self, Address};
 
 use super::door::Door;
 use super::mirror::Mirror;
@@ -113,7 +112,7 @@ impl Recording {
         let (doors, address, path) = match way {
             Way::Url { listen, upstream, path } => {
                 let cannot = |source| RecordError::Listen { address: listen, source };
-                let listener = TcpListener::bind(listen).await.map_err(cannot)?;
+                let listener = tcp::listen(listen).map_err(cannot)?;
                 let door = Door::open(listener, upstream, ear.clone()).map_err(RecordError::System)?;
                 let local = door.local();
                 (Doors::One { _door: door }, Some(local), path)

@@ -4,6 +4,7 @@ mod bar;
 mod json;
 mod junit;
 mod progress;
+mod sarif;
 mod terminal;
 mod text;
 mod write;
@@ -12,6 +13,7 @@ pub use bar::Bar;
 pub use json::{json, schema};
 pub use junit::junit;
 pub use progress::{Lines, Progress, Silent};
+pub use sarif::sarif;
 pub use terminal::{plain, terminal};
 pub use text::{clean, value};
 pub use write::{WriteError, write};
@@ -23,11 +25,14 @@ pub enum Kind {
     Json,
     /// JUnit XML.
     Junit,
+    /// SARIF 2.1.0.
+    Sarif,
     /// What is printed at the end, in full and without colours.
     Text,
 }
 
 impl Kind {
     /// Every kind with its name.
-    pub const ALL: [(&'static str, Self); 3] = [("json", Self::Json), ("junit", Self::Junit), ("text", Self::Text)];
+    pub const ALL: [(&'static str, Self); 4] =
+        [("json", Self::Json), ("junit", Self::Junit), ("sarif", Self::Sarif), ("text", Self::Text)];
 }

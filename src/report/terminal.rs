@@ -5,7 +5,7 @@ mod summary;
 #[cfg(test)]
 pub(super) mod tests;
 
-use crate::judge::{Blame, Finding, Note, Report, ScenarioStatus, SubjectReport};
+use crate::judge::{Blame, Finding, Note, Report, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::{Level, Requirement};
 
 use super::text::{clean, counted};
@@ -36,6 +36,7 @@ pub fn terminal(report: &Report, catalogue: &[&Requirement], verbose: bool) -> S
     for subject in &report.subjects {
         page.subject(subject);
     }
+    page.unjudged(&report.unjudged);
     page.notes("on the run", &report.notes);
     page.ending(report);
     page.text
@@ -99,6 +100,18 @@ impl Page<'_> {
         self.flaky(subject);
         self.snapshots(subject);
         self.notes("", &subject.notes);
+    }
+
+    /// Subjects of which nothing is said.
+    fn unjudged(&mut self, subjects: &[Unjudged]) {
+        if subjects.is_empty() {
+            return;
+        }
+        self.heading(style::ODD, "not judged", &counted(subjects.len() as u64, "subject"));
+        for subject in subjects {
+            let about = format!("{} ({}, edition {})", subject.name, subject.role, subject.edition);
+            self.block(2, &format!("{about}: {}", subject.reason));
+        }
     }
 
     /// What is violated as the baseline says.

@@ -27,7 +27,10 @@ pub const TOP: &[Keyword] = &[
     word("edition", "The edition that is played, or a list of them: played once in each."),
     word("requires", "What it cannot be played without; it is skipped where that is not to be had."),
     word("isolation", "`own`: a process of the subject for this scenario alone."),
-    word("timeout", "The bound for the whole play; 30s where not said."),
+    word(
+        "timeout",
+        "The bound for the whole play; where not said, as long as its steps may have to wait, 30s at least and ten minutes at most.",
+    ),
     word("vars", "Variables to begin with; each may use those before it."),
     word("by_edition", "Variables to begin with that differ between editions: edition → variables."),
     word("cases", "Played once for each case: name → variables."),

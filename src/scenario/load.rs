@@ -61,6 +61,21 @@ pub fn load(paths: &[PathBuf]) -> Loaded {
     loaded.finish()
 }
 
+/// The scenario files that [`load`] would read: those given, and those below the folders given. What cannot be read is left
+/// out.
+pub fn files_below(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut files = vec![];
+    for path in paths {
+        if path.is_dir() {
+            // What is wrong is told by whoever reads them.
+            let _ = walk(path, 0, &mut files);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    files
+}
+
 /// Reads scenarios that are in memory: each with the name that errors show and its path in the tree of scenarios.
 pub fn load_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Loaded {
     let texts: Vec<(&str, &str)> = texts.into_iter().collect();

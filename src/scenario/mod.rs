@@ -13,7 +13,7 @@ mod schema;
 pub mod text;
 
 pub use filter::{Filter, glob};
-pub use load::{Loaded, load, load_str, load_texts};
+pub use load::{Loaded, files_below, load, load_str, load_texts};
 pub use plan::{
     Collect, Content, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until,
 };

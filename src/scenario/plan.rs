@@ -1,5 +1,6 @@
 //! What a checked scenario asks for, ready to be played.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -32,11 +33,11 @@ pub struct Plan {
     /// Files to be there before the first step, below the scenario's corner of the workspace.
     pub workspace: Vec<SeedFile>,
     /// What to do.
-    pub steps: Vec<Step>,
+    pub steps: Arc<[Step]>,
     /// What to do at the end, whatever happened.
     pub finally: Vec<Step>,
-    /// The bound for all of it.
-    pub timeout: Duration,
+    /// The bound for all of it, where the scenario says one.
+    pub timeout: Option<Duration>,
     /// Every requirement that its expectations prove, in order of appearance, without repetition.
     pub requirements: Vec<RequirementId>,
 }

@@ -210,7 +210,7 @@ impl Plays {
         let Loaded { mut plans, diagnostics } = load_str(&self.name, text);
         let mut plan = plans.pop().filter(|_| diagnostics.is_empty() && plans.is_empty())?;
         if let Some(bound) = self.bound {
-            plan.timeout = plan.timeout.min(bound);
+            plan.timeout = Some(plan.timeout.map_or(bound, |said| said.min(bound)));
         }
         Some(plan)
     }

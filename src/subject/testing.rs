@@ -47,6 +47,7 @@ const ROLE: Role = Role {
     calls: &[],
     described: &[],
     capabilities: &[],
+    patience: Duration::from_secs(5),
     retell: |_| Box::new(Silent),
     traffic: "",
 };

@@ -135,7 +135,10 @@ fn message_line(message: &Message) -> String {
     let binary = if message.text { "" } else { " (binary)" };
     match (&message.json, &message.payload) {
         (Some(json), _) => format!("message{binary} {}", self::json(json)),
-        (None, Some(payload)) => format!("message{binary}, not JSON: {}", payload_line(payload)),
+        (None, Some(payload)) => {
+            let lacks = message.lacks().unwrap_or_default();
+            format!("message{binary}, not {lacks}: {}", payload_line(payload))
+        }
         (None, None) => format!("message{binary}, empty"),
     }
 }

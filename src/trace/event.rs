@@ -319,6 +319,15 @@ impl Message {
             _ => Self { text, json: None, payload: Some(payload.into()), frames },
         }
     }
+
+    /// What it is not, where it could not be read: `UTF-8`, or `JSON`.
+    pub fn lacks(&self) -> Option<&'static str> {
+        match (&self.json, &self.payload) {
+            (Some(_), _) => None,
+            (None, Some(Payload::Binary(_))) => Some("UTF-8"),
+            (None, _) => Some("JSON"),
+        }
+    }
 }
 
 fn depth_within(value: &Value, depth: usize) -> bool {

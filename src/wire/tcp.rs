@@ -7,8 +7,25 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
+
+/// How many connections may wait to be accepted. One that finds no room is asked for again after a second, so that the
+/// standard library's 128 are too few for a flood.
+pub const BACKLOG: u32 = 1024;
+
+/// Listens on an address; port 0 is any free port.
+///
+/// # Errors
+/// What the system said.
+pub fn listen(address: impl Into<SocketAddr>) -> io::Result<TcpListener> {
+    let address = address.into();
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // What was closed a moment ago must not keep the port.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,4 +145,22 @@ async fn candidates(address: &Address) -> io::Result<Vec<SocketAddr>> {
         return Ok(loopback.map(|ip| SocketAddr::new(ip, address.port)).to_vec());
     }
     Ok(tokio::net::lookup_host((address.host.as_str(), address.port)).await?.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn hundreds_are_let_in_before_one_of_them_is_accepted() {
+        let listener = listen((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut all = vec![];
+        for _ in 0..400 {
+            all.push(TcpStream::connect(address).await.unwrap());
+        }
+        assert_eq!(all.len(), 400);
+    }
 }

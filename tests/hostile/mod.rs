@@ -197,6 +197,14 @@ impl Live {
         }
     }
 
+    /// Waits for the next line on stderr, and gives it.
+    pub fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).unwrap();
+        self.heard += &line;
+        line
+    }
+
     /// Waits for a line on stdout that has this in it, and gives it.
     pub fn read(&mut self, part: &str) -> String {
         loop {

@@ -136,6 +136,9 @@ def misbehave(conn):
         threading.Event().wait()
     elif MODE == "mute":
         raise InterruptedError
+    elif MODE == "latin-1":
+        conn.sendall(frame(1, '{"serverResponse":{"id":"1","ping":{"message":"grüße"}}}'.encode("latin-1")))
+        raise InterruptedError
     elif MODE in ("flood", "flood-large"):
         size = 4000 if MODE == "flood" else 1 << 20
         note = frame(1, json.dumps({"serverNotification": {"pluginMetadata": {"version": "x" * size}}}).encode())

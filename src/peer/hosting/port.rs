@@ -5,9 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::peer::Trouble;
-
-/// How many connections may wait to be accepted.
-const BACKLOG: u32 = 1024;
+use crate::wire::tcp::BACKLOG;
 
 /// A port of the loopback address. While nobody listens there, who connects is refused.
 pub struct Port(Result<(TcpSocket, SocketAddr), String>);

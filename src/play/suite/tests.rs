@@ -2,7 +2,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::*;
 use crate::config::own;
+use crate::diagnostic::{Place, Source, Span};
 use crate::protocol::protocols;
+use crate::protocol::words::VERBS;
+use crate::scenario::{Step, StepKind};
 
 /// Holds up the thread of each play until another one has begun.
 struct Meeting {
@@ -36,11 +39,29 @@ fn plan(name: &str) -> Plan {
         process: Process::Shared,
         vars: serde_json::Map::new(),
         workspace: vec![],
-        steps: vec![],
+        steps: [].into(),
         finally: vec![],
-        timeout: Duration::from_secs(1),
+        timeout: Some(Duration::from_secs(1)),
         requirements: vec![],
     }
+}
+
+#[test]
+fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
+    let pause = VERBS.iter().find(|verb| verb.name == "pause").unwrap();
+    let source = Source::new("any.yaml", String::new());
+    let step = |kind| Step { kind, place: Place { source: source.clone(), span: Span { start: 0, end: 0 } } };
+    let wait = |time: &str| step(StepKind::Act { verb: pause, params: time.into() });
+    let plans = [
+        plan("short"),
+        Plan { process: Process::Own, ..plan("own") },
+        Plan { steps: [wait("30ms")].into(), ..plan("some") },
+        Plan { steps: [step(StepKind::Repeat { times: 2, steps: vec![wait("20ms")] })].into(), ..plan("most") },
+        Plan { steps: [step(StepKind::Repeat { times: u64::MAX, steps: vec![wait("9h")] })].into(), ..plan("ever") },
+    ];
+    let ids = |jobs| order(&plans, jobs).iter().map(|n| plans[*n].id.as_str()).collect::<Vec<_>>();
+    assert_eq!(ids(2), ["ever", "most", "some", "own", "short"]);
+    assert_eq!(ids(1), ["own", "short", "some", "most", "ever"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

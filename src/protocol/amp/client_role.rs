@@ -1,7 +1,7 @@
 //! The role `amp-client`: the words with which scenarios play the editor to an agent.
 
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
-use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
+use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
 use super::words::{
@@ -21,6 +21,7 @@ pub const AMP_CLIENT: Role = Role {
     calls: CALLS,
     described: &[],
     capabilities: CAPABILITIES,
+    patience: PATIENCE,
     retell: |edition| Box::new(super::retell::RetellClient::new(super::known(edition))),
     traffic: include_str!("traffic/amp-client.yaml"),
 };

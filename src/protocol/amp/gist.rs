@@ -1,5 +1,7 @@
 //! What a message is in a few words.
 
+use serde_json::Value;
+
 use crate::protocol::{Gist, Sort};
 use crate::trace::{Direction, Event, Message, What};
 
@@ -16,13 +18,20 @@ pub fn gist<'a>(edition: &str, event: &'a Event) -> Option<Gist<'a>> {
     if let Some(response) = envelope::response(edition, json) {
         let (sort, content) = match response.error {
             Some(error) => (Sort::Failure, Some(error)),
+            None if failed(response.result) => (Sort::Failure, response.result),
             None => (Sort::Response, response.result),
         };
         let gist = Gist { id: response.id, ..Gist::new(sort).carrying(content) };
-        return Some(response.method.filter(|_| sort == Sort::Response).map_or(gist.clone(), |name| gist.named(name)));
+        let name = response.method.filter(|_| response.error.is_none());
+        return Some(name.map_or(gist.clone(), |name| gist.named(name)));
     }
     let (name, data) = envelope::notifications(edition, json)?.into_iter().next()?;
     Some(Gist::new(Sort::Notification).named(name).carrying(Some(data)))
+}
+
+/// Whether a result says of itself that it is none.
+fn failed(result: Option<&Value>) -> bool {
+    result.and_then(|result| result.get("success")) == Some(&Value::Bool(false))
 }
 
 #[cfg(test)]
@@ -44,6 +53,11 @@ mod tests {
         let answer = said(Direction::ToClient, json!({"serverResponse": {"id": "7", "error": {"code": "C"}}}));
         let gist = super::gist("cli", &answer).unwrap();
         assert_eq!((gist.sort, gist.content.as_deref()), (Sort::Failure, Some(&json!({"code": "C"}))));
+        let result = json!({"success": false, "message": "no such file"});
+        let refused = said(Direction::ToClient, json!({"serverResponse": {"id": "8", "readFile": result.clone()}}));
+        let gist = super::gist("cli", &refused).unwrap();
+        assert_eq!((gist.sort, gist.name.as_deref()), (Sort::Failure, Some("readFile")));
+        assert_eq!(gist.content.as_deref(), Some(&result));
         let told = said(Direction::ToClient, json!({"serverNotification": {"visibleFilesDidChange": {"uris": []}}}));
         let gist = super::gist("cli", &told).unwrap();
         assert_eq!((gist.sort, gist.name.as_deref()), (Sort::Notification, Some("visibleFilesDidChange")));

@@ -1,7 +1,7 @@
 //! The role `amp-server`: the words with which scenarios play the Amp client at an editor.
 
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
-use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
+use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
 use super::lockfile;
@@ -30,6 +30,7 @@ pub const AMP_SERVER: Role = Role {
     calls: &[],
     described: &[],
     capabilities: CAPABILITIES,
+    patience: PATIENCE,
     retell: |edition| Box::new(super::retell::RetellServer::new(super::known(edition))),
     traffic: include_str!("traffic/amp-server.yaml"),
 };

@@ -5,7 +5,7 @@ use crate::protocol::http::words::{
     TEXT, THEN, TRAILERS,
 };
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
-use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
+use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
 use super::words::{ENDPOINTS, FRAMES};
@@ -22,6 +22,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     calls: CALLS,
     described: &[],
     capabilities: CAPABILITIES,
+    patience: PATIENCE,
     retell: |_| Box::new(super::retell::RetellClient::new()),
     traffic: include_str!("traffic/amplifier-client.yaml"),
 };

@@ -1,5 +1,6 @@
 //! The role `amplifier-server`: the words with which scenarios play the client to a server.
 
+use crate::protocol::http::exchanges;
 use crate::protocol::http::words::{
     AS, CHUNKED, CUT, FILLED, HEADERS, HEX, HOLD, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
 };
@@ -21,6 +22,7 @@ pub const AMPLIFIER_SERVER: Role = Role {
     calls: &[],
     described: DESCRIBED,
     capabilities: CAPABILITIES,
+    patience: exchanges::PATIENCE,
     retell: |_| Box::new(super::retell::RetellServer::new()),
     traffic: include_str!("traffic/amplifier-server.yaml"),
 };

@@ -1,6 +1,7 @@
 //! Exchanges that are under way: a request, and what there is of its answer.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -10,6 +11,10 @@ use crate::trace::{Direction, Event, HttpRequest, HttpResponse, What};
 
 /// Microseconds within which an answer is expected of a server. The protocols' own pages say so, under Time.
 pub const TIMELY: u64 = 10_000_000;
+
+/// How long a server is waited for where nobody says otherwise: until it is known to be late, and a little longer, so
+/// that an answer in good time is not lost on its way.
+pub const PATIENCE: Duration = Duration::from_micros(TIMELY + 2_000_000);
 
 /// A head of so many bytes that does not end is none.
 const LONG_HEAD: usize = 8 << 10;

@@ -5,7 +5,7 @@ use crate::protocol::http::words::{
     THEN, TRAILERS,
 };
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
-use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
+use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
 /// The path and query of the URL at which clients find the provider that we play: more than a slash, so that it shows
@@ -24,6 +24,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     calls: CALLS,
     described: &[],
     capabilities: CAPABILITIES,
+    patience: PATIENCE,
     retell: |_| Box::new(super::retell::RetellClient::default()),
     traffic: include_str!("traffic/openctx-client.yaml"),
 };

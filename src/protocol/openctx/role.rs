@@ -1,5 +1,6 @@
 //! The role `openctx-provider`: the words with which scenarios play the client at a provider.
 
+use crate::protocol::http::exchanges;
 use crate::protocol::http::words::{
     AS, CHUNKED, CUT, FILLED, HEADERS, HEX, HOLD, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
 };
@@ -19,6 +20,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     calls: &[],
     described: &[],
     capabilities: CAPABILITIES,
+    patience: exchanges::PATIENCE,
     retell: |_| Box::new(super::retell::RetellServer::new()),
     traffic: include_str!("traffic/openctx-provider.yaml"),
 };

@@ -1,7 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::judge::{Attempt, Counts, RequirementResult, ScenarioResult, SnapshotResult, Status, Suite, Verdict};
+use crate::judge::{
+    Asked, Attempt, BaselineLine, Basis, Counts, Excuse, RequirementResult, ScenarioResult, Scope, SnapshotResult,
+    Status, Suite, Unjudged, Verdict,
+};
 use crate::protocol::Section;
 use crate::trace::End;
 
@@ -54,12 +57,25 @@ fn scenario(id: &str, status: ScenarioStatus, reason: Option<&str>) -> ScenarioR
         duration_ms: 12.5,
         attempts: vec![attempt],
         requirements: vec![ECHO.id.to_owned()],
+        excuses: vec![],
         trace: None,
     }
 }
 
 fn result(id: &str, level: Level, status: Status, reason: Option<&str>) -> RequirementResult {
-    RequirementResult { id: id.to_owned(), level, status, reason: reason.map(str::to_owned), by: vec![] }
+    RequirementResult {
+        id: id.to_owned(),
+        level,
+        capability: None,
+        status,
+        reason: reason.map(str::to_owned),
+        by: vec![],
+    }
+}
+
+/// The requirements that are explained.
+pub(crate) fn catalogue() -> [&'static Requirement; 2] {
+    [&ECHO, &SOON]
 }
 
 /// A report with a bit of everything.
@@ -113,7 +129,13 @@ pub(crate) fn example() -> Report {
             .chain([finding(&SOON, "amp-server/cli/ping/slow", "it took 3.2s"), known, peer, machine])
             .collect(),
         scenarios: vec![
-            scenario("amp-server/cli/framing/text", ScenarioStatus::Passed, None),
+            ScenarioResult {
+                excuses: vec![Excuse {
+                    requirement: "amp/cli/diagnostics/range".to_owned(),
+                    reason: "the subject said it has no such call".to_owned(),
+                }],
+                ..scenario("amp-server/cli/framing/text", ScenarioStatus::Passed, None)
+            },
             scenario("amp-server/cli/ping/slow", ScenarioStatus::Passed, None),
             scenario("amp-server/cli/ping/echo", ScenarioStatus::Failed, Some("the answer carries another message")),
             ScenarioResult {
@@ -131,10 +153,32 @@ pub(crate) fn example() -> Report {
             SnapshotResult { file: "snapshots/a.snap".to_owned(), status: "same".to_owned() },
             SnapshotResult { file: "snapshots/b.snap".to_owned(), status: "changed".to_owned() },
         ],
+        basis: Some(Basis {
+            scope: Scope::Partial,
+            scenarios: 14,
+            whole: true,
+            missing: vec!["diagnostics".to_owned()],
+            baseline: vec![BaselineLine {
+                requirement: ECHO.id.to_owned(),
+                scenario: Some("*/known".to_owned()),
+                reason: "fixed in 2.1".to_owned(),
+                until: Some("2027-03-01".to_owned()),
+                expired: false,
+                used: true,
+            }],
+            unreferenced: vec!["snapshots/c.snap".to_owned()],
+        }),
     };
     let notes = vec![Note { requirement: None, text: "the edition was detected: cli, by its lockfile".to_owned() }];
     let suite = Suite { name: "wirecert".to_owned(), version: "0.1.0".to_owned(), digest: "sha256:0".to_owned() };
-    Report::of(suite, 7, notes, vec![subject])
+    let asked = Asked { strict: false, filter: None, shard: "1/2".parse().ok() };
+    let unjudged = Unjudged {
+        name: "other-editor".to_owned(),
+        role: "amp-server".to_owned(),
+        edition: "auto".to_owned(),
+        reason: "it ended before it was ready".to_owned(),
+    };
+    Report::of(suite, 7, notes, vec![subject]).asked(asked, vec![unjudged])
 }
 
 #[test]
@@ -154,6 +198,7 @@ fn a_good_report_is_short() {
     subject.notes.clear();
     subject.requirements = vec![result(ECHO.id, Level::Must, Status::Met, None)];
     report.notes.clear();
+    report.unjudged.clear();
     let other = SubjectReport { edition: "guide".to_owned(), ..report.subjects[0].clone() };
     report.subjects.push(other);
     insta::assert_snapshot!(plain(&terminal(&report, &[], false)));

@@ -1,7 +1,5 @@
 //! The top level of a scenario file, and the plans that come of it.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
@@ -14,9 +12,6 @@ use super::expects::find;
 use super::scope::Scope;
 use super::shapes::begin;
 use super::{Check, MAX_FAULTS, fault, unknown_word, wrong_type};
-
-/// The bound for a play that names none.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The most cases that one file may have.
 const MAX_CASES: usize = 1000;
@@ -275,7 +270,7 @@ impl Check<'_> {
         if let Some(e) = find(entries, "requires") {
             self.requires(e);
         }
-        let timeout = self.time(entries, "timeout").unwrap_or(TIMEOUT);
+        let timeout = self.time(entries, "timeout");
         let vars = self.all_variables(entries, case);
         self.given.clone_from(&vars);
         let workspace = find(entries, "workspace").map(|e| self.workspace(e)).unwrap_or_default();
@@ -303,7 +298,7 @@ impl Check<'_> {
             process: if own { Process::Own } else { Process::Shared },
             vars,
             workspace,
-            steps: steps.unwrap_or_default(),
+            steps: steps.unwrap_or_default().into(),
             finally,
             timeout,
             requirements: std::mem::take(&mut self.proved),

@@ -223,7 +223,10 @@ impl<'a> Conversation<'a> {
                 let key = id(value).map_or(Key::None, |id| Key::Id(id.to_string()));
                 (key, format!("{binary}{}{fragments}", self.json(value, indent)))
             }
-            (None, Some(payload)) => (Key::None, format!("{binary}no JSON: {}{fragments}", self.payload(payload))),
+            (None, Some(payload)) => {
+                let what = if payload.as_text().is_some() { "no JSON" } else { "not UTF-8" };
+                (Key::None, format!("{binary}{what}: {}{fragments}", self.payload(payload)))
+            }
             (None, None) => (Key::None, format!("{binary}no JSON{fragments}")),
         }
     }

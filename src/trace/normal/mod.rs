@@ -43,6 +43,15 @@ pub struct Known {
     pub ports: BTreeSet<u16>,
 }
 
+impl Known {
+    /// A text with what is known to differ replaced by its names, to see whether two plays say the same.
+    pub fn replaced_in(&self, text: &str) -> String {
+        let named = |text: String, (name, folder): &(String, String)| text.replace(folder, &format!("<{name}>"));
+        let text = self.folders.iter().filter(|(_, folder)| !folder.is_empty()).fold(text.to_owned(), named);
+        self.ports.iter().fold(text, |text, port| text.replace(&format!(":{port}"), ":<port>"))
+    }
+}
+
 /// The normalised text of a trace, with a final line end.
 pub fn normalise<'a>(events: impl IntoIterator<Item = &'a Event>, known: &Known, strength: Strength) -> String {
     let normaliser = Normaliser::default();

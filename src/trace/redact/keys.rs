@@ -102,6 +102,8 @@ impl Keys {
             return values;
         }
         let Patterns { json, query, header } = self.patterns();
+        let query = query.as_ref().filter(|_| memchr::memchr(b'=', data).is_some());
+        let header = header.as_ref().filter(|_| may_have_header(data));
         for found in json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let open = data.get(found.end()) != Some(&b'"');
             let meaning = if open { None } else { unescape(found.as_bytes()) };
@@ -118,6 +120,14 @@ impl Keys {
         values.retain(|value| value.start < value.end || value.open);
         values
     }
+}
+
+/// Whether any line begins as one of [`HEADERS`] does: what is mostly JSON is read much faster than by the expression.
+fn may_have_header(data: &[u8]) -> bool {
+    let begins = |line: &[u8]| {
+        line.first().is_some_and(|byte| HEADERS.iter().any(|name| name.as_bytes()[0] == byte.to_ascii_lowercase()))
+    };
+    begins(data) || memchr::memchr_iter(b'\n', data).any(|at| begins(&data[at + 1..]))
 }
 
 /// What the inside of a JSON string stands for.
@@ -172,6 +182,7 @@ mod tests {
         assert_eq!(meanings(r#"{"port":1,"authToken" : "a\"b\u0063"}"#), ["a\"bc"]);
         assert_eq!(meanings("GET /?x=1&auth=a%2Fb%zz HTTP/1.1"), ["a/b%zz"]);
         assert_eq!(meanings("GET / HTTP/1.1\r\nAuthorization: Bearer abc.def \r\nHost: x\r\n"), ["abc.def"]);
+        assert_eq!(meanings("{\"at\":1}\nhost: x\n\nx-Api-KEY: abc\n"), ["abc"]);
         assert_eq!(meanings(r#"{"token":"x","author":"y"} ?other=1"#), Vec::<String>::new());
     }
 

@@ -77,15 +77,15 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let name = options.name.unwrap_or_else(|| "wirecert".to_owned());
     let place = Place { edition, data_home, name, root: editor.root.clone() };
     let shared = Shared::new(editor, options.recorder, options.latency);
-    let listener = place.listen(options.port, &quirks).await?;
+    let listener = place.listen(options.port, &quirks)?;
     let running = place.serve(listener, shared)?;
     let (running, changing) = (watch::Sender::new(Arc::new(running)), tokio::sync::Mutex::default());
     Ok(Box::new(MockEditor { place, running, changing }))
 }
 
 impl Place {
-    async fn listen(&self, port: Option<u16>, quirks: &Quirks) -> Result<TcpListener, MockError> {
-        server::listen(self.edition, port, quirks).await.map_err(|source| {
+    fn listen(&self, port: Option<u16>, quirks: &Quirks) -> Result<TcpListener, MockError> {
+        server::listen(self.edition, port, quirks).map_err(|source| {
             let port = port.map_or("any port".to_owned(), |p| format!("port {p}"));
             system(format!("listen on {port} of the loopback address"), source)
         })
@@ -150,13 +150,13 @@ impl MockEditor {
         // While the old one listens, so that the port is another one, and nothing has ended if there is none.
         let early = match port == Some(old.address.port()) {
             true => None,
-            false => Some(self.place.listen(port, &quirks).await.map_err(told)?),
+            false => Some(self.place.listen(port, &quirks).map_err(told)?),
         };
         old.end().await;
         let shared = old.shared.renewed(token);
         let started = match early {
             Some(listener) => Ok(listener),
-            None => self.place.listen(port, &quirks).await,
+            None => self.place.listen(port, &quirks),
         };
         match started.and_then(|listener| self.place.serve(listener, shared.clone())) {
             Ok(running) => {

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::trace::End;
-use crate::wire::tcp::accepted;
+use crate::wire::tcp::{self, accepted};
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
@@ -44,18 +44,18 @@ const LIMITS: Limits = Limits {
 };
 
 /// Listens on a loopback address. The guide has clients scan ports from 8000 on, so that edition prefers those.
-pub async fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io::Result<TcpListener> {
+pub fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io::Result<TcpListener> {
     let host = if quirks.has(Switch::ListensElsewhere) { Ipv4Addr::new(127, 0, 0, 2) } else { Ipv4Addr::LOCALHOST };
     if port.is_none() && edition == Edition::Guide {
         // Beginning anywhere, so that one that has just gone is not taken for the next one.
         let begin = u16::try_from(std::process::id() % 101).unwrap_or_default();
         for n in 0..=100 {
-            if let Ok(listener) = TcpListener::bind((host, 8000 + (begin + n) % 101)).await {
+            if let Ok(listener) = tcp::listen((host, 8000 + (begin + n) % 101)) {
                 return Ok(listener);
             }
         }
     }
-    TcpListener::bind((host, port.unwrap_or(0))).await
+    tcp::listen((host, port.unwrap_or(0)))
 }
 
 /// Lets clients in until the server is to end, and then ends their connections.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::{Mutex, broadcast};
 use tokio::time::timeout;
 
@@ -17,6 +16,7 @@ use crate::diagnostic::{nearest, yaml};
 use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
+use crate::wire::tcp;
 
 use super::model::Model;
 use super::place::Folder;
@@ -84,7 +84,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let folder = Folder::new(&options.workspace)
         .map_err(|e| MockError::Option(format!("the workspace {} cannot be used: {e}", options.workspace.display())))?;
     let listen = (Ipv4Addr::LOCALHOST, options.port.unwrap_or(0));
-    let listener = TcpListener::bind(listen).await.map_err(|source| {
+    let listener = tcp::listen(listen).map_err(|source| {
         let port = options.port.map_or("any port".to_owned(), |port| format!("port {port}"));
         MockError::System { doing: format!("listen on {port} of the loopback address"), source }
     })?;

@@ -281,68 +281,87 @@ async fn freedoms_change_nothing_of_what_a_client_finds_in_the_end() {
     }
 }
 
-/// What a client that asks for much sees of it: answers, and the events of one prompt.
+/// What comes on a stream up to this event, its end, or a silence.
+async fn heard(stream: &mut Exchange, last: &str) -> Vec<String> {
+    let mut heard = vec![];
+    while let Ok(Some(incoming)) = tokio::time::timeout(Duration::from_millis(2000), stream.incoming.recv()).await {
+        // Where a body is cut is chance.
+        if matches!(incoming, Incoming::Body(_)) {
+            continue;
+        }
+        heard.push(format!("{incoming:?}"));
+        if let Incoming::Event(event) = incoming
+            && event.data.is_some_and(|data| data.contains(&format!("\"event\":\"{last}\"")))
+        {
+            break;
+        }
+    }
+    heard
+}
+
+/// What a client that asks for much sees of it: answers, and the events of one prompt. Nothing of it depends on how fast
+/// the agent is.
 async fn seen(mock: &dyn Mock) -> String {
     let caller = Caller::of(mock);
     let mut seen = vec![];
     let create = json!({"profile": "dev", "credentials": {"anthropic_api_key": "k"}});
-    let mut id = String::new();
+    let mut ids: Vec<String> = vec![];
     let mut stream: Option<Exchange> = None;
+    // What is asked, and the event that is waited for after it.
     let requests = [
-        ("POST", "/sessions", Some(create)),
-        ("GET", "/sessions", None),
-        ("GET", "/sessions/{id}", None),
-        ("POST", "/sessions/{id}/prompt", Some(json!({"prompt": "everything"}))),
-        ("GET", "/sessions/{id}", None),
-        ("GET", "/profiles", None),
-        ("GET", "/profiles/dev", None),
-        ("GET", "/profiles/none", None),
-        ("GET", "/agents", None),
-        ("GET", "/collections", None),
-        ("GET", "/info", None),
-        ("POST", "/sessions/{id}/approval", Some(json!({"decision": "Allow"}))),
-        ("POST", "/sessions/{id}/approval", Some(json!({"decision": "No"}))),
-        ("GET", "/sessions/none", None),
-        ("POST", "/sessions", Some(json!({"profile": 1}))),
-        ("DELETE", "/sessions/{id}", None),
-        ("GET", "/nothing", None),
-        ("GET", "/health", None),
+        ("POST", "/sessions", Some(create.clone()), None),
+        ("GET", "/sessions", None, None),
+        ("GET", "/sessions/{0}", None, None),
+        ("POST", "/sessions/{0}/prompt", Some(json!({"prompt": "everything"})), Some("approval:required")),
+        ("GET", "/sessions/{0}", None, None),
+        ("GET", "/profiles", None, None),
+        ("GET", "/profiles/dev", None, None),
+        ("GET", "/profiles/none", None, None),
+        ("GET", "/agents", None, None),
+        ("GET", "/collections", None, None),
+        ("GET", "/info", None, None),
+        ("POST", "/sessions/{0}/approval", Some(json!({"decision": "Allow"})), Some("approval:required")),
+        ("POST", "/sessions/{0}/approval", Some(json!({"decision": "No"})), Some("prompt:complete")),
+        ("GET", "/sessions/{0}", None, None),
+        ("GET", "/sessions/none", None, None),
+        ("POST", "/sessions", Some(json!({"profile": 1})), None),
+        ("DELETE", "/sessions/{0}", None, Some("session:end")),
+        ("GET", "/sessions", None, None),
+        ("POST", "/sessions", Some(create), None),
+        ("POST", "/sessions/{1}/prompt", Some(json!({"prompt": "slow"})), None),
+        ("GET", "/sessions/{1}", None, None),
+        ("GET", "/nothing", None, None),
+        ("GET", "/health", None, None),
     ];
-    for (method, target, body) in requests {
-        if target.ends_with("approval")
-            && let Some(stream) = &mut stream
-        {
-            let asked = tokio::time::timeout(Duration::from_millis(2000), until(stream, "approval:required")).await;
-            seen.push(format!("{asked:?}"));
-        }
-        let request = Request::new(method, target.replace("{id}", &id));
+    for (method, target, body, then) in requests {
+        let id = |n: usize| ids.get(n).map_or("none", String::as_str);
+        let request = Request::new(method, target.replace("{0}", id(0)).replace("{1}", id(1)));
         let request = body.iter().fold(request, |request, body| request.json(body));
         let answer = tokio::time::timeout(Duration::from_secs(5), caller.exchange(&request)).await;
         if let Ok(Ok(whole)) = &answer {
             let json = whole.message.as_ref().and_then(|message| message.json.clone()).unwrap_or_default();
-            if target == "/sessions" && method == "POST" && id.is_empty() {
-                id = json["session_id"].as_str().unwrap_or("none").to_owned();
-                if id != "none" {
-                    let request = Request { fresh: true, ..Request::new("GET", format!("/sessions/{id}/events")) };
-                    stream = caller.client.send(None, &request).await.ok();
-                }
+            if let Some(id) = json["session_id"].as_str().filter(|_| target == "/sessions") {
+                ids.push(id.to_owned());
             }
+        }
+        if stream.is_none() && ids.len() == 1 {
+            let request = Request { fresh: true, ..Request::new("GET", format!("/sessions/{}/events", ids[0])) };
+            stream = caller.client.send(None, &request).await.ok();
         }
         let told = answer
             .map(|answer| answer.map(|whole| format!("{:?} {}", whole.head, String::from_utf8_lossy(&whole.body))));
         seen.push(format!("{told:?}"));
-    }
-    if let Some(stream) = &mut stream {
-        while let Ok(Some(incoming)) = tokio::time::timeout(Duration::from_millis(2000), stream.incoming.recv()).await {
-            // Where a body is cut is chance.
-            if !matches!(incoming, Incoming::Body(_)) {
-                seen.push(format!("{incoming:?}"));
-            }
+        if let (Some(last), Some(stream)) = (then, &mut stream) {
+            seen.extend(heard(stream, last).await);
         }
     }
-    let all = seen.join("\n").replace(&id, "ID").replace('\\', "");
+    let mut all = seen.join("\n").replace('\\', "");
+    for (n, id) in ids.iter().enumerate() {
+        all = all.replace(id, &format!("ID{n}"));
+    }
+    let all = all.replace(&format!("\"port\":{}", caller.address.port), "\"port\":OWN");
     let volatile = regex::Regex::new(
-        r#"\d{4}-\d\d-\d\dT[\d:.]+|\("(Date|Content-Length)", "[^"]*"\)|"uptime_seconds":\d+|"duration_ms":( Number\()?\d+|127.0.0.1:\d+|"port":\d+|tcp: \d+"#,
+        r#"(?:-\d\d){2}T[\d:.]+|\("(Date|Content-Length)", "[^"]*"\)|"uptime_seconds":\d+|"duration_ms":( Number\()?\d+|127.0.0.1:\d+|"port":\d+|tcp: \d+"#,
     );
     volatile.unwrap().replace_all(&all, "~").into_owned()
 }

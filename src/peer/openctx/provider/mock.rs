@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::{Mutex, broadcast};
 
 use crate::diagnostic::{Source, nearest, yaml};
@@ -13,6 +12,7 @@ use crate::peer::format;
 use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
+use crate::wire::tcp;
 
 use super::data::Data;
 use super::quirks::{Quirk, Quirks, Switch};
@@ -52,7 +52,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let limits = limits(&quirks);
     let service = Arc::new(Service::new(data, quirks, options.latency));
     let listen = (Ipv4Addr::LOCALHOST, options.port.unwrap_or(0));
-    let listener = TcpListener::bind(listen).await.map_err(|source| {
+    let listener = tcp::listen(listen).map_err(|source| {
         let port = options.port.map_or("any port".to_owned(), |port| format!("port {port}"));
         MockError::System { doing: format!("listen on {port} of the loopback address"), source }
     })?;

@@ -55,7 +55,7 @@ const DIAGNOSTICS: Table = table! { "diagnostics", Server, Some("diagnostics");
         "";
     "uri": [cli Must cli("getDiagnostics")]
         "The `uri` of an entry is a URL that stands for the path of its file, whatever characters that has."
-        "The CLI drops the whole response where one does not parse.";
+        "The CLI drops the whole response where one does not parse, and takes another file for it where it stands for another.";
     "severity": [cli Must cli("getDiagnostics")]
         "The `severity` of a diagnostic is `error`, `warning`, `info` or `hint`."
         "The CLI drops the whole response otherwise.";

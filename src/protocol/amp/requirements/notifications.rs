@@ -13,7 +13,7 @@ const SELECTION: Table = table! { "selection", Server, Some("selections");
         "";
     "uri": [cli Must cli("selectionDidChange")]
         "The `uri` of a selection is a URL that stands for the path of its file, whatever characters that has."
-        "The CLI drops the whole message where it does not parse.";
+        "The CLI drops the whole message where it does not parse, and takes another file for it where it stands for another.";
     "path": [guide Must guide("5. Supported Methods, selectionChanged")]
         "The `path` of a selection is the path of its file, whatever characters that has."
         "";
@@ -61,7 +61,7 @@ const VISIBLE_FILES: Table = table! { "visible-files", Server, Some("visible_fil
         "The CLI goes on showing the last file and selection otherwise.";
     "uri": [cli Must cli("visibleFilesDidChange")]
         "Each of the `uris` is a URL that stands for the path of its file, whatever characters that has."
-        "The CLI drops the whole message where one does not parse.";
+        "The CLI drops the whole message where one does not parse, and takes another file for it where it stands for another.";
     "path": [guide Must guide("5. Supported Methods, visibleFilesChanged")]
         "Each of the `files` is the path of its file, whatever characters that has."
         "";

@@ -47,6 +47,8 @@ fn meta(meta: Place<'_>, bench: &mut Bench<'_>) {
         bench.hold_if("meta/name-text", name.as_str() == Some(""), || "the name of the provider is empty".to_owned());
     }
     unknown(meta, &["name", "items", "mentions", "annotations"], "meta/result", "Metadata", bench);
+    // A provider need not have any of them.
+    bench.hold("meta/features", None);
     let mut feature =
         |key: &str| Some((meta.optional(bench, key, OBJECT, "meta/features")?.as_object()?, meta.at(key)));
     let (items, mentions, annotations) = (feature("items"), feature("mentions"), feature("annotations"));

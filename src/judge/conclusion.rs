@@ -1,0 +1,244 @@
+//! From how the scenarios went to what is said of the subject: the same conclusions whether one run or several shards
+//! played them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::protocol::Level;
+
+use super::scenario::Judged;
+use super::{
+    Basis, Blame, Counts, Note, RequirementResult, ScenarioStatus, Scope, SnapshotResult, Status, SubjectReport,
+    Verdict,
+};
+
+/// Everything that the conclusions about a subject rest on.
+pub(super) struct Grounds {
+    pub name: String,
+    pub role: String,
+    pub edition: String,
+    /// What is asked of it.
+    pub owed: Vec<Owed>,
+    pub basis: Basis,
+    /// Its scenarios, in the order in which they are to be told.
+    pub judged: Vec<Judged>,
+    pub snapshots: Vec<SnapshotResult>,
+    /// Remarks from outside the scenarios.
+    pub notes: Vec<Note>,
+}
+
+/// A requirement that is asked of a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Owed {
+    pub id: String,
+    pub level: Level,
+    /// The capability that it belongs to, if any.
+    pub capability: Option<String>,
+}
+
+/// Draws the conclusions.
+pub(super) fn conclude(grounds: Grounds) -> SubjectReport {
+    let requirements = requirements(&grounds);
+    let mut notes = Notes::new(grounds.notes.clone());
+    // Readings that the other end took, our own peer, are none of the subject's.
+    let about_it = |note: &&Note| note.requirement.as_ref().is_none_or(|id| requirements.iter().any(|r| r.id == *id));
+    for note in grounds.judged.iter().flat_map(|j| &j.notes).filter(about_it) {
+        notes.add(note.clone());
+    }
+    let stale = baseline_notes(&grounds, &requirements, &mut notes);
+    let counts = counts(&grounds.judged, stale);
+    let verdict = verdict(grounds.basis.scope, &requirements, &counts);
+    let (mut findings, mut scenarios) = (vec![], vec![]);
+    for judged in grounds.judged {
+        findings.extend(judged.findings);
+        scenarios.push(judged.result);
+    }
+    SubjectReport {
+        name: grounds.name,
+        role: grounds.role,
+        edition: grounds.edition,
+        verdict,
+        notes: notes.list,
+        counts,
+        requirements,
+        findings,
+        scenarios,
+        snapshots: grounds.snapshots,
+        basis: Some(grounds.basis),
+    }
+}
+
+/// Remarks without repetition, in order.
+struct Notes {
+    list: Vec<Note>,
+    seen: HashSet<Note>,
+}
+
+impl Notes {
+    fn new(list: Vec<Note>) -> Self {
+        let seen = list.iter().cloned().collect();
+        Self { list, seen }
+    }
+
+    fn add(&mut self, note: Note) {
+        if self.seen.insert(note.clone()) {
+            self.list.push(note);
+        }
+    }
+
+    fn say(&mut self, requirement: &str, text: String) {
+        self.add(Note { requirement: Some(requirement.to_owned()), text });
+    }
+}
+
+fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
+    let judged = &grounds.judged;
+    let mut assessed: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+    let mut violated: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+    let mut excused: HashMap<&str, &str> = HashMap::new();
+    for (i, scenario) in judged.iter().enumerate() {
+        for id in &scenario.assessed {
+            assessed.entry(id).or_default().insert(i);
+        }
+        for finding in scenario.findings.iter().filter(|f| f.blame == Blame::Subject) {
+            violated.entry(&finding.requirement).or_default().insert(i);
+        }
+        for excuse in &scenario.result.excuses {
+            excused.entry(&excuse.requirement).or_insert(&excuse.reason);
+        }
+    }
+    let result = |requirement: &Owed| {
+        let id = requirement.id.as_str();
+        let by: BTreeSet<usize> =
+            [&assessed, &violated].into_iter().flat_map(|m| m.get(id)).flatten().copied().collect();
+        let (status, reason) = if violated.contains_key(id) {
+            (Status::Violated, None)
+        } else if !by.is_empty() {
+            (Status::Met, None)
+        } else {
+            unassessed(grounds, requirement, excused.get(id).copied())
+        };
+        RequirementResult {
+            id: id.to_owned(),
+            level: requirement.level,
+            capability: requirement.capability.clone(),
+            status,
+            reason,
+            by: by.into_iter().map(|i| judged[i].result.id.clone()).collect(),
+        }
+    };
+    grounds.owed.iter().map(result).collect()
+}
+
+/// Whether a requirement that nothing was learnt about is excused, and why nothing was learnt.
+///
+/// Excused is what the subject declares missing, what a play found it not to owe, a `may`, and what belongs to a
+/// capability and simply never came up although everything was played that could have shown it.
+fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (Status, Option<String>) {
+    let (judged, scope) = (&grounds.judged, grounds.basis.scope);
+    let capability = requirement.capability.as_deref();
+    if let Some(capability) = capability.filter(|c| grounds.basis.missing.iter().any(|m| m == c)) {
+        return (Status::Excused, Some(format!("declared missing: {capability}")));
+    }
+    if let Some(why) = excuse {
+        return (Status::Excused, Some(why.to_owned()));
+    }
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    let proving = judged.iter().filter(|j| j.result.requirements.contains(&requirement.id));
+    for scenario in proving {
+        let result = &scenario.result;
+        let reason = match result.status {
+            ScenarioStatus::Skipped | ScenarioStatus::Error => result.reason.as_deref().unwrap_or("not played"),
+            ScenarioStatus::Failed => "its scenario failed before it came to that",
+            ScenarioStatus::Passed => "its scenario passed without coming to that",
+        };
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let complete = scope == Scope::Full && judged.iter().any(Judged::was_judged);
+    if reasons.is_empty() && complete {
+        return match (requirement.level, capability) {
+            (Level::May, _) => (Status::Excused, Some("optional, and never occurred".to_owned())),
+            (_, Some(capability)) => (Status::Excused, Some(format!("optional ({capability}), and never occurred"))),
+            _ => (Status::NotAssessed, Some("no occasion for it came up".to_owned())),
+        };
+    }
+    let reason = if !reasons.is_empty() {
+        reasons.into_keys().collect::<Vec<_>>().join("; ")
+    } else {
+        match scope {
+            Scope::Partial => "not asked for",
+            Scope::CutShort => "the run ended before it",
+            Scope::Full => "nothing could be judged",
+        }
+        .to_owned()
+    };
+    (Status::NotAssessed, Some(reason))
+}
+
+/// Tells about baseline entries that do not apply; gives the number of stale ones.
+fn baseline_notes(grounds: &Grounds, requirements: &[RequirementResult], notes: &mut Notes) -> u64 {
+    let judged = &grounds.judged;
+    let mut stale = 0;
+    for known in &grounds.basis.baseline {
+        let Some(status) = requirements.iter().find(|r| r.id == known.requirement).map(|r| r.status) else { continue };
+        let scope = known.scenario.as_ref().map(|s| format!(" in {s}")).unwrap_or_default();
+        if let Some(until) = known.until.as_ref().filter(|_| known.expired) {
+            notes.say(&known.requirement, format!("the baseline put up with this{scope} until {until}: it counts now"));
+        }
+        if known.used || grounds.basis.scope != Scope::Full {
+            continue;
+        }
+        let mut concerned = judged.iter().filter(|j| known.concerns(&j.result.id)).peekable();
+        let names_nothing = concerned.peek().is_none();
+        let occurred = judged.iter().any(|j| {
+            known.concerns(&j.result.id)
+                && j.findings.iter().any(|f| f.blame == Blame::Subject && f.requirement == known.requirement)
+        });
+        let unknown = match &known.scenario {
+            None => !matches!(status, Status::Met | Status::Violated),
+            Some(_) => concerned.any(|j| !j.was_judged()),
+        };
+        if occurred {
+            continue; // its time is over; the violation counts, and the note above says so
+        } else if unknown && !names_nothing {
+            notes.say(&known.requirement, format!("the baseline lists this{scope}, and nothing was learnt about it"));
+        } else {
+            stale += 1;
+            let why = if names_nothing { "no such scenario was played" } else { "it is not violated" };
+            notes.say(&known.requirement, format!("stale baseline line{scope}: {why}; remove it"));
+        }
+    }
+    stale
+}
+
+fn counts(judged: &[Judged], stale: u64) -> Counts {
+    let mut counts = Counts { unexpected_passes: stale, ..Counts::default() };
+    for scenario in judged {
+        *match scenario.result.status {
+            ScenarioStatus::Passed => &mut counts.passed,
+            ScenarioStatus::Failed if scenario.result.expected => &mut counts.expected_failures,
+            ScenarioStatus::Failed => &mut counts.failed,
+            ScenarioStatus::Skipped => &mut counts.skipped,
+            ScenarioStatus::Error => &mut counts.error,
+        } += 1;
+    }
+    counts
+}
+
+fn verdict(scope: Scope, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
+    let judged = counts.passed + counts.expected_failures;
+    let assessed = requirements.iter().any(|r| matches!(r.status, Status::Met | Status::Violated));
+    let unproved_must = requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed);
+    if counts.failed > 0 {
+        Verdict::Nonconforming
+    } else if judged == 0 || !assessed || counts.error > 0 {
+        Verdict::Incomplete
+    } else {
+        match scope {
+            Scope::Partial => Verdict::Partial,
+            Scope::CutShort => Verdict::Incomplete,
+            Scope::Full if unproved_must => Verdict::Incomplete,
+            Scope::Full if counts.expected_failures > 0 => Verdict::ConformsExcept,
+            Scope::Full => Verdict::Conforms,
+        }
+    }
+}
