@@ -67,9 +67,9 @@ async fn pump(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, dir: Direction,
         let t = wire.now();
         let bytes = match read {
             Ok(0) => {
+                wire.closed(dir, Closed::Eof);
                 // Fails only where the receiver is gone, which is read from it.
                 let _ = to.shutdown().await;
-                wire.closed(dir, Closed::Eof);
                 return Ended::Eof;
             }
             Ok(n) => &buffer[..n],
@@ -78,13 +78,12 @@ async fn pump(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, dir: Direction,
                 return Ended::Reset;
             }
         };
-        // First on its way, then into the trace. What did not fit is recorded before it is waited for, so that no answer
-        // to the part that did can come before it.
-        let (sent, gone) = match to.try_write(bytes) {
+        // What did not fit is recorded before it is waited for, so that no answer to the part that did can come before it.
+        let (sent, gone) = wire.bytes(t, dir, bytes, || match to.try_write(bytes) {
             Ok(sent) => (sent, false),
             Err(e) => (0, e.kind() != std::io::ErrorKind::WouldBlock),
-        };
-        wire.bytes(t, dir, bytes).await;
+        });
+        wire.room().await;
         if gone || (sent < bytes.len() && to.write_all(&bytes[sent..]).await.is_err()) {
             return Ended::Unwanted;
         }

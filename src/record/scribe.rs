@@ -3,8 +3,8 @@
 //! It works on a thread of its own, so that whatever it does takes no time from the passing. Each [`Ear`] hands it copies.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::{Notify, mpsc};
@@ -60,9 +60,14 @@ enum Said {
 pub struct Ear {
     queue: mpsc::UnboundedSender<Heard>,
     backlog: Arc<Backlog>,
+    passing: Arc<Passing>,
     recorder: Recorder,
     next: Arc<AtomicU64>,
 }
+
+/// Held shared by whoever passes something on, until it has told us so; the end of the trace waits for all of them.
+/// Otherwise what an end has already received could be missing.
+type Passing = RwLock<()>;
 
 #[derive(Default)]
 struct Backlog {
@@ -80,6 +85,7 @@ pub struct Wire {
 pub struct Scribe {
     thread: Option<JoinHandle<()>>,
     queue: mpsc::UnboundedSender<Heard>,
+    passing: Arc<Passing>,
 }
 
 impl Scribe {
@@ -90,8 +96,14 @@ impl Scribe {
     pub fn start(recorder: &Recorder, carried: Carried) -> std::io::Result<(Self, Ear)> {
         let (queue, heard) = mpsc::unbounded_channel();
         let backlog = Arc::new(Backlog::default());
-        let ear =
-            Ear { queue: queue.clone(), backlog: backlog.clone(), recorder: recorder.clone(), next: Arc::default() };
+        let passing = Arc::<Passing>::default();
+        let ear = Ear {
+            queue: queue.clone(),
+            backlog: backlog.clone(),
+            passing: passing.clone(),
+            recorder: recorder.clone(),
+            next: Arc::default(),
+        };
         let writing = Writing {
             recorder: recorder.clone(),
             exchanges: Exchanges::new(recorder.clone(), End::Server),
@@ -99,13 +111,16 @@ impl Scribe {
             connections: HashMap::new(),
         };
         let thread = thread::Builder::new().name("scribe".to_owned()).spawn(move || writing.all(heard, &backlog))?;
-        Ok((Self { thread: Some(thread), queue }, ear))
+        Ok((Self { thread: Some(thread), queue, passing }, ear))
     }
 
-    /// Writes everything that was heard so far, and ends the trace. What is heard later is dropped.
+    /// Writes everything that was passed on so far, and ends the trace. What is heard later is dropped.
     pub async fn finish(mut self) {
-        // Fails only where the scribe has ended.
-        let _ = self.queue.send(Heard { t: 0, what: Said::End });
+        {
+            let _all_told = self.passing.write().unwrap_or_else(PoisonError::into_inner);
+            // Fails only where the scribe has ended.
+            let _ = self.queue.send(Heard { t: 0, what: Said::End });
+        }
         if let Some(thread) = self.thread.take() {
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
@@ -142,23 +157,28 @@ impl Wire {
         self.ear.now()
     }
 
-    /// These bytes came at `t` and went this way. Returns at once, unless the scribe is far behind.
-    pub async fn bytes(&self, t: u64, dir: Direction, bytes: &[u8]) {
-        let backlog = &self.ear.backlog;
-        let waiting = backlog.bytes.fetch_add(bytes.len(), Ordering::AcqRel) + bytes.len();
-        // Before any wait, so that the order is that of the passing.
+    /// These bytes came at `t` and go this way as `pass` sends them, which returns at once with how it went. Gives that
+    /// back; see [`Wire::room`] for what comes next.
+    pub fn bytes<R>(&self, t: u64, dir: Direction, bytes: &[u8], pass: impl FnOnce() -> R) -> R {
+        let _passing = self.ear.passing.read().unwrap_or_else(PoisonError::into_inner);
+        // First on its way, then into the trace.
+        let passed = pass();
+        self.ear.backlog.bytes.fetch_add(bytes.len(), Ordering::AcqRel);
         self.ear.say(t, Said::Bytes { conn: self.conn, dir, bytes: bytes.to_vec() });
-        if waiting <= BACKLOG {
-            return;
-        }
-        loop {
+        passed
+    }
+
+    /// Returns once the scribe is not far behind.
+    pub async fn room(&self) {
+        let backlog = &self.ear.backlog;
+        let behind = || backlog.bytes.load(Ordering::Acquire) > BACKLOG && !self.ear.queue.is_closed();
+        while behind() {
             let less = backlog.less.notified();
             tokio::pin!(less);
             less.as_mut().enable();
-            if backlog.bytes.load(Ordering::Acquire) <= BACKLOG || self.ear.queue.is_closed() {
-                return;
+            if behind() {
+                less.await;
             }
-            less.await;
         }
     }
 
@@ -233,5 +253,38 @@ impl Writing {
             }
             Said::End => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use crate::trace::{Clock, Tail};
+
+    use super::*;
+
+    #[test]
+    fn what_an_end_has_received_stands_in_the_trace_even_if_that_ends_before_it_is_told() {
+        let tail = Tail::new(10);
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
+        let (scribe, ear) = Scribe::start(&recorder, Carried::Http).unwrap();
+        let wire = ear.open("127.0.0.1:1".to_owned());
+        let (passed, ending) = channel();
+        let (ended, end) = channel();
+        let finishing = thread::spawn(move || {
+            ending.recv().unwrap();
+            tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(scribe.finish());
+            let _ = ended.send(());
+        });
+        wire.bytes(0, Direction::ToServer, b"GET / HTTP/1.1\r\n\r\n", || {
+            passed.send(()).unwrap();
+            // A trace that does not wait has ended long before.
+            let _ = end.recv_timeout(Duration::from_millis(200));
+        });
+        finishing.join().unwrap();
+        let lines = tail.lines().join("\n");
+        assert!(lines.contains("GET /"), "{lines}");
     }
 }
