@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crate::play::{Cancel, Options, Run};
+use crate::play::{Cancel, Options, Run, Until};
 use crate::protocol::protocols;
 use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases};
 
@@ -69,7 +69,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         strict: false,
         snapshotter: None,
     };
-    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, fail_fast: false, weigh_every: None };
+    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until: Until::AllPlayed, weigh_every: None };
     let extent = if args.full { Extent::Full } else { Extent::Caught };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();

@@ -17,7 +17,7 @@ use crate::judge::{
     Asked, Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
 };
 use crate::peer;
-use crate::play::{Cancel, Options, Run, contact, serves, start, suite};
+use crate::play::{Cancel, Options, Run, Until, contact, serves, start, suite};
 use crate::protocol::{Requirement, Role};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan};
@@ -169,7 +169,7 @@ impl Session<'_> {
             jobs: self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get),
             repeat: self.options.repeat.map_or(1, std::num::NonZeroU32::get),
             retries: self.options.retries.unwrap_or(0),
-            fail_fast: self.options.fail_fast,
+            until: if self.options.fail_fast { Until::Failure } else { Until::AllPlayed },
             weigh_every: None,
         };
         let plans: Arc<[Plan]> = selected.plans.clone().into();

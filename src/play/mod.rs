@@ -25,4 +25,4 @@ pub use cancel::Cancel;
 pub use contact::{Contact, contact};
 pub use one::{Options, Snapshotter};
 pub use stage::Stage;
-pub use suite::{Run, SuiteError, serves, start, suite};
+pub use suite::{Run, SuiteError, Until, serves, start, suite};

@@ -87,9 +87,14 @@ async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
             Ok(())
         }
         StepKind::Repeat { times, steps } => {
+            let failures = scene.outcome.findings.len();
             for n in 1..=*times {
                 scene.vars.insert("n".into(), n.into());
                 perform(scene, steps).await?;
+                // Most likely the next ones go the same way, after the same wait.
+                if scene.outcome.findings.len() > failures {
+                    break;
+                }
             }
             Ok(())
         }

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use crate::config::{Isolation, Launch, SubjectSpec};
 use crate::judge::{Play, Played, ScenarioStatus};
 use crate::peer::{self, Setting};
+use crate::protocol::RequirementId;
 use crate::report::Progress;
 use crate::scenario::{Plan, Process};
 use crate::subject::{RunDir, Running, Start, SubjectError};
@@ -40,10 +41,32 @@ pub struct Run {
     pub repeat: u32,
     /// How often a play that could not be judged is repeated.
     pub retries: u32,
-    /// Whether to stop at the first failure.
-    pub fail_fast: bool,
+    /// When to stop.
+    pub until: Until,
     /// After how many plays it is looked each time how much memory the subject that they share has; never where not said.
     pub weigh_every: Option<NonZeroU32>,
+}
+
+/// When a run stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Everything was played.
+    AllPlayed,
+    /// A scenario failed.
+    Failure,
+    /// This requirement was seen violated.
+    Violation(RequirementId),
+}
+
+impl Until {
+    /// Whether this play is the last one.
+    fn ends_with(self, play: &Play) -> bool {
+        match self {
+            Self::AllPlayed => false,
+            Self::Failure => play.status == ScenarioStatus::Failed,
+            Self::Violation(id) => play.findings.iter().any(|found| found.requirement == Some(id)),
+        }
+    }
 }
 
 /// Tells subjects from each other.
@@ -248,8 +271,7 @@ async fn take_plans(shared: &Shared, mut stand: Stand) {
         if !result.plays.is_empty() {
             shared.progress.scenario_finished(&result);
         }
-        let failed = result.plays.iter().any(|p| p.status == ScenarioStatus::Failed);
-        if failed && shared.run.fail_fast {
+        if result.plays.iter().any(|play| shared.run.until.ends_with(play)) {
             shared.stop.store(true, Ordering::Relaxed);
         }
         stand.weigh(shared.run.weigh_every, shared.progress.as_ref());
@@ -283,8 +305,7 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut
             }
             retry = true;
         }
-        let failed = result.plays.last().is_some_and(|p| p.status == ScenarioStatus::Failed);
-        if failed && shared.run.fail_fast {
+        if result.plays.last().is_some_and(|play| shared.run.until.ends_with(play)) {
             break;
         }
     }

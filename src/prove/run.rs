@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use crate::config::{Access, own};
 use crate::judge::{Fault, Played, ScenarioStatus};
 use crate::peer;
-use crate::play::{Cancel, Run, SuiteError, suite};
+use crate::play::{Cancel, Run, SuiteError, Until, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role};
 use crate::report::Silent;
 use crate::scenario::Plan;
@@ -25,7 +25,8 @@ const LONGEST: Duration = Duration::from_millis(3500);
 /// How much is played for a flaw. For a sound mock it is always the whole suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// The scenarios of the requirement that it breaks, and where these do not catch it, one pass of its area.
+    /// The scenarios of the requirement that it breaks, and where these do not catch it, one pass of its area; until one
+    /// catches it.
     Caught,
     /// The whole suite of the role, to see what else goes wrong beside it.
     Full,
@@ -137,7 +138,7 @@ impl Prover {
         let rounds = rounds.into_iter().map(|plans| (plans, flawed));
         for (plans, hurried) in rounds.chain(unhurried.map(|plans| (plans, false))) {
             // What a flawed mock withholds never comes; a sound one is given all the time it may want.
-            let mut run = Run { jobs: 1, ..self.run.clone() };
+            let mut run = Run { jobs: 1, until: self.until(case), ..self.run.clone() };
             if hurried {
                 run.options.patience = self.patience;
                 // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
@@ -162,6 +163,13 @@ impl Prover {
             }
         }
         Ok(told)
+    }
+
+    fn until(&self, case: &Case) -> Until {
+        match (&case.kind, self.extent) {
+            (CaseKind::Flaw { breaks, .. }, Extent::Caught) => Until::Violation(breaks),
+            _ => Until::AllPlayed,
+        }
     }
 
     /// What is played for a case, one round after the other until the flaw is caught.

@@ -47,7 +47,7 @@ pub const STEPS: &[Keyword] = &[
     word("barrier", "Goes on once the subject has handled all that was sent to it on the connection."),
     word("stimulate", "Has something done to the subject from outside."),
     word("set", "Sets variables, all at once."),
-    word("repeat", "Does steps several times over; `${n}` counts from 1."),
+    word("repeat", "Does steps several times over; `${n}` counts from 1. A time in which something fails is the last."),
 ];
 
 /// The keys of `expect` beside the observation.
