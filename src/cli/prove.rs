@@ -1,13 +1,14 @@
 //! `wirecert prove`: the suite against every flaw of our own peers.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crate::play::{Cancel, Options, Run, Until};
 use crate::protocol::protocols;
-use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases};
+use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases, prove};
 
 use super::{CliError, Exit, Terminal};
 use crate::protocol::parse_bound;
@@ -29,7 +30,7 @@ pub struct Args {
     #[arg(long = "only", value_name = "NAME")]
     only: Vec<String>,
 
-    /// Play the whole suite against each flaw, not only until it is caught, and tell what goes wrong beside it.
+    /// Play the whole suite against each flaw, not only until it is caught, and tell all that goes wrong beside it.
     #[arg(long)]
     full: bool,
 
@@ -73,56 +74,51 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let extent = if args.full { Extent::Full } else { Extent::Caught };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
-    let mut proofs = vec![];
-    let shared = Mutex::new(terminal);
-    for (protocol, role) in roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name)) {
-        let cases: Vec<Case> = cases(protocol, role).into_iter().filter(|case| wanted(case, &args)).collect();
-        let total = cases.len();
-        let counter = std::sync::atomic::AtomicUsize::new(0);
-        let done = |result: &CaseResult| {
-            let n = counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            if let Ok(mut terminal) = shared.lock() {
-                let line = format!("{n}/{total} {}", line(result));
-                if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
-            }
-        };
-        let prover = Prover {
-            protocol,
-            role,
-            plans: plans.clone(),
-            run: play.clone(),
-            patience: args.timeout,
-            extent,
-            jobs,
-            cancel: cancel.clone(),
-        };
-        let proof = runtime.block_on(async {
-            super::session::watch_for_interrupts(cancel.clone());
-            prover.prove(&cases, &done).await
-        });
-        proofs.push(proof.map_err(|e| CliError::unjudged(e.to_string()))?);
-    }
-    let terminal = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let results = proofs.into_iter().fold(Proof::default(), |mut all, proof| {
-        all.results.extend(proof.results);
-        all.unproved.extend(proof.unproved);
-        all
+    let asked = roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name));
+    let work: Vec<(Prover, Vec<Case>)> = asked
+        .map(|(protocol, role)| {
+            let prover = Prover {
+                protocol,
+                role,
+                plans: plans.clone(),
+                run: play.clone(),
+                patience: args.timeout,
+                extent,
+                cancel: cancel.clone(),
+            };
+            (prover, cases(protocol, role).into_iter().filter(|case| wanted(case, &args)).collect())
+        })
+        .collect();
+    let total: usize = work.iter().map(|(_, cases)| cases.len()).sum();
+    let (counter, shared) = (AtomicUsize::new(0), Mutex::new(terminal));
+    let done = |result: &CaseResult| {
+        let n = counter.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Ok(mut terminal) = shared.lock() {
+            let line = format!("{n}/{total} {}", line(result));
+            if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
+        }
+    };
+    let proof = runtime.block_on(async {
+        super::session::watch_for_interrupts(cancel.clone());
+        prove(&work, jobs, &done).await
     });
+    let proof = proof.map_err(|e| CliError::unjudged(e.to_string()))?;
+    let terminal = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if args.json {
-        let json = serde_json::to_string_pretty(&results).map_err(|e| CliError::unjudged(e.to_string()))?;
+        let json = serde_json::to_string_pretty(&proof).map_err(|e| CliError::unjudged(e.to_string()))?;
         terminal.result(&format!("{json}\n"));
     } else {
-        terminal.result(&tell(&results));
+        terminal.result(&tell(&proof));
     }
     if cancel.is_cancelled() {
         return Err(CliError::interrupted());
     }
-    if results.results.is_empty() {
+    if proof.results.is_empty() {
         return Err(
             CliError::usage("no flaw or freedom is left by what was asked for").help("drop `--only` or `--edition`")
         );
     }
-    Ok(if results.holds() { Exit::OK } else { Exit::FAILED })
+    Ok(if proof.holds() { Exit::OK } else { Exit::FAILED })
 }
 
 fn wanted(case: &Case, args: &Args) -> bool {

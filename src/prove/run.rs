@@ -1,5 +1,6 @@
 //! Playing the suite against every flaw and freedom.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,7 +70,7 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
     cases
 }
 
-/// What a proof is made with.
+/// What the cases of a role are played with.
 #[derive(Clone)]
 pub struct Prover {
     /// The protocol.
@@ -84,41 +85,44 @@ pub struct Prover {
     pub patience: Duration,
     /// How much is played for a flaw.
     pub extent: Extent,
-    /// How many cases are played side by side.
-    pub jobs: usize,
     /// Ends the proof early.
     pub cancel: Cancel,
 }
 
-impl Prover {
-    /// Plays every case and gathers what came of it. `done` is told of each case as it ends.
-    ///
-    /// # Errors
-    /// Where a mock that should be ready could not be started.
-    pub async fn prove(&self, cases: &[Case], done: &dyn Fn(&CaseResult)) -> Result<Proof, ProveError> {
-        let mut waiting = cases.iter().cloned().enumerate();
-        let mut playing = JoinSet::new();
-        let mut results = vec![];
-        loop {
-            while playing.len() < self.jobs.max(1)
-                && !self.cancel.is_cancelled()
-                && let Some((n, case)) = waiting.next()
-            {
-                let prover = self.clone();
-                playing.spawn(async move { (n, prover.one(&case).await) });
-            }
-            let Some(ended) = playing.join_next().await else { break };
-            let (n, result) = ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-            if let Ok(result) = &result {
-                done(result);
-            }
-            results.push((n, result));
+/// Plays all cases, so many side by side, and gathers what came of them in their order. `done` is told of each case as it
+/// ends.
+///
+/// # Errors
+/// Where a mock that should be ready could not be started.
+pub async fn prove(work: &[(Prover, Vec<Case>)], jobs: usize, done: &dyn Fn(&CaseResult)) -> Result<Proof, ProveError> {
+    let cases = work.iter().flat_map(|(prover, cases)| cases.iter().map(move |case| (prover, case)));
+    let mut waiting: Vec<_> = cases.enumerate().collect();
+    // Sound mocks are played against to the end, which takes longest, so that they come first (the last ones here).
+    waiting.sort_by_key(|(n, (_, case))| (!matches!(case.kind, CaseKind::Flaw { .. }), Reverse(*n)));
+    let mut playing = JoinSet::new();
+    let mut results = vec![];
+    loop {
+        while playing.len() < jobs.max(1)
+            && let Some((n, (prover, case))) = waiting.pop()
+            && !prover.cancel.is_cancelled()
+        {
+            let (prover, case) = (prover.clone(), case.clone());
+            playing.spawn(async move { (n, prover.one(&case).await) });
         }
-        results.sort_by_key(|(n, _)| *n);
-        let results = results.into_iter().map(|(_, result)| result).collect::<Result<Vec<_>, _>>()?;
-        Ok(Proof { results, unproved: unproved(self.protocol, self.role) })
+        let Some(ended) = playing.join_next().await else { break };
+        let (n, result) = ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        if let Ok(result) = &result {
+            done(result);
+        }
+        results.push((n, result));
     }
+    results.sort_by_key(|(n, _)| *n);
+    let results = results.into_iter().map(|(_, result)| result).collect::<Result<Vec<_>, _>>()?;
+    let unproved = work.iter().flat_map(|(prover, _)| unproved(prover.protocol, prover.role)).collect();
+    Ok(Proof { results, unproved })
+}
 
+impl Prover {
     async fn one(&self, case: &Case) -> Result<CaseResult, ProveError> {
         let flags = match &case.kind {
             CaseKind::Sound => vec![],
