@@ -199,7 +199,7 @@ mod tests {
 
     fn violation(blame: End, index: u64) -> Violation {
         let message = "wrong".to_owned();
-        Violation { requirement: ID, blame, index, message, path: None, expected: None, actual: None }
+        Violation { requirement: ID, blame, index, message, path: None, expected: None, actual: None, late: None }
     }
 
     impl Rule for Strict {

@@ -9,6 +9,7 @@ mod cancel;
 mod collect;
 mod contact;
 mod expect;
+mod forgive;
 mod lag;
 mod laid;
 mod log;

@@ -17,6 +17,7 @@ use crate::subject::{Corner, RunDir, Running, Start};
 use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
 
 use super::bound;
+use super::forgive::forgive;
 use super::lag::LagMeter;
 use super::laid;
 use super::log::Log;
@@ -92,7 +93,7 @@ pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath
         subject.stop().await;
     }
     let meddled = traced.meddled.is_so();
-    let mut play = traced.finish(plan, venue.spec, options, halt, outcome);
+    let mut play = traced.finish(plan, &venue, options, halt, outcome);
     play.duration = began.elapsed();
     let clean = !meddled && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
     Aftermath { play, clean }
@@ -146,9 +147,10 @@ impl Traced {
     }
 
     /// Ends the trace and draws together what expectations and rules had to say.
-    fn finish(self, plan: &Plan, spec: &SubjectSpec, options: &Options, halt: Option<Halt>, outcome: Outcome) -> Play {
+    fn finish(self, plan: &Plan, venue: &Venue<'_>, options: &Options, halt: Option<Halt>, outcome: Outcome) -> Play {
         self.recorder.end();
-        let judged = self.rules.lock().unwrap_or_else(PoisonError::into_inner).judgements().clone();
+        let mut judged = self.rules.lock().unwrap_or_else(PoisonError::into_inner).judgements().clone();
+        forgive(&mut judged, venue.lag.in_all());
         let mut play = Play::new(ScenarioStatus::Passed);
         play.assessed = outcome.assessed.clone();
         play.assessed.extend(&judged.assessed);
@@ -158,7 +160,7 @@ impl Traced {
         play.findings = outcome.findings.clone();
         let mut ours = None;
         for violation in judged.violations {
-            if violation.blame == spec.role.subject {
+            if violation.blame == venue.spec.role.subject {
                 play.findings.push(violation.into());
             } else {
                 ours.get_or_insert(format!("our own peer broke {}: {}", violation.requirement, violation.message));

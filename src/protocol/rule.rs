@@ -52,6 +52,8 @@ pub struct Violation {
     pub expected: Option<Value>,
     /// What was there.
     pub actual: Option<Value>,
+    /// By how many microseconds a bound was exceeded, where that is all that is wrong.
+    pub late: Option<u64>,
 }
 
 impl Judgements {
@@ -74,12 +76,13 @@ pub struct Fault {
     path: Option<String>,
     expected: Option<Value>,
     actual: Option<Value>,
+    late: Option<u64>,
 }
 
 impl Fault {
     /// A sentence that says what happened.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), path: None, expected: None, actual: None }
+        Self { message: message.into(), path: None, expected: None, actual: None, late: None }
     }
 
     /// Where in the body, as a JSON pointer.
@@ -100,9 +103,16 @@ impl Fault {
         self
     }
 
+    /// By how many microseconds a bound was exceeded, where that is all that is wrong: where we saw it that much too late
+    /// ourselves, nobody is blamed.
+    pub fn late(mut self, micros: u64) -> Self {
+        self.late = Some(micros);
+        self
+    }
+
     /// The breach of a requirement by an end, which this event shows.
     pub fn by(self, blame: End, requirement: RequirementId, index: u64) -> Violation {
-        let Self { message, path, expected, actual } = self;
-        Violation { requirement, blame, index, message, path, expected, actual }
+        let Self { message, path, expected, actual, late } = self;
+        Violation { requirement, blame, index, message, path, expected, actual, late }
     }
 }

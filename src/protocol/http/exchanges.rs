@@ -257,7 +257,8 @@ impl<T: Default> Exchanges<T> {
 pub fn timely(took: u64, bench: &mut Bench<'_>) {
     let fault = || {
         let seconds = Value::from(format!("{:.1} s", took as f64 / 1e6));
-        Fault::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds)
+        let fault = Fault::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds);
+        fault.late(took.saturating_sub(TIMELY))
     };
     bench.hold("http/timely", (took > TIMELY).then(fault));
 }

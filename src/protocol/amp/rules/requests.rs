@@ -181,7 +181,7 @@ impl Requests {
                     End::Server,
                     "envelope/answered",
                     pending.index,
-                    Some(fault.actual(pending.id.clone())),
+                    Some(fault.actual(pending.id.clone()).late(waited - OVERDUE)),
                 );
             }
             if waited > TIMELY {
@@ -304,7 +304,10 @@ fn late(book: &Book, pending: &Pending, index: u64, t: u64, passed: u64, out: &m
     }
     let fault = || {
         let fault = Fault::new(format!("no answer to the request {} came within two seconds", pending.id));
-        fault.expected("at most 2 s").actual(json!(format!("{:.1} s", took as f64 / 1e6)))
+        fault
+            .expected("at most 2 s")
+            .actual(json!(format!("{:.1} s", took as f64 / 1e6)))
+            .late(took.saturating_sub(TIMELY))
     };
     book.hold(out, End::Server, "envelope/timely", index, (took > TIMELY).then(fault));
     if pending.method.as_deref() == Some("ping") {

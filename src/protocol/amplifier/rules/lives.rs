@@ -102,14 +102,14 @@ impl Life {
     /// Nothing is done for a session that was stopped.
     fn stopped(&self, name: &str, t: u64, session: Option<&Session>, bench: &mut Bench<'_>) {
         let Some((_, stopped)) = session.and_then(|session| session.stopped) else { return };
-        let late = t > stopped + GRACE;
+        let late = t.checked_sub(stopped + GRACE).filter(|late| *late > 0);
         if name == "tool:pre" {
             let fault = Fault::new("a tool is started although the session was stopped");
-            bench.hold("safety/stopped", late.then_some(fault));
+            bench.hold("safety/stopped", late.map(|late| fault.late(late)));
         }
         if name.starts_with("content_block:") || name.starts_with("thinking:") || name.starts_with("tool:") {
             let fault = Fault::new("work is told although the session was stopped").actual(name);
-            bench.hold("life/stopped-no-work", late.then_some(fault));
+            bench.hold("life/stopped-no-work", late.map(|late| fault.late(late)));
         }
     }
 

@@ -113,7 +113,7 @@ impl Rule for Exchanges {
             }
             if waited > OVERDUE && exchange.response.is_none() {
                 let fault = Fault::new(format!("a request was not answered for {} s", waited / 1_000_000));
-                bench.hold("envelope/answered", Some(fault));
+                bench.hold("envelope/answered", Some(fault.late(waited - OVERDUE)));
             }
         }
     }
