@@ -88,3 +88,38 @@ fn the_exit_code_tells_the_outcome_although_nobody_reads_the_report() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(4), &b""[..]));
 }
+
+#[test]
+fn a_failed_play_keeps_its_trace_when_it_is_played_again() {
+    let dir = TempDir::new().unwrap();
+    let wirecert = assert_cmd::cargo::cargo_bin("wirecert");
+    let mut certify = Command::new(&wirecert);
+    certify.current_dir(dir.path()).args([
+        "certify",
+        "amp-server",
+        "--edition",
+        "cli",
+        "--repeat",
+        "2",
+        "--timeout",
+        "1s",
+        "-q",
+    ]);
+    certify.args([
+        "--filter",
+        "id(amp-server/cli/connection/token-wrong)",
+        "--trace-dir",
+        "t",
+        "--report",
+        "json=r.json",
+    ]);
+    certify.arg("--").arg(&wirecert).args(["mock", "amp-server", "--flaw", "accepts-wrong-token"]);
+    assert_eq!(certify.output().unwrap().status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(dir.path().join("r.json")).unwrap()).unwrap();
+    let scenario = "t/amp-server/cli/connection/token-wrong";
+    let shown = &report["subjects"][0]["findings"][0]["trace"];
+    assert_eq!(shown, &format!("{scenario}.1.trace"), "{report}");
+    for trace in [format!("{scenario}.1.trace"), format!("{scenario}.trace")] {
+        assert!(dir.path().join(trace).exists());
+    }
+}

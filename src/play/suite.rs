@@ -6,6 +6,7 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -296,6 +297,11 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut
     for _ in 0..shared.run.repeat.max(1) {
         let mut retry = false;
         for _ in 0..=shared.run.retries {
+            // The trace of the next play takes the place of what went before, but for what may be looked at.
+            let count = result.plays.len();
+            if let Some(failed) = result.plays.last_mut().filter(|play| play.status != ScenarioStatus::Passed) {
+                set_aside(failed, count);
+            }
             let mut play = one_play(shared, plan, stand).await;
             play.retry = retry;
             let again = play.status == ScenarioStatus::Error;
@@ -308,6 +314,16 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut
         if result.plays.last().is_some_and(|play| shared.run.until.ends_with(play)) {
             break;
         }
+    }
+}
+
+/// Gives the trace of the `n`th play of a scenario a name of its own, where it has one.
+fn set_aside(play: &mut Play, n: usize) {
+    let Some(path) = &play.trace else { return };
+    let aside = Path::new(path).with_extension(format!("{n}.trace"));
+    // Where that cannot be, the play that comes says what is wrong with the folder.
+    if std::fs::rename(path, &aside).is_ok() {
+        play.trace = Some(aside.display().to_string());
     }
 }
 

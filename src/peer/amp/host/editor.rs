@@ -1,9 +1,7 @@
 //! An editor from its start to its end, and over its restarts.
 
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,8 +19,9 @@ use crate::wire::tcp::Address;
 
 use super::door::Door;
 use super::lockfile::{self, Content, Decoy};
+use super::port::{Held, Port, listen};
 use super::roster::{Names, Roster};
-use super::serve::{Plan, Port};
+use super::serve::Plan;
 use super::stand_in::StandIn;
 use super::token;
 
@@ -39,6 +38,8 @@ pub struct Bounds {
 pub enum Ending {
     /// In an orderly way: connections are closed, the lockfile goes.
     Quit,
+    /// Likewise, but nobody is left to see its process, which may stand for another editor.
+    Over,
     /// Its process is killed: connections are cut, the lockfile stays. This is the trace's mark for it.
     Kill(String),
 }
@@ -57,6 +58,8 @@ pub struct Editor {
     lockfile: Option<Decoy>,
     /// Lockfiles of its earlier lives.
     left: Vec<Decoy>,
+    /// Its ports, those of its earlier lives included.
+    held: Vec<Held>,
 }
 
 struct Running {
@@ -86,8 +89,10 @@ impl Editor {
             running: None,
             lockfile: None,
             left: vec![],
+            held: vec![],
         };
-        let listener = listen(editor.plan.host, editor.plan.port, None).await?;
+        let (listener, held) = listen(editor.plan.host, editor.plan.port)?;
+        editor.held.extend(held);
         editor.run(listener, setting, place)?;
         Ok(editor)
     }
@@ -98,7 +103,8 @@ impl Editor {
     /// As those of [`Editor::start`].
     pub async fn start_anew(&mut self, setting: &Setting, place: &Place) -> Result<(), Trouble> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
-        let listener = listen(self.plan.host, port, Some(self.port)).await?;
+        let (listener, held) = listen(self.plan.host, port)?;
+        self.held.extend(held);
         self.token = token::make(self.plan.edition).map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
         self.run(listener, setting, place)
@@ -128,6 +134,12 @@ impl Editor {
             self.lockfile = Some(Decoy::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
         }
         Ok(())
+    }
+
+    /// Takes the place of one that has ended, and keeps its ports from others as that one did.
+    pub async fn succeed(&mut self, mut earlier: Self) {
+        earlier.forget().await;
+        self.held.append(&mut earlier.held);
     }
 
     /// The editor behind the connections.
@@ -160,12 +172,19 @@ impl Editor {
         values.map(|(name, value)| (name.to_owned(), value)).to_vec()
     }
 
+    /// Gives the port back that it had in an earlier life, so that another editor of the play can have it.
+    pub fn let_go(&mut self, port: u16) {
+        if self.running.is_none() || port != self.port {
+            self.held.retain(|held| held.port() != port);
+        }
+    }
+
     /// Ends it. Bounded in time; does nothing if it has ended.
     pub async fn end(&mut self, ending: &Ending, bounds: Bounds) {
         let Some(mut running) = self.running.take() else { return };
         let connections = || self.roster.all(|connection| connection.editor() == self.names.first());
         match ending {
-            Ending::Quit => {
+            Ending::Quit | Ending::Over => {
                 // First, so that nobody finds the file and then no editor.
                 if let Some(file) = self.lockfile.take() {
                     self.record_removal(file.path());
@@ -179,7 +198,9 @@ impl Editor {
                     // A panic in there would have been reported as such; there is nothing more to end.
                     let _ = left.await;
                 }
-                running.process.end().await;
+                if matches!(ending, Ending::Quit) {
+                    running.process.end().await;
+                }
             }
             Ending::Kill(why) => {
                 self.left.extend(self.lockfile.take());
@@ -218,41 +239,6 @@ fn quirks(plan: &Plan) -> Quirks {
     let silent = [Switch::NoStateAtFirst, Switch::NoMetadata];
     let silent = silent.map(|switch| Quirk { name: "silent", flaw: false, effect: Effect::Switch(switch) });
     Quirks::new(silent.into_iter().filter(|_| !plan.answers))
-}
-
-/// Listens on a port that is not `before`.
-async fn listen(host: IpAddr, port: Port, before: Option<u16>) -> Result<TcpListener, Trouble> {
-    let bind = |port: u16| TcpListener::bind((host, port));
-    let listener = match port {
-        Port::Fixed(port) => bind(port).await,
-        Port::Any => match bind(0).await {
-            // While this one is held, the system gives another one.
-            Ok(same) if same.local_addr().is_ok_and(|address| Some(address.port()) == before) => bind(0).await,
-            other => other,
-        },
-        Port::Guide => {
-            // Each play begins behind the one before: a client that looks for its editor must not find another play's.
-            static TURN: AtomicU32 = AtomicU32::new(0);
-            let turn = TURN.fetch_add(1, Ordering::Relaxed);
-            let begin = u16::try_from(std::process::id().wrapping_add(turn) % 101).unwrap_or_default();
-            let mut refused = std::io::Error::other("no port is left");
-            for port in (0..=100).map(|n| 8000 + (begin + n) % 101).filter(|port| Some(*port) != before) {
-                match bind(port).await {
-                    Ok(listener) => return Ok(listener),
-                    Err(e) => refused = e,
-                }
-            }
-            Err(refused)
-        }
-    };
-    listener.map_err(|e| {
-        let port = match port {
-            Port::Any => "any port".to_owned(),
-            Port::Guide => "a port from 8000 to 8100".to_owned(),
-            Port::Fixed(port) => format!("port {port}"),
-        };
-        system(&format!("listen on {port} of {host}"), e)
-    })
 }
 
 fn system(doing: &str, error: std::io::Error) -> Trouble {

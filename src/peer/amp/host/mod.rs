@@ -10,6 +10,7 @@ mod door;
 mod editor;
 mod envelope;
 mod lockfile;
+mod port;
 mod roster;
 mod serve;
 mod session;
@@ -39,6 +40,7 @@ pub use announce::announce;
 use connection::Connection;
 use editor::{Bounds, Editor, Ending};
 use lockfile::Decoy;
+use port::Port;
 use roster::Roster;
 use serve::ServeStep;
 use steps::{AnswerStep, CloseStep, DropStep, EditorStep, EndStep, Gone, How, LockfileStep, NotifyStep, PingStep};
@@ -119,11 +121,15 @@ impl AmpHost {
         let place = self.place(act.verb)?.clone();
         step.findable().await?;
         let plan = step.plan(act, self.edition, &place)?;
-        let editor = Editor::start(plan, &self.setting, &place, self.roster.clone()).await?;
-        let bindings = editor.bindings();
-        if let Some(mut earlier) = self.editors.insert(name, editor) {
-            earlier.forget().await;
+        if let Port::Fixed(port) = plan.port {
+            self.editors.values_mut().for_each(|editor| editor.let_go(port));
         }
+        let mut editor = Editor::start(plan, &self.setting, &place, self.roster.clone()).await?;
+        let bindings = editor.bindings();
+        if let Some(earlier) = self.editors.remove(&name) {
+            editor.succeed(earlier).await;
+        }
+        self.editors.insert(name, editor);
         Ok(Performed { bindings })
     }
 
@@ -278,7 +284,7 @@ impl Peer for AmpHost {
             let bounds = self.bounds();
             let ending = std::mem::take(&mut self.editors).into_values().map(|mut editor| {
                 tokio::spawn(async move {
-                    editor.end(&Ending::Quit, bounds).await;
+                    editor.end(&Ending::Over, bounds).await;
                     editor.forget().await;
                 })
             });

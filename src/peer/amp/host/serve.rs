@@ -11,6 +11,7 @@ use crate::peer::{Act, Place, Trouble};
 use crate::wire::websocket::Options;
 
 use super::MAIN;
+use super::port::Port;
 use super::upgrade::Upgrade;
 
 /// The parameters of `serve`.
@@ -59,17 +60,6 @@ pub struct LockfilePlan {
     pub name: Option<String>,
     keys: Map<String, Value>,
     text: Option<String>,
-}
-
-/// Which port an editor listens on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Port {
-    /// Any free one.
-    Any,
-    /// A free one of those that the quick reference has clients scan (section 1).
-    Guide,
-    /// This one.
-    Fixed(u16),
 }
 
 /// What an editor is like, over all its restarts.

@@ -165,8 +165,9 @@ async fn a_client_that_follows_the_lockfile_is_greeted_and_answered_from_the_fil
     assert!(shown.to_text().unwrap().contains("/root/hello.txt"), "{shown}");
     // A client that goes first is no trouble.
     socket.close(None).await.unwrap();
-    play.host.finish().await;
+    play.act("stop", json!({})).await.unwrap();
     assert!(!lives(&lock["pid"]));
+    play.host.finish().await;
     assert_eq!(play.lockfiles(), Vec::<String>::new());
     let trace = serde_json::to_string(&play.trace.events().into_iter().map(|e| e.what).collect::<Vec<_>>()).unwrap();
     assert!(!trace.contains(&play.text("token")) && !trace.contains(&play.text("token_encoded")));
@@ -427,6 +428,27 @@ async fn the_guides_editor_listens_where_its_clients_look_and_says_only_what_it_
     play.act("restart", json!({})).await.unwrap();
     assert!((8000..=8100).contains(&first) && (8000..=8100).contains(&play.port()) && first != play.port());
     play.host.finish().await;
+}
+
+#[tokio::test]
+async fn nobody_gets_the_port_of_an_editor_that_has_ended_until_its_client_is_gone() {
+    for (edition, how) in [("guide", "kill"), ("cli", "quit")] {
+        let mut play = Play::new(edition);
+        play.act("serve", json!({})).await.unwrap();
+        let port = play.port();
+        let (_ours, theirs) = tokio_tungstenite::connect_async(play.whole_url()).await.unwrap();
+        drop(theirs);
+        play.act("stop", json!({"how": how})).await.unwrap();
+        let listen = || crate::wire::tcp::listen((std::net::Ipv4Addr::LOCALHOST, port)).map(drop).map_err(|e| e.kind());
+        assert_eq!(listen(), Err(std::io::ErrorKind::AddrInUse), "{edition}");
+        let refused = TcpStream::connect(("127.0.0.1", port)).await.unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+        // Who asks for this very one in the same play gets it.
+        play.act("serve", json!({"as": "again", "port": port})).await.unwrap();
+        assert_eq!(play.port(), port);
+        play.host.finish().await;
+        listen().unwrap();
+    }
 }
 
 #[tokio::test]

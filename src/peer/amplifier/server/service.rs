@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::hosting::line;
 use crate::peer::{Draws, Ended, Happening, Latency};
@@ -37,6 +37,8 @@ pub struct Service {
     subscribers: watch::Sender<u64>,
     /// Whether a WebSocket broke its protocol.
     odd: Arc<AtomicBool>,
+    /// Another request has come, where a flaw wants to know.
+    next: Notify,
 }
 
 #[derive(Default)]
@@ -48,8 +50,8 @@ struct State {
     last: Option<Ask>,
 }
 
-/// How long confused requests are held, so that others come meanwhile.
-const CONFUSION: Duration = Duration::from_millis(30);
+/// How long a request that is to be confused with the next one waits for that.
+const CONFUSION: Duration = Duration::from_millis(250);
 
 /// After so many connections a server may be tired.
 const TIRING: u64 = 40;
@@ -75,6 +77,7 @@ impl Service {
             happenings: broadcast::channel(HAPPENINGS).0,
             subscribers: watch::Sender::new(0),
             odd: Arc::default(),
+            next: Notify::new(),
         }
     }
 
@@ -172,8 +175,11 @@ impl Service {
 
     /// As it is where the request that is answered is kept in one place for all.
     async fn confuse(&self, ask: Ask) -> Ask {
+        // Whoever waited already has its next request.
         self.state().last = Some(ask.clone());
-        tokio::time::sleep(CONFUSION).await;
+        self.next.notify_waiters();
+        // Where there is none, its own is the last.
+        let _ = tokio::time::timeout(CONFUSION, self.next.notified()).await;
         let last = self.state().last.clone();
         last.filter(|last| last.route.endpoint != Endpoint::DeleteSession).unwrap_or(ask)
     }
