@@ -3,9 +3,10 @@
 //! File formats are checked on this tree rather than by deriving a parser: so every fault of a file
 //! is found in one pass, and each is told with its place. Bombs, cycles and endless nesting are refused.
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -23,6 +24,11 @@ pub const MAX_DEPTH: usize = 64;
 
 /// Room for [`MAX_DEPTH`] levels, several times over.
 const STACK: usize = 32 * 1024 * 1024;
+
+thread_local! {
+    /// Whether this thread has such a stack.
+    static ROOMY: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,18 +147,29 @@ pub fn read(path: &Path) -> Result<Source, Diagnostic> {
 /// `yaml/syntax` where it is no YAML, is nested or aliased beyond reason, or has a key that is no string; one
 /// `yaml/duplicate-key` for each key given twice in a map.
 pub fn parse(source: &Source) -> Result<Node, Vec<Diagnostic>> {
-    // The library takes tens of kilobytes of stack for each level of nesting: too much for a thread of a pool.
-    let parsed = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        thread.spawn_scoped(scope, || parse_here(source)).map(|handle| handle.join())
-    });
-    match parsed {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => std::panic::resume_unwind(panic),
-        Err(e) => {
-            Err(vec![Diagnostic::error("yaml/unreadable", format!("could not start a thread to read YAML: {e}"))])
-        }
+    if ROOMY.get() {
+        return parse_here(source);
     }
+    roomy(|| parse_here(source)).unwrap_or_else(|e| {
+        Err(vec![Diagnostic::error("yaml/unreadable", format!("could not start a thread to read YAML: {e}"))])
+    })
+}
+
+/// Does this where there is room for [`parse`], which else makes room for each text anew.
+///
+/// # Errors
+/// That the system has no thread for it.
+pub fn roomy<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    // The library takes tens of kilobytes of stack for each level of nesting: too much for a thread of a pool.
+    let done = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let work = || {
+            ROOMY.set(true);
+            work()
+        };
+        Ok(thread.spawn_scoped(scope, work)?.join())
+    });
+    done.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
 fn parse_here(source: &Source) -> Result<Node, Vec<Diagnostic>> {

@@ -11,7 +11,8 @@ use crate::subject::SubjectError;
 use super::cancel::Cancel;
 use super::lag::LagMeter;
 use super::needs;
-use super::suite::{Run, Shared, Stand, one_play};
+use super::stand::Stand;
+use super::suite::{Run, Shared, one_play};
 
 /// A subject, started when it is first needed and kept from one play to the next as its description says: see
 /// [`Isolation`](crate::config::Isolation). One that a play has killed or soiled is started again before the next.

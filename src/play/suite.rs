@@ -7,26 +7,26 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::config::{Isolation, Launch, SubjectSpec};
+use crate::config::{Isolation, SubjectSpec};
 use crate::judge::{Play, Played, ScenarioStatus};
-use crate::peer::{self, Setting};
 use crate::protocol::RequirementId;
 use crate::report::Progress;
 use crate::scenario::{Plan, Process};
-use crate::subject::{RunDir, Running, Start, SubjectError};
-use crate::trace::{Clock, Exited, Recorder};
+use crate::subject::{RunDir, Running, SubjectError};
+use crate::trace::{Clock, Recorder};
 
 use super::bound;
 use super::cancel::Cancel;
 use super::lag::LagMeter;
 use super::needs;
 use super::one::{Options, Venue, died_of, play};
+use super::stand::{Stand, fresh_run_dir, start};
 
 /// After so many launches in a row that failed, a job gives up.
 const FAILED_LAUNCHES: u32 = 2;
@@ -69,14 +69,6 @@ impl Until {
         }
     }
 }
-
-/// Tells subjects from each other.
-static SUBJECTS: AtomicU64 = AtomicU64::new(0);
-
-/// How long the end of a process that no longer serves is waited for.
-const DYING: Duration = Duration::from_millis(500);
-/// How long a subject that serves may take at least to show it, also where the run has less patience.
-const HEALTHY: Duration = Duration::from_secs(2);
 
 /// Why a suite could not be played at all.
 #[derive(Debug, thiserror::Error)]
@@ -192,54 +184,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A job's subject and where it lives.
-///
-/// The subject comes first, so that it is also dropped first: it writes into the run directory as long as it lives.
-pub(super) struct Stand {
-    subject: Option<Running>,
-    run_dir: Option<RunDir>,
-    failed_launches: u32,
-    /// The subject's number, and how often it was played at.
-    number: u64,
-    plays: u32,
-    /// By how much the job is late.
-    pub(super) lag: Arc<LagMeter>,
-}
-
-impl Stand {
-    /// Without a subject; the first play starts one.
-    pub(super) fn empty(lag: Arc<LagMeter>) -> Self {
-        Self { subject: None, run_dir: None, failed_launches: 0, number: 0, plays: 0, lag }
-    }
-
-    /// Has a subject from now on that was not played at.
-    fn begin(&mut self, run_dir: Option<RunDir>, subject: Running) {
-        (self.run_dir, self.subject, self.failed_launches) = (run_dir, Some(subject), 0);
-        (self.number, self.plays) = (SUBJECTS.fetch_add(1, Ordering::Relaxed), 0);
-    }
-
-    /// The subject was played at: once in so many times, its memory is told.
-    fn weigh(&mut self, every: Option<NonZeroU32>, progress: &dyn Progress) {
-        let (Some(subject), Some(every)) = (&self.subject, every) else { return };
-        self.plays += 1;
-        if self.plays.is_multiple_of(every.get())
-            && let Some(bytes) = subject.memory()
-        {
-            progress.subject_weighed(self.number, self.plays, bytes);
-        }
-    }
-
-    /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
-    pub(super) async fn clear(&mut self) {
-        if let Some(subject) = self.subject.take() {
-            subject.will_exit();
-            subject.stop().await;
-        }
-        self.run_dir = None;
-        self.failed_launches = 0;
-    }
-}
-
 /// One job, and beside it the measure of how late it is.
 async fn work(shared: Arc<Shared>, first: Option<(Option<RunDir>, Running)>) {
     let lag = Arc::new(LagMeter::default());
@@ -299,7 +243,8 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut
         for _ in 0..=shared.run.retries {
             // The trace of the next play takes the place of what went before, but for what may be looked at.
             let count = result.plays.len();
-            if let Some(failed) = result.plays.last_mut().filter(|play| play.status != ScenarioStatus::Passed) {
+            let told = |play: &&mut Play| matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Error);
+            if let Some(failed) = result.plays.last_mut().filter(told) {
                 set_aside(failed, count);
             }
             let mut play = one_play(shared, plan, stand).await;
@@ -354,8 +299,8 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) ->
     let subject = &mut stand.subject;
     let venue = Venue { spec: &shared.spec, run_dir, subject, idle: None, lag: &stand.lag };
     let mut aftermath = play(plan, venue, options).await;
-    if let Some(why) = spoilt(shared, stand, plan.edition, aftermath.clean).await {
-        if let Some(exited) = end_of(stand).await {
+    if let Some(why) = stand.spoilt(&shared.spec, plan.edition, options.patience, aftermath.clean).await {
+        if let Some(exited) = stand.exited().await {
             died_of(&mut aftermath.play, &exited, &shared.spec);
         }
         if shared.spec.launch().is_some() {
@@ -414,92 +359,19 @@ async fn ensure(shared: &Shared, stand: &mut Stand) -> Result<(), String> {
     }
 }
 
-/// Starts the subject, or attaches to it.
-///
-/// # Errors
-/// Where it cannot be started or reached.
-pub async fn start(
-    spec: &SubjectSpec,
-    run_dir: Option<RunDir>,
-    recorder: Recorder,
-    progress: &dyn Progress,
-) -> Result<(Option<RunDir>, Running), SubjectError> {
-    let Some(launch) = spec.launch() else {
-        return Ok((None, Running::attach(spec, recorder).await?));
-    };
-    let run_dir = match run_dir {
-        Some(run_dir) => run_dir,
-        None => fresh_run_dir(launch, progress)?,
-    };
-    let env = BTreeMap::new();
-    let running =
-        Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, server: None, recorder }).await?;
-    Ok((Some(run_dir), running))
-}
-
-/// How the job's subject ended, if it did or is about to: the system may tell of the end of its connections first.
-async fn end_of(stand: &Stand) -> Option<Exited> {
-    stand.subject.as_ref()?.wait(DYING).await
-}
-
 /// Blames an end that nobody asked for, and that nobody noticed so far, on the job's last play.
 async fn late_death(shared: &Shared, stand: &Stand, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     if !lock(&shared.results).get(&n).is_some_and(clean)
-        || spoilt(shared, stand, shared.plans[n].edition, false).await.is_none()
+        || stand.spoilt(&shared.spec, shared.plans[n].edition, shared.run.options.patience, false).await.is_none()
     {
         return;
     }
-    let Some(exited) = end_of(stand).await else { return };
+    let Some(exited) = stand.exited().await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
         died_of(play, &exited, &shared.spec);
         let reason = play.reason.clone().unwrap_or_default();
         shared.progress.remark(&format!("{}: {reason}", shared.plans[n].id));
     }
-}
-
-/// Makes a run directory, and says where it is if it is to stay.
-fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir, SubjectError> {
-    let run_dir = RunDir::create(launch)?;
-    if run_dir.is_kept() {
-        progress.remark(&format!("the run directory stays: {}", run_dir.root().display()));
-    }
-    Ok(run_dir)
-}
-
-/// Whether the subject cannot be used again: it ended, or after a play that was not clean it no longer
-/// serves a new connection.
-async fn spoilt(shared: &Shared, stand: &Stand, edition: &str, clean: bool) -> Option<String> {
-    let subject = stand.subject.as_ref()?;
-    if !subject.alive().await {
-        return Some("it had ended".into());
-    }
-    if clean {
-        return None;
-    }
-    let served = serves(&shared.spec, edition, subject, shared.run.options.patience).await;
-    served.err().map(|trouble| format!("it no longer served: {trouble}"))
-}
-
-/// Whether the subject serves a new connection: why not, if not.
-///
-/// # Errors
-/// What kept it, in one sentence.
-pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patience: Duration) -> Result<(), String> {
-    let setting = Setting {
-        edition: edition.to_owned(),
-        recorder: Recorder::new(Clock::start(), vec![]),
-        server: subject.lock().cloned(),
-        patience,
-        place: None,
-        settings: spec.settings.clone(),
-        described: spec.described.clone(),
-        folder: None,
-    };
-    let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
-    let mut peer = (kind.new)(setting);
-    let served = peer.alive(patience.max(HEALTHY)).await;
-    peer.finish().await;
-    served.map_err(|trouble| trouble.to_string())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, Report as Junit, TestCase, TestCaseStatus, TestSuite, XmlString};
 
-use crate::judge::{Finding, Report, ScenarioResult, ScenarioStatus, SubjectReport};
+use crate::judge::{Finding, Report, ScenarioResult, ScenarioStatus, SubjectReport, Unjudged};
 
 use super::text::{clean, value};
 
@@ -12,11 +12,14 @@ use super::text::{clean, value};
 ///
 /// A failed scenario is a failure with its findings in the text; one that could not be judged is an error; one that
 /// failed only as the baseline says is skipped, with the baseline's reason. What the requirements say is in the
-/// suite's properties.
+/// suite's properties. A subject of which nothing can be said is an error, the only case of its suite.
 pub fn junit(report: &Report) -> String {
     let mut junit = Junit::new(report.suite.name.as_str());
     for subject in &report.subjects {
         junit.add_test_suite(suite(subject));
+    }
+    for unjudged in &report.unjudged {
+        junit.add_test_suite(not_judged(unjudged));
     }
     // The writer fails only where its sink does, and a string never does.
     junit.to_string().unwrap_or_default()
@@ -32,6 +35,17 @@ fn suite(subject: &SubjectReport) -> TestSuite {
     for scenario in &subject.scenarios {
         suite.add_test_case(case(scenario, subject));
     }
+    suite
+}
+
+fn not_judged(unjudged: &Unjudged) -> TestSuite {
+    let Unjudged { name, role, edition, reason } = unjudged;
+    let mut suite = TestSuite::new(format!("{name} ({role}, {edition})"));
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(clean(reason));
+    let mut case = TestCase::new("it could be judged", status);
+    case.set_classname(format!("{role}.{edition}"));
+    suite.add_test_case(case);
     suite
 }
 

@@ -79,13 +79,15 @@ pub fn files_below(paths: &[PathBuf]) -> Vec<PathBuf> {
 /// Reads scenarios that are in memory: each with the name that errors show and its path in the tree of scenarios.
 pub fn load_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Loaded {
     let texts: Vec<(&str, &str)> = texts.into_iter().collect();
-    let read = |texts: &[(&str, &str)]| {
+    let read_here = |texts: &[(&str, &str)]| {
         let mut loaded = Loaded::default();
         for (path, text) in texts {
             loaded.text(Source::new(*path, *text), Path::new(path), Path::new(path));
         }
         loaded
     };
+    // Where there is no thread for all, each text asks for one, and says so where there is none.
+    let read = |texts: &[(&str, &str)]| yaml::roomy(|| read_here(texts)).unwrap_or_else(|_| read_here(texts));
     // A whole suite takes long enough to be read by all cores, each a part of it.
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let part = texts.len().div_ceil(cores).max(MANY);

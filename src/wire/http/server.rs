@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::trace::{Closed, HttpRequest, Message};
@@ -86,6 +86,8 @@ pub struct Received {
 pub struct Server {
     address: Address,
     accepting: JoinHandle<()>,
+    /// Whether nothing new is taken any more.
+    closing: watch::Sender<bool>,
 }
 
 impl Server {
@@ -101,13 +103,19 @@ impl Server {
     ) -> io::Result<Self> {
         let local = listener.local_addr()?;
         let address = Address::new(local.ip().to_string(), local.port());
-        let accepting = tokio::spawn(accept(listener, handler, exchanges, limits));
-        Ok(Self { address, accepting })
+        let closing = watch::Sender::new(false);
+        let accepting = tokio::spawn(accept(listener, handler, exchanges, limits, closing.subscribe()));
+        Ok(Self { address, accepting, closing })
     }
 
     /// Where it listens.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Takes nothing new from here on: no connection, and no request on those that there are. What has begun goes on.
+    pub fn close(&self) {
+        self.closing.send_replace(true);
     }
 
     /// Stops: closes the listener and every connection. Returns when that is done.
@@ -124,31 +132,67 @@ impl Drop for Server {
     }
 }
 
-async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>, exchanges: Exchanges, limits: Limits) {
+async fn accept<H: Handler>(
+    listener: TcpListener,
+    handler: Arc<H>,
+    exchanges: Exchanges,
+    limits: Limits,
+    mut closing: watch::Receiver<bool>,
+) {
     let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     // Dropped with this future, it ends all of them.
     let mut connections = JoinSet::new();
-    loop {
-        let Ok(permit) = room.clone().acquire_owned().await else { return };
-        let stream = loop {
-            tokio::select! {
-                (stream, _) = accepted(|context| listener.poll_accept(context)) => break stream,
-                Some(_) = connections.join_next() => {}
-            }
+    while !*closing.borrow() {
+        let (permit, stream) = tokio::select! {
+            biased;
+            () = closed(&mut closing) => break,
+            Some(_) = connections.join_next() => continue,
+            came = guest(&room, &listener) => came,
         };
-        let (handler, exchanges) = (handler.clone(), exchanges.clone());
+        let (handler, exchanges, closing) = (handler.clone(), exchanges.clone(), closing.clone());
         connections.spawn(async move {
-            serve(stream, &*handler, exchanges, limits).await;
+            serve(stream, &*handler, exchanges, limits, closing).await;
             drop(permit);
         });
     }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
 }
 
-async fn serve<H: Handler>(stream: TcpStream, handler: &H, exchanges: Exchanges, limits: Limits) {
+/// The next connection, once there is room for one.
+async fn guest(room: &Arc<Semaphore>, listener: &TcpListener) -> (Option<OwnedSemaphorePermit>, TcpStream) {
+    // It is never closed, which would be the only error.
+    let permit = room.clone().acquire_owned().await.ok();
+    let (stream, _) = accepted(|context| listener.poll_accept(context)).await;
+    (permit, stream)
+}
+
+/// Returns once nothing new is to be taken; never where the server is dropped, which ends all in another way.
+async fn closed(closing: &mut watch::Receiver<bool>) {
+    if closing.wait_for(|closing| *closing).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+async fn serve<H: Handler>(
+    stream: TcpStream,
+    handler: &H,
+    exchanges: Exchanges,
+    limits: Limits,
+    mut closing: watch::Receiver<bool>,
+) {
     // Without this, what is sent in pieces on purpose would be put together again.
     let _ = stream.set_nodelay(true);
-    if let Some(mut serving) = Serving::new(stream, exchanges, limits) {
-        while serving.exchange(handler).await {}
+    let Some(mut serving) = Serving::new(stream, exchanges, limits) else { return };
+    loop {
+        let begun = tokio::select! {
+            biased;
+            () = closed(&mut closing) => false,
+            begun = serving.begun(handler) => begun,
+        };
+        if !begun || !serving.exchange(handler).await {
+            return;
+        }
     }
 }
 

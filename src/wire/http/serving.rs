@@ -74,8 +74,9 @@ impl Serving {
         Some(Self { incoming, writer, exchanges, limits, tcp, local, reused: false, gone: watch::Sender::new(None) })
     }
 
-    /// Serves the next exchange; gives whether another one may follow.
-    pub async fn exchange<H: Handler>(&mut self, handler: &H) -> bool {
+    /// Waits until something of a request has come; gives false where the client is gone instead. May be dropped, and
+    /// loses nothing then.
+    pub async fn begun<H: Handler>(&mut self, handler: &H) -> bool {
         while self.incoming.buffer.is_empty() {
             if let Err(how) = self.incoming.fill().await {
                 // What was sent before is gone with a reset, be it a request or none.
@@ -85,6 +86,11 @@ impl Serving {
                 return false;
             }
         }
+        true
+    }
+
+    /// Serves the exchange that has begun; gives whether another one may follow.
+    pub async fn exchange<H: Handler>(&mut self, handler: &H) -> bool {
         let tap = self.exchanges.tap(None);
         if !std::mem::replace(&mut self.reused, true) {
             tap.connected(self.local);

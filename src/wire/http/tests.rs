@@ -330,6 +330,26 @@ async fn a_stopped_server_has_let_go_of_everything() {
 }
 
 #[tokio::test]
+async fn a_server_that_closes_takes_nothing_new_and_finishes_what_has_begun() {
+    let Both { client, server, .. } = both().await;
+    let held = client.send(None, &Request::new("GET", "/never")).await.expect("it listens");
+    assert!(client.send(None, &Request::new("GET", "/")).await.expect("it listens").whole().await.is_ok());
+    server.close();
+    // Neither on the connection that was kept alive nor on a new one.
+    for fresh in [false, true] {
+        let answer = match client.send(None, &Request { fresh, ..Request::new("GET", "/") }).await {
+            Ok(exchange) => exchange.whole().await.is_ok(),
+            Err(_) => false,
+        };
+        assert!(!answer, "fresh: {fresh}");
+    }
+    let mut whole = std::pin::pin!(held.whole());
+    assert!(timeout(Duration::from_millis(20), &mut whole).await.is_err(), "it was cut");
+    server.stop().await;
+    assert!(whole.await.is_err());
+}
+
+#[tokio::test]
 async fn a_long_stream_leaves_nothing_behind() {
     /// Counts, and keeps nothing.
     fn endless(_: &Received) -> Response {

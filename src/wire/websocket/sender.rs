@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{Mutex, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use crate::trace::{Closed, Frame, What};
 use crate::wire::{Limits, Tap};
@@ -407,12 +407,19 @@ impl Shared {
     async fn write(&self, writer: &mut Writer, bytes: &[u8], split: Option<usize>) -> Result<(), SendError> {
         let conn = || self.tap.conn().to_owned();
         let Some(half) = &mut writer.half else { return Err(SendError::Ended { conn: conn() }) };
-        let deadline = Instant::now() + self.limits.write;
+        let within = self.limits.write;
         let mut let_go = self.let_go.subscribe();
         let writing = async {
             for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
-                half.write_all(piece).await?;
-                half.flush().await?;
+                let written = timeout(within, async {
+                    half.write_all(piece).await?;
+                    half.flush().await
+                });
+                match written.await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(source)) => return Err(SendError::Gone { conn: conn(), source }),
+                    Err(_) => return Err(SendError::Stuck { conn: conn(), within }),
+                }
                 // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
                 if split.is_some() {
                     tokio::time::sleep(BETWEEN_PIECES).await;
@@ -420,22 +427,13 @@ impl Shared {
             }
             Ok(())
         };
-        // If this future is dropped half way, or anything goes wrong, the stream is of no use any more.
+        // If this future is dropped half way, or the other end does not read, the stream is of no use any more.
         writer.stuck = true;
         let written = tokio::select! {
             _ = let_go.wait_for(LetGo::yes) => return Err(SendError::Ended { conn: conn() }),
-            written = timeout_at(deadline, writing) => written,
+            written = writing => written,
         };
-        match written {
-            Ok(Ok(())) => {
-                writer.stuck = false;
-                Ok(())
-            }
-            Ok(Err(source)) => {
-                writer.stuck = false;
-                Err(SendError::Gone { conn: conn(), source })
-            }
-            Err(_) => Err(SendError::Stuck { conn: conn(), within: self.limits.write }),
-        }
+        writer.stuck = matches!(written, Err(SendError::Stuck { .. }));
+        written
     }
 }

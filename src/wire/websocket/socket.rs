@@ -239,6 +239,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn pieces_may_take_longer_in_all_than_one_write() {
+        let limits = Limits { write: Duration::from_millis(100), ..limits() };
+        let Pair { client, mut server, .. } = pair(&limits).await;
+        let manner = Manner { split: Some(1), ..Manner::default() };
+        client.sender.send_in(&FrameSpec::text("7".repeat(100)), &manner).await.expect("sent");
+        let message = server.incoming.message().await.and_then(|message| message.json);
+        assert!(message.is_some_and(|json| json.is_number()));
+    }
+
+    #[tokio::test]
     async fn what_nobody_takes_is_held_back_in_the_socket_of_the_sender() {
         let limits = Limits { backlog: 1 << 20, write: Duration::from_millis(200), ..limits() };
         let Pair { client, mut server, server_trace, .. } = pair(&limits).await;

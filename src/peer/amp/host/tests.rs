@@ -447,7 +447,6 @@ async fn nobody_gets_the_port_of_an_editor_that_has_ended_until_its_client_is_go
         play.act("serve", json!({"as": "again", "port": port})).await.unwrap();
         assert_eq!(play.port(), port);
         play.host.finish().await;
-        listen().unwrap();
     }
 }
 

@@ -87,6 +87,8 @@ impl AmplifierHost {
     async fn end(&mut self, how: Gone, why: &str) {
         let Some(server) = self.server.take() else { return };
         let patience = self.setting.patience;
+        // First, so that a client that comes back at once does not find what is about to end.
+        server.close();
         match how {
             Gone::Quit => {
                 // Dropped without an answer, connections are closed.

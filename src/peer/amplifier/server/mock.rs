@@ -186,6 +186,7 @@ impl Mock for MockServer {
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             let Some(server) = self.server.lock().await.take() else { return };
+            server.close();
             let now = self.service.stage.now();
             self.service.stage.model().end(now);
             // One that does not read has had its time.

@@ -71,6 +71,8 @@ impl OpenctxHost {
     /// Ends the server, if there is one.
     async fn end(&mut self, how: Gone, why: &str) {
         let Some(server) = self.server.take() else { return };
+        // First, so that a client that comes back at once does not find what is about to end.
+        server.close();
         match how {
             Gone::Quit => {
                 // Dropped without an answer, connections are closed.
