@@ -142,7 +142,7 @@ async fn accept<H: Handler>(
     let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     // Dropped with this future, it ends all of them.
     let mut connections = JoinSet::new();
-    while !*closing.borrow() {
+    loop {
         let (permit, stream) = tokio::select! {
             biased;
             () = closed(&mut closing) => break,
