@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::hosting::line;
 use crate::peer::{Draws, Ended, Happening, Latency};
@@ -19,8 +19,8 @@ use super::request::{Fault, Request, understand};
 /// How many happenings wait for whoever reads them.
 const HAPPENINGS: usize = 1024;
 
-/// How long flaws hold requests, so that others come meanwhile.
-const HELD: Duration = Duration::from_millis(30);
+/// How long a request that is to be confused with the next one waits for that.
+const CONFUSION: Duration = Duration::from_millis(250);
 
 /// How long a provider that is easily busy works on each request: so long that many come meanwhile.
 const BUSY: Duration = Duration::from_millis(200);
@@ -33,6 +33,8 @@ pub struct Service {
     state: Mutex<State>,
     over: watch::Sender<Option<Ended>>,
     happenings: broadcast::Sender<Happening>,
+    /// Tells requests that are to be confused that another one came.
+    next: Notify,
 }
 
 /// What changes while it serves.
@@ -72,7 +74,12 @@ impl Service {
     pub fn new(data: Data, quirks: Quirks, latency: Option<Latency>) -> Self {
         let latency = latency.map(|latency| latency.draws(1));
         let state = State { data: Arc::new(data), quirks, memory: Memory::default(), latency, pace: 0 };
-        Self { state: Mutex::new(state), over: watch::Sender::new(None), happenings: broadcast::channel(HAPPENINGS).0 }
+        Self {
+            state: Mutex::new(state),
+            over: watch::Sender::new(None),
+            happenings: broadcast::channel(HAPPENINGS).0,
+            next: Notify::new(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -148,7 +155,11 @@ impl Service {
     /// As it is where the request that is answered is kept in one place for all.
     async fn confuse(&self, arrival: &mut Arrival) {
         if let Some(quirk) = arrival.quirks.switch(Switch::SharesRequest) {
-            tokio::time::sleep(HELD).await;
+            self.next.notify_waiters();
+            if arrival.before.is_none() {
+                // Where there is none, nothing is confused.
+                let _ = tokio::time::timeout(CONFUSION, self.next.notified()).await;
+            }
             if let (Ok(request), Some(before)) = (&mut arrival.request, arrival.before.take())
                 && *request != before
             {
