@@ -174,7 +174,11 @@ impl Outlet {
         let (done, is_done) = oneshot::channel();
         // Fails only where the client is gone, which is in the trace.
         if orders.send(Order { what, why: why.map(str::to_owned), done }).await.is_ok() {
-            let _ = is_done.await;
+            tokio::select! {
+                _ = is_done => {}
+                // What is sent just when the other end goes may stay in between, and is never done.
+                () = orders.closed() => {}
+            }
         }
     }
 }

@@ -242,3 +242,13 @@ async fn a_client_that_does_not_come_is_found_out() {
     let faulty = play.act("serve", json!({"script": {"prompts": 5}})).await;
     assert!(matches!(faulty, Err(Trouble::Scenario(_))));
 }
+
+#[tokio::test]
+async fn an_order_that_nobody_takes_any_more_is_not_waited_for() {
+    let (orders, mut taken) = tokio::sync::mpsc::channel(1);
+    let outlet = streams::Outlet::Events(orders);
+    // It is there, and stays there.
+    let leaving = async { taken.close() };
+    let ending = async { tokio::join!(outlet.end(CutHow::Reset, None), leaving) };
+    timeout(Duration::from_secs(60), ending).await.expect("it ends");
+}
