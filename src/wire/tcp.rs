@@ -7,8 +7,10 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio::io::AsyncWriteExt;
+use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// How many connections may wait to be accepted. One that finds no room is asked for again after a second, so that the
 /// standard library's 128 are too few for a flood.
@@ -114,6 +116,40 @@ pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, Conn
         }
     }
     Err(ConnectError::Unreachable { address: address.clone(), reason: reasons.join("; ") })
+}
+
+/// The time between the pieces of a split write.
+const BETWEEN_PIECES: Duration = Duration::from_millis(2);
+
+/// Why bytes were not written.
+#[derive(Debug)]
+pub enum Unwritten {
+    /// The counterpart read nothing for as long as a piece may take.
+    Stuck,
+    /// The counterpart is gone.
+    Gone(io::Error),
+}
+
+/// Writes bytes, in pieces of at most `split` where that is given. Each piece may take as long as `within`: however many
+/// there are, a counterpart that reads gets them all.
+pub async fn write(
+    half: &mut OwnedWriteHalf,
+    bytes: &[u8],
+    split: Option<usize>,
+    within: Duration,
+) -> Result<(), Unwritten> {
+    for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
+        match timeout(within, half.write_all(piece)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(Unwritten::Gone(error)),
+            Err(_) => return Err(Unwritten::Stuck),
+        }
+        // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
+        if split.is_some() {
+            tokio::time::sleep(BETWEEN_PIECES).await;
+        }
+    }
+    Ok(())
 }
 
 /// How long a machine that has nothing left for another connection is given before the next try.

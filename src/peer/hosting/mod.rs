@@ -12,3 +12,6 @@ pub use port::Port;
 pub use status::line;
 pub use steps::{DropStep, Gone, How, RespondStep, StopStep};
 pub use waiting::{Held, Waiting};
+
+/// How long a request that a flaw confuses with the next one waits for that.
+pub const CONFUSION: std::time::Duration = std::time::Duration::from_millis(250);

@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::trace::Closed;
+use crate::wire::tcp::{self, Unwritten};
 use crate::wire::websocket::Manner;
 
 use super::chunks::{chunk, last_chunk};
@@ -18,9 +19,6 @@ use super::transcript::Transcript;
 
 /// How much is read at once.
 pub const BUFFER: usize = 16 << 10;
-
-/// The time between the pieces of a split write.
-const BETWEEN_PIECES: Duration = Duration::from_millis(2);
 
 /// Why a message did not come, or was not sent, as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,18 +74,10 @@ impl Writer {
 
     /// Writes bytes that are in the trace already.
     async fn write(&mut self, bytes: &[u8], split: Option<usize>) -> Result<(), Broken> {
-        for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
-            match timeout(self.within, self.half.write_all(piece)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => return Err(Broken::gone(&error)),
-                Err(_) => return Err(Broken::Stuck(self.within)),
-            }
-            // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
-            if split.is_some() {
-                sleep(BETWEEN_PIECES).await;
-            }
-        }
-        Ok(())
+        tcp::write(&mut self.half, bytes, split, self.within).await.map_err(|unwritten| match unwritten {
+            Unwritten::Stuck => Broken::Stuck(self.within),
+            Unwritten::Gone(error) => Broken::gone(&error),
+        })
     }
 
     /// Writes bytes into the trace and then to the connection.

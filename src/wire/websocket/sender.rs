@@ -8,18 +8,15 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{Mutex, watch};
-use tokio::time::timeout;
 
 use crate::trace::{Closed, Frame, What};
+use crate::wire::tcp::{self, Unwritten};
 use crate::wire::{Limits, Tap};
 
 use super::decoder::payload_of;
 use super::frame::{FrameSpec, opcode, shortest_bits};
 use super::joiner::Joiner;
 use super::socket::Options;
-
-/// The time between the pieces of a split write.
-const BETWEEN_PIECES: Duration = Duration::from_millis(2);
 
 /// Sends on a connection. Clones share it; what each sends stays in one piece.
 #[derive(Clone)]
@@ -409,29 +406,14 @@ impl Shared {
         let Some(half) = &mut writer.half else { return Err(SendError::Ended { conn: conn() }) };
         let within = self.limits.write;
         let mut let_go = self.let_go.subscribe();
-        let writing = async {
-            for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
-                let written = timeout(within, async {
-                    half.write_all(piece).await?;
-                    half.flush().await
-                });
-                match written.await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(source)) => return Err(SendError::Gone { conn: conn(), source }),
-                    Err(_) => return Err(SendError::Stuck { conn: conn(), within }),
-                }
-                // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
-                if split.is_some() {
-                    tokio::time::sleep(BETWEEN_PIECES).await;
-                }
-            }
-            Ok(())
-        };
         // If this future is dropped half way, or the other end does not read, the stream is of no use any more.
         writer.stuck = true;
         let written = tokio::select! {
             _ = let_go.wait_for(LetGo::yes) => return Err(SendError::Ended { conn: conn() }),
-            written = writing => written,
+            written = tcp::write(half, bytes, split, within) => written.map_err(|unwritten| match unwritten {
+                Unwritten::Stuck => SendError::Stuck { conn: conn(), within },
+                Unwritten::Gone(source) => SendError::Gone { conn: conn(), source },
+            }),
         };
         writer.stuck = matches!(written, Err(SendError::Stuck { .. }));
         written

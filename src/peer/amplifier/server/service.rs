@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
-use crate::peer::hosting::line;
+use crate::peer::hosting::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Happening, Latency};
 use crate::protocol::amplifier::{Endpoint, Route};
 use crate::trace::HttpRequest;
@@ -49,9 +49,6 @@ struct State {
     /// The request that came last, where a flaw wants to know.
     last: Option<Ask>,
 }
-
-/// How long a request that is to be confused with the next one waits for that.
-const CONFUSION: Duration = Duration::from_millis(250);
 
 /// After so many connections a server may be tired.
 const TIRING: u64 = 40;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
-use crate::peer::hosting::line;
+use crate::peer::hosting::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Happening, Latency};
 use crate::trace::HttpRequest;
 use crate::wire::http::{BodyWriter, Content, Ending, Handler, Mishap, OnHead, Piece, Received, Responder, Response};
@@ -18,9 +18,6 @@ use super::request::{Fault, Request, understand};
 
 /// How many happenings wait for whoever reads them.
 const HAPPENINGS: usize = 1024;
-
-/// How long a request that is to be confused with the next one waits for that.
-const CONFUSION: Duration = Duration::from_millis(250);
 
 /// How long a provider that is easily busy works on each request: so long that many come meanwhile.
 const BUSY: Duration = Duration::from_millis(200);
