@@ -237,7 +237,7 @@ impl Fuzz<'_> {
                     self.findings(&case, play, tally, terminal);
                 }
                 match play.status {
-                    ScenarioStatus::Passed | ScenarioStatus::Failed => tally.played += 1,
+                    ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked => tally.played += 1,
                     ScenarioStatus::Skipped => tally.skipped += 1,
                     ScenarioStatus::Error => {
                         let why = play.reason.clone().unwrap_or_default();

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::protocol::Level;
+use crate::protocol::{Level, NOTHING_KNOWN};
 
 use super::scenario::Judged;
 use super::{
-    Basis, Blame, Counts, Note, RequirementResult, ScenarioStatus, Scope, SnapshotResult, Status, SubjectReport,
-    Verdict,
+    Basis, Blame, BlockedBy, Cause, Counts, Finding, Note, RequirementResult, ScenarioStatus, Scope, SnapshotResult,
+    Status, SubjectReport, Verdict, Way,
 };
 
 /// Everything that the conclusions about a subject rest on.
@@ -16,6 +16,8 @@ pub(super) struct Grounds {
     pub name: String,
     pub role: String,
     pub edition: String,
+    /// Whether a `should` binds like a `must`.
+    pub strict: bool,
     /// What is asked of it.
     pub owed: Vec<Owed>,
     pub basis: Basis,
@@ -37,6 +39,10 @@ pub(super) struct Owed {
 
 /// Draws the conclusions.
 pub(super) fn conclude(grounds: Grounds) -> SubjectReport {
+    let mut grounds = grounds;
+    demote(&mut grounds);
+    fold(&mut grounds);
+    promote(&mut grounds);
     let requirements = requirements(&grounds);
     let mut notes = Notes::new(grounds.notes.clone());
     // Readings that the other end took, our own peer, are none of the subject's.
@@ -46,12 +52,17 @@ pub(super) fn conclude(grounds: Grounds) -> SubjectReport {
     }
     let stale = baseline_notes(&grounds, &requirements, &mut notes);
     let counts = counts(&grounds.judged, stale);
-    let verdict = verdict(grounds.basis.scope, &requirements, &counts);
+    let verdict = verdict(&grounds, &requirements, &counts);
     let (mut findings, mut scenarios) = (vec![], vec![]);
     for judged in grounds.judged {
         findings.extend(judged.findings);
         scenarios.push(judged.result);
     }
+    for finding in findings.iter_mut().filter(|f: &&mut Finding| f.blame == Blame::Subject) {
+        let kept = requirements.iter().filter(|r| r.because.contains(&finding.requirement));
+        finding.blocks = kept.map(|r| r.id.clone()).collect();
+    }
+    let findings = Cause::of(&findings).into_iter().flat_map(|cause| cause.findings).cloned().collect();
     SubjectReport {
         name: grounds.name,
         role: grounds.role,
@@ -117,12 +128,22 @@ fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
         } else {
             unassessed(grounds, requirement, excused.get(id).copied())
         };
+        let mut because = vec![];
+        if status == Status::NotAssessed {
+            let blocked = judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == id);
+            for blocked in blocked.filter(|b| !b.because.is_empty()) {
+                if !because.contains(&blocked.because) {
+                    because.push(blocked.because.clone());
+                }
+            }
+        }
         RequirementResult {
             id: id.to_owned(),
             level: requirement.level,
             capability: requirement.capability.clone(),
             status,
             reason,
+            because,
             by: by.into_iter().map(|i| judged[i].result.id.clone()).collect(),
         }
     };
@@ -142,6 +163,16 @@ fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (S
     if let Some(why) = excuse {
         return (Status::Excused, Some(why.to_owned()));
     }
+    let mut because: Vec<String> = vec![];
+    for blocked in judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == requirement.id) {
+        let cause = if blocked.because.is_empty() { &blocked.message } else { &blocked.because };
+        if !because.contains(cause) {
+            because.push(cause.clone());
+        }
+    }
+    if !because.is_empty() {
+        return (Status::NotAssessed, Some(format!("blocked by {}", because.join(", "))));
+    }
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     let proving = judged.iter().filter(|j| j.result.requirements.contains(&requirement.id));
     for scenario in proving {
@@ -149,6 +180,7 @@ fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (S
         let reason = match result.status {
             ScenarioStatus::Skipped | ScenarioStatus::Error => result.reason.as_deref().unwrap_or("not played"),
             ScenarioStatus::Failed => "its scenario failed before it came to that",
+            ScenarioStatus::Blocked => "its scenario was blocked by a finding",
             ScenarioStatus::Passed => "its scenario passed without coming to that",
         };
         *reasons.entry(reason).or_default() += 1;
@@ -219,15 +251,127 @@ fn counts(judged: &[Judged], stale: u64) -> Counts {
             ScenarioStatus::Failed => &mut counts.failed,
             ScenarioStatus::Skipped => &mut counts.skipped,
             ScenarioStatus::Error => &mut counts.error,
+            ScenarioStatus::Blocked => &mut counts.blocked,
         } += 1;
     }
     counts
 }
 
-fn verdict(scope: Scope, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
-    let judged = counts.passed + counts.expected_failures;
+/// Whether a finding counts against the subject, unless the baseline has it.
+fn binds(grounds: &Grounds, finding: &Finding) -> bool {
+    let level = finding.level == Level::Must || grounds.strict && finding.level == Level::Should;
+    finding.blame == Blame::Subject && level
+}
+
+/// Takes out what was only missed because something simpler does not work: it could not be judged.
+fn fold(grounds: &mut Grounds) {
+    let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
+    let short = |id: &str| id.splitn(3, '/').nth(2).unwrap_or_default().to_owned();
+    let ours = |finding: &&Finding| finding.blame == Blame::Subject && !finding.requirement.is_empty();
+    let mut broken: BTreeMap<String, Vec<(String, Option<Way>, String)>> = BTreeMap::new();
+    // Only where its own scenario shows it, or a rule, is something simpler broken in the regular case.
+    let regular = |judged: &Judged, finding: &Finding| {
+        finding.way.is_none() || judged.result.requirements.contains(&finding.requirement)
+    };
+    let all = grounds.judged.iter().flat_map(|j| j.findings.iter().filter(move |finding| regular(j, finding)));
+    for finding in all.filter(ours) {
+        let ways = broken.entry(short(&finding.requirement)).or_default();
+        ways.push((finding.requirement.clone(), finding.way, finding.message.clone()));
+    }
+    let cause = |finding: &Finding| {
+        let way = finding.way.filter(|way| *way != Way::Unwanted && finding.blame == Blame::Subject)?;
+        let bases = attribution.bases(&short(&finding.requirement));
+        let found = bases.iter().filter_map(|base| broken.get(*base)).flatten();
+        let fits = |other: &&(String, Option<Way>, String)| match other.1 {
+            // What a rule saw keeps messages from being read, or from coming.
+            None => way != Way::Different,
+            Some(Way::Failure) => matches!(way, Way::Failure | Way::Absent),
+            Some(other) => other == way,
+        };
+        let (id, _, message) = found.into_iter().find(fits)?.clone();
+        Some((id, message))
+    };
+    for judged in &mut grounds.judged {
+        let (mut left, mut folded) = (vec![], vec![]);
+        for finding in std::mem::take(&mut judged.findings) {
+            match cause(&finding) {
+                Some((because, message)) => {
+                    folded.push(BlockedBy { requirement: finding.requirement, because, message });
+                }
+                None => left.push(finding),
+            }
+        }
+        judged.findings = left;
+        let Some(first) = folded.first() else { continue };
+        if judged.result.status == ScenarioStatus::Failed {
+            judged.result.status = ScenarioStatus::Blocked;
+            judged.result.reason = Some(format!("blocked by {}: {}", first.because, first.message));
+        }
+        // What was blocked by a finding that is none is blocked by what explains it.
+        for blocked in &mut judged.result.blocked {
+            if let Some(own) = folded.iter().find(|own| own.requirement == blocked.because) {
+                (blocked.because, blocked.message) = (own.because.clone(), own.message.clone());
+            }
+        }
+        judged.result.blocked.extend(folded);
+    }
+}
+
+/// Takes back what [`promote`] did when the scenarios were judged apart from one another.
+fn demote(grounds: &mut Grounds) {
+    let own = |grounds: &Grounds, judged: &Judged| judged.findings.iter().any(|f| f.way.is_some() && binds(grounds, f));
+    for n in 0..grounds.judged.len() {
+        let judged = &grounds.judged[n];
+        let blocked = judged.result.blocked.first().cloned();
+        let Some(first) = blocked.filter(|_| judged.result.status == ScenarioStatus::Failed && !judged.result.expected)
+        else {
+            continue;
+        };
+        if !own(grounds, judged) {
+            let by = if first.because.is_empty() { String::new() } else { format!("{}: ", first.because) };
+            let result = &mut grounds.judged[n].result;
+            result.status = ScenarioStatus::Blocked;
+            result.reason = Some(format!("blocked by {by}{}", first.message));
+        }
+    }
+}
+
+/// Has the first scenario fail that saw a binding violation where no other one did: it was blocked by what it saw.
+fn promote(grounds: &mut Grounds) {
+    let failed = |judged: &Judged| judged.result.status == ScenarioStatus::Failed;
+    let open = |grounds: &Grounds, judged: &Judged| -> Vec<String> {
+        let binding = judged.findings.iter().filter(|f| binds(grounds, f) && f.baseline.is_none());
+        binding.map(|f| f.requirement.clone()).collect()
+    };
+    let told: BTreeSet<String> = grounds.judged.iter().filter(|j| failed(j)).flat_map(|j| open(grounds, j)).collect();
+    let mut told = told;
+    for n in 0..grounds.judged.len() {
+        let judged = &grounds.judged[n];
+        if judged.result.status != ScenarioStatus::Blocked {
+            continue;
+        }
+        let new: Vec<String> = open(grounds, judged).into_iter().filter(|id| !told.contains(id)).collect();
+        let Some(first) = new.first() else { continue };
+        let message = judged.findings.iter().find(|f| f.requirement == *first).map(|f| f.message.clone());
+        let result = &mut grounds.judged[n].result;
+        (result.status, result.reason) = (ScenarioStatus::Failed, message);
+        told.extend(new);
+    }
+}
+
+fn verdict(grounds: &Grounds, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
+    let scope = grounds.basis.scope;
+    let known = |id: &String| {
+        let mut findings = grounds.judged.iter().flat_map(|j| &j.findings).filter(|f| f.requirement == *id).peekable();
+        findings.peek().is_some() && findings.all(|f| f.baseline.is_some())
+    };
+    let judged = counts.passed + counts.expected_failures + counts.blocked;
     let assessed = requirements.iter().any(|r| matches!(r.status, Status::Met | Status::Violated));
-    let unproved_must = requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed);
+    // What only a violation keeps from being judged that the baseline has is known as well.
+    let excepted = |r: &RequirementResult| !r.because.is_empty() && r.because.iter().all(known);
+    let unproved_must =
+        requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed && !excepted(r));
+    let expected = grounds.judged.iter().flat_map(|j| &j.findings).any(|f| binds(grounds, f) && f.baseline.is_some());
     if counts.failed > 0 {
         Verdict::Nonconforming
     } else if judged == 0 || !assessed || counts.error > 0 {
@@ -237,7 +381,7 @@ fn verdict(scope: Scope, requirements: &[RequirementResult], counts: &Counts) ->
             Scope::Partial => Verdict::Partial,
             Scope::CutShort => Verdict::Incomplete,
             Scope::Full if unproved_must => Verdict::Incomplete,
-            Scope::Full if counts.expected_failures > 0 => Verdict::ConformsExcept,
+            Scope::Full if counts.expected_failures > 0 || expected => Verdict::ConformsExcept,
             Scope::Full => Verdict::Conforms,
         }
     }

@@ -3,8 +3,10 @@
 //! A run hands over what it [`Played`], with what the rules found ([`RuleRun`]) in it; [`judge_subject`] draws the
 //! conclusions, and [`Report::of`] puts subjects together. All of it is pure: the same plays give the same report.
 
+mod attribution;
 mod baseline;
 mod basis;
+mod causes;
 mod conclusion;
 mod merge;
 mod played;
@@ -18,10 +20,12 @@ mod subject;
 mod suite;
 mod verdict;
 
+pub use attribution::{Context, explained_by};
 pub use baseline::{Baseline, Known};
 pub use basis::{Asked, BaselineLine, Basis, Scope, Selection, Unjudged};
+pub use causes::Cause;
 pub use merge::{Part, merge};
-pub use played::{Fault, Found, Play, Played};
+pub use played::{Blocked, Fault, Found, Missed, Play, Played, Way};
 pub use recorded::{Recorded, subjects};
 pub use repro::Repro;
 pub use rules::{KEPT_VIOLATIONS, RuleRun};
@@ -29,8 +33,8 @@ pub use shard::Shard;
 pub use standing::Standing;
 pub use subject::{SubjectRun, judge_subject};
 pub use verdict::{
-    Attempt, Blame, Counts, Excuse, Finding, Note, Report, RequirementResult, ScenarioResult, ScenarioStatus,
-    SnapshotResult, Status, SubjectReport, Suite, Verdict,
+    Attempt, Blame, BlockedBy, Counts, Excuse, Finding, Note, Report, RequirementResult, ScenarioResult,
+    ScenarioStatus, SnapshotResult, Status, SubjectReport, Suite, Verdict,
 };
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::diagnostic::Place;
-use crate::protocol::{RequirementId, Violation};
+use crate::protocol::{Part, RequirementId, Violation};
 use crate::trace::{End, Known};
 
 use super::ScenarioStatus;
@@ -42,6 +44,8 @@ pub struct Play {
     pub excused: Vec<(RequirementId, String)>,
     /// What went wrong.
     pub findings: Vec<Found>,
+    /// What could not be judged because of a finding.
+    pub blocked: Vec<Blocked>,
     /// Readings taken and other remarks.
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Its trace file, where one was kept.
@@ -61,6 +65,7 @@ impl Play {
             assessed: vec![],
             excused: vec![],
             findings: vec![],
+            blocked: vec![],
             notes: vec![],
             trace: None,
             place: Known::default(),
@@ -102,6 +107,60 @@ pub struct Found {
     pub index: Option<u64>,
     /// The last events before it, as lines for people, oldest first.
     pub last_events: Vec<String>,
+    /// The part of the message that is wrong, where a rule saw it.
+    pub part: Part,
+    /// The connection or exchange of the event that shows it, where it has one.
+    pub conn: Option<String>,
+    /// How an expectation was missed; none where a rule saw it.
+    pub missed: Option<Missed>,
+}
+
+/// How an expectation was missed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missed {
+    /// The kind of observation that was awaited, or the verb that our side could not perform.
+    pub kind: &'static str,
+    /// What chose the observation among others of its kind.
+    pub selectors: Map<String, Value>,
+    /// The connection or exchange that it was to come on, where it comes on one.
+    pub conn: Option<String>,
+    /// In which way it was missed.
+    pub way: Way,
+    /// Where the observation that came nearest differs, as JSON pointers in it.
+    pub places: Vec<String>,
+    /// The event of the observation that came nearest, where one came.
+    pub index: Option<u64>,
+    /// The first event that the observation could have been made from.
+    pub since: u64,
+}
+
+/// The ways in which an expectation is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Nothing came that could have been it.
+    Absent,
+    /// A failure came where a success was due.
+    Failure,
+    /// Something came that cannot be read: no JSON where JSON was due.
+    Unreadable,
+    /// Something came, and differs.
+    Different,
+    /// Something came that must not come.
+    Unwanted,
+    /// The subject could not be connected to, or did not become ready.
+    Unreachable,
+}
+
+/// A requirement that a play could not judge because of a finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blocked {
+    /// The requirement that was not judged; none where the step that could not be performed proves none.
+    pub requirement: Option<RequirementId>,
+    /// The requirement that was violated instead; none where the finding stands for none.
+    pub because: Option<RequirementId>,
+    /// The finding in a sentence.
+    pub message: String,
 }
 
 /// Whose fault something is, in the words of the wire.
@@ -126,6 +185,9 @@ impl From<Violation> for Found {
             actual: violation.actual,
             index: Some(violation.index),
             last_events: vec![],
+            part: violation.part,
+            conn: violation.conn,
+            missed: None,
         }
     }
 }

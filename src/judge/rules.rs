@@ -65,6 +65,7 @@ impl RuleRun {
         for rule in &mut self.rules {
             let mut out = Judgements::default();
             rule.event(event, &mut out);
+            out.violations.iter_mut().for_each(|violation| violation.conn.clone_from(&event.conn));
             keep(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
         }
         &self.found.violations[before..]
@@ -190,6 +191,7 @@ impl Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Fault;
     use crate::trace::{Closed, What};
 
     const ID: RequirementId = "p/e/area/slug";
@@ -198,8 +200,7 @@ mod tests {
     struct Strict(End);
 
     fn violation(blame: End, index: u64) -> Violation {
-        let message = "wrong".to_owned();
-        Violation { requirement: ID, blame, index, message, path: None, expected: None, actual: None, late: None }
+        Fault::new("wrong").by(blame, ID, index)
     }
 
     impl Rule for Strict {

@@ -7,7 +7,9 @@ use crate::diagnostic::{Diagnostic, Place, Style, render};
 use crate::protocol::{Level, RequirementId};
 
 use super::subject::SubjectRun;
-use super::{Attempt, Blame, Excuse, Fault, Finding, Found, Note, Play, Played, ScenarioResult, ScenarioStatus};
+use super::{
+    Attempt, Blame, BlockedBy, Excuse, Fault, Finding, Found, Note, Play, Played, ScenarioResult, ScenarioStatus,
+};
 
 /// What is concluded about one scenario.
 pub(super) struct Judged {
@@ -24,14 +26,18 @@ pub(super) struct Judged {
 impl Judged {
     /// Whether it was played to a result.
     pub fn was_judged(&self) -> bool {
-        matches!(self.result.status, ScenarioStatus::Passed | ScenarioStatus::Failed)
+        is_judged(self.result.status)
     }
+}
+
+fn is_judged(status: ScenarioStatus) -> bool {
+    matches!(status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked)
 }
 
 pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
     let (findings, baseline_used) = findings(run, played);
     let (status, reason, expected) = status(run, played, &findings);
-    let judged = || played.plays.iter().filter(|p| matches!(p.status, ScenarioStatus::Passed | ScenarioStatus::Failed));
+    let judged = || played.plays.iter().filter(|p| is_judged(p.status));
     let note = |(requirement, text): &(Option<RequirementId>, String)| Note {
         requirement: requirement.map(str::to_owned),
         text: text.clone(),
@@ -51,6 +57,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
             .collect(),
         requirements: played.requirements.iter().map(|&id| id.to_owned()).collect(),
         excuses: excuses(played),
+        blocked: blocked(played),
         trace: telling(played).and_then(|p| p.trace.clone()),
     };
     Judged {
@@ -73,6 +80,20 @@ fn excuses(played: &Played) -> Vec<Excuse> {
     list
 }
 
+/// What could not be judged, each requirement once for each that was violated instead.
+fn blocked(played: &Played) -> Vec<BlockedBy> {
+    let mut list: Vec<BlockedBy> = vec![];
+    for (play, blocked) in played.plays.iter().flat_map(|play| play.blocked.iter().map(move |blocked| (play, blocked)))
+    {
+        let of = |id: Option<RequirementId>| id.unwrap_or_default().to_owned();
+        let (requirement, because) = (of(blocked.requirement), of(blocked.because));
+        if list.iter().all(|other| other.requirement != requirement || other.because != because) {
+            list.push(BlockedBy { requirement, because, message: play.place.replaced_in(&blocked.message) });
+        }
+    }
+    list
+}
+
 /// Whether a finding makes its scenario fail, unless the baseline has it.
 fn binds(run: &SubjectRun<'_>, finding: &Finding) -> bool {
     finding.blame == Blame::Subject && (finding.level == Level::Must || run.strict && finding.level == Level::Should)
@@ -82,6 +103,11 @@ fn binds(run: &SubjectRun<'_>, finding: &Finding) -> bool {
 /// then what kept it from being judged, then what is known to be wrong.
 fn status(run: &SubjectRun<'_>, played: &Played, findings: &[Finding]) -> (ScenarioStatus, Option<String>, bool) {
     let plays = &played.plays;
+    if let Some(play) = plays.iter().find(|play| play.status == ScenarioStatus::Blocked)
+        && plays.iter().all(|play| play.status != ScenarioStatus::Failed)
+    {
+        return (ScenarioStatus::Blocked, play.reason.clone(), false);
+    }
     if let Some(finding) = findings.iter().find(|f| binds(run, f) && f.baseline.is_none()) {
         return (ScenarioStatus::Failed, Some(finding.message.clone()), false);
     }
@@ -100,7 +126,7 @@ fn status(run: &SubjectRun<'_>, played: &Played, findings: &[Finding]) -> (Scena
     if let Some(known) = findings.iter().filter(|f| binds(run, f)).find_map(|f| f.baseline.as_ref()) {
         return (ScenarioStatus::Failed, Some(format!("known: {known}")), true);
     }
-    if plays.iter().any(|p| matches!(p.status, ScenarioStatus::Passed | ScenarioStatus::Failed)) {
+    if plays.iter().any(|p| is_judged(p.status)) {
         return (ScenarioStatus::Passed, None, false);
     }
     let reason = plays.iter().find_map(|p| p.reason.clone());
@@ -112,8 +138,9 @@ fn telling(played: &Played) -> Option<&Play> {
     let grave = |p: &&Play| match p.status {
         ScenarioStatus::Failed => 0,
         ScenarioStatus::Error => 1,
-        ScenarioStatus::Passed => 2,
-        ScenarioStatus::Skipped => 3,
+        ScenarioStatus::Blocked => 2,
+        ScenarioStatus::Passed => 3,
+        ScenarioStatus::Skipped => 4,
     };
     played.plays.iter().filter(|p| p.trace.is_some()).min_by_key(grave)
 }
@@ -166,7 +193,9 @@ fn finding(
         actual: found.actual.clone(),
         trace: play.trace.clone(),
         index: found.index,
+        way: found.missed.as_ref().map(|missed| missed.way),
         occurrences: 1,
+        blocks: vec![],
         baseline,
         repro: run.repro.command(Some(&played.id)),
         last_events: found.last_events.clone(),

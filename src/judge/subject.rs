@@ -64,6 +64,7 @@ pub fn judge_subject(run: &SubjectRun<'_>) -> SubjectReport {
         name: run.name.clone(),
         role: run.role.clone(),
         edition: run.edition.clone(),
+        strict: run.strict,
         owed,
         basis,
         judged,

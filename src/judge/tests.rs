@@ -50,6 +50,9 @@ fn found(requirement: RequirementId, fault: Fault) -> Found {
         actual: None,
         index: None,
         last_events: vec![],
+        part: crate::protocol::Part::Body,
+        conn: None,
+        missed: None,
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::protocol::Level;
 
-use super::{Asked, Basis, Unjudged};
+use super::{Asked, Basis, Unjudged, Way};
 
 /// What is said of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +46,8 @@ pub enum ScenarioStatus {
     Passed,
     /// An expectation did not come true, or a rule was broken.
     Failed,
+    /// What it is about could not be judged because of a finding.
+    Blocked,
     /// It was not played, for a reason.
     Skipped,
     /// It could not be judged: our fault or the environment's.
@@ -100,8 +102,14 @@ pub struct Finding {
     pub trace: Option<String>,
     /// The event in it that shows the fault.
     pub index: Option<u64>,
+    /// How an expectation was missed; none where a rule saw what is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<Way>,
     /// How often it was seen in this scenario, over all plays.
     pub occurrences: u64,
+    /// The ids of the requirements that could not be judged because of this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<String>,
     /// The reason given in the baseline, where it lists this finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
@@ -157,6 +165,9 @@ pub struct ScenarioResult {
     /// What the subject turned out not to owe: it said `unsupported`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excuses: Vec<Excuse>,
+    /// What it could not judge because of a finding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked: Vec<BlockedBy>,
     /// Its trace file, where one was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
@@ -169,6 +180,17 @@ pub struct Excuse {
     pub requirement: String,
     /// Why it is not owed.
     pub reason: String,
+}
+
+/// A requirement that could not be judged because of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockedBy {
+    /// The requirement's id; empty where the step that could not be performed proves none.
+    pub requirement: String,
+    /// The id of the requirement that was violated instead; empty where the finding stands for none.
+    pub because: String,
+    /// The finding, in a sentence.
+    pub message: String,
 }
 
 /// What is said of one requirement of one subject.
@@ -186,6 +208,9 @@ pub struct RequirementResult {
     /// Why, where it is excused or not assessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The ids of the violated requirements that kept it from being assessed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
     /// The scenarios that assessed it.
     pub by: Vec<String>,
 }
@@ -211,6 +236,9 @@ pub struct Counts {
     pub skipped: u64,
     /// Not judged.
     pub error: u64,
+    /// What they are about could not be judged because of a finding.
+    #[serde(default)]
+    pub blocked: u64,
     /// Failed as the baseline says.
     pub expected_failures: u64,
     /// Baseline lines whose violation did not occur.

@@ -34,11 +34,21 @@ pub(super) struct Checker {
     /// How far the value is from the pattern: each wrong leaf counts one.
     pub(super) distance: usize,
     pub(super) captures: Captures,
+    /// Where each of them was captured, as a JSON pointer.
+    pub(super) captured_at: Vec<(String, String)>,
 }
 
 impl Checker {
     pub(super) fn new(exact: bool) -> Self {
-        Self { pointer: vec![], exact, near: None, mismatches: vec![], distance: 0, captures: Captures::new() }
+        Self {
+            pointer: vec![],
+            exact,
+            near: None,
+            mismatches: vec![],
+            distance: 0,
+            captures: Captures::new(),
+            captured_at: vec![],
+        }
     }
 
     /// A checker at the same place that keeps what it finds to itself.
@@ -50,6 +60,7 @@ impl Checker {
             mismatches: vec![],
             distance: 0,
             captures: self.captures.clone(),
+            captured_at: self.captured_at.clone(),
         }
     }
 
@@ -59,6 +70,7 @@ impl Checker {
         self.mismatches.extend(trial.mismatches.into_iter().take(room));
         self.distance += trial.distance;
         self.captures = trial.captures;
+        self.captured_at = trial.captured_at;
     }
 
     /// Goes into a key or item for the duration of `f`.
@@ -126,6 +138,7 @@ impl Checker {
             Some(_) => {}
             None => {
                 self.captures.insert(name.to_owned(), value.clone());
+                self.captured_at.push((name.to_owned(), self.pointer()));
             }
         }
     }

@@ -80,6 +80,16 @@ impl Pattern {
         Ok(())
     }
 
+    /// What the pattern captures of a value, whether the rest of it matches or not.
+    pub fn captured(&self, actual: Option<&Value>) -> Captures {
+        self.run(actual).captures
+    }
+
+    /// Where in a value the pattern captures what: names and JSON pointers.
+    pub fn captured_at(&self, actual: Option<&Value>) -> Vec<(String, String)> {
+        self.run(actual).captured_at
+    }
+
     /// Whether the value matches.
     pub fn matches(&self, actual: Option<&Value>) -> bool {
         self.distance(actual) == 0

@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
+use crate::judge::{Missed, Way};
 use crate::matcher::{Captures, Pattern};
 use crate::scenario::{Collect, Step, StreamEnd};
 
 use super::expect::{settle, want};
 use super::log::Candidate;
 use super::scene::{Failure, Halt, Scene};
-use super::standing::{Standing, standing};
+use super::standing::{STRICT, Standing, standing};
 use super::steps::{name, resolve};
 
 /// Gathers a stream to its end and holds the rules for it against it.
@@ -37,6 +38,7 @@ pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> R
         Some(failure) => scene.fail(failure),
         None => {
             scene.outcome.assessed.extend(&collect.proves);
+            scene.since.came();
             Ok(())
         }
     }
@@ -56,7 +58,7 @@ async fn wait_for_end(
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
-        if let Standing::Complete { taken, captures } = standing(&end, &log) {
+        if let Standing::Complete { taken, captures } = standing(&end, &log, STRICT) {
             scene.vars.extend(captures);
             for t in &taken {
                 t.at.into_iter().for_each(|at| log.take(at));
@@ -65,7 +67,8 @@ async fn wait_for_end(
         }
         let Some(left) = deadline.left() else {
             let message = format!("the stream did not end within {within:?}: no {} came", part.kind.name);
-            scene.fail(failure(step, collect, message, None, None, None))?;
+            let failure = failure(scene, step, collect, message, None, None, None);
+            scene.fail(failure)?;
             return Ok(None);
         };
         let _ = tokio::time::timeout(left, changed).await;
@@ -90,7 +93,7 @@ fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate])
         }
     }
     if items.is_empty() && (collect.first.is_some() || collect.last.is_some()) {
-        return Ok(Some(failure(step, collect, "the stream is empty".into(), None, None, None)));
+        return Ok(Some(failure(scene, step, collect, "the stream is empty".into(), None, None, None)));
     }
     if let Some(pattern) = &collect.count {
         let found = check(scene, step, collect, "the number of items", pattern, &items.len().into(), None)?;
@@ -126,7 +129,8 @@ fn check(
             let first = mismatches.into_iter().next();
             let message = format!("{about}: {}", first.as_ref().map_or("does not match", |m| &m.message));
             let path = first.as_ref().map(|m| m.pointer.clone());
-            let mut failure = failure(step, collect, message, Some(resolved), Some(actual.clone()), index);
+            let mut failure = failure(scene, step, collect, message, Some(resolved), Some(actual.clone()), index);
+            failure.missed.places = path.iter().cloned().collect();
             failure.path = path;
             Ok(Some(failure))
         }
@@ -134,6 +138,7 @@ fn check(
 }
 
 fn failure(
+    scene: &Scene<'_>,
     step: &Step,
     collect: &Collect,
     message: String,
@@ -141,6 +146,16 @@ fn failure(
     actual: Option<Value>,
     index: Option<u64>,
 ) -> Failure {
+    let way = if actual.is_some() { Way::Different } else { Way::Absent };
+    let missed = Missed {
+        kind: collect.part.kind.name,
+        selectors: collect.part.selectors.clone(),
+        conn: collect.part.conn.clone(),
+        way,
+        places: vec![],
+        index: None,
+        since: scene.since.event,
+    };
     Failure {
         proves: collect.proves.clone(),
         step: name(&step.kind),
@@ -150,6 +165,7 @@ fn failure(
         expected,
         actual,
         index,
+        missed,
     }
 }
 

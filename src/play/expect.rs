@@ -1,18 +1,21 @@
 //! Waiting for what must come, and making sure of what must not.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::matcher::{Captures, Pattern};
+use crate::judge::{Missed, Way, explained_by};
+use crate::matcher::template::{Piece, pieces};
+use crate::matcher::{Captures, Mismatch, Pattern};
 use crate::peer::Trouble;
-use crate::protocol::{ObservationKind, Pick, RequirementId, Shape};
+use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, Violation, is_at_or_above};
 use crate::scenario::{Expectation, Part, Step, Until};
 use crate::trace::{Direction, End};
 
 use super::scene::{Failure, Halt, Scene};
-use super::standing::{Miss, Standing, Taken, Wanted, standing};
-use super::steps::{HELD_UP, name, resolve_map};
+use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
+use super::steps::{HELD_UP, name, resolve_map, unusable};
 
 /// How often files are looked at while one is awaited.
 const LOOK: Duration = Duration::from_millis(5);
@@ -46,7 +49,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let mut open = false;
         let mut nearest: Option<(usize, Miss)> = None;
         for (number, wanted) in outcomes.iter().enumerate() {
-            match standing(wanted, &log) {
+            match standing(wanted, &log, STRICT) {
                 Standing::Complete { taken, captures } => {
                     let note = expectation.any_of[number].note.clone();
                     return came(scene, wanted, &taken, captures, &expectation.proves, note);
@@ -70,11 +73,31 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                     "{place}: this machine was too busy: plays were held up for {held_up:?}"
                 )));
             }
-            let mut failure = failure(step, expectation, &outcomes, nearest, late);
+            // What came before its cause is something else.
+            let since = scene.since.event;
+            let earlier = |(number, miss): &(usize, Miss)| {
+                outcomes[*number][miss.part].kind.pick == Pick::Any && miss.index.is_some_and(|index| index < since)
+            };
+            let nearest = nearest.filter(|nearest| !earlier(nearest));
+            let going_on = known_outcome(scene, &outcomes);
+            let nearest = match &going_on {
+                Some((number, ..)) => match standing(&outcomes[*number], &log, STRICT) {
+                    Standing::Failed { miss } | Standing::Open { nearest: Some(miss) } => Some((*number, miss)),
+                    _ => nearest,
+                },
+                None => nearest,
+            };
+            let mut failure = failure(scene, step, expectation, &outcomes, nearest, late);
             if failure.index.is_none() {
                 add_unread(scene, &outcomes, &mut failure);
             }
-            return scene.fail(failure);
+            let stopped = scene.fail(failure);
+            let Some((number, taken, captures)) = going_on else { return stopped };
+            take(scene, &outcomes[number], &taken);
+            let captures = usable(scene, &outcomes[number], &taken, captures);
+            scene.vars.extend(captures);
+            scene.since.came();
+            return Ok(());
         }
         let left = left.unwrap_or_default();
         let wait = if looked_up { left.min(LOOK) } else { left };
@@ -89,6 +112,74 @@ fn keep_nearer(nearest: &mut Option<(usize, Miss)>, number: usize, miss: Option<
     }
 }
 
+/// An outcome in which all that differs is what rules found wrong in the very messages: it is what was awaited, and the play
+/// can go on with it.
+fn known_outcome(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Option<(usize, Vec<Taken>, Captures)> {
+    let subject = scene.spec.role.subject;
+    let rules = scene.rules.clone();
+    let known: Vec<Violation> = {
+        let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.judgements().violations.iter().filter(|violation| violation.blame == subject).cloned().collect()
+    };
+    let attribution = scene.spec.role.attribution;
+    let tolerated = |kind: &ObservationKind, index: u64, mismatches: &[Mismatch]| {
+        let places: Vec<String> = mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect();
+        let here: Vec<&Violation> = known.iter().filter(|violation| violation.index == index).collect();
+        let place = |violation: &&Violation| (violation.part, violation.path.clone());
+        explained_by(attribution, kind.name, &places, &here, place).is_some()
+    };
+    outcomes.iter().enumerate().find_map(|(number, wanted)| match standing(wanted, &scene.log, &tolerated) {
+        Standing::Complete { taken, captures } => Some((number, taken, captures)),
+        _ => None,
+    })
+}
+
+/// What was captured, without what rules found wrong: it could make others fail that use it.
+fn usable(scene: &mut Scene<'_>, wanted: &[Wanted], taken: &[Taken], mut captures: Captures) -> Captures {
+    if captures.is_empty() {
+        return captures;
+    }
+    let subject = scene.spec.role.subject;
+    let attribution = scene.spec.role.attribution;
+    let rules = scene.rules.clone();
+    let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
+    for t in taken {
+        let (want, Some(index), Some(value)) = (&wanted[t.part], t.index, t.at.and_then(|at| scene.log.value(at)))
+        else {
+            continue;
+        };
+        let here = |violation: &&Violation| violation.blame == subject && violation.index == index;
+        let wrong: Vec<&str> = rules
+            .judgements()
+            .violations
+            .iter()
+            .filter(here)
+            .filter_map(|violation| violation.path.as_deref())
+            .collect();
+        for (name, place) in want.pattern.captured_at(Some(&value)) {
+            let body = attribution.in_body(want.kind.name, &place);
+            if body.is_some_and(|body| wrong.iter().any(|path| !path.is_empty() && is_at_or_above(path, &body))) {
+                captures.remove(&name);
+                let missed =
+                    Missed { way: Way::Different, places: vec![place], index: Some(index), ..missed(scene, want) };
+                scene.unusable.insert(name, missed);
+            }
+        }
+    }
+    captures
+}
+
+fn take(scene: &Scene<'_>, wanted: &[Wanted], taken: &[Taken]) {
+    for t in taken {
+        let want = &wanted[t.part];
+        match (t.at, want.kind.pick) {
+            (Some(at), Pick::First) => scene.log.take(at),
+            (Some(at), Pick::Any) => scene.log.take_through(at, want.kind.name, want.conn.as_deref(), &want.selectors),
+            (None, _) => {}
+        }
+    }
+}
+
 /// An outcome has come: what it took is taken, what it captured is set, what it proves is assessed.
 fn came(
     scene: &mut Scene<'_>,
@@ -98,15 +189,10 @@ fn came(
     proves: &[RequirementId],
     note: Option<String>,
 ) -> Result<(), Halt> {
-    for t in taken {
-        let want = &wanted[t.part];
-        match (t.at, want.kind.pick) {
-            (Some(at), Pick::First) => scene.log.take(at),
-            (Some(at), Pick::Any) => scene.log.take_through(at, want.kind.name, want.conn.as_deref(), &want.selectors),
-            (None, _) => {}
-        }
-    }
+    take(scene, wanted, taken);
+    let captures = usable(scene, wanted, taken, captures);
     scene.vars.extend(captures);
+    scene.since.came();
     scene.outcome.assessed.extend(proves);
     if let Some(note) = note {
         scene.outcome.notes.push((proves.first().copied(), note));
@@ -115,6 +201,7 @@ fn came(
 }
 
 fn failure(
+    scene: &Scene<'_>,
     step: &Step,
     expectation: &Expectation,
     outcomes: &[Vec<Wanted>],
@@ -141,7 +228,14 @@ fn failure(
                 }
                 _ => format!("the {what} is not as described: {detail}{more}"),
             };
+            let missed = Missed {
+                way: if is_anything(want) { Way::Absent } else { way(&miss) },
+                index: miss.index,
+                places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
+                ..missed(scene, want)
+            };
             Failure {
+                missed,
                 proves,
                 step: step_name,
                 place: expectation.any_of[number].parts[miss.part].place.clone(),
@@ -158,6 +252,7 @@ fn failure(
             let within = late.unwrap_or_default();
             let first = outcomes.first().and_then(|parts| parts.first());
             Failure {
+                missed: first.map_or_else(|| scene.unreachable("expect", Way::Absent), |want| missed(scene, want)),
                 proves,
                 step: step_name,
                 place: step.place.clone(),
@@ -171,6 +266,52 @@ fn failure(
     }
 }
 
+/// That an observation did not come.
+fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
+    // Where an exchange is chosen by its label, that is its name.
+    let label = ["to", "of"].iter().find_map(|key| want.selectors.get(*key).and_then(Value::as_str));
+    Missed {
+        kind: want.kind.name,
+        selectors: want.selectors.clone(),
+        conn: want.conn.clone().or_else(|| label.map(str::to_owned)),
+        way: Way::Absent,
+        places: vec![],
+        index: None,
+        since: scene.since.event,
+    }
+}
+
+/// Whether an observation is awaited that nothing but its pattern tells from others of its kind: the one that came nearest may
+/// have nothing to do with it.
+fn is_anything(want: &Wanted) -> bool {
+    want.kind.pick == Pick::Any && want.selectors.is_empty() && want.lookup.is_none()
+}
+
+/// Whether a failure came where a success was due, or something else that differs.
+fn way(miss: &Miss) -> Way {
+    let failed = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
+        "/result" | "/error" => miss.actual.get("error").is_some_and(|error| !error.is_null()),
+        "/status" => {
+            let due = mismatch.expected.as_u64().is_some_and(|status| status < 400);
+            due && mismatch.actual.as_ref().and_then(Value::as_u64).is_some_and(|status| status >= 400)
+        }
+        _ => false,
+    };
+    // Neither a result nor an error, or a body that is no object.
+    let has = |key: &str| miss.actual.get(key).is_some_and(|value| !value.is_null());
+    let unreadable = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
+        "/result" | "/error" => !has("result") && !has("error"),
+        pointer => pointer.starts_with("/json") && !miss.actual.get("json").is_some_and(Value::is_object),
+    };
+    if miss.mismatches.iter().any(failed) {
+        Way::Failure
+    } else if miss.mismatches.iter().any(unreadable) {
+        Way::Unreadable
+    } else {
+        Way::Different
+    }
+}
+
 /// Says of what did not come that something came where it was awaited, and could not be read.
 fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Failure) {
     let dir = match scene.spec.role.subject {
@@ -181,6 +322,9 @@ fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Failure
     if let Some((index, lacks)) = awaited.find_map(|conn| scene.log.unread(conn, dir)) {
         failure.message += &format!("; a message came there that is not {lacks} (event {index})");
         failure.index = Some(index);
+        if index >= scene.since.event {
+            failure.missed.way = Way::Unreadable;
+        }
     }
 }
 
@@ -212,6 +356,9 @@ fn describe(want: &Wanted) -> String {
 /// A part with its variables replaced and its matchers compiled.
 pub fn want(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Wanted, Halt> {
     let expected = Value::Object(part.fields.clone());
+    if let Some(failure) = variables_of(&expected).iter().find_map(|name| unusable(scene, step, name)) {
+        return Err(Halt::Unusable(Box::new(failure)));
+    }
     let pattern = Pattern::compile_with(&expected, scene.schemas, &scene.vars).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(|e| format!("{} {}", e.pointer, e.message)).collect();
         Halt::Error(format!("{}: {}", part.place, errors.join("; ")))
@@ -224,6 +371,24 @@ pub fn want(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Wanted, Halt>
     };
     let selectors = selectors(scene, step, part)?;
     Ok(Wanted { kind: part.kind, conn, selectors, pattern, expected, lookup: None })
+}
+
+/// The variables that a pattern uses.
+fn variables_of(pattern: &Value) -> Vec<String> {
+    match pattern {
+        Value::String(text) => pieces(text).map(|pieces| names_in(&pieces)).unwrap_or_default(),
+        Value::Array(items) => items.iter().flat_map(variables_of).collect(),
+        Value::Object(map) => map.values().flat_map(variables_of).collect(),
+        _ => vec![],
+    }
+}
+
+fn names_in(pieces: &[Piece]) -> Vec<String> {
+    let name = |piece: &Piece| match piece {
+        Piece::Variable(path) => path.first().cloned(),
+        _ => None,
+    };
+    pieces.iter().filter_map(name).collect()
 }
 
 /// The selectors' values: variables replaced, labels turned into what they are bound to.
@@ -325,21 +490,29 @@ pub async fn never(
             scene.outcome.assessed.extend(proves);
             return Ok(());
         }
-        return scene.fail(unwanted(step, &want, proves, Value::Object(value), None));
+        return scene.fail(unwanted(scene, step, &want, proves, Value::Object(value), None));
     }
     for candidate in scene.log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors) {
         let value = Value::Object(candidate.observation.value.clone());
         let counts = end.is_none_or(|end| candidate.came <= end);
         if counts && want.pattern.check(Some(&value), &mut Captures::default()).is_ok() {
-            return scene.fail(unwanted(step, &want, proves, value, Some(candidate.observation.index)));
+            return scene.fail(unwanted(scene, step, &want, proves, value, Some(candidate.observation.index)));
         }
     }
     scene.outcome.assessed.extend(proves);
     Ok(())
 }
 
-fn unwanted(step: &Step, want: &Wanted, proves: &[RequirementId], actual: Value, index: Option<u64>) -> Failure {
+fn unwanted(
+    scene: &Scene<'_>,
+    step: &Step,
+    want: &Wanted,
+    proves: &[RequirementId],
+    actual: Value,
+    index: Option<u64>,
+) -> Failure {
     Failure {
+        missed: Missed { way: Way::Unwanted, ..missed(scene, want) },
         proves: proves.to_vec(),
         step: name(&step.kind),
         place: step.place.clone(),

@@ -105,6 +105,11 @@ impl Log {
             .collect()
     }
 
+    /// The value of an observation.
+    pub fn value(&self, at: usize) -> Option<Value> {
+        self.state().seen.get(at).map(|seen| Value::Object(seen.value.clone()))
+    }
+
     /// Takes an observation, so that no later expectation meets it again.
     pub fn take(&self, at: usize) {
         self.state().taken.insert(at);

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::config::SubjectSpec;
-use crate::judge::{Fault, Found, Play, RuleRun, ScenarioStatus};
+use crate::judge::{Context, Fault, Found, Play, RuleRun, ScenarioStatus};
 use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
-use crate::protocol::{Level, Protocol};
+use crate::protocol::{Level, Part, Protocol};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
 use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
@@ -22,7 +22,7 @@ use super::lag::LagMeter;
 use super::laid;
 use super::log::Log;
 use super::meddled::Meddled;
-use super::scene::{Halt, Outcome, Scene};
+use super::scene::{Halt, Outcome, Scene, Since};
 use super::steps;
 
 /// How many of the last events a finding shows.
@@ -166,6 +166,16 @@ impl Traced {
                 ours.get_or_insert(format!("our own peer broke {}: {}", violation.requirement, violation.message));
             }
         }
+        let context = Context {
+            attribution: venue.spec.role.attribution,
+            catalogue: (self.protocol.requirements)(),
+            edition: plan.edition,
+            subject: Fault::End(venue.spec.role.subject),
+            proves: &plan.requirements,
+            assessed: &play.assessed,
+        };
+        let attributed = context.attribute(std::mem::take(&mut play.findings));
+        (play.findings, play.blocked) = (attributed.findings, attributed.blocked);
         if let Some(file) = &self.file {
             play.trace = Some(file.path().display().to_string());
         }
@@ -188,7 +198,15 @@ impl Traced {
                 .and_then(|id| (self.protocol.requirements)().iter().find(|r| r.id == id).map(|r| r.level));
             level.is_none_or(|level| level == Level::Must || (options.strict && level == Level::Should))
         };
-        if let Some(found) = play.findings.iter().find(|f| binding(f)) {
+        let own = play.findings.iter().find(|f| binding(f) && f.missed.is_some());
+        if let Some(found) = own {
+            play.status = ScenarioStatus::Failed;
+            play.reason = Some(found.message.clone());
+        } else if let Some(blocked) = play.blocked.first() {
+            let by = blocked.because.map(|id| format!("{id}: ")).unwrap_or_default();
+            play.status = ScenarioStatus::Blocked;
+            play.reason = Some(format!("blocked by {by}{}", blocked.message));
+        } else if let Some(found) = play.findings.iter().find(|f| binding(f)) {
             play.status = ScenarioStatus::Failed;
             play.reason = Some(found.message.clone());
         } else if let Some(reason) = error {
@@ -272,7 +290,10 @@ async fn perform(
         patience: options.patience,
         longest: options.longest.into_iter().chain(venue.spec.timeouts.longest).min(),
         vars: serde_json::Map::new(),
+        unusable: BTreeMap::new(),
         reached: false,
+        rules: traced.rules.clone(),
+        since: Since::default(),
         outcome: Outcome::default(),
     };
     scene.locate();
@@ -399,6 +420,9 @@ fn death(exited: &Exited, spec: &SubjectSpec) -> Found {
         actual: None,
         index: None,
         last_events: vec![],
+        part: Part::Body,
+        conn: None,
+        missed: None,
     }
 }
 

@@ -1,16 +1,18 @@
 //! One play in progress: its variables, its peer, its subject, what went wrong so far.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
 use crate::diagnostic::Place;
-use crate::judge::{Fault, Found};
+use crate::judge::{Fault, Found, Missed, RuleRun, Way};
 use crate::matcher::Schemas;
 use crate::peer::{Peer, Setting};
-use crate::protocol::{Level, Protocol, RequirementId};
+use crate::protocol::{Level, Part, Protocol, RequirementId};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running};
 use crate::trace::{Known, Mark, Recorder, Tail, What};
@@ -57,10 +59,40 @@ pub struct Scene<'a> {
     pub longest: Option<Duration>,
     /// Variables and labels.
     pub vars: Map<String, Value>,
+    /// Variables that have no value because rules found wrong what they were to be captured from.
+    pub unusable: BTreeMap<String, Missed>,
     /// Whether a step of our peer has succeeded: then a server has been reached.
     pub reached: bool,
+    /// What the rules have found so far.
+    pub rules: Arc<Mutex<RuleRun>>,
+    /// The event with which began what the next expectation waits for.
+    pub since: Since,
     /// What came of it so far.
     pub outcome: Outcome,
+}
+
+/// Where in the trace the cause of what is awaited begins: at the first step that does something after the last expectation
+/// that came true.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Since {
+    /// The event.
+    pub event: u64,
+    /// Whether the next step that does something begins anew.
+    fresh: bool,
+}
+
+impl Since {
+    /// A step that does something begins at this event.
+    pub fn acts(&mut self, event: u64) {
+        if std::mem::take(&mut self.fresh) {
+            self.event = event;
+        }
+    }
+
+    /// An expectation came true.
+    pub fn came(&mut self) {
+        self.fresh = true;
+    }
 }
 
 /// What came of a play.
@@ -87,6 +119,8 @@ pub enum Halt {
     Error(String),
     /// The subject was started again and did not become ready: what the next expectation is about did not come.
     NotReady(String),
+    /// A step would use what rules found wrong: this is what it cannot do.
+    Unusable(Box<Failure>),
     /// The subject cannot be connected to: this failed, and what the next expectation is about if it could be before.
     Unreachable(Box<Failure>),
     /// The subject does not offer what the scenario is about, for this reason.
@@ -95,8 +129,8 @@ pub enum Halt {
 
 impl Scene<'_> {
     /// The step as a landmark in the trace.
-    pub fn mark(&self, kind: &str, text: impl Into<String>) {
-        self.recorder.record(None, None, What::Mark(Mark { mark: kind.into(), text: text.into() }));
+    pub fn mark(&self, kind: &str, text: impl Into<String>) -> u64 {
+        self.recorder.record(None, None, What::Mark(Mark { mark: kind.into(), text: text.into() }))
     }
 
     /// Records that an expectation failed. Goes on where nothing binding was broken.
@@ -112,7 +146,6 @@ impl Scene<'_> {
             ids => ids.iter().copied().map(Some).collect(),
         };
         for requirement in &ids {
-            self.outcome.assessed.extend(requirement);
             self.outcome.findings.push(Found {
                 requirement: *requirement,
                 fault: Fault::End(subject),
@@ -124,10 +157,19 @@ impl Scene<'_> {
                 actual: failure.actual.clone(),
                 index: failure.index,
                 last_events: last_events.clone(),
+                part: Part::Body,
+                conn: failure.missed.conn.clone(),
+                missed: Some(failure.missed.clone()),
             });
         }
         let binding = ids.iter().any(|id| id.is_none_or(|id| self.level(id) == Level::Must));
         if binding { Err(Halt::Failed) } else { Ok(()) }
+    }
+
+    /// A step that our side could not perform, as a missed expectation.
+    pub fn unreachable(&self, verb: &'static str, way: Way) -> Missed {
+        let selectors = Map::new();
+        Missed { kind: verb, selectors, conn: None, way, places: vec![], index: None, since: self.since.event }
     }
 
     /// How long to wait for what a step gives so long, if it does.
@@ -218,6 +260,8 @@ pub struct Failure {
     pub actual: Option<Value>,
     /// The event that shows it.
     pub index: Option<u64>,
+    /// What was awaited, and in which way it was missed.
+    pub missed: Missed,
 }
 
 fn text(path: &Path) -> Value {

@@ -56,14 +56,20 @@ pub struct Miss {
     pub actual: Value,
 }
 
+/// Whether an observation passes although it differs at these places: its kind, its event, what differs.
+pub type Tolerance<'t> = &'t dyn Fn(&ObservationKind, u64, &[Mismatch]) -> bool;
+
+/// Nothing passes that differs.
+pub const STRICT: Tolerance<'static> = &|_, _, _| false;
+
 /// Looks at how far an outcome has come: `wanted` are its parts, all of which must be there.
-pub fn standing(wanted: &[Wanted], log: &Log) -> Standing {
+pub fn standing(wanted: &[Wanted], log: &Log, tolerated: Tolerance<'_>) -> Standing {
     let mut taken: Vec<Taken> = vec![];
     let mut captures = Captures::default();
     let mut open = None;
     let mut complete = true;
     for (part, want) in wanted.iter().enumerate() {
-        match seek(part, want, log, &taken, &mut captures) {
+        match seek(part, want, log, &taken, &mut captures, tolerated) {
             Found::Match(found) => taken.push(found),
             Found::Wrong(miss) => return Standing::Failed { miss },
             Found::NotYet(nearest) => {
@@ -90,7 +96,14 @@ enum Found {
     NotYet(Option<Miss>),
 }
 
-fn seek(part: usize, want: &Wanted, log: &Log, taken: &[Taken], captures: &mut Captures) -> Found {
+fn seek(
+    part: usize,
+    want: &Wanted,
+    log: &Log,
+    taken: &[Taken],
+    captures: &mut Captures,
+    tolerated: Tolerance<'_>,
+) -> Found {
     if let Some(value) = &want.lookup {
         return match check(want, value, captures) {
             Ok(()) => Found::Match(Taken { part, at: None, index: None }),
@@ -105,7 +118,7 @@ fn seek(part: usize, want: &Wanted, log: &Log, taken: &[Taken], captures: &mut C
     match want.kind.pick {
         Pick::First => match candidates.into_iter().next() {
             None => Found::NotYet(None),
-            Some(first) => match check(want, &first.observation.value, captures) {
+            Some(first) => match check_candidate(want, &first, captures, tolerated) {
                 Ok(()) => Found::Match(taking(part, &first)),
                 Err(mismatches) => Found::Wrong(miss(part, &first.observation, mismatches)),
             },
@@ -113,7 +126,7 @@ fn seek(part: usize, want: &Wanted, log: &Log, taken: &[Taken], captures: &mut C
         Pick::Any => {
             let mut nearest = None;
             for candidate in candidates {
-                match check(want, &candidate.observation.value, captures) {
+                match check_candidate(want, &candidate, captures, tolerated) {
                     Ok(()) => return Found::Match(taking(part, &candidate)),
                     // Of equally near ones the latest says most about where things stand.
                     Err(mismatches) => {
@@ -134,6 +147,23 @@ fn seek(part: usize, want: &Wanted, log: &Log, taken: &[Taken], captures: &mut C
 fn check(want: &Wanted, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
     let value = Value::Object(value.clone());
     want.pattern.check(Some(&value), captures)
+}
+
+/// [`check`], where what differs may be tolerated: then it is captured what can be.
+fn check_candidate(
+    want: &Wanted,
+    candidate: &Candidate,
+    captures: &mut Captures,
+    tolerated: Tolerance<'_>,
+) -> Result<(), Vec<Mismatch>> {
+    let seen = &candidate.observation;
+    check(want, &seen.value, captures).or_else(|mismatches| {
+        if !tolerated(want.kind, seen.index, &mismatches) {
+            return Err(mismatches);
+        }
+        captures.extend(want.pattern.captured(Some(&Value::Object(seen.value.clone()))));
+        Ok(())
+    })
 }
 
 fn taking(part: usize, candidate: &Candidate) -> Taken {

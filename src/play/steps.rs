@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::judge::Way;
 use crate::matcher::template;
 use crate::peer::{Act, Trouble};
 use crate::protocol::{RequirementId, Verb, parse_duration, parse_hex};
@@ -28,6 +29,10 @@ pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
             match perform_one(scene, step).await {
                 Err(Halt::NotReady(why)) => return not_ready(scene, &steps[n..], why),
                 Err(Halt::Unreachable(failure)) => return unreachable(scene, &steps[n..], *failure),
+                Err(Halt::Unusable(failure)) => {
+                    scene.fail(*failure)?;
+                    return Err(Halt::Failed);
+                }
                 other => other?,
             }
         }
@@ -48,15 +53,16 @@ fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String) -> Result<(), Ha
         expected: None,
         actual: None,
         index: None,
+        missed: scene.unreachable("launch", Way::Unreachable),
     })?;
     Err(Halt::Failed)
 }
 
-/// A subject that was there in this play and cannot be reached any more has also failed the next expectation, for which
-/// it was to be reached.
+/// A subject that was there in this play and cannot be reached any more has failed the next expectation, for which it was
+/// to be reached.
 fn unreachable(scene: &mut Scene<'_>, from: &[Step], mut failure: Failure) -> Result<(), Halt> {
     if let Some((_, proves)) = next_proof(from).filter(|_| scene.reached) {
-        failure.proves.extend_from_slice(proves);
+        failure.proves = proves.to_vec();
     }
     scene.fail(failure)?;
     Err(Halt::Failed)
@@ -71,7 +77,10 @@ fn next_proof(from: &[Step]) -> Option<(&Step, &[RequirementId])> {
 }
 
 async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
-    scene.mark("step", format!("{} ({})", name(&step.kind), step.place));
+    let began = scene.mark("step", format!("{} ({})", name(&step.kind), step.place));
+    if matches!(step.kind, StepKind::Act { .. } | StepKind::Stimulate { .. }) {
+        scene.since.acts(began);
+    }
     match &step.kind {
         StepKind::Act { verb, params } => act(scene, step, verb, params).await,
         StepKind::Stimulate { stimulus, params } => stimulate(scene, step, stimulus, params).await,
@@ -121,9 +130,29 @@ pub fn name(kind: &StepKind) -> String {
 /// Replaces the variables of a value.
 pub fn resolve(scene: &Scene<'_>, step: &Step, value: &Value) -> Result<Value, Halt> {
     template::resolve(value, &scene.vars).map_err(|e| {
+        if let Some(failure) = unusable(scene, step, &e.name) {
+            return Halt::Unusable(Box::new(failure));
+        }
         // What has no value is checked before: an expectation that would have set it has failed.
         let failed = !scene.outcome.findings.is_empty();
         if failed { Halt::Failed } else { Halt::Error(format!("{}: {e}", step.place)) }
+    })
+}
+
+/// What a step cannot do that would use a variable without a value, where rules found wrong what it was to have.
+pub fn unusable(scene: &Scene<'_>, step: &Step, variable: &str) -> Option<Failure> {
+    let name_of_it = variable.split(['.', '[']).next().unwrap_or(variable);
+    let missed = scene.unusable.get(name_of_it)?.clone();
+    Some(Failure {
+        proves: vec![],
+        step: name(&step.kind),
+        place: step.place.clone(),
+        message: format!("`{name_of_it}` cannot be used: what it is taken from is wrong"),
+        path: missed.places.first().cloned(),
+        expected: None,
+        actual: None,
+        index: missed.index,
+        missed,
     })
 }
 
@@ -176,7 +205,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
 }
 
 /// What a peer's trouble means for the play.
-fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) -> Result<(), Halt> {
+fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: Trouble) -> Result<(), Halt> {
     match trouble {
         // What our side did too late, such as a handshake, may have been answered as it deserved.
         Trouble::Subject { message, .. } | Trouble::Unreachable { message, .. } if scene.held_up() > HELD_UP => {
@@ -187,6 +216,7 @@ fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) ->
             )))
         }
         Trouble::Subject { message, proves, expected, actual } => {
+            let missed = scene.unreachable(verb, Way::Failure);
             let proves = proves.and_then(|short| requirement(scene, &short)).into_iter().collect();
             scene.fail(Failure {
                 proves,
@@ -197,6 +227,7 @@ fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) ->
                 expected,
                 actual,
                 index: None,
+                missed,
             })?;
             // Whatever the level: without its connection, the play has nothing to go on with.
             Err(Halt::Failed)
@@ -210,6 +241,7 @@ fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &str, trouble: Trouble) ->
             expected: Some(format!("a TCP connection to {address}").into()),
             actual: None,
             index: None,
+            missed: scene.unreachable(verb, Way::Unreachable),
         }))),
         Trouble::Lacking(why) => Err(Halt::Skip(why)),
         other => Err(Halt::Error(format!("{}: {other}", step.place))),

@@ -64,7 +64,7 @@ impl Until {
     fn ends_with(self, play: &Play) -> bool {
         match self {
             Self::AllPlayed => false,
-            Self::Failure => play.status == ScenarioStatus::Failed,
+            Self::Failure => matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Blocked),
             Self::Violation(id) => play.findings.iter().any(|found| found.requirement == Some(id)),
         }
     }
@@ -109,7 +109,8 @@ pub async fn suite(
     }
     if let Some(error) = shared.take_launch_error() {
         let told = |play: &Play| {
-            matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed) || !play.findings.is_empty()
+            matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked)
+                || !play.findings.is_empty()
         };
         let judged = lock(&shared.results).values().any(|p: &Played| p.plays.iter().any(told));
         if !judged {
@@ -243,7 +244,9 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut
         for _ in 0..=shared.run.retries {
             // The trace of the next play takes the place of what went before, but for what may be looked at.
             let count = result.plays.len();
-            let told = |play: &&mut Play| matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Error);
+            let told = |play: &&mut Play| {
+                matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Blocked | ScenarioStatus::Error)
+            };
             if let Some(failed) = result.plays.last_mut().filter(told) {
                 set_aside(failed, count);
             }

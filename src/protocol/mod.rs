@@ -6,6 +6,7 @@
 
 pub mod amp;
 pub mod amplifier;
+mod attribution;
 mod exits;
 mod gist;
 pub mod http;
@@ -21,11 +22,12 @@ mod shape;
 mod sources;
 pub mod words;
 
+pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
 pub use gist::{Gist, Sort};
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section};
-pub use rule::{Fault, Judgements, Rule, Violation};
+pub use rule::{Fault, Judgements, Part, Rule, Violation};
 pub use schemas::EditionSchemas;
 pub use shape::{Field, Shape};
 
@@ -114,6 +116,8 @@ pub struct Role {
     /// How long is waited for what the protocol obliges such a subject to do, where nobody says otherwise. Longer than
     /// what counts as slow, so that one that is slow is not taken for one that does nothing.
     pub patience: Duration,
+    /// Which requirement an expectation is charged to that was missed.
+    pub attribution: &'static Attribution,
     /// Tells the traffic of a trace again as steps and observations of this role.
     pub retell: fn(edition: &str) -> Box<dyn retold::Retell>,
     /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is

@@ -54,6 +54,20 @@ pub struct Violation {
     pub actual: Option<Value>,
     /// By how many microseconds a bound was exceeded, where that is all that is wrong.
     pub late: Option<u64>,
+    /// Which part of the message is wrong.
+    pub part: Part,
+    /// The connection or exchange of the event that showed it, where it has one.
+    pub conn: Option<String>,
+}
+
+/// A part of a message, as far as faults in it are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// The body, at the path that is given; without a path, the message as a whole.
+    #[default]
+    Body,
+    /// The status of an HTTP response.
+    Status,
 }
 
 impl Judgements {
@@ -77,12 +91,19 @@ pub struct Fault {
     expected: Option<Value>,
     actual: Option<Value>,
     late: Option<u64>,
+    part: Part,
 }
 
 impl Fault {
     /// A sentence that says what happened.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), path: None, expected: None, actual: None, late: None }
+        Self { message: message.into(), path: None, expected: None, actual: None, late: None, part: Part::Body }
+    }
+
+    /// It is the status of a response that is wrong.
+    pub fn in_status(mut self) -> Self {
+        self.part = Part::Status;
+        self
     }
 
     /// Where in the body, as a JSON pointer.
@@ -112,7 +133,7 @@ impl Fault {
 
     /// The breach of a requirement by an end, which this event shows.
     pub fn by(self, blame: End, requirement: RequirementId, index: u64) -> Violation {
-        let Self { message, path, expected, actual, late } = self;
-        Violation { requirement, blame, index, message, path, expected, actual, late }
+        let Self { message, path, expected, actual, late, part } = self;
+        Violation { requirement, blame, index, message, path, expected, actual, late, part, conn: None }
     }
 }

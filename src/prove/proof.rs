@@ -1,6 +1,6 @@
 //! What a proof consists of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -52,6 +52,8 @@ pub struct Result {
     pub accused: BTreeSet<(String, String)>,
     /// Requirements seen violated beside the one that a flaw breaks and those that it names.
     pub beside: BTreeSet<String>,
+    /// Everything that was seen violated: by requirement, the scenarios, each with the message.
+    pub violated: BTreeMap<String, BTreeSet<(String, String)>>,
     /// Scenarios that could not be judged, with the reason.
     pub errors: Vec<(String, String)>,
 }
@@ -65,6 +67,7 @@ impl Result {
             caught_by: BTreeSet::new(),
             accused: BTreeSet::new(),
             beside: BTreeSet::new(),
+            violated: BTreeMap::new(),
             errors: vec![],
         }
     }

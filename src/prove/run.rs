@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::civil::Date;
 use tokio::task::JoinSet;
 
 use crate::config::{Access, own};
-use crate::judge::{Fault, Played, ScenarioStatus};
+use crate::judge::{Baseline, Blame, Play, Played, Repro, ScenarioStatus, Scope, Selection, SubjectRun, judge_subject};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, Until, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role};
@@ -149,7 +150,7 @@ impl Prover {
                 run.options.longest = Some(LONGEST.max(self.patience));
             }
             match suite(&spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
-                Ok(played) => told.add(&played, (self.protocol.requirements)(), self.role),
+                Ok(played) => told.add(&played, self),
                 // Nothing can be played against a server that nobody finds: that is how this one is caught.
                 Err(SuiteError::Subject(SubjectError::NotReady { found, .. })) if self.breaks_reach(case, found) => {
                     told.scenarios += plans.len();
@@ -214,33 +215,46 @@ fn area(id: &str) -> Option<&str> {
 
 impl CaseResult {
     /// Takes in what was played.
-    fn add(&mut self, played: &[Played], catalogue: &[Requirement], role: &Role) {
+    fn add(&mut self, played: &[Played], prover: &Prover) {
+        let catalogue = (prover.protocol.requirements)();
         let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
         for played in played {
-            let mut plays = played.plays.iter().peekable();
-            while let Some(play) = plays.next() {
-                match play.status {
-                    ScenarioStatus::Skipped => continue,
-                    // It was played again: what could not be judged says nothing.
-                    ScenarioStatus::Error if plays.peek().is_some() => continue,
-                    ScenarioStatus::Error => {
-                        self.errors.push((played.id.clone(), play.reason.clone().unwrap_or_default()));
-                    }
-                    ScenarioStatus::Passed | ScenarioStatus::Failed => {}
-                }
-                self.scenarios += 1;
-                for found in &play.findings {
-                    let id = found.requirement.unwrap_or_default();
-                    let whose = if found.fault == Fault::End(role.subject) { "" } else { " (not the mock's fault)" };
-                    let told = (id.to_owned(), format!("{}: {}{whose}", played.id, found.message));
-                    match &self.case.kind {
-                        CaseKind::Flaw { breaks, .. } if id == *breaks => _ = self.caught_by.insert(played.id.clone()),
-                        CaseKind::Flaw { also, .. } if also.contains(&id) => {}
-                        // One thing wrong makes others go wrong: the mock is broken, and nobody is accused unjustly.
-                        CaseKind::Flaw { .. } => _ = self.beside.insert(told.0),
-                        CaseKind::Freedom { forgoes, .. } if forgoes.contains(&id) && level(id) != Level::Must => {}
-                        CaseKind::Freedom { .. } | CaseKind::Sound => _ = self.accused.insert(told),
-                    }
+            let skipped = |play: &&Play| play.status == ScenarioStatus::Skipped;
+            let Some(last) = played.plays.iter().rfind(|play| !skipped(play)) else { continue };
+            self.scenarios += 1;
+            // What could not be judged and was played again says nothing.
+            if last.status == ScenarioStatus::Error {
+                self.errors.push((played.id.clone(), last.reason.clone().unwrap_or_default()));
+            }
+        }
+        let judged = judge_subject(&SubjectRun {
+            name: String::new(),
+            role: prover.role.name.to_owned(),
+            end: prover.role.subject,
+            edition: self.case.edition.to_owned(),
+            catalogue,
+            missing: &[],
+            baseline: &Baseline::default(),
+            today: Date::ZERO,
+            scope: Scope::Partial,
+            selection: Selection::default(),
+            strict: false,
+            repro: Repro::default(),
+            played,
+            snapshots: vec![],
+            notes: vec![],
+        });
+        for found in judged.findings {
+            let (id, scenario) = (found.requirement, found.scenario.unwrap_or_default());
+            self.violated.entry(id.clone()).or_default().insert((scenario.clone(), found.message.clone()));
+            let whose = if found.blame == Blame::Subject { "" } else { " (not the mock's fault)" };
+            match &self.case.kind {
+                CaseKind::Flaw { breaks, .. } if id == *breaks => _ = self.caught_by.insert(scenario),
+                CaseKind::Flaw { also, .. } if also.contains(&id.as_str()) => {}
+                CaseKind::Flaw { .. } => _ = self.beside.insert(id),
+                CaseKind::Freedom { forgoes, .. } if forgoes.contains(&id.as_str()) && level(&id) != Level::Must => {}
+                CaseKind::Freedom { .. } | CaseKind::Sound => {
+                    self.accused.insert((id, format!("{scenario}: {}{whose}", found.message)));
                 }
             }
         }

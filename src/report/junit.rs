@@ -54,7 +54,7 @@ fn case(scenario: &ScenarioResult, subject: &SubjectReport) -> TestCase {
     let reason = clean(scenario.reason.as_deref().unwrap_or_default());
     let mut status = match scenario.status {
         ScenarioStatus::Passed => TestCaseStatus::success(),
-        ScenarioStatus::Skipped => TestCaseStatus::skipped(),
+        ScenarioStatus::Skipped | ScenarioStatus::Blocked => TestCaseStatus::skipped(),
         ScenarioStatus::Failed if scenario.expected => TestCaseStatus::skipped(),
         ScenarioStatus::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
         ScenarioStatus::Error => TestCaseStatus::non_success(NonSuccessKind::Error),

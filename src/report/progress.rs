@@ -130,12 +130,16 @@ fn label(played: &Played, catalogue: &[&Requirement]) -> (&'static str, AnsiColo
     if findings.peek().is_some() {
         let must = findings.any(|f| f.requirement.is_none_or(|id| level(id) == Level::Must));
         if must { ("FAIL", AnsiColor::Red) } else { ("WARN", AnsiColor::Yellow) }
+    } else if any(ScenarioStatus::Blocked) {
+        ("BLOCK", AnsiColor::Yellow)
     } else if any(ScenarioStatus::Failed) {
         ("FAIL", AnsiColor::Red)
     } else {
         match played.plays.last().map(|p| p.status) {
             Some(ScenarioStatus::Error) => ("ERROR", AnsiColor::Magenta),
-            Some(ScenarioStatus::Passed | ScenarioStatus::Failed) => ("PASS", AnsiColor::Green),
+            Some(ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked) => {
+                ("PASS", AnsiColor::Green)
+            }
             Some(ScenarioStatus::Skipped) | None => ("SKIP", AnsiColor::Blue),
         }
     }
@@ -195,6 +199,9 @@ mod tests {
             actual: None,
             index: None,
             last_events: vec![],
+            part: crate::protocol::Part::Body,
+            conn: None,
+            missed: None,
         };
         let with = |status, findings| Play { findings, ..Play::new(status) };
         lines.suite_started("my-editor (amp-server, cli)", 5);

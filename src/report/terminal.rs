@@ -1,15 +1,15 @@
-//! The report for people: the verdict first, then what was broken, requirement by requirement, with the evidence.
+//! The report for people: the verdict first, then each cause once, the gravest first, with the evidence.
 
 mod finding;
 mod summary;
 #[cfg(test)]
 pub(super) mod tests;
 
-use crate::judge::{Blame, Finding, Note, Report, ScenarioStatus, SubjectReport, Unjudged};
+use crate::judge::{Blame, Cause, Finding, Note, Report, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::{Level, Requirement};
 
 use super::text::{clean, counted};
-use finding::Group;
+use finding::IN_FULL;
 
 /// Colours, by what they say.
 mod style {
@@ -81,16 +81,26 @@ impl Page<'_> {
         let ours = |f: &&Finding| f.blame == Blame::Subject && f.baseline.is_none();
         let binding = |f: &&Finding| f.level == Level::Must;
         let open: Vec<&Finding> = subject.findings.iter().filter(ours).collect();
-        for group in Group::of(open.iter().copied().filter(binding)) {
-            self.group(style::BAD, "violated", &group);
+        let causes = Cause::of(open.iter().copied().filter(binding));
+        let in_full = if self.verbose { causes.len() } else { IN_FULL.min(causes.len()) };
+        for cause in &causes[..in_full] {
+            self.cause(style::BAD, "violated", cause);
         }
-        for group in Group::of(open.iter().copied().filter(|f| !binding(f))) {
-            self.group(style::WARN, "warning", &group);
+        self.causes_in_short(style::BAD, "also violated", &causes[in_full..]);
+        let warnings = Cause::of(open.iter().copied().filter(|f| !binding(f)));
+        let in_full = match (self.verbose, causes.is_empty()) {
+            (true, _) => warnings.len(),
+            (false, true) => IN_FULL.min(warnings.len()),
+            (false, false) => 0,
+        };
+        for cause in &warnings[..in_full] {
+            self.cause(style::WARN, "warning", cause);
         }
+        self.causes_in_short(style::WARN, "warnings", &warnings[in_full..]);
         self.known(subject);
         for (blame, word) in [(Blame::Peer, "our own mock's fault"), (Blame::Environment, "the environment's fault")] {
-            for group in Group::of(subject.findings.iter().filter(|f| f.blame == blame)) {
-                self.group(style::ODD, word, &group);
+            for cause in Cause::of(subject.findings.iter().filter(|f| f.blame == blame)) {
+                self.cause(style::ODD, word, &cause);
             }
         }
         self.scenarios(subject, ScenarioStatus::Error, style::ODD, "not judged");
@@ -117,14 +127,14 @@ impl Page<'_> {
     /// What is violated as the baseline says.
     fn known(&mut self, subject: &SubjectReport) {
         let known: Vec<&Finding> = subject.findings.iter().filter(|f| f.baseline.is_some()).collect();
-        let groups = Group::of(known.into_iter());
-        if groups.is_empty() {
+        let causes = Cause::of(known);
+        if causes.is_empty() {
             return;
         }
         self.heading(style::WARN, "known", "violated as the baseline says");
-        for group in groups {
-            let reason = group.findings[0].baseline.clone().unwrap_or_default();
-            self.line(format!("  {} {}: {}", group.level.as_str(), group.requirement, clean(&reason)));
+        for cause in causes {
+            let reason = cause.findings[0].baseline.clone().unwrap_or_default();
+            self.line(format!("  {} {}: {}", cause.level.as_str(), cause.requirement, clean(&reason)));
         }
     }
 

@@ -56,7 +56,8 @@ impl Seen {
 
     /// How many could be judged.
     pub fn judged(&self) -> u32 {
-        let judged = |p: &&Play| matches!(p.status, ScenarioStatus::Passed | ScenarioStatus::Failed);
+        let judged =
+            |p: &&Play| matches!(p.status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked);
         u32::try_from(self.plays.iter().filter(judged).count()).unwrap_or(u32::MAX)
     }
 }

@@ -48,6 +48,7 @@ const ROLE: Role = Role {
     described: &[],
     capabilities: &[],
     patience: Duration::from_secs(5),
+    attribution: &crate::protocol::NOTHING_KNOWN,
     retell: |_| Box::new(Silent),
     traffic: "",
 };

@@ -90,7 +90,7 @@ fn subject(pieces: &[Piece<'_>], all: bool) -> Result<SubjectReport, Vec<Diagnos
     if !faults.is_empty() {
         return Err(faults);
     }
-    let (_, report, basis) = first;
+    let (part, report, basis) = first;
     let scope = match pieces.iter().any(|(_, _, basis)| basis.scope == Scope::CutShort) || !all {
         true => Scope::CutShort,
         false if basis.whole => Scope::Full,
@@ -101,6 +101,7 @@ fn subject(pieces: &[Piece<'_>], all: bool) -> Result<SubjectReport, Vec<Diagnos
         name: report.name.clone(),
         role: report.role.clone(),
         edition: report.edition.clone(),
+        strict: part.report.run.as_ref().is_some_and(|asked| asked.strict),
         owed: owed(report),
         basis: Basis { scope, baseline: baseline(pieces), unreferenced, ..(*basis).clone() },
         judged: judged(pieces),

@@ -3,6 +3,7 @@
 //! Two editions: `cli`, which Amp's own CLI and the editors' plugins exchange, and `guide`, the
 //! published quick reference. [`PROTOCOL`] is the descriptor of both.
 
+mod attribution;
 mod client_role;
 pub mod envelope;
 mod gist;

@@ -31,6 +31,7 @@ pub const AMP_SERVER: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,
+    attribution: &super::attribution::SERVER,
     retell: |edition| Box::new(super::retell::RetellServer::new(super::known(edition))),
     traffic: include_str!("traffic/amp-server.yaml"),
 };

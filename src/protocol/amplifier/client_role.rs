@@ -23,6 +23,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,
+    attribution: &super::attribution::CLIENT,
     retell: |_| Box::new(super::retell::RetellClient::new()),
     traffic: include_str!("traffic/amplifier-client.yaml"),
 };

@@ -23,6 +23,7 @@ pub const AMPLIFIER_SERVER: Role = Role {
     described: DESCRIBED,
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,
+    attribution: &super::attribution::SERVER,
     retell: |_| Box::new(super::retell::RetellServer::new()),
     traffic: include_str!("traffic/amplifier-server.yaml"),
 };

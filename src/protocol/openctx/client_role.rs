@@ -25,6 +25,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,
+    attribution: &super::attribution::CLIENT,
     retell: |_| Box::new(super::retell::RetellClient::default()),
     traffic: include_str!("traffic/openctx-client.yaml"),
 };

@@ -2,6 +2,7 @@
 //!
 //! One edition, `0.1`. [`PROTOCOL`] is its descriptor.
 
+mod attribution;
 pub mod client_role;
 mod gist;
 mod observer;

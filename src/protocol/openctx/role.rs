@@ -21,6 +21,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,
+    attribution: &super::attribution::SERVER,
     retell: |_| Box::new(super::retell::RetellServer::new()),
     traffic: include_str!("traffic/openctx-provider.yaml"),
 };

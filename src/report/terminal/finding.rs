@@ -1,50 +1,23 @@
-//! Findings, those of one requirement together.
+//! Causes: what is violated, with the evidence.
 
 use anstyle::Style;
 
-use crate::judge::Finding;
-use crate::protocol::Level;
+use crate::judge::{Cause, Finding};
 
-use super::super::text::{clean, value};
+use super::super::text::{clean, counted, value};
 use super::{Page, style};
 
-/// How many findings of one requirement are told in full where not everything is to be told.
-const SHOWN: usize = 3;
+/// How many places of one cause are told in full where not everything is to be told.
+const SHOWN: usize = 1;
 
-/// The findings of one requirement, in order.
-pub(super) struct Group<'a> {
-    pub requirement: &'a str,
-    pub level: Level,
-    pub findings: Vec<&'a Finding>,
-}
-
-impl<'a> Group<'a> {
-    /// Groups in the order in which the requirements first come up.
-    pub fn of(findings: impl Iterator<Item = &'a Finding>) -> Vec<Self> {
-        let mut groups: Vec<Self> = vec![];
-        for finding in findings {
-            match groups.iter_mut().find(|g| g.requirement == finding.requirement) {
-                Some(group) => group.findings.push(finding),
-                None => groups.push(Self {
-                    requirement: &finding.requirement,
-                    level: finding.level,
-                    findings: vec![finding],
-                }),
-            }
-        }
-        groups
-    }
-}
+/// How many causes are told with their evidence where not everything is to be told; the others in a line each.
+pub(super) const IN_FULL: usize = 5;
 
 impl Page<'_> {
-    /// What is required and why, then each finding.
-    pub(super) fn group(&mut self, style: Style, word: &str, group: &Group<'_>) {
-        let of = match group.requirement {
-            "" => "an expectation that stands for no requirement".to_owned(),
-            id => format!("{} {id}", group.level.as_str()),
-        };
-        self.heading(style, word, &of);
-        if let Some(requirement) = self.requirement(group.requirement).copied() {
+    /// What is required and why, then the evidence.
+    pub(super) fn cause(&mut self, style: Style, word: &str, cause: &Cause<'_>) {
+        self.heading(style, word, &named(cause));
+        if let Some(requirement) = self.requirement(cause.requirement).copied() {
             self.block(2, requirement.statement);
             if !requirement.why.is_empty() {
                 self.block(2, &format!("why: {}", requirement.why));
@@ -52,16 +25,35 @@ impl Page<'_> {
             let source = requirement.source;
             self.line(format!("  {}source: {}, {}{:#}", style::DIM, source.document, source.section, style::DIM));
         }
-        let shown = if self.verbose { group.findings.len() } else { SHOWN };
-        for finding in group.findings.iter().take(shown) {
+        self.line(format!("  {}{}{:#}", style::DIM, extent(cause), style::DIM));
+        let shown = if self.verbose { cause.findings.len() } else { SHOWN };
+        for finding in cause.findings.iter().take(shown) {
             self.finding(style, finding);
         }
-        let rest = &group.findings[shown.min(group.findings.len())..];
+        let rest = &cause.findings[shown.min(cause.findings.len())..];
         if !rest.is_empty() {
             self.line("");
-            self.line(format!("  and {} more of this requirement (-v tells them in full), in", rest.len()));
+            self.line("    also in");
             let ids: Vec<&str> = rest.iter().filter_map(|f| f.scenario.as_deref()).collect();
             self.list(&ids);
+        }
+        if self.verbose && !cause.blocks().is_empty() {
+            self.line("");
+            self.line("    not judged because of it");
+            self.list(&cause.blocks().iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+
+    /// Causes in two lines each.
+    pub(super) fn causes_in_short(&mut self, style: Style, word: &str, causes: &[Cause<'_>]) {
+        if causes.is_empty() {
+            return;
+        }
+        self.heading(style, word, &format!("{} (-v shows the evidence)", counted(causes.len() as u64, "requirement")));
+        for cause in causes {
+            self.line(format!("  {style}✗{style:#} {}; {}", named(cause), extent(cause)));
+            let message = clean(&cause.findings[0].message);
+            self.line(format!("    {}", message.lines().next().unwrap_or_default()));
         }
     }
 
@@ -103,4 +95,26 @@ impl Page<'_> {
             self.line(format!("    {name} {}", clean(text.as_ref())));
         }
     }
+}
+
+/// A cause by its level and requirement.
+fn named(cause: &Cause<'_>) -> String {
+    match cause.requirement {
+        "" => "an expectation that stands for no requirement".to_owned(),
+        id => format!("{} {id}", cause.level.as_str()),
+    }
+}
+
+/// How far a cause reaches: `seen 12 times in 7 scenarios; 3 requirements could not be judged because of it`.
+fn extent(cause: &Cause<'_>) -> String {
+    let times = match cause.occurrences() {
+        1 => "seen once".to_owned(),
+        n => format!("seen {n} times"),
+    };
+    let scenarios = counted(cause.scenarios() as u64, "scenario");
+    let blocks = match cause.blocks().len() as u64 {
+        0 => String::new(),
+        n => format!("; {} could not be judged because of it", counted(n, "requirement")),
+    };
+    format!("{times} in {scenarios}{blocks}")
 }

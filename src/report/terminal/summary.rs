@@ -138,6 +138,7 @@ fn played(counts: &Counts) -> String {
     let always = [(counts.passed, "passed", style::GOOD), (counts.failed, "failed", style::BAD)];
     let sometimes = [
         (counts.expected_failures, "failed as known", style::WARN),
+        (counts.blocked, "blocked", style::WARN),
         (counts.skipped, "skipped", Style::new()),
         (counts.error, "not judged", style::ODD),
     ];

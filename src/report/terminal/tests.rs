@@ -37,7 +37,9 @@ fn finding(requirement: &Requirement, scenario: &str, message: &str) -> Finding 
         actual: None,
         trace: None,
         index: None,
+        way: None,
         occurrences: 1,
+        blocks: vec![],
         baseline: None,
         repro: format!("wirecert certify amp-server --filter 'id({scenario})'"),
         last_events: vec![],
@@ -58,6 +60,7 @@ fn scenario(id: &str, status: ScenarioStatus, reason: Option<&str>) -> ScenarioR
         attempts: vec![attempt],
         requirements: vec![ECHO.id.to_owned()],
         excuses: vec![],
+        blocked: vec![],
         trace: None,
     }
 }
@@ -69,6 +72,7 @@ fn result(id: &str, level: Level, status: Status, reason: Option<&str>) -> Requi
         capability: None,
         status,
         reason: reason.map(str::to_owned),
+        because: vec![],
         by: vec![],
     }
 }
@@ -115,7 +119,15 @@ pub(crate) fn example() -> Report {
         edition: "cli".to_owned(),
         verdict: Verdict::Nonconforming,
         notes: vec![Note { requirement: Some(ECHO.id.to_owned()), text: "an empty object counts".to_owned() }],
-        counts: Counts { passed: 2, failed: 1, skipped: 2, error: 1, expected_failures: 1, unexpected_passes: 1 },
+        counts: Counts {
+            passed: 2,
+            failed: 1,
+            skipped: 2,
+            error: 1,
+            blocked: 0,
+            expected_failures: 1,
+            unexpected_passes: 1,
+        },
         requirements: vec![
             result(ECHO.id, Level::Must, Status::Violated, None),
             result(SOON.id, Level::Should, Status::Violated, None),

@@ -9,6 +9,7 @@ use crate::trace::{Closed, Direction, End, Event, Frame, What};
 use super::OVERDUE;
 use super::book::Book;
 use super::connections::{Connections, omits};
+use super::frames::may_be_sent;
 use crate::protocol::Fault;
 
 /// Judges how one end takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
@@ -46,17 +47,21 @@ struct Connection {
 #[derive(Clone, Copy)]
 struct CloseFrame {
     code: Option<u16>,
+    /// Whether it holds no code that may be sent: that is judged by itself.
+    wrong: bool,
     index: u64,
     t: u64,
 }
 
 impl CloseFrame {
     fn new(event: &Event, frame: &Frame) -> Self {
-        let code = match frame.payload.as_bytes() {
+        let payload = frame.payload.as_bytes();
+        let code = match payload {
             [high, low, ..] => Some(u16::from_be_bytes([*high, *low])),
             _ => None,
         };
-        Self { code, index: event.i, t: event.t }
+        let wrong = payload.len() == 1 || code.is_some_and(|code| !may_be_sent(code));
+        Self { code, wrong, index: event.i, t: event.t }
     }
 }
 
@@ -186,6 +191,9 @@ impl Connection {
             End::Client => matches!(close.code, Some(1000 | 1001)),
         };
         let other = close.code != Some(code) && !parting;
+        if close.wrong {
+            return;
+        }
         let fault =
             Fault::new("the answer to a close frame carries another code").expected(code).actual(json!(close.code));
         judge.hold(out, "framing/close-echoed", other.then_some(fault));

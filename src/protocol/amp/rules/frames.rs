@@ -193,6 +193,6 @@ impl Judge<'_> {
 }
 
 /// Whether a close code may be sent (RFC 6455 section 7.4, and the codes registered since).
-fn may_be_sent(code: u16) -> bool {
+pub(super) fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }

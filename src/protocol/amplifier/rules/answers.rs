@@ -49,7 +49,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         Endpoint::Events | Endpoint::Socket => return,
         _ => 200,
     };
-    let fault = Fault::new("an answer has another status than the endpoint").expected(right).actual(status);
+    let fault = Fault::new("an answer has another status than the endpoint").expected(right).actual(status).in_status();
     bench.hold(&format!("{area}status"), (status != right).then_some(fault));
     if exchange.own.refused.is_some() {
         return;
@@ -96,6 +96,7 @@ fn refused(short: &str, route: &Route, status: u16, bench: &mut Bench<'_>) {
         _ => FROM_OTHERS.contains(&status),
     };
     let fault = Fault::new("a body that does not fit is not refused as it should be").expected(400).actual(status);
+    let fault = fault.in_status();
     bench.hold(short, (!fine).then_some(fault));
 }
 

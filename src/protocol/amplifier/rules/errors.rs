@@ -42,6 +42,7 @@ pub fn judge(route: &Route, status: u16, content: &Content<'_>, bench: &mut Benc
         _ => deciding && status == 409,
     };
     let fault = Fault::new(format!("the code `{code}` comes with another status")).expected(*right).actual(status);
+    let fault = fault.in_status();
     bench.hold(short, (status != *right && !other).then_some(fault));
     if deciding && matches!(status, 408 | 409) {
         let text = format!("A decision that came too late, or again, is refused with the status {status} and `{code}`");

@@ -51,7 +51,7 @@ pub fn judge(
         }
         Asked::Request(request) => {
             if !taken {
-                lost(status, answer, bench);
+                lost(exchange, status, answer, bench);
                 return None;
             }
             let outcome = envelope(exchange, content, bench)?;
@@ -89,20 +89,37 @@ fn refused(short: &str, what: &str, failed: bool, bench: &mut Bench<'_>) {
 }
 
 /// An answer to a sound request that clients do not look behind.
-fn lost(status: u16, answer: Option<&Map<String, Value>>, bench: &mut Bench<'_>) {
+fn lost(exchange: &Exchange<Option<Asked>>, status: u16, answer: Option<&Map<String, Value>>, bench: &mut Bench<'_>) {
     let has = |key: &str| answer.and_then(|answer| answer.get(key)).is_some_and(|value| !value.is_null());
     let fault = |what: &str| {
         let fault = Fault::new(format!("{what} comes with the status {status}, behind which clients do not look"));
-        Some(fault.expected("a status from 200 to 299").actual(status))
+        Some(fault.expected("a status from 200 to 299").actual(status).in_status())
     };
     if has("result") && !has("error") {
         bench.hold("http/status-result", fault("a result"));
+    } else if let Some(short) = refused_as(exchange, status) {
+        bench.hold(short, fault("the answer to a sound request"));
     } else if has("error") {
         bench.hold("http/status-error", fault("an error"));
     } else if FROM_OTHERS.contains(&status) {
         bench.note("http/status-error", format!("A request was refused with the status {status}"));
     } else {
         bench.hold("http/status-error", fault("the answer to a sound request"));
+    }
+}
+
+/// The requirement that a status speaks of which refuses a sound request: for its URL or method, or for its content type.
+fn refused_as(exchange: &Exchange<Option<Asked>>, status: u16) -> Option<&'static str> {
+    let charset = || {
+        let mut types =
+            exchange.request.as_ref()?.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        types.next().map(|(_, value)| value.contains("charset"))
+    };
+    match (status, charset()) {
+        (404 | 405 | 501, _) => Some("http/post"),
+        (415, Some(true)) => Some("http/content-type-charset"),
+        (415, Some(false)) => Some("http/content-type-plain"),
+        _ => None,
     }
 }
 

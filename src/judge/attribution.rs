@@ -1,0 +1,179 @@
+//! From what rules and expectations saw in one play to findings: each fault once, charged to the requirement whose own
+//! statement is broken, and what could not be judged because of it.
+
+use serde_json::Value;
+
+use crate::protocol::{Attribution, Part, Requirement, RequirementId, is_at_or_above};
+
+use super::{Blocked, Fault, Found, Missed, Way};
+
+/// What attribution has to know of a play.
+pub struct Context<'a> {
+    /// How missed expectations of the role are attributed.
+    pub attribution: &'a Attribution,
+    /// The catalogue of the protocol.
+    pub catalogue: &'a [Requirement],
+    /// The edition that was played.
+    pub edition: &'a str,
+    /// The subject, as the one who is to blame.
+    pub subject: Fault,
+    /// What the expectations of the scenario prove.
+    pub proves: &'a [RequirementId],
+    /// What had an occasion to be broken in the play.
+    pub assessed: &'a [RequirementId],
+}
+
+/// What is left of the findings of a play, and what they kept from being judged.
+pub struct Attributed {
+    /// The findings.
+    pub findings: Vec<Found>,
+    /// What could not be judged because of them.
+    pub blocked: Vec<Blocked>,
+}
+
+impl Context<'_> {
+    /// Tells causes from consequences in what was found in a play.
+    pub fn attribute(&self, found: Vec<Found>) -> Attributed {
+        let (missed, mut findings): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|f| f.missed.is_some());
+        let mut blocked = vec![];
+        let stopped = !missed.is_empty();
+        for found in missed {
+            let own = found.requirement;
+            if let Some(cause) = self.explanation(&found, &findings) {
+                blocked.push(by(cause, own));
+                continue;
+            }
+            let found = self.charged(found);
+            if found.requirement != own && own.is_some() {
+                blocked.push(by(&found, own));
+            }
+            let line = |found: &Found| found.place.as_ref().map(|place| (place.source.name().to_owned(), place.line()));
+            let same = |other: &Found| {
+                other.requirement == found.requirement && line(other) == line(&found) && other.message == found.message
+            };
+            if !findings.iter().any(same) {
+                findings.push(found);
+            }
+        }
+        if stopped {
+            self.unreached(&findings, &mut blocked);
+        }
+        let violated = |b: &Blocked| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
+        blocked.retain(|b| !violated(b));
+        Attributed { findings, blocked }
+    }
+
+    /// What the scenario would have judged after it had to stop.
+    fn unreached(&self, findings: &[Found], blocked: &mut Vec<Blocked>) {
+        let cause = findings.iter().find(|f| f.missed.is_some());
+        let Some(cause) = cause.map(|found| by(found, None)).or_else(|| blocked.first().cloned()) else { return };
+        for id in self.proves {
+            let known = self.assessed.contains(id) || blocked.iter().any(|b| b.requirement == Some(*id));
+            if !known {
+                blocked.push(Blocked { requirement: Some(id), ..cause.clone() });
+            }
+        }
+    }
+
+    /// The finding that explains why an expectation was missed.
+    fn explanation<'f>(&self, found: &Found, seen: &'f [Found]) -> Option<&'f Found> {
+        let missed = found.missed.as_ref()?;
+        let compares = found.requirement.is_some_and(|id| {
+            self.catalogue.iter().find(|r| r.id == id).is_some_and(|r| self.attribution.compares(r.short()))
+        });
+        if missed.way == Way::Unwanted {
+            let unusable = |other: &&Found| other.requirement.is_some_and(|id| self.is_unusable(id));
+            return seen
+                .iter()
+                .filter(unusable)
+                .find(|other| other.fault == self.subject && other.missed.is_none() && other.index == found.index);
+        }
+        let ours = || seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
+        let gone = matches!(missed.way, Way::Absent | Way::Unreachable | Way::Failure);
+        if let Some(death) = ours().find(|other| gone && other.requirement.is_none()) {
+            return Some(death);
+        }
+        let here = if compares { None } else { self.at_the_places(found, missed, ours()) };
+        here.or_else(|| {
+            let unusable = |other: &&Found| other.requirement.is_some_and(|id| self.is_unusable(id));
+            let here = |other: &&Found| match missed.way {
+                Way::Different | Way::Unreadable => other.index == found.index,
+                _ => {
+                    other.index.is_some_and(|index| index >= missed.since)
+                        && (missed.conn.is_none() || other.conn.is_none() || other.conn == missed.conn)
+                }
+            };
+            ours().filter(unusable).find(here)
+        })
+    }
+
+    /// The finding of a rule on the very message that came, where all that differs is at or below what rules found wrong.
+    fn at_the_places<'f>(
+        &self,
+        found: &Found,
+        missed: &Missed,
+        seen: impl Iterator<Item = &'f Found>,
+    ) -> Option<&'f Found> {
+        let on_message: Vec<&Found> =
+            seen.filter(|other| other.index.is_some() && other.index == found.index).collect();
+        explained_by(self.attribution, missed.kind, &missed.places, &on_message, |other| {
+            (other.part, other.path.clone())
+        })
+        .copied()
+    }
+
+    fn is_unusable(&self, id: RequirementId) -> bool {
+        self.catalogue.iter().find(|r| r.id == id).is_some_and(|r| self.attribution.is_unusable(r.short()))
+    }
+
+    /// The same, charged to the requirement whose own statement is broken.
+    fn charged(&self, mut found: Found) -> Found {
+        let Some(missed) = &found.missed else { return found };
+        let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
+        let own = found.requirement.and_then(|id| self.catalogue.iter().find(|r| r.id == id)).map(Requirement::short);
+        let other = match missed.way {
+            Way::Absent => self.attribution.absent(missed.kind, selected, own),
+            Way::Different | Way::Unreadable | Way::Failure => {
+                let mut aspects =
+                    missed.places.iter().map(|place| self.attribution.aspect(missed.kind, selected, place, own));
+                let first = aspects.next().flatten();
+                first.filter(|first| aspects.all(|other| other.as_ref() == Some(first)))
+            }
+            Way::Unwanted | Way::Unreachable => None,
+        };
+        if let Some(short) = other {
+            let meant = |r: &&Requirement| r.edition() == self.edition && r.short() == short;
+            found.requirement = self.catalogue.iter().find(meant).map(|r| r.id).or(found.requirement);
+        }
+        found
+    }
+}
+
+/// Which of the things that rules found wrong in a message explains that an observation made from it differs at these places:
+/// the first of them, where each place is explained by one. `of` gives the part and the path of a finding.
+pub fn explained_by<'f, F>(
+    attribution: &Attribution,
+    kind: &str,
+    places: &[String],
+    found: &'f [F],
+    of: impl Fn(&F) -> (Part, Option<String>),
+) -> Option<&'f F> {
+    let mut first = None;
+    for place in places {
+        let body = attribution.in_body(kind, place);
+        let explains = |found: &&F| match of(found) {
+            (Part::Status, _) => place == "/status",
+            (Part::Body, None) => false,
+            (Part::Body, Some(path)) => {
+                body.as_deref().is_some_and(|body| is_at_or_above(&path, body) || is_at_or_above(body, &path))
+            }
+        };
+        let cause = found.iter().find(explains)?;
+        first.get_or_insert(cause);
+    }
+    first
+}
+
+fn by(cause: &Found, requirement: Option<RequirementId>) -> Blocked {
+    Blocked { requirement, because: cause.requirement, message: cause.message.clone() }
+}

@@ -1,0 +1,64 @@
+//! Which requirement a missed expectation is charged to.
+
+use crate::protocol::{Attribution, Base, Due, NOTHING_KNOWN};
+
+/// Of servers.
+pub const SERVER: Attribution = Attribution {
+    absent: &[
+        Due {
+            kind: "response",
+            with: None,
+            breaks: "http/answered",
+            unless: &["http/", "robustness/", "prompt/long", "safety/"],
+        },
+        Due {
+            kind: "completed",
+            with: None,
+            breaks: "life/completed",
+            unless: &["websocket/", "stream/", "robustness/", "prompt/", "safety/"],
+        },
+    ],
+    aspects: &[],
+    places: &[
+        ("response", "/json", ""),
+        ("response", "/error", "/error"),
+        ("response", "/code", "/error/code"),
+        ("event", "/data", "/data"),
+        ("event", "/json", ""),
+    ],
+    unusable: &[
+        "http/valid-head",
+        "http/length",
+        "http/json",
+        "http/utf-8",
+        "http/encoding",
+        "http/answered",
+        "http/no-redirect",
+        "stream/content-type",
+        "stream/utf-8",
+        "stream/complete-events",
+        "stream/message-type",
+        "stream/data-json",
+        "websocket/handshake",
+        "websocket/text",
+        "websocket/unmasked",
+        "websocket/frames",
+    ],
+    compares: &[],
+    bases: &[
+        Base { of: "", needs: &["http/answered", "create/status", "http/base-path"] },
+        Base { of: "life/", needs: &["prompt/status", "stream/status"] },
+        Base { of: "events/", needs: &["prompt/status", "stream/status"] },
+        Base { of: "safety/", needs: &["prompt/status", "approval/status", "stream/status"] },
+        Base { of: "approval/", needs: &["prompt/status", "approval/status"] },
+        Base { of: "stream/", needs: &["stream/status", "prompt/status"] },
+        Base { of: "websocket/", needs: &["websocket/handshake"] },
+    ],
+};
+
+/// Of clients.
+pub const CLIENT: Attribution = Attribution {
+    places: &[("request", "/json", ""), ("message", "/json", "")],
+    unusable: &["http/client-valid-head", "http/client-length", "http/client-utf-8", "http/client-json"],
+    ..NOTHING_KNOWN
+};

@@ -1,0 +1,197 @@
+//! Which requirement a missed expectation is charged to: data that each role brings with it, in [`Attribution`].
+//!
+//! An expectation of a scenario sees that something is not as it should be. What that breaks depends on what came instead:
+//! a request without a response breaks the requirement that requests have responses, whatever the response was to prove.
+
+/// How missed expectations of a role are attributed.
+#[derive(Debug)]
+pub struct Attribution {
+    /// What is broken where an observation does not come at all.
+    pub absent: &'static [Due],
+    /// What is broken where an observation comes and differs at a place.
+    pub aspects: &'static [Aspect],
+    /// Where the fields of an observation stand in the body of its message: kind, pointer in the observation, pointer in the
+    /// body. A part `*` stands for any one.
+    pub places: &'static [(&'static str, &'static str, &'static str)],
+    /// Requirements whose violation makes a message or a connection unusable, so that what was due on it does not come: area
+    /// and slug, or an area with the slash behind it.
+    pub unusable: &'static [&'static str],
+    /// Requirements whose expectations compare messages with one another: what a rule finds wrong in one of them does not
+    /// explain that they differ. Area and slug, or an area with the slash behind it.
+    pub compares: &'static [&'static str],
+    /// What can only be judged where something simpler works.
+    pub bases: &'static [Base],
+}
+
+/// A role about which nothing is known: every missed expectation is charged to what it was to prove.
+pub const NOTHING_KNOWN: Attribution =
+    Attribution { absent: &[], aspects: &[], places: &[], unusable: &[], compares: &[], bases: &[] };
+
+/// An observation that is due.
+#[derive(Debug)]
+pub struct Due {
+    /// Its kind.
+    pub kind: &'static str,
+    /// A selector, and the value that it has; none where all observations of the kind are meant.
+    pub with: Option<(&'static str, &'static str)>,
+    /// The requirement, as area and slug, that is broken where it does not come.
+    pub breaks: &'static str,
+    /// The requirements that are broken instead where the expectation proves one of them: area and slug, or an area with the
+    /// slash behind it.
+    pub unless: &'static [&'static str],
+}
+
+/// A place in an observation, and the requirement that speaks of it.
+#[derive(Debug)]
+pub struct Aspect {
+    /// The observation's kind.
+    pub kind: &'static str,
+    /// A selector, and the value that it has; none where all observations of the kind are meant.
+    pub with: Option<(&'static str, &'static str)>,
+    /// The place, as a JSON pointer in the observation, in which `*` stands for any one part. What lies below it is meant too.
+    pub place: &'static str,
+    /// The requirement, as area and slug.
+    pub breaks: &'static str,
+    /// The requirements that are broken instead where the expectation proves one of them: area and slug, or an area with the
+    /// slash behind it.
+    pub unless: &'static [&'static str],
+}
+
+/// Requirements that can only be judged where others hold.
+#[derive(Debug)]
+pub struct Base {
+    /// The requirements: area and slug, an area with the slash behind it, or nothing for all.
+    pub of: &'static str,
+    /// What has to hold for them to be judged.
+    pub needs: &'static [&'static str],
+}
+
+impl Attribution {
+    /// What is broken where an observation of this kind does not come; `selected` gives the value of a selector.
+    /// None where that is what the expectation proves.
+    pub fn absent<'v>(
+        &self,
+        kind: &str,
+        selected: impl Fn(&str) -> Option<&'v str>,
+        proves: Option<&str>,
+    ) -> Option<&'static str> {
+        let meant = |due: &&Due| due.kind == kind && due.with.is_none_or(|(key, value)| selected(key) == Some(value));
+        let due = self.absent.iter().find(meant)?;
+        let own = proves.is_some_and(|short| due.unless.iter().any(|pattern| covers(pattern, short)));
+        (!own && proves != Some(due.breaks)).then_some(due.breaks)
+    }
+
+    /// What is broken where an observation of this kind differs at this place. None where that is what the expectation
+    /// proves, or where nothing is known of the place.
+    pub fn aspect<'v>(
+        &self,
+        kind: &str,
+        selected: impl Fn(&str) -> Option<&'v str>,
+        place: &str,
+        proves: Option<&str>,
+    ) -> Option<&'static str> {
+        let meant = |aspect: &&Aspect| {
+            aspect.kind == kind
+                && aspect.with.is_none_or(|(key, value)| selected(key) == Some(value))
+                && is_at_or_above(aspect.place, place)
+        };
+        let aspect = self.aspects.iter().find(meant)?;
+        let own = proves.is_some_and(|short| aspect.unless.iter().any(|pattern| covers(pattern, short)));
+        (!own && proves != Some(aspect.breaks)).then_some(aspect.breaks)
+    }
+
+    /// Whether what breaks this requirement makes a message or connection unusable.
+    pub fn is_unusable(&self, short: &str) -> bool {
+        self.unusable.iter().any(|pattern| covers(pattern, short))
+    }
+
+    /// Whether expectations of this requirement compare messages with one another.
+    pub fn compares(&self, short: &str) -> bool {
+        self.compares.iter().any(|pattern| covers(pattern, short))
+    }
+
+    /// Where a place in an observation stands in the body of its message; none where it is not in the body.
+    pub fn in_body(&self, kind: &str, place: &str) -> Option<String> {
+        let meant = |(of, field, _): &&(&str, &str, &str)| *of == kind && is_at_or_above(field, place);
+        let (_, field, body) = self.places.iter().find(meant)?;
+        Some(format!("{body}{}", &place[field.len()..]))
+    }
+
+    /// What has to hold for a requirement to be judged, and for that in turn.
+    pub fn bases(&self, short: &str) -> Vec<&'static str> {
+        let mut found: Vec<&'static str> = vec![];
+        let mut open = vec![short.to_owned()];
+        while let Some(next) = open.pop() {
+            for base in self.bases.iter().filter(|base| covers(base.of, &next)).flat_map(|base| base.needs) {
+                if *base != short && !found.contains(base) {
+                    found.push(base);
+                    open.push((*base).to_owned());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether a pattern (area and slug, an area with a slash, or nothing) covers a requirement.
+fn covers(pattern: &str, short: &str) -> bool {
+    pattern == short || (pattern.is_empty() || pattern.ends_with('/')) && short.starts_with(pattern)
+}
+
+/// Whether a JSON pointer, in which `*` stands for any one part, is another one's or leads to what holds it.
+pub fn is_at_or_above(above: &str, pointer: &str) -> bool {
+    let mut parts = pointer.split('/');
+    above.split('/').all(|part| parts.next().is_some_and(|other| part == other || part == "*" || other == "*"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_is_at_or_above_what_it_leads_to() {
+        assert!(is_at_or_above("", "/a/b"));
+        assert!(is_at_or_above("/a", "/a/b"));
+        assert!(is_at_or_above("/*/b", "/a/b"));
+        assert!(!is_at_or_above("/a/b", "/a"));
+        assert!(!is_at_or_above("/a", "/ab"));
+    }
+
+    /// A name in a table that means nothing would be passed over.
+    #[test]
+    fn every_requirement_and_kind_that_is_named_is_there() {
+        for (protocol, role) in crate::protocol::protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (p, r))) {
+            let of_role = (protocol.requirements)().iter().filter(|r| r.binds == role.subject);
+            let shorts: Vec<&str> = of_role.map(|r| r.short()).collect();
+            let known = |pattern: &str| shorts.iter().any(|short| covers(pattern, short));
+            let Attribution { absent, aspects, places, unusable, compares, bases } = role.attribution;
+            let dues = absent.iter().flat_map(|due| due.unless.iter().chain([&due.breaks]));
+            let places_of = aspects.iter().flat_map(|aspect| aspect.unless.iter().chain([&aspect.breaks]));
+            let needs = bases.iter().flat_map(|base| base.needs.iter().chain([&base.of]));
+            for pattern in dues.chain(places_of).chain(*unusable).chain(*compares).chain(needs) {
+                assert!(known(pattern), "{}: there is no {pattern}", role.name);
+            }
+            let kinds = absent.iter().map(|due| due.kind).chain(aspects.iter().map(|aspect| aspect.kind));
+            for kind in kinds.chain(places.iter().map(|(kind, ..)| *kind)) {
+                assert!(role.every_observation().any(|o| o.name == kind), "{}: there is no {kind}", role.name);
+            }
+            for short in &shorts {
+                for base in role.attribution.bases(short) {
+                    let back = role.attribution.bases(base);
+                    assert!(!back.contains(short), "{}: {short} and {base} need each other", role.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bases_have_bases() {
+        const OF: Attribution = Attribution {
+            bases: &[Base { of: "a/", needs: &["a/first"] }, Base { of: "a/first", needs: &["b/one"] }],
+            ..NOTHING_KNOWN
+        };
+        assert_eq!(OF.bases("a/second"), ["a/first", "b/one"]);
+        assert_eq!(OF.bases("a/first"), ["b/one"]);
+        assert!(OF.bases("c/x").is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! Which requirement a missed expectation is charged to.
+
+use crate::protocol::{Attribution, Base, Due};
+
+/// Of providers.
+pub const SERVER: Attribution = Attribution {
+    absent: &[Due {
+        kind: "response",
+        with: None,
+        breaks: "envelope/answered",
+        unless: &[
+            "http/",
+            "robustness/",
+            "state/",
+            "envelope/unicode",
+            "envelope/escapes",
+            "envelope/whitespace",
+            "envelope/member-order",
+            "envelope/extra-members",
+            "envelope/without-settings",
+            "envelope/without-params",
+            "mentions/any-query",
+            "items/any-message",
+            "annotations/any-content",
+            "annotations/any-uri",
+            "annotations/unmatched",
+        ],
+    }],
+    aspects: &[],
+    places: &[
+        ("response", "/result", "/result"),
+        ("response", "/error", "/error"),
+        ("response", "/json", ""),
+        ("message", "/json", ""),
+    ],
+    unusable: &[
+        "http/valid-head",
+        "http/length",
+        "http/utf-8",
+        "http/encoding",
+        "http/redirect",
+        "envelope/answered",
+        "envelope/json",
+        "envelope/object",
+        "envelope/outcome",
+        "envelope/one-outcome",
+        "envelope/result-type",
+        "envelope/error-object",
+    ],
+    compares: &["state/", "robustness/concurrent"],
+    bases: &[
+        Base {
+            of: "",
+            needs: &[
+                "http/post",
+                "envelope/answered",
+                "http/valid-head",
+                "http/length",
+                "http/utf-8",
+                "http/encoding",
+                "http/redirect",
+                "envelope/json",
+                "envelope/object",
+                "envelope/outcome",
+            ],
+        },
+        Base { of: "mentions/", needs: &["mentions/offered"] },
+        Base { of: "items/", needs: &["items/offered"] },
+        Base { of: "annotations/", needs: &["annotations/offered"] },
+        Base { of: "meta/", needs: &["meta/offered"] },
+        Base { of: "http/", needs: &["meta/offered"] },
+        Base { of: "envelope/", needs: &["meta/offered"] },
+        Base { of: "state/", needs: &["meta/offered"] },
+        Base { of: "robustness/", needs: &["meta/offered"] },
+    ],
+};
+
+/// Of clients.
+pub const CLIENT: Attribution = Attribution {
+    absent: &[],
+    aspects: &[],
+    places: &[
+        ("request", "/params", "/params"),
+        ("request", "/settings", "/settings"),
+        ("request", "/json", ""),
+        ("message", "/json", ""),
+    ],
+    unusable: &[
+        "http/client-valid-head",
+        "http/client-length",
+        "http/client-utf-8",
+        "http/client-no-bom",
+        "http/client-plain-body",
+        "http/client-host",
+        "http/client-post",
+        "http/client-url",
+        "envelope/client-json",
+        "envelope/client-object",
+        "envelope/client-method",
+        "envelope/client-params",
+        "envelope/client-settings-type",
+    ],
+    compares: &[],
+    bases: &[Base { of: "", needs: &["http/client-status-ok", "http/client-reuse"] }],
+};
