@@ -27,8 +27,8 @@ pub use own::own;
 pub use resolve::{FILE, SubjectFile, resolve};
 pub use schema::schema;
 pub use spec::{
-    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, Ready, SeedFile, Stop, StopHow, SubjectSpec,
-    Target, Timeouts,
+    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, RUN_DIR_VARIABLE, Ready, SeedFile, Stop,
+    StopHow, SubjectSpec, Target, Timeouts,
 };
 pub use subject::users_data_home;
 pub use template::{ALL_PARAMS, PLACEHOLDERS, fill};

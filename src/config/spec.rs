@@ -11,6 +11,9 @@ use crate::protocol::{Protocol, Role};
 
 use super::Described;
 
+/// The variable that every process of a subject has in its environment: the directory of its run.
+pub const RUN_DIR_VARIABLE: &str = "WIRECERT_RUN_DIR";
+
 /// One subject: what it is, how it is reached, and what it can be made to do. All paths are absolute.
 #[derive(Clone)]
 pub struct SubjectSpec {

@@ -10,10 +10,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use crate::trace::{Mark, What};
+use crate::wire::process;
 use crate::wire::tcp::{Address, accepted, open};
 
 use super::relay::relay;
-use super::scribe::Ear;
+use super::scribe::{Carried, Ear};
 
 /// How many connections there may be at a time; further ones wait until one goes.
 const AT_A_TIME: usize = 4096;
@@ -69,7 +70,11 @@ async fn pass(client: TcpStream, address: &Address, ear: &Ear) {
     match open(address, CONNECT).await {
         Ok(server) => {
             let address = server.peer_addr().map_or_else(|_| address.to_string(), |address| address.to_string());
-            let wire = ear.open(address);
+            let process = match ear.carried() {
+                Carried::WebSocket => process::of_client(&client).await,
+                Carried::Http => None,
+            };
+            let wire = ear.open(address, process);
             relay(client, server, &wire).await;
         }
         Err(error) => {

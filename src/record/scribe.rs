@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::{Notify, mpsc};
 
-use crate::trace::{Closed, Direction, End, Recorder, What};
+use crate::trace::{Closed, Direction, End, Mark, Recorder, What};
 use crate::wire::http::Exchanges;
 use crate::wire::overheard::Overheard;
 
@@ -36,6 +36,7 @@ enum Said {
     Opened {
         conn: u64,
         address: String,
+        process: Option<u32>,
     },
     Bytes {
         conn: u64,
@@ -63,6 +64,7 @@ pub struct Ear {
     passing: Arc<Passing>,
     recorder: Recorder,
     next: Arc<AtomicU64>,
+    carried: Carried,
 }
 
 /// Held shared by whoever passes something on, until it has told us so; the end of the trace waits for all of them.
@@ -103,6 +105,7 @@ impl Scribe {
             passing: passing.clone(),
             recorder: recorder.clone(),
             next: Arc::default(),
+            carried,
         };
         let writing = Writing {
             recorder: recorder.clone(),
@@ -128,11 +131,16 @@ impl Scribe {
 }
 
 impl Ear {
-    /// A connection stands; `address` is the server's.
-    pub fn open(&self, address: String) -> Wire {
+    /// A connection stands; `address` is the server's, `process` the id of the client's process, where it is known.
+    pub fn open(&self, address: String, process: Option<u32>) -> Wire {
         let conn = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        self.say(self.now(), Said::Opened { conn, address });
+        self.say(self.now(), Said::Opened { conn, address, process });
         Wire { ear: self.clone(), conn }
+    }
+
+    /// What connections carry.
+    pub fn carried(&self) -> Carried {
+        self.carried
     }
 
     /// Something happened that belongs to no connection.
@@ -226,12 +234,17 @@ impl Writing {
 
     fn one(&mut self, what: Said) {
         match what {
-            Said::Opened { conn, address } => {
+            Said::Opened { conn, address, process } => {
                 let overheard = match self.carried {
                     Carried::WebSocket => Overheard::websocket(&self.recorder, &format!("c{conn}"), &address),
                     Carried::Http => Overheard::http(&self.recorder, &self.exchanges, &address),
                 };
                 self.connections.insert(conn, overheard);
+                // The connections of HTTP have other names in the trace.
+                if let (Carried::WebSocket, Some(pid)) = (self.carried, process) {
+                    let mark = What::Mark(Mark { mark: Mark::PROCESS.to_owned(), text: pid.to_string() });
+                    self.recorder.record(Some(&format!("c{conn}")), Some(Direction::ToServer), mark);
+                }
             }
             Said::Bytes { conn, dir, bytes } => {
                 if let Some(overheard) = self.connections.get_mut(&conn) {
@@ -270,7 +283,7 @@ mod tests {
         let tail = Tail::new(10);
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
         let (scribe, ear) = Scribe::start(&recorder, Carried::Http).unwrap();
-        let wire = ear.open("127.0.0.1:1".to_owned());
+        let wire = ear.open("127.0.0.1:1".to_owned(), None);
         let (passed, ending) = channel();
         let (ended, end) = channel();
         let finishing = thread::spawn(move || {

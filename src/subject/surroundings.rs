@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Map, Value};
 
-use crate::config::{ALL_PARAMS, CommandLine, SubjectSpec, fill};
+use crate::config::{ALL_PARAMS, CommandLine, RUN_DIR_VARIABLE, SubjectSpec, fill};
 use crate::protocol::Reach;
 
 use super::{RunDir, Start, SubjectError};
 
 /// The variable that marks every process of a subject.
-const MARKER: &str = "WIRECERT_RUN_DIR";
+const MARKER: &str = RUN_DIR_VARIABLE;
 
 /// Surroundings of one launch, or of one subject that was there before.
 #[derive(Clone, Debug)]

@@ -438,3 +438,8 @@ pub struct Mark {
     /// Which one.
     pub text: String,
 }
+
+impl Mark {
+    /// The kind of a landmark that tells by which process of this machine a connection was opened, by its id.
+    pub const PROCESS: &str = "process";
+}

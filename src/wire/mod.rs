@@ -8,6 +8,7 @@ pub mod http;
 pub mod http_head;
 mod limits;
 pub mod overheard;
+pub mod process;
 mod tap;
 pub mod tcp;
 #[cfg(test)]

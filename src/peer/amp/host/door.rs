@@ -1,5 +1,6 @@
 //! Where clients come in: accepting, naming, the handshake.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::config::RUN_DIR_VARIABLE;
+use crate::peer::amp::editor::edition::Edition;
 use crate::peer::amp::editor::shared::Shared;
 use crate::trace::{Direction, End, Mark, What};
+use crate::wire::process;
 use crate::wire::tcp::accepted;
 use crate::wire::websocket::{self, Socket};
 use crate::wire::{Limits, Tap};
@@ -41,6 +45,8 @@ pub struct Door {
     pub roster: Arc<Roster>,
     /// Bounds of each connection.
     pub limits: Limits,
+    /// The directory of the client's run.
+    pub run_dir: PathBuf,
 }
 
 impl Door {
@@ -70,6 +76,11 @@ impl Door {
 
     /// Serves one connection to its end.
     async fn receive(&self, stream: TcpStream) {
+        if self.is_of_another_run(&stream).await {
+            let text = "a client of another run came, and was not let in".to_owned();
+            self.shared.recorder().record(None, None, What::Mark(Mark { mark: "stranger".to_owned(), text }));
+            return;
+        }
         let speaks = matches!(timeout(SILENCE, stream.peek(&mut [0])).await, Ok(Ok(1)));
         let name = if speaks { self.names.next() } else { self.roster.probe() };
         let tap = Tap::new(self.shared.recorder().clone(), name.clone(), End::Server);
@@ -106,6 +117,17 @@ impl Door {
             drop(incoming);
             sender.ended().await;
         }
+    }
+
+    /// Whether it is a client that another wirecert has started, as far as the system tells. Clients of the guide may try all
+    /// ports of the range (quick reference, section 1).
+    async fn is_of_another_run(&self, stream: &TcpStream) -> bool {
+        if self.plan.edition != Edition::Guide {
+            return false;
+        }
+        let Some(pid) = process::of_client(stream).await else { return false };
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        process::variable(pid, RUN_DIR_VARIABLE).is_some_and(|dir| real(Path::new(&dir)) != real(&self.run_dir))
     }
 
     /// What is not done leaves no event of its own to be marked, so that there is one here.

@@ -123,6 +123,7 @@ impl Editor {
             names: self.names.clone(),
             roster: self.roster.clone(),
             limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
+            run_dir: place.root.parent().unwrap_or(&place.root).to_owned(),
         };
         self.running = Some(Running { door: tokio::spawn(door.open(listener)), process });
         // Written when connections are accepted already: whoever finds it may connect at once.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::protocol::Judgements;
 use crate::protocol::amp::testing::{Play, head, request, request_head, response_head};
 use crate::protocol::amp::{opcode, rules};
+use crate::trace::Mark;
 use crate::trace::{Closed, End, Exited, Frame, Head, Payload, What};
 
 const LOCKFILE: &str = "/home/u/.local/share/amp/ide/8080.json";
@@ -222,6 +223,23 @@ fn a_client_that_hammers_at_a_port_is_told_off() {
     let wild = (0..6).fold(Play::new(), |play, n| play.connect_to(&n.to_string(), 1));
     assert_eq!(blamed(&wild), ["amp/cli/lifecycle/client-retries-calmly"]);
     assert_eq!(wild.broken("cli"), [""; 0], "several clients may be there");
+}
+
+#[test]
+fn of_several_clients_that_one_process_started_each_is_counted_for_itself() {
+    let process = |pid: u32| What::Mark(Mark { mark: Mark::PROCESS.to_owned(), text: pid.to_string() });
+    let six = |pid: &dyn Fn(u32) -> u32| {
+        (0..6).fold(Play::new(), |play, n| {
+            let mut play = play.connect_to(&n.to_string(), 1).client(process(pid(n)));
+            let conn = play.events[play.events.len() - 2].conn.clone();
+            play.events.last_mut().unwrap().conn = conn;
+            play
+        })
+    };
+    assert_eq!(blamed(&six(&|n| 100 + n)), [""; 0]);
+    assert_eq!(blamed(&six(&|_| 100)), ["amp/cli/lifecycle/client-retries-calmly"]);
+    let looks = (0..6).fold(six(&|n| 100 + n), |play, n| play.connect_to(&format!("look-{n}"), 1));
+    assert_eq!(blamed(&looks), [""; 0], "whoever looked was gone too soon");
 }
 
 #[test]
