@@ -13,6 +13,7 @@ use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, Violation, is
 use crate::scenario::{Expectation, Part, Step, Until};
 use crate::trace::{Direction, End};
 
+use super::forgive::is_giving_up;
 use super::scene::{Failure, Halt, Scene};
 use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
 use super::steps::{HELD_UP, name, resolve_map, unusable};
@@ -67,7 +68,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             // A client has times of its own: one that gave up on a server that was held up did nothing wrong. One that has
             // returned already may have waited for many short delays as well.
             let held_up = scene.held_up() > HELD_UP || !open && scene.held_up_in_all() > 2 * HELD_UP;
-            if scene.spec.role.is_client() && held_up {
+            let came = nearest.as_ref().map(|(number, miss)| (&outcomes[*number][miss.part], &miss.actual));
+            let explains = open || came.is_none_or(|(wanted, actual)| is_giving_up(wanted.kind.name, actual));
+            if scene.spec.role.is_client() && held_up && explains {
                 let (place, held_up) = (&step.place, scene.held_up_in_all());
                 return Err(Halt::Error(format!(
                     "{place}: this machine was too busy: plays were held up for {held_up:?}"

@@ -14,6 +14,7 @@ use crate::protocol::{RequirementId, Verb, parse_duration, parse_hex};
 use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
+use super::forgive::is_lateness;
 use super::scene::{Failure, Halt, Scene};
 use super::{expect, laid};
 
@@ -204,17 +205,21 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
     }
 }
 
+fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
+    let (place, held_up) = (&step.place, scene.held_up());
+    let text =
+        format!("{place}: {message}; but this machine was too busy to tell why: plays were held up for {held_up:?}");
+    Halt::Error(text)
+}
+
 /// What a peer's trouble means for the play.
 fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: Trouble) -> Result<(), Halt> {
     match trouble {
-        // What our side did too late, such as a handshake, may have been answered as it deserved.
-        Trouble::Subject { message, .. } | Trouble::Unreachable { message, .. } if scene.held_up() > HELD_UP => {
-            Err(Halt::Error(format!(
-                "{}: {message}; but this machine was too busy to tell why: plays were held up for {:?}",
-                step.place,
-                scene.held_up()
-            )))
+        // What our side did too late, such as a handshake, may have been left unanswered as it deserved.
+        Trouble::Subject { message, actual, .. } if scene.held_up() > HELD_UP && is_lateness(actual.as_ref()) => {
+            Err(too_busy(scene, step, &message))
         }
+        Trouble::Unreachable { message, .. } if scene.held_up() > HELD_UP => Err(too_busy(scene, step, &message)),
         Trouble::Subject { message, proves, expected, actual } => {
             let missed = scene.unreachable(verb, Way::Failure);
             let proves = proves.and_then(|short| requirement(scene, &short)).into_iter().collect();
