@@ -444,6 +444,7 @@ fn seen(
             value.extend(state.name.map(|name| ("name".to_owned(), name.into())));
             value.extend(state.content.map(|content| ("content".to_owned(), content)));
             value.extend(state.running.map(|running| ("running".to_owned(), running.into())));
+            value.extend(state.folder.map(|folder| ("folder".to_owned(), folder.into())));
         }
         _ => return Ok(None),
     }

@@ -167,6 +167,8 @@ pub enum Reach {
         folder: &'static str,
         /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
         data_home: &'static [&'static str],
+        /// Whether a server of an edition may know no such variable, nor `XDG_DATA_HOME`, and use the default data home.
+        home_only: fn(edition: &str) -> bool,
         /// The ports at which clients of an edition may look for a server without knowing more, where there are such.
         ports: fn(edition: &str) -> Option<std::ops::RangeInclusive<u16>>,
         /// The key of the port in a lockfile, which is a JSON object.
@@ -188,6 +190,11 @@ impl Reach {
             Self::Seeks { data_home } | Self::Lockfile { data_home, .. } => data_home,
             Self::Url { .. } => &[],
         }
+    }
+
+    /// Whether a server of an edition may look at no variable that names a data home.
+    pub fn may_know_home_only(&self, edition: &str) -> bool {
+        matches!(self, Self::Lockfile { home_only, .. } if home_only(edition))
     }
 
     /// The program that answers for a JavaScript module, where one can play this role.

@@ -120,6 +120,12 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
                 Shape::Pattern,
                 "Whether the process runs whose id its `pid` is; absent where there is no such number.",
             ),
+            Field::optional(
+                "folder",
+                Shape::Pattern,
+                "Where the nearest folder that it names lies: `same` for the workspace itself, `around` it, `inside` it, or \
+                 `elsewhere`; absent where it names none.",
+            ),
             Field::optional("exists", Shape::Pattern, "Whether it is there."),
         ],
         pick: Pick::Any,

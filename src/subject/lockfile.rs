@@ -139,11 +139,13 @@ impl Lookout {
         self.seen.values().filter_map(|(_, found)| if let Found::Usable(c) = found { Some(&**c) } else { None })
     }
 
-    /// The content of every one that was seen, whether of use or not, up to a bound.
-    pub(super) fn contents(&self) -> impl Iterator<Item = (&Path, Option<&[u8]>)> {
-        self.seen.iter().take(16).map(|(path, (_, found))| match found {
-            Found::Usable(candidate) => (path.as_path(), Some(candidate.content.as_slice())),
-            Found::Useless { content, .. } => (path.as_path(), content.as_deref()),
+    /// The content of every one that was seen, whether of use or not, up to a bound. Of those that name a process only where
+    /// it `is_member`.
+    pub(super) fn contents(&self, is_member: impl Fn(u32) -> bool) -> impl Iterator<Item = (&Path, Option<&[u8]>)> {
+        self.seen.iter().take(16).filter_map(move |(path, (_, found))| match found {
+            Found::Usable(candidate) if candidate.lock.pid.is_some_and(|pid| !is_member(pid)) => None,
+            Found::Usable(candidate) => Some((path.as_path(), Some(candidate.content.as_slice()))),
+            Found::Useless { content, .. } => Some((path.as_path(), content.as_deref())),
         })
     }
 
@@ -242,6 +244,26 @@ pub(crate) fn read_bounded(path: &Path) -> io::Result<(Vec<u8>, SystemTime)> {
     Ok((content, meta.modified()?))
 }
 
+/// Where the nearest of these folders lies, seen from a workspace: it is the `same`, lies `around` it or `inside` it, or
+/// `elsewhere`. Links are followed as far as paths exist, and whole names are compared. A relative path is somewhere
+/// else: it stands for another folder in each process that reads it. None where there are no folders.
+pub(super) fn nearest(folders: &[String], workspace: &Path) -> Option<&'static str> {
+    const NEAREST_FIRST: [&str; 4] = ["same", "around", "inside", "elsewhere"];
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let workspace = real(workspace);
+    let place = |folder: &String| {
+        let folder = Path::new(folder);
+        match real(folder) {
+            _ if !folder.is_absolute() => 3,
+            real if real == workspace => 0,
+            real if workspace.starts_with(&real) => 1,
+            real if real.starts_with(&workspace) => 2,
+            _ => 3,
+        }
+    };
+    folders.iter().map(place).min().map(|place| NEAREST_FIRST[place])
+}
+
 /// Whether somebody accepts connections at this port of the loopback interface.
 pub(super) async fn accepts(port: u16) -> bool {
     let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
@@ -251,4 +273,35 @@ pub(super) async fn accepts(port: u16) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_of_several_folders_counts_by_whichever_path_it_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        fs::create_dir_all(path("w/inner")).unwrap();
+        fs::create_dir(path("w-2")).unwrap();
+        std::os::unix::fs::symlink(path("w"), path("link")).unwrap();
+        let workspace = PathBuf::from(path("w"));
+        let nearest = |folders: &[&str]| {
+            let folders: Vec<String> = folders.iter().map(|folder| (*folder).to_owned()).collect();
+            super::nearest(&folders, &workspace)
+        };
+        assert_eq!(nearest(&[]), None);
+        for same in [path("w"), path("w/"), path("link"), path("w/../w/.")] {
+            assert_eq!(nearest(&[&same]), Some("same"), "{same}");
+        }
+        assert_eq!(nearest(&["/"]), Some("around"));
+        assert_eq!(nearest(&[&format!("{}/", dir.path().display())]), Some("around"));
+        assert_eq!(nearest(&[&path("w/inner")]), Some("inside"));
+        assert_eq!(nearest(&[&path("w/not-there-yet")]), Some("inside"));
+        for other in [path("w-2"), ".".to_owned(), String::new(), "/somewhere/else".to_owned()] {
+            assert_eq!(nearest(&[&other]), Some("elsewhere"), "{other}");
+        }
+        assert_eq!(nearest(&["/", &path("w-2"), &path("w")]), Some("same"));
+    }
 }

@@ -21,7 +21,11 @@ const FIRST_LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::f
 /// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
 /// of this launch.
 pub(super) fn lookout(spec: &SubjectSpec, around: &Surroundings) -> Lookout {
-    let homes = data_homes(spec.role.reach.data_home(), &|name| around.variable(name));
+    let variable = |name: &str| around.variable(name);
+    let mut homes = data_homes(spec.role.reach.data_home(), &variable);
+    if spec.role.reach.may_know_home_only(spec.edition.as_str()) {
+        homes.extend(data_homes(&[], &|name| if name == "HOME" { variable(name) } else { None }));
+    }
     let mut lookout = Lookout::new(spec, &homes);
     lookout.ignore_present();
     lookout
@@ -50,6 +54,9 @@ pub(super) async fn wait(
         lookout.look();
         if lookout.usable().next().is_some() {
             for candidate in lookout.candidates(|pid| process.tree().contains(pid), tree::is_alive) {
+                if candidate.lock.pid.is_some_and(|pid| process.tree().is_of_another(pid)) {
+                    continue;
+                }
                 if accepts(candidate.lock.port).await {
                     return Ok(candidate);
                 }

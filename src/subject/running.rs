@@ -75,6 +75,9 @@ pub struct LockfileState {
     pub content: Option<Value>,
     /// Whether the process runs whose id its `pid` is; none where there is no such number.
     pub running: Option<bool>,
+    /// Where the nearest of the folders that it names lies, seen from the workspace: `same`, `around`, `inside` or
+    /// `elsewhere`; none where it names no folder, or we know no workspace.
+    pub folder: Option<&'static str>,
 }
 
 impl Running {
@@ -102,7 +105,9 @@ impl Running {
         let found = match ready::wait(&mut lookout, &process, launch.ready.within, &misplaced).await {
             Ok(found) => found,
             Err(error) => {
-                for (path, content) in lookout.contents() {
+                // Of those that name a process which runs and is none of the subject's, it is not the author.
+                let others = |pid: u32| tree::is_alive(pid) && !process.tree().contains(pid);
+                for (path, content) in lookout.contents(|pid| !others(pid)) {
                     record_file(&tap, path, "read", content);
                 }
                 process.finish().await;
@@ -361,13 +366,21 @@ impl Running {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         match lockfile::read_bounded(path) {
             Ok((content, _)) => {
+                let folder = self.workspace().and_then(|workspace| self.nearest_folder(&content, workspace));
                 let content: Option<Value> = serde_json::from_slice(&content).ok();
                 let pid = content.as_ref().and_then(|content| content.get("pid")?.as_u64());
                 let running = pid.map(|pid| u32::try_from(pid).is_ok_and(tree::is_alive));
-                LockfileState { exists: true, name, content, running }
+                LockfileState { exists: true, name, content, running, folder }
             }
             Err(_) => LockfileState { exists: path.exists(), name, ..LockfileState::default() },
         }
+    }
+
+    /// Where the nearest folder of a lockfile lies, seen from the workspace.
+    fn nearest_folder(&self, content: &[u8], workspace: &Path) -> Option<&'static str> {
+        let Reach::Lockfile { read, .. } = self.spec.role.reach else { return None };
+        let lock = self.editions.iter().find_map(|edition| read(edition, content).ok())?;
+        lockfile::nearest(&lock.folders, workspace)
     }
 
     /// The path of its lockfile, where it was found through one.

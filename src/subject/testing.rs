@@ -35,6 +35,7 @@ const ROLE: Role = Role {
     reach: Reach::Lockfile {
         folder: "test/ide",
         data_home: &["TEST_DATA_HOME"],
+        home_only: |_| false,
         ports: |_| None,
         port_key: "port",
         read,

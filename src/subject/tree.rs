@@ -104,6 +104,12 @@ impl Tree {
         pid == self.leader || self.members(Look::Whole).iter().any(|e| e.pid == pid)
     }
 
+    /// Whether this process says that it belongs to another subject, of ours or of another wirecert.
+    pub(super) fn is_of_another(&self, pid: u32) -> bool {
+        let Some((name, value)) = self.marker.as_ref().and_then(|marker| marker.split_once('=')) else { return false };
+        crate::wire::process::variable(pid, name).is_some_and(|other| other != value)
+    }
+
     /// The ids of those who are alive, apart from the leader.
     pub(super) fn others(&self) -> Vec<u32> {
         self.members(Look::Whole).iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()

@@ -18,6 +18,7 @@ pub const AMP_SERVER: Role = Role {
     reach: Reach::Lockfile {
         folder: lockfile::FOLDER,
         data_home: &["AMP_DATA_HOME"],
+        home_only: |edition| edition == "guide",
         ports: lockfile::ports,
         port_key: "port",
         read: lockfile::read,

@@ -188,7 +188,7 @@ impl Script {
     /// The folders and ports of the recorded run, as far as the trace tells them. `folders` come first.
     pub fn known(&self, folders: &[(String, String)]) -> Known {
         let mut folders = folders.to_vec();
-        let told = self.lock.as_ref().and_then(|lock| lock.folders.first());
+        let told = self.lock.as_ref().and_then(|lock| lock.folders.iter().find(|folder| folder.len() > 1));
         let told = told.or(self.workspace.as_ref());
         folders.extend(told.map(|folder| ("workspace".to_owned(), folder.clone())));
         let mut ports = self.ports.clone();

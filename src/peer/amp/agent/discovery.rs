@@ -136,10 +136,12 @@ fn choose(found: Vec<Found>, workspace: &Path, quirks: &Quirks) -> Vec<Found> {
         true => inner.to_string_lossy().starts_with(&*outer.to_string_lossy()),
         false => inner.starts_with(outer),
     };
+    // An empty path would contain every other one.
     let related = |folder: &PathBuf| {
-        *folder == ours
-            || (within(&ours, folder) && !has(Switch::NotAround))
-            || (within(folder, &ours) && !has(Switch::NotInside))
+        folder.is_absolute()
+            && (*folder == ours
+                || (within(&ours, folder) && !has(Switch::NotAround))
+                || (within(folder, &ours) && !has(Switch::NotInside)))
     };
     let (same, others): (Vec<_>, Vec<_>) = found
         .into_iter()
@@ -254,6 +256,15 @@ mod tests {
         assert_eq!(machine.ports_of_cli(), [4]);
         machine.lockfile(5, machine.folder("w/"));
         assert_eq!(machine.ports_of_cli(), [0; 0]);
+    }
+
+    #[test]
+    fn the_root_lies_around_every_folder_and_an_empty_path_around_none() {
+        let machine = Machine::new();
+        machine.lockfile(1, json!({"workspaceFolders": ["", "."]}));
+        assert_eq!(machine.ports_of_cli(), [0; 0]);
+        machine.lockfile(2, json!({"workspaceFolders": ["/"]}));
+        assert_eq!(machine.ports_of_cli(), [2]);
     }
 
     #[test]

@@ -121,10 +121,23 @@ const FREEDOMS: &[Entry] = &[
     Effect::Lockfile(|l| if let Some(folders) = l["workspaceFolders"].as_array_mut() {
         folders.push("/opt/elsewhere".into());
     })),
+    freedom!("home-only" GUIDE "The lockfile is in `~/.local/share` whatever variables say."
+        Effect::Switch(Switch::HomeOnly)),
     freedom!("heads-in-other-case" BOTH "The names and words of the handshake's head are written in another case."
     Effect::Head(|head| for (name, value) in &mut head.headers {
         let word = name != "Sec-WebSocket-Accept";
         *name = name.to_lowercase();
+    freedom!("lockfile-root-folder" CLI "The lockfile's folder is the root of the file system, which contains all others."
+        Effect::Lockfile(|l| l["workspaceFolders"] = json!(["/"]))),
+    freedom!("lockfile-folder-around" CLI "The lockfile's folder is the one around the folder that is open."
+    Effect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
+        let around = std::path::Path::new(folder).parent().unwrap_or(std::path::Path::new("/"));
+        l["workspaceFolders"] = json!([format!("{}/", around.display())]);
+    })),
+    freedom!("lockfile-folder-by-detour" CLI "The lockfile's folder is the one that is open, by a path with a detour."
+    Effect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
+        l["workspaceFolders"] = json!([format!("{folder}/../{}/.", folder.rsplit('/').next().unwrap_or_default())]);
+    })),
         if word {
             *value = value.to_uppercase();
         }

@@ -18,8 +18,8 @@ const FOLDER: &str = "amp/ide";
 /// The data home; a flaw may overlook what names it.
 pub fn data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let overlooked = Overlooked {
-        amp: quirks.has(Switch::IgnoresAmpDataHome),
-        xdg: quirks.has(Switch::IgnoresXdg),
+        amp: quirks.has(Switch::IgnoresAmpDataHome) || quirks.has(Switch::HomeOnly),
+        xdg: quirks.has(Switch::IgnoresXdg) || quirks.has(Switch::HomeOnly),
         home: quirks.has(Switch::IgnoresHome),
     };
     super::super::data_home::data_home(overlooked, env)

@@ -322,6 +322,7 @@ pub enum Switch {
     LockfileInTwoWrites,
     QuietOnBadInput,
 }
+    HomeOnly,
 
 /// The quirks that are switched on.
 #[derive(Debug, Default)]

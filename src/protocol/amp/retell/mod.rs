@@ -11,9 +11,9 @@ mod server;
 pub use client::RetellClient;
 pub use server::RetellServer;
 
-/// The first folder that an editor works in, where the file is its lockfile.
+/// The first folder that an editor works in, where the file is its lockfile. The root, which all paths lie in, tells nothing.
 fn folder(file: &FileChange, edition: &str) -> Option<Retold> {
     let content = file.content.as_ref().filter(|_| !file.is_by_play()).map(Payload::as_bytes)?;
     let lock = lockfile::read(edition, content).ok()?;
-    lock.folders.into_iter().next().map(|path| Retold::Folder { path })
+    lock.folders.into_iter().find(|path| path.len() > 1).map(|path| Retold::Folder { path })
 }
