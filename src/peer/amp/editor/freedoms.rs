@@ -92,6 +92,8 @@ const FREEDOMS: &[Entry] = &[
     freedom!("caret-with-line" CLI "The content of a caret is the text of its line." Effect::Switch(Switch::CaretWithLine)),
     freedom!("repeats-notifications" BOTH "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
     freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
+    freedom!("only-open-files" BOTH "Nothing can be selected, changed or found fault with in a file that was not opened before."
+        Effect::Switch(Switch::OnlyOpenFiles)),
     freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
         Effect::Switch(Switch::FailuresForErrors)),
     freedom!("quiet-on-bad-input" BOTH forgoes ["envelope/parse-error"] "A message without an id that can be read is not answered."

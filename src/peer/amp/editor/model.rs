@@ -159,6 +159,11 @@ impl Editor {
         notices
     }
 
+    /// Whether a file is open and visible.
+    pub fn is_visible(&self, path: &Path) -> bool {
+        self.visible.contains(&self.key(path))
+    }
+
     /// Selects text, opening the file if need be. Places outside the text become the nearest ones inside.
     pub fn select(&mut self, path: &Path, start: Pos, end: Pos) -> Result<Vec<Notice>, DiskError> {
         let mut notices = self.open(path)?;

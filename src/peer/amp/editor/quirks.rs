@@ -310,6 +310,7 @@ pub enum Switch {
     ErrorsForFailures,
     FailuresForErrors,
     RepeatsNotifications,
+    OnlyOpenFiles,
     NoStateAtFirst,
     NoMetadata,
     MetadataLate,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::edition::Edition;
 use super::model::{Diagnostic, Editor, Notice};
+use super::quirks::Switch;
 use super::text::Pos;
 
 /// A command, read and checked.
@@ -98,6 +99,12 @@ impl Editor {
     /// Does what a command that concerns the editor alone says. Gives what clients are to be notified of.
     pub fn obey(&mut self, command: &Command) -> Result<Vec<Notice>, String> {
         exists(self.edition, command)?;
+        if let Command::Select(path, ..) | Command::Edit(path, _) | Command::Diagnostics(path, _) = command
+            && self.quirks.has(Switch::OnlyOpenFiles)
+            && !self.is_visible(path)
+        {
+            return Err(format!("{} is not open", path.display()));
+        }
         let done = match command {
             Command::Open(path) => self.open(path),
             Command::Select(path, start, end) => self.select(path, *start, *end),
