@@ -1,6 +1,8 @@
 //! What a plan cannot be played without, and whether a subject has it.
 
 use crate::config::SubjectSpec;
+use crate::diagnostic::Place;
+use crate::protocol::RequirementId;
 use crate::scenario::{Plan, Process, Step, StepKind};
 
 /// Why a plan cannot be played with this subject; none if it can.
@@ -40,14 +42,27 @@ pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
         return Some("no workspace is known to lay files into (--workspace)".into());
     }
     let catalogue = (spec.protocol.requirements)();
-    let lacking = |id: &&str| {
+    let lacking = |id: &RequirementId| {
         let capability = catalogue.iter().find(|r| r.id == *id).and_then(|r| r.capability);
         capability.is_some_and(|c| spec.lacks(c))
     };
     if !plan.requirements.is_empty() && plan.requirements.iter().all(lacking) {
         return Some("all that it would show is declared missing".into());
     }
-    None
+    let step = cannot_pass(&plan.steps, &lacking)?;
+    Some(format!("{step} awaits what is declared missing"))
+}
+
+/// The first expectation that is about nothing but what is lacking, and that has no other outcome to take.
+fn cannot_pass(steps: &[Step], lacking: &impl Fn(&RequirementId) -> bool) -> Option<Place> {
+    steps.iter().find_map(|step| match &step.kind {
+        StepKind::Expect(expectation) => {
+            let one = expectation.any_of.len() == 1 && !expectation.proves.is_empty();
+            (one && expectation.proves.iter().all(lacking)).then(|| step.place.clone())
+        }
+        StepKind::Repeat { steps, .. } => cannot_pass(steps, lacking),
+        _ => None,
+    })
 }
 
 fn stimuli(steps: &[Step]) -> Vec<&'static str> {
@@ -60,4 +75,55 @@ fn stimuli(steps: &[Step]) -> Vec<&'static str> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Described, own};
+    use crate::protocol::protocols;
+    use crate::scenario::load_str;
+
+    /// Why each case of a scenario is skipped that is played at a subject which lacks a capability. In the text, `CAPABILITY`
+    /// stands for it, `OF_IT` for a requirement that belongs to it, and `OF_ALL` for one that belongs to none.
+    fn skipped(text: &str) -> Vec<Option<String>> {
+        let protocol = protocols()[0];
+        let (role, edition) = (&protocol.roles[0], protocol.editions[0].id);
+        let (capability, _) = role.capabilities[0];
+        let requirement = |capability: Option<&str>| {
+            let fits = |r: &&crate::protocol::Requirement| {
+                r.capability == capability && r.edition() == edition && r.binds == role.subject
+            };
+            (protocol.requirements)().iter().find(fits).unwrap().short()
+        };
+        let text = format!("wirecert: 1\ntitle: T\nrole: ROLE\nedition: EDITION\n{text}");
+        let text = text.replace("ROLE", role.name).replace("EDITION", edition).replace("CAPABILITY", capability);
+        let text = text.replace("OF_ALL", requirement(None)).replace("OF_IT", requirement(Some(capability)));
+        let loaded = load_str("t.yaml", &text);
+        assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+        let mut spec = own(protocol, role, edition, &[], Described::default());
+        assert!(loaded.plans.iter().all(|plan| missing(plan, &spec).is_none()), "nothing is missing");
+        spec.missing = vec![capability];
+        let reasons = loaded.plans.iter().map(|plan| missing(plan, &spec));
+        reasons.map(|reason| reason.map(|reason| reason.replace(capability, "CAPABILITY"))).collect()
+    }
+
+    #[test]
+    fn a_case_of_a_scenario_may_need_a_capability_of_its_own() {
+        let text = "requires: [\"${needs}\"]\nvars: { needs: [] }\ncases:\n  one: {}\n  \
+                    two: { needs: [capability:CAPABILITY] }\nsteps:\n- expect: { lockfile: { exists: true } }\n";
+        assert_eq!(skipped(text), [None, Some("the subject declares `CAPABILITY` missing".to_owned())]);
+    }
+
+    #[test]
+    fn a_scenario_is_not_played_that_awaits_among_others_what_is_declared_missing() {
+        let await_it = |outcome: &str| {
+            let first = "expect: { lockfile: { exists: true }, proves: OF_ALL }";
+            format!("steps:\n- {first}\n- expect: {{ {outcome}, proves: OF_IT }}\n")
+        };
+        let why = "t.yaml:7:3 awaits what is declared missing".to_owned();
+        assert_eq!(skipped(&await_it("lockfile: { exists: true }")), [Some(why)]);
+        let either = "any_of: [{ lockfile: { exists: true } }, { lockfile: { exists: false } }]";
+        assert_eq!(skipped(&await_it(either)), [None], "there is an outcome for those that lack it");
+    }
 }

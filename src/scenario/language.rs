@@ -25,7 +25,10 @@ pub const TOP: &[Keyword] = &[
     word("description", "More about it, for readers."),
     word("role", "The role of the subject."),
     word("edition", "The edition that is played, or a list of them: played once in each."),
-    word("requires", "What it cannot be played without; it is skipped where that is not to be had."),
+    word(
+        "requires",
+        "What it cannot be played without; it is skipped where that is not to be had. `${…}` stands for a need of the case, or a list of them.",
+    ),
     word("isolation", "`own`: a process of the subject for this scenario alone."),
     word(
         "timeout",

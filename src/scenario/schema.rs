@@ -131,7 +131,7 @@ fn of_role(protocol: &Protocol, role: &Role) -> Value {
         "then": {"properties": {
             "edition": {"anyOf": [edition.clone(), {"type": "array", "items": edition, "uniqueItems": true}]},
             "by_edition": {"propertyNames": {"enum": editions}},
-            "requires": {"items": {"enum": needs}},
+            "requires": {"items": {"anyOf": [{"enum": needs}, {"pattern": "\\$\\{"}]}},
             "steps": {"items": step.clone()},
             "finally": {"items": step},
         }},

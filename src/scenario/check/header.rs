@@ -267,12 +267,12 @@ impl Check<'_> {
         if self.own {
             self.need("process");
         }
-        if let Some(e) = find(entries, "requires") {
-            self.requires(e);
-        }
         let timeout = self.time(entries, "timeout");
         let vars = self.all_variables(entries, case);
         self.given.clone_from(&vars);
+        if let Some(e) = find(entries, "requires") {
+            self.requires(e);
+        }
         let workspace = find(entries, "workspace").map(|e| self.workspace(e)).unwrap_or_default();
         let steps = find(entries, "steps").map(|e| {
             if e.value.as_list().is_some_and(<[_]>::is_empty) {
@@ -316,35 +316,6 @@ impl Check<'_> {
             _ => self.wrong_type(&entry.value, entry.key_span, "`own`"),
         }
         false
-    }
-
-    fn requires(&mut self, entry: &Entry) {
-        let Kind::List(items) = &entry.value.kind else {
-            return self.wrong_type(&entry.value, entry.key_span, "a list such as `[workspace, stimulus:select]`");
-        };
-        let mut known = vec!["workspace".to_owned(), "process".to_owned()];
-        if self.role.is_client() {
-            known.push("observed".to_owned());
-        } else {
-            known.push("settings".to_owned());
-        }
-        known.extend(self.role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
-        known.extend(self.role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
-        known.extend(language::described(self.role).map(|path| format!("described:{path}")));
-        for item in items {
-            match &item.kind {
-                Kind::String(word) if known.contains(word) => self.need(word.as_str()),
-                Kind::String(word) => {
-                    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                    let word = (word.as_str(), item.span);
-                    let code = "scenario/unknown-requires";
-                    let of = format!(" for the role `{}`", self.role.name);
-                    let fault = unknown_word(self.source, code, "need", word, &known, &of);
-                    self.report(fault);
-                }
-                _ => self.wrong_type(item, begin(item), "a need such as `workspace`"),
-            }
-        }
     }
 
     fn all_variables(&mut self, entries: &[Entry], case: Option<&Entry>) -> Map<String, Value> {

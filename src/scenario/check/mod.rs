@@ -8,6 +8,7 @@ mod expects;
 mod header;
 mod patterns;
 mod proves;
+mod requires;
 mod scope;
 mod shapes;
 mod steps;
