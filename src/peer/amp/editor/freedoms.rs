@@ -77,6 +77,8 @@ const FREEDOMS: &[Entry] = &[
         Effect::Switch(Switch::OffsetsInLine)),
     freedom!("diagnostics-by-prefix" CLI "Files belong to a path if theirs begins with it as text."
         Effect::Switch(Switch::DiagnosticsByString)),
+    freedom!("two-severities" CLI "The editor knows only errors and warnings: whatever is no error is a warning."
+        Effect::Body(Of::Success(Some(Method::GetDiagnostics)), two_severities)),
     freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
         Effect::Body(Of::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
     freedom!("no-state-at-first" BOTH forgoes ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
@@ -90,10 +92,10 @@ const FREEDOMS: &[Entry] = &[
         uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
     })),
     freedom!("caret-with-line" CLI "The content of a caret is the text of its line." Effect::Switch(Switch::CaretWithLine)),
-    freedom!("repeats-notifications" BOTH "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
-    freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
     freedom!("only-open-files" BOTH "Nothing can be selected, changed or found fault with in a file that was not opened before."
         Effect::Switch(Switch::OnlyOpenFiles)),
+    freedom!("repeats-notifications" BOTH "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
+    freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
     freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
         Effect::Switch(Switch::FailuresForErrors)),
     freedom!("quiet-on-bad-input" BOTH forgoes ["envelope/parse-error"] "A message without an id that can be read is not answered."
@@ -119,16 +121,12 @@ const FREEDOMS: &[Entry] = &[
         l["version"] = json!(1);
         l["transport"] = "ws".into();
     })),
+    freedom!("home-only" GUIDE "The lockfile is in `~/.local/share` whatever variables say."
+        Effect::Switch(Switch::HomeOnly)),
     freedom!("lockfile-two-folders" CLI "The lockfile lists a second folder."
     Effect::Lockfile(|l| if let Some(folders) = l["workspaceFolders"].as_array_mut() {
         folders.push("/opt/elsewhere".into());
     })),
-    freedom!("home-only" GUIDE "The lockfile is in `~/.local/share` whatever variables say."
-        Effect::Switch(Switch::HomeOnly)),
-    freedom!("heads-in-other-case" BOTH "The names and words of the handshake's head are written in another case."
-    Effect::Head(|head| for (name, value) in &mut head.headers {
-        let word = name != "Sec-WebSocket-Accept";
-        *name = name.to_lowercase();
     freedom!("lockfile-root-folder" CLI "The lockfile's folder is the root of the file system, which contains all others."
         Effect::Lockfile(|l| l["workspaceFolders"] = json!(["/"]))),
     freedom!("lockfile-folder-around" CLI "The lockfile's folder is the one around the folder that is open."
@@ -140,6 +138,10 @@ const FREEDOMS: &[Entry] = &[
     Effect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
         l["workspaceFolders"] = json!([format!("{folder}/../{}/.", folder.rsplit('/').next().unwrap_or_default())]);
     })),
+    freedom!("heads-in-other-case" BOTH "The names and words of the handshake's head are written in another case."
+    Effect::Head(|head| for (name, value) in &mut head.headers {
+        let word = name != "Sec-WebSocket-Accept";
+        *name = name.to_lowercase();
         if word {
             *value = value.to_uppercase();
         }
@@ -189,6 +191,16 @@ fn other_texts(body: &mut Value) {
         *body = json!({"code": -1, "message": ""});
     } else if body["success"] == json!(false) {
         body["message"] = "ça ne marche pas".into();
+    }
+}
+
+fn two_severities(result: &mut Value) {
+    for entry in result["entries"].as_array_mut().into_iter().flatten() {
+        for diagnostic in entry["diagnostics"].as_array_mut().into_iter().flatten() {
+            if diagnostic["severity"] != "error" {
+                diagnostic["severity"] = "warning".into();
+            }
+        }
     }
 }
 

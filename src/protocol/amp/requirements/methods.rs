@@ -60,7 +60,7 @@ const DIAGNOSTICS: Table = table! { "diagnostics", Server, Some("diagnostics");
         "The `severity` of a diagnostic is `error`, `warning`, `info` or `hint`."
         "The CLI drops the whole response otherwise.";
     "severity-kept": [cli Should cli("getDiagnostics")]
-        "The `severity` of a diagnostic is the one that the editor shows."
+        "The `severity` of a diagnostic is the one that the editor shows: of one that it does not have, the nearest."
         "";
     "range": [cli Must cli("getDiagnostics")]
         "The `range` of a diagnostic says where it is, with lines and characters counted from 0."
