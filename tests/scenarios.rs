@@ -12,6 +12,7 @@ use wirecert::trace::End;
 const JUDGED_BY_RULES: &[&str] = &[
     "framing/close-code",
     "framing/close-last",
+    "framing/close-payload",
     "framing/close-reason",
     "framing/control-length",
     "framing/control-whole",

@@ -322,8 +322,8 @@ pub enum Switch {
     LockfileLate,
     LockfileInTwoWrites,
     QuietOnBadInput,
-}
     HomeOnly,
+}
 
 /// The quirks that are switched on.
 #[derive(Debug, Default)]

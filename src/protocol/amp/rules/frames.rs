@@ -1,5 +1,7 @@
 //! Frames: is each one formed as RFC 6455 wants it, and do they follow each other as they may?
 
+use std::collections::VecDeque;
+
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, Frame, What};
 
@@ -31,9 +33,12 @@ struct Side {
     /// The message whose last frame has not come yet.
     open: Option<Open>,
     closed: bool,
-    /// The code of its close frame, if that may not be sent.
-    bad_code: Option<u16>,
+    /// Its control frames that break the RFC, and that the other end may send back as they are; of many, the latest.
+    bad_controls: VecDeque<Frame>,
 }
+
+/// So many control frames that break the RFC are remembered.
+const REMEMBERED: usize = 16;
 
 /// A message that has begun.
 struct Open {
@@ -69,13 +74,20 @@ impl Rule for Frames {
                 // An extension may have been agreed on before the trace began, and a message have begun.
                 let extended = *extended || unseen;
                 side.known |= !unseen;
-                let judge = Judge { book, end, index: event.i, extended, frame };
+                let echoed = other.bad_controls.iter().rev().find(|theirs| is_echo(frame, theirs));
+                let judge = Judge { book, end, index: event.i, extended, frame, echoed };
                 judge.bits(out);
                 if opcode::is_control(frame.opcode) {
                     judge.control(out);
+                    if is_bad_control(frame) {
+                        if side.bad_controls.len() == REMEMBERED {
+                            side.bad_controls.pop_front();
+                        }
+                        side.bad_controls.push_back(frame.clone());
+                    }
                 }
                 if frame.opcode == opcode::CLOSE {
-                    side.bad_code = judge.close(out, other.bad_code);
+                    judge.close(out);
                     side.closed = true;
                 }
                 if opcode::is_data(frame.opcode) {
@@ -95,6 +107,9 @@ struct Judge<'a> {
     index: u64,
     extended: bool,
     frame: &'a Frame,
+    /// The control frame of the other end that it sends back. What is wrong with that one is not the fault of this end,
+    /// which treats it in its own way: that is no more than a `should`.
+    echoed: Option<&'a Frame>,
 }
 
 impl Judge<'_> {
@@ -115,8 +130,13 @@ impl Judge<'_> {
                 self.hold(out, "framing/masked", !frame.masked, || "the client did not mask a frame".to_owned());
             }
         }
-        if !self.extended {
-            let rsv = frame.rsv;
+        let rsv = frame.rsv;
+        let repeated = rsv != 0 && self.echoed.is_some_and(|theirs| theirs.rsv == rsv);
+        if repeated {
+            self.hold(out, "framing/reserved-bits-refused", true, || {
+                format!("a control frame with the reserved bits {rsv:03b} is sent back with them")
+            });
+        } else if !self.extended {
             self.hold(out, "framing/reserved-bits", rsv != 0, || format!("a frame has the reserved bits {rsv:03b}"));
         }
         let named = opcode::name(frame.opcode).is_some();
@@ -127,34 +147,46 @@ impl Judge<'_> {
     }
 
     fn control(&self, out: &mut Judgements) {
-        let length = self.frame.length;
-        self.hold(out, "framing/control-length", length > 125, || format!("a control frame carries {length} bytes"));
-        self.hold(out, "framing/control-whole", !self.frame.fin, || "a control frame is fragmented".to_owned());
-    }
-
-    /// Judges a close frame; gives its code, if that may not be sent. `answered` is the bad code that the other end had
-    /// sent before: to send it back is a way to treat an end that breaks the RFC, and no more than a `should`.
-    fn close(&self, out: &mut Judgements, answered: Option<u16>) -> Option<u16> {
-        if !self.whole() {
-            return None;
-        }
-        let payload = self.frame.payload.as_bytes();
-        self.hold(out, "framing/close-payload", payload.len() == 1, || {
-            "a close frame carries a single byte".to_owned()
-        });
-        let [high, low, reason @ ..] = payload else { return None };
-        let code = u16::from_be_bytes([*high, *low]);
-        let bad = !may_be_sent(code);
-        if bad && answered == Some(code) {
-            self.hold(out, "framing/close-refused", true, || {
-                format!("the code {code}, which may not be sent, is sent back")
+        let (length, fin) = (self.frame.length, self.frame.fin);
+        if length > MOST && self.echoed.is_some_and(|theirs| theirs.payload == self.frame.payload) {
+            self.hold(out, "framing/control-refused", true, || {
+                format!("a control frame of {length} bytes is sent back")
             });
         } else {
-            self.hold(out, "framing/close-code", bad, || format!("a close frame carries the code {code}"));
+            self.hold(out, "framing/control-length", length > MOST, || {
+                format!("a control frame carries {length} bytes")
+            });
         }
+        if !fin && self.echoed.is_some_and(|theirs| !theirs.fin) {
+            self.hold(out, "framing/control-refused", true, || "a fragmented control frame is sent back".to_owned());
+        } else {
+            self.hold(out, "framing/control-whole", !fin, || "a control frame is fragmented".to_owned());
+        }
+    }
+
+    /// Judges a close frame.
+    fn close(&self, out: &mut Judgements) {
+        if !self.whole() {
+            return;
+        }
+        let payload = self.frame.payload.as_bytes();
+        let theirs = self.echoed.map(|theirs| theirs.payload.as_bytes());
+        let hold = |out: &mut Judgements, short: &str, broken: bool, echoed: bool, what: String| match broken && echoed
+        {
+            true => self.hold(out, "framing/close-refused", true, || format!("{what}, as that of the other end did")),
+            false => self.hold(out, short, broken, || what),
+        };
+        let same = theirs == Some(payload);
+        hold(out, "framing/close-payload", payload.len() == 1, same, "a close frame carries a single byte".to_owned());
+        let [high, low, reason @ ..] = payload else { return };
+        let code = u16::from_be_bytes([*high, *low]);
+        let same_code = theirs.is_some_and(|theirs| theirs.starts_with(&payload[..2]));
+        let what = format!("a close frame carries the code {code}");
+        hold(out, "framing/close-code", !may_be_sent(code), same_code, what);
         let broken = std::str::from_utf8(reason).is_err();
-        self.hold(out, "framing/close-reason", broken, || "the reason in a close frame is not UTF-8".to_owned());
-        bad.then_some(code)
+        let same_reason = theirs.is_some_and(|theirs| theirs.get(2..) == Some(reason));
+        let what = "a close frame carries a reason that is not UTF-8".to_owned();
+        hold(out, "framing/close-reason", broken, same_reason, what);
     }
 
     fn data(&self, out: &mut Judgements, side: &mut Side) {
@@ -189,6 +221,31 @@ impl Judge<'_> {
         if frame.fin {
             side.open = None;
         }
+    }
+}
+
+/// The most bytes that a control frame may carry (RFC 6455 section 5.5).
+const MOST: u64 = 125;
+
+/// Whether a control frame breaks the RFC in a way that shows when it is sent back.
+fn is_bad_control(frame: &Frame) -> bool {
+    let bad_payload = || match frame.payload.as_bytes() {
+        [] => false,
+        [_] => true,
+        [high, low, reason @ ..] => {
+            !may_be_sent(u16::from_be_bytes([*high, *low])) || std::str::from_utf8(reason).is_err()
+        }
+    };
+    !frame.fin || frame.rsv != 0 || frame.length > MOST || frame.opcode == opcode::CLOSE && bad_payload()
+}
+
+/// Whether a frame sends a control frame of the other end back: a pong a ping with its payload, a close frame a close frame,
+/// whose code or reason may be another one.
+fn is_echo(frame: &Frame, theirs: &Frame) -> bool {
+    match (frame.opcode, theirs.opcode) {
+        (opcode::PONG, opcode::PING) => frame.length == theirs.length && frame.payload == theirs.payload,
+        (opcode::CLOSE, opcode::CLOSE) => true,
+        _ => false,
     }
 }
 

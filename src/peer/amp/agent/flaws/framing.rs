@@ -95,7 +95,7 @@ pub const FLAWS: &[Entry] = &[
         "Frames with a reserved opcode are passed over." Effect::Switch(Switch::Tolerates(FrameFault::Opcode))),
     flaw!("takes-bad-utf8" BOTH "framing/client-utf8-refused" ["framing/client-failure-code"]
         "What is no UTF-8 in a text is replaced." Effect::Switch(Switch::Tolerates(FrameFault::Utf8))),
-    flaw!("takes-bad-control" BOTH "framing/client-control-refused" ["framing/client-failure-code", "framing/client-control-length"]
+    flaw!("takes-bad-control" BOTH "framing/client-control-refused" ["framing/client-failure-code"]
         "Control frames may be fragmented and long." Effect::Switch(Switch::Tolerates(FrameFault::Control))),
     flaw!("takes-bad-fragments" BOTH "framing/client-fragments-refused" ["framing/client-failure-code"]
         "Continuations of nothing are passed over, unfinished messages forgotten."

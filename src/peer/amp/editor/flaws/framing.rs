@@ -127,7 +127,7 @@ pub const FLAWS: &[Entry] = &[
         "Frames with a reserved opcode are passed over." Effect::Switch(Switch::Tolerates(FrameFault::Opcode))),
     flaw!("takes-bad-utf8" BOTH "framing/utf8-refused" ["framing/failure-code"]
         "What is no UTF-8 in a text is replaced." Effect::Switch(Switch::Tolerates(FrameFault::Utf8))),
-    flaw!("takes-bad-control" BOTH "framing/control-refused" ["framing/failure-code", "framing/control-length"]
+    flaw!("takes-bad-control" BOTH "framing/control-refused" ["framing/failure-code"]
         "Control frames may be fragmented and long." Effect::Switch(Switch::Tolerates(FrameFault::Control))),
     flaw!("takes-bad-fragments" BOTH "framing/fragments-refused" ["framing/failure-code"]
         "Continuations of nothing are passed over, unfinished messages forgotten."

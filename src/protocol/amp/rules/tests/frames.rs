@@ -125,3 +125,34 @@ fn a_bad_close_code_that_is_only_sent_back_breaks_no_must() {
     assert_eq!(sent_back(1005, 1006).broken("cli"), [clients, "framing/close-code"]);
     assert_eq!(sent_back(1005, 1002).broken("cli"), [clients]);
 }
+
+#[test]
+fn a_control_frame_that_only_sends_back_what_was_wrong_with_the_other_one_breaks_no_must() {
+    let ping = |payload: &[u8]| frame(opcode::PING, payload);
+    let pong = |payload: &[u8]| frame(opcode::PONG, payload);
+    let close = |payload: &[u8]| frame(opcode::CLOSE, payload);
+    let long = [b'a'; 126];
+    let cases = [
+        (ping(&long), pong(&long), "framing/control-refused"),
+        (Frame { rsv: 1, ..ping(b"p") }, Frame { rsv: 1, ..pong(b"p") }, "framing/reserved-bits-refused"),
+        (Frame { fin: false, ..ping(b"p") }, Frame { fin: false, ..pong(b"p") }, "framing/control-refused"),
+        (Frame { rsv: 4, ..close(b"") }, Frame { rsv: 4, ..close(b"") }, "framing/reserved-bits-refused"),
+        (close(b"\x03"), close(b"\x03"), "framing/close-refused"),
+        (close(b"\x03\xe8\xff"), close(b"\x03\xe8\xff"), "framing/close-refused"),
+        // Of its own making:
+        (ping(&long[1..]), pong(&long), "framing/control-length"),
+        (Frame { rsv: 1, ..ping(b"p") }, Frame { rsv: 2, ..pong(b"p") }, "framing/reserved-bits"),
+        (ping(b"p"), Frame { rsv: 1, ..pong(b"p") }, "framing/reserved-bits"),
+        (ping(&long), Frame { fin: false, ..pong(b"") }, "framing/control-whole"),
+        (close(b"\x03\xe8\xff"), close(b"\x03\xe8\xfe"), "framing/close-reason"),
+        (close(b"\x03\xe8\xff"), close(b"\x03"), "framing/close-payload"),
+        (close(b"\x03\xe8\xff"), close(&close_payload(1006, "")), "framing/close-code"),
+    ];
+    for (theirs, ours, broken) in cases {
+        let play = Play::open().client(What::Frame(Frame { masked: true, ..theirs.clone() })).deliberate();
+        let play = play.server(What::Frame(ours.clone()));
+        let found: Vec<String> =
+            play.broken("cli").into_iter().filter(|short| !short.starts_with("framing/client-")).collect();
+        assert_eq!(found, [broken], "{theirs:?} {ours:?}");
+    }
+}
