@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteEx
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 
-use crate::trace::{Call, Returned, Told, What};
+use crate::trace::{Call, Returned, Told, What, read_json};
 
 use super::output::{Stream, Tap};
 
@@ -137,7 +137,8 @@ fn read(line: &[u8]) -> Option<Line> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return None;
     }
-    let mut line: Map<String, Value> = serde_json::from_slice(line).ok()?;
+    let read = read_json(std::str::from_utf8(line).ok()?)?;
+    let Value::Object(mut line) = read.value else { return None };
     if let Some(event) = line.get("event").and_then(Value::as_str) {
         let event = event.to_owned();
         let data = line.remove("data").unwrap_or_default();
@@ -176,6 +177,14 @@ mod tests {
         assert_eq!(read(br#"{"event":"e","data":[1],"subscription":"s"}"#), Some(Line::Told(What::Told(told))));
         assert_eq!(read(br#"{"state":"connected"}"#), Some(Line::Told(What::State { state: "connected".into() })));
         assert_eq!(read(br#"{"reset":true}"#), Some(Line::Reset));
+    }
+
+    #[test]
+    fn a_line_is_understood_where_not_all_of_it_can_be_held() {
+        let half = returned(1, Some(json!(["a\u{fffd}"])), None, false);
+        assert_eq!(read(br#"{"id":1,"result":["a\ud800"]}"#), half);
+        let deep = format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
+        assert!(matches!(read(deep.as_bytes()), Some(Line::Told(What::Returned(Returned { id: 1, .. })))));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 
-use super::http;
 use super::{Body, Call, HttpRequest, HttpResponse, Returned, StreamEvent, Told};
+use super::{http, lenient};
 
 /// One line of a trace. As JSON: `{"i":…,"t":…,"conn":…,"dir":…,"kind":…,…fields of the kind}`.
 #[derive(Clone, Debug, PartialEq)]
@@ -309,7 +309,7 @@ pub struct Message {
 }
 
 /// JSON nested deeper than this is kept as text: a line of a trace nests it further, and readers have their limits.
-const MAX_DEPTH: usize = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 
 impl Message {
     /// A message with this joined payload, parsed if it is JSON.
@@ -317,6 +317,15 @@ impl Message {
         match serde_json::from_slice(payload) {
             Ok(json) if depth_within(&json, MAX_DEPTH) => Self { text, json: Some(json), payload: None, frames },
             _ => Self { text, json: None, payload: Some(payload.into()), frames },
+        }
+    }
+
+    /// Its JSON, as far as it can be held: also where a part of it cannot be.
+    pub fn value(&self) -> Option<Cow<'_, Value>> {
+        match (&self.json, &self.payload) {
+            (Some(json), _) => Some(Cow::Borrowed(json)),
+            (None, Some(payload)) => lenient::read(payload.as_text()?).map(|read| Cow::Owned(read.value)),
+            (None, None) => None,
         }
     }
 
@@ -330,7 +339,7 @@ impl Message {
     }
 }
 
-fn depth_within(value: &Value, depth: usize) -> bool {
+pub(super) fn depth_within(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth > 0 && items.iter().all(|v| depth_within(v, depth - 1)),
         Value::Object(map) => depth > 0 && map.values().all(|v| depth_within(v, depth - 1)),

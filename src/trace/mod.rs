@@ -11,6 +11,7 @@ mod driven;
 mod event;
 mod file;
 mod http;
+mod lenient;
 mod normal;
 mod recorder;
 mod redact;
@@ -30,6 +31,7 @@ pub use file::{
     FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,
 };
 pub use http::{Body, HttpRequest, HttpResponse, StreamEvent};
+pub use lenient::{Read, read as read_json};
 pub use normal::{Known, Learnt, Neutral, Normaliser, Strength, exchange_number, normalise};
 pub use recorder::{Recorder, Sink};
 pub use redact::Redactor;

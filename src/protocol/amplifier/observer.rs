@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Closed, Direction, End, Event, Frame, HttpRequest, HttpResponse, Message, StreamEvent, What};
+use crate::trace::{
+    Closed, Direction, End, Event, Frame, HttpRequest, HttpResponse, Message, StreamEvent, What, read_json,
+};
 
 use super::routes::{Endpoint, Route};
 
@@ -120,8 +122,8 @@ impl AmplifierObserver {
             return vec![Seen::new("keep_alive").with_some("comment", comment)];
         };
         let named = |seen: Seen| seen.with("type", event.event_type()).with_some("id", event.id.clone());
-        match serde_json::from_str::<Value>(data) {
-            Ok(message) if message.get("event").is_some_and(Value::is_string) => {
+        match read_json(data).map(|read| read.value) {
+            Some(message) if message.get("event").is_some_and(Value::is_string) => {
                 self.told(conn, &message).into_iter().map(named).collect()
             }
             _ => vec![named(Seen::new("keep_alive")).with("text", data.as_str())],
@@ -143,7 +145,7 @@ impl AmplifierObserver {
             return vec![];
         }
         match self.subject {
-            End::Server => message.json.as_ref().map(|json| self.told(conn, json)).unwrap_or_default(),
+            End::Server => message.value().map(|json| self.told(conn, &json)).unwrap_or_default(),
             End::Client => {
                 let content = Content::of(Some(message));
                 let action = content.json().and_then(|json| json.get("action")).and_then(Value::as_str);

@@ -5,17 +5,18 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::trace::{Direction, Event, Message, Payload, What};
+use crate::trace::{Direction, Event, Message, Payload, What, read_json};
+
+/// What is said of JSON that a value does not hold all of.
+pub const LOSSY: &str = "a body or message is JSON that not every reader can hold: half a surrogate pair, hundreds of levels, or a huge number";
 
 /// What a body is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
     /// There is none.
     Empty,
-    /// JSON, and whether a byte order mark stands before it.
-    Json { json: Cow<'a, Value>, marked: bool },
-    /// JSON, as far as anybody can tell: it is nested too deep to be looked at.
-    Deep,
+    /// JSON, and whether a byte order mark stands before it; where the value does not hold all of it, its text.
+    Json { json: Cow<'a, Value>, marked: bool, whole: Option<&'a str> },
     /// Text, and no JSON.
     Text(&'a str),
     /// No UTF-8.
@@ -29,7 +30,7 @@ impl<'a> Content<'a> {
     pub fn of(message: Option<&'a Message>) -> Self {
         let Some(message) = message else { return Self::Empty };
         if let Some(json) = &message.json {
-            return Self::Json { json: Cow::Borrowed(json), marked: false };
+            return Self::Json { json: Cow::Borrowed(json), marked: false, whole: None };
         }
         match &message.payload {
             None => Self::Coded,
@@ -40,10 +41,13 @@ impl<'a> Content<'a> {
 
     fn of_text(text: &'a str) -> Self {
         let unmarked = text.strip_prefix('\u{feff}');
-        match serde_json::from_str(unmarked.unwrap_or(text)) {
-            Ok(json) => Self::Json { json: Cow::Owned(json), marked: unmarked.is_some() },
-            Err(e) if e.to_string().contains("recursion limit") => Self::Deep,
-            Err(_) => Self::Text(text),
+        match read_json(unmarked.unwrap_or(text)) {
+            Some(read) => Self::Json {
+                json: Cow::Owned(read.value),
+                marked: unmarked.is_some(),
+                whole: read.lossy.then_some(text),
+            },
+            None => Self::Text(text),
         }
     }
 
@@ -53,6 +57,11 @@ impl<'a> Content<'a> {
             Self::Json { json, .. } => Some(json),
             _ => None,
         }
+    }
+
+    /// Whether it is JSON that a value does not hold all of.
+    pub fn is_lossy(&self) -> bool {
+        matches!(self, Self::Json { whole: Some(_), .. })
     }
 }
 
@@ -130,7 +139,16 @@ mod tests {
         assert_eq!(of("\u{feff}{}".as_bytes()), "Json");
         assert_eq!(of(b"<html>"), "Text");
         assert_eq!(of(b"\"\xff\""), "Binary");
-        assert_eq!(of("[".repeat(5000).as_bytes()), "Deep");
-        assert_eq!(of(format!("{}{}", "[".repeat(110), "]".repeat(110)).as_bytes()), "Json");
+        assert_eq!(of("[".repeat(5000).as_bytes()), "Text");
+    }
+
+    #[test]
+    fn json_that_a_value_does_not_hold_is_json() {
+        for text in [format!("{}{}", "[".repeat(5000), "]".repeat(5000)), r#"{"a":"\ud800"}"#.to_owned()] {
+            let message = Message::joined(true, text.as_bytes(), 1);
+            let content = Content::of(Some(&message));
+            assert!(content.is_lossy() && content.json().is_some(), "{text}");
+            assert!(matches!(content, Content::Json { whole: Some(whole), .. } if whole == text));
+        }
     }
 }

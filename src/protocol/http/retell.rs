@@ -142,8 +142,9 @@ pub fn raw(bytes: &[u8]) -> Option<Map<String, Value>> {
 
 fn body(content: &Content<'_>) -> Option<(String, Value)> {
     Some(match content {
-        Content::Json { json, marked: false } => ("json".to_owned(), json.as_ref().clone()),
-        Content::Json { json, marked: true } => ("text".to_owned(), format!("\u{feff}{json}").into()),
+        Content::Json { whole: Some(text), .. } => ("text".to_owned(), (*text).into()),
+        Content::Json { json, marked: false, .. } => ("json".to_owned(), json.as_ref().clone()),
+        Content::Json { json, marked: true, .. } => ("text".to_owned(), format!("\u{feff}{json}").into()),
         Content::Text(text) if !text.is_empty() => ("text".to_owned(), (*text).into()),
         Content::Binary(bytes) => ("hex".to_owned(), hex(bytes).into()),
         _ => return None,

@@ -46,7 +46,7 @@ impl Seen {
             Content::Text(text) => self.with("text", *text),
             Content::Empty => self.with("text", ""),
             Content::Binary(bytes) => self.with("text", String::from_utf8_lossy(bytes)),
-            Content::Deep | Content::Coded => self,
+            Content::Coded => self,
         }
     }
 

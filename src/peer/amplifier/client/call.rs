@@ -45,7 +45,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
 /// What an answer gives a client: its body, or the error in it.
 fn answer(method: &str, whole: &Whole) -> Result<Answer, Trouble> {
     let status = whole.head.status().unwrap_or_default();
-    let json = whole.message.as_ref().and_then(|message| message.json.clone());
+    let json = whole.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
     match (status, json) {
         (200..=299, Some(json)) => Ok(Answer::Result(json)),
         (400..=599, Some(json)) if json.get("error").is_some_and(Value::is_object) => {

@@ -33,7 +33,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
 /// What an answer gives a client: its body counts only where the status says that all went well.
 fn answer(method: &str, whole: &Whole) -> Result<Answer, Trouble> {
     let status = whole.head.status().unwrap_or_default();
-    let json = whole.message.as_ref().and_then(|message| message.json.clone());
+    let json = whole.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
     if !(200..300).contains(&status) {
         return Err(failed(format!("`{method}` was answered with the status {status}: {}", shown(&whole.body))));
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::peer::hosting::{Carried, Held, Waiting};
 use crate::peer::openctx::provider::data::{Characters, Data, Outcome};
 use crate::peer::openctx::provider::request::understand;
+use crate::trace::read_json;
 use crate::wire::http::{Handler, Received, Responder};
 
 /// The desk of one provider, over all its restarts.
@@ -68,8 +69,9 @@ impl Plan {
 impl Handler for Desk {
     async fn handle(&self, received: Received, answer: Responder) {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let method = serde_json::from_slice::<Value>(&received.content).unwrap_or_default();
-        if plan.leaves(method["method"].as_str().unwrap_or_default()) {
+        let read = std::str::from_utf8(&received.content).ok().and_then(read_json);
+        let method = read.as_ref().and_then(|read| read.value["method"].as_str());
+        if plan.leaves(method.unwrap_or_default()) {
             self.waiting.hold(received, answer);
             return;
         }

@@ -141,6 +141,14 @@ const FREEDOMS: &[Entry] = &[
         *b = format!("\t{value:#}\r\n ").into_bytes();
     })),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." Effect::Body(escape)),
+    freedom!("half-surrogates" "Titles begin with the escape of half a surrogate pair." Effect::Body(|b| {
+        *b = String::from_utf8_lossy(b).replace("\"title\":\"", "\"title\":\"\\ud800").into_bytes();
+    })),
+    freedom!("deep-member" "Answers have a member that nobody knows, and that is nested deep."
+    Effect::Body(|b| if b.starts_with(b"{\"") {
+        let deep = format!("{{\"x-deep\":{}{},", "[".repeat(200), "]".repeat(200));
+        b.splice(..1, deep.into_bytes());
+    })),
     freedom!("keys-reversed" "The keys of objects come in another order." Effect::Envelope(reverse)),
     freedom!("extra-keys" "Everything has a member that nobody knows." Effect::Envelope(extra)),
     freedom!("as-in-json-rpc" "Answers have the members of JSON-RPC."

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::trace::read_json;
+
 /// The methods of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
@@ -117,8 +119,8 @@ impl Fault {
 /// # Errors
 /// What is wrong with it.
 pub fn understand(body: &[u8]) -> Result<Request, Fault> {
-    let value: Value = serde_json::from_slice(body).map_err(|_| Fault::NoJson)?;
-    let Value::Object(mut message) = value else { return Err(Fault::NoRequest) };
+    let read = std::str::from_utf8(body).ok().and_then(read_json).ok_or(Fault::NoJson)?;
+    let Value::Object(mut message) = read.value else { return Err(Fault::NoRequest) };
     let Some(Value::String(method)) = message.get("method") else { return Err(Fault::NoRequest) };
     let method = Method::parse(method);
     let mut take = |name: &str| match message.swap_remove(name) {

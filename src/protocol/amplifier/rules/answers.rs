@@ -12,7 +12,7 @@ use super::{errors, http};
 use crate::protocol::Fault;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
 use crate::protocol::http::book::Bench;
-use crate::protocol::http::content::Content;
+use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 
 /// Statuses that whoever stands before a server may send in its place.
@@ -114,9 +114,6 @@ fn json_of<'c>(
     if heads::is_coded(head) {
         bench.hold("http/encoding", None);
     }
-    if let Content::Deep = content {
-        return None;
-    }
     let binary = matches!(content, Content::Binary(_));
     bench.hold_if("http/utf-8", binary, || "the body of an answer is no UTF-8".to_owned());
     if binary {
@@ -131,6 +128,9 @@ fn json_of<'c>(
         _ => fault,
     };
     bench.hold("http/json", json.is_none().then_some(fault));
+    if content.is_lossy() {
+        bench.note("http/json", LOSSY);
+    }
     if json.is_some() {
         heads::answer_type(head, bench);
     }

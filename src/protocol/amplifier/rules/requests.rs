@@ -8,7 +8,7 @@ use crate::protocol::Fault;
 use crate::protocol::Judgements;
 use crate::protocol::amplifier::routes::Endpoint;
 use crate::protocol::http::book::Bench;
-use crate::protocol::http::content::Content;
+use crate::protocol::http::content::{Content, LOSSY};
 
 /// Judges the body of a request. Gives its JSON, and the requirement by which a server has to refuse it.
 pub fn judge(
@@ -23,8 +23,8 @@ pub fn judge(
         _ => return (None, None),
     };
     let json = match content {
-        // What is nested that deep, or coded, is left to the servers.
-        Content::Deep | Content::Coded => return (None, None),
+        // What is coded is left to the servers.
+        Content::Coded => return (None, None),
         Content::Json { json, .. } => Some(json.as_ref()),
         _ => None,
     };
@@ -35,6 +35,9 @@ pub fn judge(
     let object = json.and_then(Value::as_object);
     let fault = Fault::new("the body of a request is no JSON object");
     bench.hold("http/client-json", object.is_none().then_some(fault));
+    if content.is_lossy() {
+        bench.note("http/client-json", LOSSY);
+    }
     if json.is_none() {
         return (None, Some(["create/bad-json", "prompt/bad-json", "approval/bad-json"][area]));
     }
@@ -47,7 +50,8 @@ pub fn judge(
         Endpoint::SubmitPrompt => prompt(body, bench),
         _ => decision(body, bench),
     };
-    (json.cloned(), refused)
+    // Whether a server takes what it may not be able to hold is left to it.
+    (json.cloned(), refused.filter(|_| !content.is_lossy()))
 }
 
 fn create(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {

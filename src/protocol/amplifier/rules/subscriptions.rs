@@ -11,10 +11,10 @@ use super::streams::Bytes;
 use super::{BOOK, events, requests, sockets};
 use crate::protocol::amplifier::routes::Route;
 use crate::protocol::http::book::Bench;
-use crate::protocol::http::content::Content;
+use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::{Fault, Judgements};
-use crate::trace::{Direction, Event, Head, HttpResponse, Message, StreamEvent};
+use crate::trace::{Direction, Event, Head, HttpResponse, Message, StreamEvent, read_json};
 
 /// So many request ids are remembered that no answer has given yet.
 const EARLY: usize = 1024;
@@ -140,7 +140,11 @@ impl Subscriptions {
             bench.hold_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
         }
         let Some(data) = sent.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
-        let message: Option<Value> = serde_json::from_str(data).ok();
+        let read = read_json(data);
+        if read.as_ref().is_some_and(|read| read.lossy) {
+            bench.note("stream/data-json", LOSSY);
+        }
+        let message = read.map(|read| read.value);
         let name = message.as_ref().and_then(|message| message.get("event")).and_then(Value::as_str);
         if sent.event_type() != "message" {
             let protocol = name.is_some_and(|name| crate::protocol::amplifier::EVENTS.contains(&name))
@@ -221,9 +225,13 @@ impl Subscriptions {
                 session.others = true;
             }
             Some(Direction::ToClient) if !odd => {
-                let json = message.json.as_ref().filter(|_| message.text);
+                let content = Content::of(Some(message));
+                let json = content.json().filter(|_| message.text);
                 let fault = Fault::new("a message is no text with JSON");
                 bench.hold("websocket/text", json.is_none().then_some(fault));
+                if content.is_lossy() {
+                    bench.note("websocket/text", LOSSY);
+                }
                 let Some(json) = json else { return };
                 if !sessions.keys.is_empty() {
                     let leaked = sessions.leaked(&json.to_string());

@@ -9,7 +9,7 @@ use super::requests::{Asked, METHODS};
 use super::results;
 use crate::protocol::Fault;
 use crate::protocol::http::book::Bench;
-use crate::protocol::http::content::Content;
+use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::exchanges::Exchange;
 use crate::protocol::http::heads;
 use crate::trace::HttpResponse;
@@ -154,9 +154,7 @@ fn envelope<'c>(
 /// The JSON of a body, judged for being that.
 fn json_of<'c>(content: &'c Content<'_>, bench: &mut Bench<'_>) -> Option<Cow<'c, Value>> {
     let (json, utf8, marked) = match content {
-        Content::Json { json, marked } => (Some(Cow::Borrowed(json.as_ref())), true, *marked),
-        // What is nested that deep is left to the clients.
-        Content::Deep => return None,
+        Content::Json { json, marked, .. } => (Some(Cow::Borrowed(json.as_ref())), true, *marked),
         // Some other encoding spoils the characters, not the shape.
         Content::Binary(bytes) => {
             (serde_json::from_str(&String::from_utf8_lossy(bytes)).ok().map(Cow::Owned), false, false)
@@ -171,6 +169,9 @@ fn json_of<'c>(content: &'c Content<'_>, bench: &mut Bench<'_>) -> Option<Cow<'c
         _ => fault,
     };
     bench.hold("envelope/json", json.is_none().then_some(fault));
+    if content.is_lossy() {
+        bench.note("envelope/json", LOSSY);
+    }
     json
 }
 

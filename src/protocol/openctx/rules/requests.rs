@@ -6,7 +6,7 @@ use super::members::{OBJECT, Place};
 use super::params;
 use crate::protocol::Fault;
 use crate::protocol::http::book::Bench;
-use crate::protocol::http::content::Content;
+use crate::protocol::http::content::{Content, LOSSY};
 
 /// The four methods.
 pub const METHODS: [&str; 4] = ["meta", "mentions", "items", "annotations"];
@@ -56,7 +56,7 @@ impl Asked {
 pub fn read(content: &Content<'_>) -> Asked {
     match content {
         Content::Empty | Content::Text(_) | Content::Binary(_) => Asked::Malformed,
-        Content::Coded | Content::Deep | Content::Json { marked: true, .. } => Asked::Unknown,
+        Content::Coded | Content::Json { marked: true, .. } | Content::Json { whole: Some(_), .. } => Asked::Unknown,
         Content::Json { json, .. } => request(json).map_or(Asked::NoRequest, Asked::Request),
     }
 }
@@ -82,11 +82,14 @@ pub fn judge(asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) {
     bench.hold_if("http/client-utf-8", utf8, || "the body of a request is no UTF-8".to_owned());
     let marked = matches!(content, Content::Json { marked: true, .. });
     bench.hold_if("http/client-no-bom", marked, || "the body of a request begins with a byte order mark".to_owned());
-    if matches!(content, Content::Coded | Content::Deep | Content::Binary(_)) {
+    if matches!(content, Content::Coded | Content::Binary(_)) {
         return;
     }
     let fault = (*asked == Asked::Malformed).then(|| Fault::new("the body of a request is no JSON"));
     bench.hold("envelope/client-json", fault);
+    if content.is_lossy() {
+        bench.note("envelope/client-json", LOSSY);
+    }
     let Some(json) = content.json() else { return };
     let fault = Fault::new("a request is no object").actual(json.clone());
     bench.hold("envelope/client-object", (!json.is_object()).then_some(fault));

@@ -6,6 +6,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use crate::protocol::amplifier::{Endpoint, PROTOCOL, Route};
+use crate::trace::read_json;
 
 use super::super::EDITION;
 use super::reply::Refusal;
@@ -59,8 +60,8 @@ fn schema(name: &str, spared: &[&str]) -> Option<Validator> {
 }
 
 fn read(body: &[u8], check: &Check) -> Result<Map<String, Value>, Refusal> {
-    let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        return Err(Refusal::invalid("the body is not JSON, or is nested too deep"));
+    let Some(value) = std::str::from_utf8(body).ok().and_then(read_json).map(|read| read.value) else {
+        return Err(Refusal::invalid("the body is not JSON"));
     };
     let wrong = check.as_ref().and_then(|check| check.iter_errors(&value).next().map(|wrong| place(&wrong)));
     match (value, wrong) {

@@ -28,6 +28,29 @@ fn a_request_without_an_answer_is_told() {
 }
 
 #[test]
+fn json_that_not_every_reader_can_hold_is_json() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for odd in [deep.as_str(), r#""\udc00""#] {
+        let created = format!(
+            r#"{{"session_id":"550e8400-e29b-41d4-a716-446655440000","status":"created","profile":"dev",
+            "created_at":"2025-12-09T10:30:00Z","x":{odd}}}"#
+        );
+        let json = [("Content-Type", "application/json")];
+        let create = || Play::new().posts("/sessions", &json!({"profile": "dev", "credentials": {}}));
+        let play = create().responds(201, &json, created.as_bytes());
+        assert!(play.broken().is_empty(), "{odd}");
+        assert!(play.assessed("create/created-at") && !play.notes().is_empty(), "{odd}");
+        let error = format!(r#"{{"error":{{"code":"SERVER_ERROR","message":"m","details":{{"x":{odd}}}}}}}"#);
+        assert!(create().responds(500, &json, error.as_bytes()).broken().is_empty(), "{odd}");
+        let event = format!(r#"{{"event":"thinking:delta","data":{{"session_id":"s","delta":"d","x":{odd}}}}}"#);
+        let streamed = subscribed().streams(&StreamEvent::data(event.clone()));
+        assert!(streamed.broken().is_empty(), "{:?}", streamed.broken());
+        let socket = Play::new().session("s").upgrades("s").socket_text(Direction::ToClient, &event);
+        assert!(socket.broken().is_empty(), "{:?}", socket.broken());
+    }
+}
+
+#[test]
 fn a_stream_has_its_status_and_content_type() {
     let head = |status, kind: &str| {
         let start = "GET /sessions/s/events HTTP/1.1";

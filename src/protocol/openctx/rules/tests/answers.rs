@@ -28,7 +28,22 @@ fn an_answer_is_an_object_in_json() {
     assert_eq!(bytes(b""), ["envelope/json"]);
     assert_eq!(says(json!([])), ["envelope/object"]);
     assert_eq!(says(named()), ["envelope/outcome"]);
-    assert!(bytes(format!("{{\"result\":{}{}}}", "[".repeat(5000), "]".repeat(5000)).as_bytes()).is_empty());
+    assert!(bytes("[".repeat(5000).as_bytes()).contains(&"envelope/json".to_owned()));
+}
+
+#[test]
+fn json_that_not_every_reader_can_hold_is_json() {
+    let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    let deep = format!("{{\"result\":{{\"name\":\"n\",\"x\":{deep}}}}}");
+    for body in [deep.as_str(), r#"{"result":{"name":"\ud800","x":[1e999]}}"#] {
+        let play = asked().responds(200, JSON, body.as_bytes());
+        assert!(play.broken().is_empty(), "{body}");
+        assert!(play.assessed("meta/name"), "{body}");
+        assert!(play.notes().iter().any(|note| note.contains("not every reader")), "{body}");
+    }
+    assert_eq!(bytes(br#"{"result":{"name":5,"x":"\ud800"}}"#), ["meta/name"]);
+    let content = br#"{"method":"annotations","params":{"uri":"file:///a","content":"\ud800"}}"#;
+    assert!(Play::new().posts(content).gives(json!([])).broken().is_empty(), "it is for the provider to take it");
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! JSON that not every reader can hold: half a surrogate pair, thousands of levels, a number beyond all bounds.
+//!
+//! RFC 8259 lets all of this be JSON (sections 6 to 9), and lets readers have their limits. [`read`] gives as much of it as a
+//! [`Value`] holds, so that what is around it can be judged.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::event::{MAX_DEPTH, depth_within};
+
+/// JSON, as far as a [`Value`] holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// The value. Half a surrogate pair is U+FFFD in it, what is nested too deep is null, and a number that is too large is
+    /// the largest there is.
+    pub value: Value,
+    /// Whether something of it could not be held.
+    pub lossy: bool,
+}
+
+/// Reads JSON; none where the text is no JSON by its grammar.
+pub fn read(text: &str) -> Option<Read> {
+    if let Ok(value) = serde_json::from_str(text)
+        && depth_within(&value, MAX_DEPTH)
+    {
+        return Some(Read { value, lossy: false });
+    }
+    serde_json::from_str::<IgnoredAny>(text).ok()?;
+    let value = serde_json::from_str(&reduced(text)).ok()?;
+    Some(Read { value, lossy: true })
+}
+
+/// What a text is replaced with that nobody can hold.
+fn reduced(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    let mut depth = 0;
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '"' => string_length(rest),
+            '-' | '0'..='9' => rest.find([',', ']', '}', ' ', '\t', '\r', '\n']).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        rest = after;
+        if matches!(c, '[' | '{') {
+            depth += 1;
+            if depth == MAX_DEPTH + 1 {
+                out.push_str("null");
+            }
+        }
+        if depth <= MAX_DEPTH {
+            match c {
+                '"' => out.push_str(&whole_pairs(token)),
+                '-' | '0'..='9' => out.push_str(&bounded(token)),
+                _ => out.push_str(token),
+            }
+        }
+        if matches!(c, ']' | '}') {
+            depth -= 1;
+        }
+    }
+    out
+}
+
+/// How long the string is with which JSON begins, with its quotes.
+fn string_length(json: &str) -> usize {
+    let mut escaped = false;
+    let end = json.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(json.len(), |at| at + 2)
+}
+
+/// A string of JSON, with U+FFFD for each half of a surrogate pair that stands alone.
+fn whole_pairs(string: &str) -> Cow<'_, str> {
+    if !string.contains("\\u") {
+        return Cow::Borrowed(string);
+    }
+    let mut out = String::with_capacity(string.len());
+    let mut rest = string;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match (unit(rest), rest.get(6..).and_then(unit)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => 0,
+            (Some(_), _) => 6,
+            (None, _) => 2,
+        };
+        let kept = if length == 0 { "\u{fffd}" } else { rest.get(..length).unwrap_or(rest) };
+        out.push_str(kept);
+        rest = rest.get(if length == 0 { 6 } else { length }..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The UTF-16 unit of the escape with which a text begins.
+fn unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
+/// A number that can be held.
+fn bounded(number: &str) -> Cow<'_, str> {
+    match number.parse::<f64>() {
+        Ok(n) if n.is_infinite() => Cow::Owned(n.clamp(f64::MIN, f64::MAX).to_string()),
+        _ => Cow::Borrowed(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn lossy(text: &str) -> Value {
+        let read = read(text).unwrap();
+        assert!(read.lossy, "{text}");
+        read.value
+    }
+
+    #[test]
+    fn what_can_be_held_is_as_it_is() {
+        for text in ["null", " {\"a\": [1, \"\\ud83d\\ude00\\\\ud800\"]} ", "1e308"] {
+            assert_eq!(read(text), Some(Read { value: serde_json::from_str(text).unwrap(), lossy: false }));
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_replaced_and_everything_else_kept() {
+        assert_eq!(lossy(r#"{"\ud800": "a\uDFFF\"\\\ud83d\ude00é"}"#), json!({"\u{fffd}": "a\u{fffd}\"\\\u{1f600}é"}));
+        assert_eq!(
+            lossy(r#"["\ud800\ud83d\ude00", "\ud800x", "\ud800\n"]"#),
+            json!(["\u{fffd}😀", "\u{fffd}x", "\u{fffd}\n"])
+        );
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_left_out() {
+        let nested = |depth: usize| format!("{}\"]\"{}", "[".repeat(depth), "]".repeat(depth));
+        let value = lossy(&format!("{{\"deep\": {}, \"beside\": 1}}", nested(5000)));
+        assert_eq!(value["beside"], 1);
+        assert!(depth_within(&value, MAX_DEPTH));
+        assert!(read(&nested(MAX_DEPTH)).is_some_and(|read| !read.lossy));
+    }
+
+    #[test]
+    fn a_number_beyond_all_bounds_is_the_largest() {
+        assert_eq!(lossy("[1e999, -1e999, 1e-999]"), json!([f64::MAX, f64::MIN, 0.0]));
+    }
+
+    #[test]
+    fn what_is_no_json_is_none() {
+        for text in ["", "{", "[1e999", r#"["\ud800]"#, r#""\ud8""#, &"[".repeat(5000), "\u{feff}{}"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}
