@@ -31,7 +31,7 @@ pub struct HttpStep {
     text: Option<String>,
     hex: Option<String>,
     fill: Option<Fill>,
-    raw: Option<String>,
+    pub raw: Option<String>,
     encoding: Option<String>,
     chunked: Option<usize>,
     length: Option<Value>,

@@ -64,7 +64,11 @@ const PROMPTS: &[Field] = &[
         Shape::String,
         "The same, but with an approval whose time is up within ten seconds.",
     ),
-    Field::optional("slow", Shape::String, "One that is worked on for some seconds, and tells so all the time."),
+    Field::optional(
+        "slow",
+        Shape::String,
+        "One that is worked on for some seconds; best one of which is told all the time, such as a long text.",
+    ),
     Field::optional("status", Shape::String, "One that tells how far it has come."),
     Field::optional("diagnostics", Shape::String, "One that tells of diagnostics, and clears some."),
     Field::optional("INVALID_API_KEY", Shape::String, "One that fails with this code."),
@@ -101,7 +105,11 @@ const DESCRIBED: &[Field] = &[
     Field::optional(
         "profiles",
         Shape::Object(&[
-            Field::optional("good", Shape::String, "A profile that sessions are created with; `dev` where not said."),
+            Field::optional(
+                "good",
+                Shape::String,
+                "A profile that sessions are created with; where not said, `dev` if the server lists it, else one that it lists.",
+            ),
             Field::optional("collection", Shape::String, "A collection that has profiles or agents."),
             Field::optional("model", Shape::String, "A model that it has."),
         ]),
@@ -252,6 +260,21 @@ const VERBS: &[Verb] = &[
             DELIBERATE,
         ]),
     },
+    Verb {
+        name: "await_session",
+        doc: "Waits until a session is as far with its prompt as is said, for a minute at most: by its events, or by its status, \
+              which is asked for outside of the trace. Where a prompt is over too soon, or nothing is told of it, the scenario \
+              is skipped.",
+        shape: Shape::Object(&[
+            Field::required("session_id", Shape::String, "The session."),
+            Field::required(
+                "until",
+                Shape::Choice(&["working", "telling", "over"]),
+                "`working`: it works on the prompt; `telling`: content, thinking, tools or a status were told; `over`: the \
+                 prompt is complete, or the session does not work on it any more.",
+            ),
+        ]),
+    },
     Verb { name: "open", doc: "Opens a TCP connection and sends nothing.", shape: Shape::Object(&[AS, DELIBERATE]) },
     Verb {
         name: "drop",
@@ -394,6 +417,7 @@ const CAPABILITIES: &[(&str, &str)] = &[
     ("collections", "has collections to list"),
     ("credentials", "looks at the API keys that it is given"),
     ("diagnostics", "tells of diagnostics"),
+    ("lifecycle", "tells by events how sessions and prompts begin and end"),
     ("profiles", "has profiles to list"),
     ("provider-errors", "tells errors of a model's provider by their codes"),
     ("server-errors", "tells errors of its own by their codes"),

@@ -6,11 +6,13 @@
 
 mod approvals;
 mod call;
+mod progress;
 mod request;
 mod sockets;
 #[cfg(test)]
 mod tests;
 mod tidy;
+mod usual;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,14 +24,17 @@ use crate::peer::asking::{Desk, HttpStep, Proves, Sending, Watch, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, headers, read, wrong};
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::trace::read_json;
 use crate::wire::Limits;
 use crate::wire::http::{Incoming, Request};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec};
 
 use approvals::Approvals;
-use request::{RequestStep, below, prompt};
+use progress::{AwaitStep, Progress};
+use request::{Key, RequestStep, below, prompt};
 use sockets::{ControlStep, Line};
 use tidy::Created;
+use usual::{Refusal, Usual};
 
 pub use call::{call, detect};
 
@@ -44,7 +49,16 @@ pub struct AmplifierClient {
     setting: Setting,
     desk: Desk,
     approvals: Approvals,
+    progress: Progress,
     created: Created,
+    /// The labels of requests for sessions whose answers may not have been seen yet.
+    creating: Vec<String>,
+    /// The profile of new sessions, once it was chosen.
+    profile: Option<String>,
+    /// What the server has granted already.
+    granted: Vec<Usual>,
+    /// Whether a session was created with another key than the good one.
+    odd_key: bool,
     /// The WebSockets, by their labels.
     lines: HashMap<String, Line>,
 }
@@ -97,8 +111,18 @@ impl AmplifierClient {
     /// A client that has sent nothing yet.
     pub fn new(setting: Setting) -> Self {
         let desk = Desk::new(&setting, PROVES);
-        let (approvals, created) = (Approvals::default(), Created::default());
-        Self { setting, desk, approvals, created, lines: HashMap::new() }
+        Self {
+            setting,
+            desk,
+            approvals: Approvals::default(),
+            progress: Progress::default(),
+            created: Created::default(),
+            creating: vec![],
+            profile: None,
+            granted: vec![],
+            odd_key: false,
+            lines: HashMap::new(),
+        }
     }
 
     fn url(&self) -> Result<HttpUrl, Trouble> {
@@ -113,20 +137,49 @@ impl AmplifierClient {
             let Some(id) = self.created_by(act.verb, by).await? else { return Ok(unsent(step.label)) };
             step.params.insert("session_id".to_owned(), id.into());
         }
-        let filled = self.filled(step.provokes.as_deref(), step.decides.as_deref(), step.session()).await?;
+        let mut filled = self.filled(step.provokes.as_deref(), step.decides.as_deref(), step.session()).await?;
+        if step.endpoint == "createSession" {
+            self.odd_key |= step.key != Key::Good;
+            self.creating.extend(step.label.clone());
+            filled.insert("profile".to_owned(), self.profile(&url, step.says("profile")).await.into());
+        }
         let request = step.request(&url, &self.setting, filled, why)?;
         let times = step.repeat.unwrap_or(1);
+        let usual = Usual::of(&step, &self.setting.described, self.odd_key);
+        let usual = usual.filter(|usual| !self.granted.contains(usual));
+        let refusal = Refusal::default();
         let mut performed = Performed::default();
         for _ in 0..times {
             let sending = Sending {
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
-                watch: Some(self.created.watch(step.label.clone())),
+                watch: Some(refusal.watch(self.created.watch(step.label.clone()))),
                 ..Sending::new(step.label.clone(), request.clone())
             };
             performed = self.desk.send(act.verb, &url.address, sending).await?;
         }
+        // An answer that does not come is for the steps that follow.
+        if let (Some(usual), Some(label)) = (usual, &step.label)
+            && self.desk.over(act.verb, label).await.is_ok()
+        {
+            if let Some(lacks) = refusal.lacks(usual, &self.setting.described) {
+                return Err(Trouble::Lacking(lacks));
+            }
+            self.granted.push(usual);
+        }
         Ok(performed)
+    }
+
+    /// The profile of new sessions: the one that is described, else one that the server lists. It is not looked for where the
+    /// step says one itself.
+    async fn profile(&mut self, url: &HttpUrl, said: bool) -> String {
+        if let Some(good) = self.setting.described.text("profiles.good") {
+            return good.to_owned();
+        }
+        if self.profile.is_none() && !said {
+            self.profile = Some(usual::profile(url).await);
+        }
+        self.profile.clone().unwrap_or_default()
     }
 
     /// The session that a request created, if it did.
@@ -158,7 +211,14 @@ impl AmplifierClient {
         let mut step: HttpStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
-        step.target = step.target.map(|target| below(&url, &target));
+        if [&step.target, &step.raw].into_iter().flatten().any(|text| text.contains("/sessions/")) {
+            // Which ids there are is known once their answers were seen.
+            for label in std::mem::take(&mut self.creating) {
+                let _ = self.desk.over(act.verb, &label).await;
+            }
+        }
+        step.target = step.target.map(|target| below(&url, &self.created.encoded(target)));
+        step.raw = step.raw.map(|raw| self.created.encoded(raw));
         let host = url.address.to_string();
         let request = step.request(("GET", &url.target), &host, why).map_err(|e| wrong(act.verb, e))?;
         let sending = Sending {
@@ -193,12 +253,13 @@ impl AmplifierClient {
             request.headers.push((name, value));
         }
         request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
-        let (approvals, session) = (self.approvals.clone(), step.session_id);
+        let (approvals, progress, session) = (self.approvals.clone(), self.progress.clone(), step.session_id);
         let watch: Watch = Box::new(move |came| {
             if let Incoming::Event(event) = came
-                && let Some(json) = event.data.as_ref().and_then(|data| serde_json::from_str(data).ok())
+                && let Some(json) = event.data.as_deref().and_then(read_json)
             {
-                approvals.told(&session, &json);
+                approvals.told(&session, &json.value);
+                progress.told(&session, &json.value);
             }
         });
         let read = step.read.unwrap_or(true);
@@ -219,7 +280,12 @@ impl AmplifierClient {
         let limits = Limits { handshake: self.setting.patience, ..Limits::default() };
         let opened = websocket::connect(&url.address, &request, tap, &limits).await;
         let opened = opened.map_err(|error| self.desk.unreachable(&error))?;
-        let line = Line::new(step.session_id, opened.socket.sender, opened.socket.incoming, self.approvals.clone());
+        let (approvals, progress) = (self.approvals.clone(), self.progress.clone());
+        let told = move |session: &str, json: &Value| {
+            approvals.told(session, json);
+            progress.told(session, json);
+        };
+        let line = Line::new(step.session_id, opened.socket.sender, opened.socket.incoming, told);
         let label = step.label.clone().unwrap_or_else(|| line.sender.conn().to_owned());
         self.lines.insert(label, line);
         Ok(Performed { bindings: step.label.into_iter().zip(name.map(Value::from)).collect() })
@@ -284,6 +350,10 @@ impl Peer for AmplifierClient {
                 "subscribe" => self.subscribe(&act).await,
                 "control" => self.control(&act).await,
                 "unsubscribe" => self.unsubscribe(&act).await,
+                "await_session" => {
+                    let step: AwaitStep = read(&act)?;
+                    self.progress.awaited(&step, &self.url()?).await.map(|()| Performed::default())
+                }
                 "open" => {
                     let url = self.url()?;
                     self.desk.open(&act, &url.address).await

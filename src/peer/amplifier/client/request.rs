@@ -12,10 +12,8 @@ use crate::peer::params::{given, headers};
 use crate::peer::{Setting, Trouble};
 use crate::wire::http::{Content, Request};
 
-/// The profile of new sessions, where none is described.
-const PROFILE: &str = "dev";
-/// A key that nobody has given out.
-const BAD_KEY: &str = "sk-ant-wirecert-no-such-key-0000000000000000";
+/// A key that nobody has given out, and that does not look like one.
+const BAD_KEY: &str = "wirecert-made-this-up-it-is-no-key";
 
 /// The step `request`.
 #[derive(Deserialize)]
@@ -34,7 +32,7 @@ pub struct RequestStep {
     pub provokes: Option<String>,
     pub decides: Option<String>,
     #[serde(default)]
-    key: Key,
+    pub key: Key,
     #[serde(default)]
     headers: Map<String, Value>,
     pub repeat: Option<u64>,
@@ -59,7 +57,12 @@ impl RequestStep {
         self.params.get("session_id").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The request. `filled` is what the step leaves to be filled in: a prompt, or a decision.
+    /// Whether the step itself says this member of the body.
+    pub fn says(&self, member: &str) -> bool {
+        self.body.as_ref().is_some_and(|body| !body.is_object() || body.get(member).is_some())
+    }
+
+    /// The request. `filled` is what the step leaves to be filled in: a prompt, or a decision; of a new session, its profile.
     ///
     /// # Errors
     /// [`Trouble::Lacking`] where the subject is not described with what it takes.
@@ -71,7 +74,7 @@ impl RequestStep {
         deliberate: Option<String>,
     ) -> Result<Request, Trouble> {
         let usual = match self.endpoint.as_str() {
-            "createSession" => session(&setting.described, setting.folder.as_deref(), self.key)?,
+            "createSession" => session(filled, &setting.described, setting.folder.as_deref(), self.key)?,
             _ => filled,
         };
         let body = merged(usual, self.body.clone());
@@ -109,10 +112,13 @@ pub fn below(url: &HttpUrl, target: &str) -> String {
     format!("{}{target}", url.target.trim_end_matches('/'))
 }
 
-/// What a new session is created from.
-fn session(described: &Described, folder: Option<&Path>, key: Key) -> Result<Map<String, Value>, Trouble> {
-    let mut body = Map::new();
-    body.insert("profile".to_owned(), described.text("profiles.good").unwrap_or(PROFILE).into());
+/// What a new session is created from, beside its profile.
+fn session(
+    mut body: Map<String, Value>,
+    described: &Described,
+    folder: Option<&Path>,
+    key: Key,
+) -> Result<Map<String, Value>, Trouble> {
     let key = match key {
         Key::None => None,
         Key::Good => described.secret("credentials.good"),

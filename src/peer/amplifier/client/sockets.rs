@@ -6,8 +6,6 @@ use serde_json::{Map, Value};
 use crate::protocol::parse_hex;
 use crate::wire::websocket::{FrameSpec, Incoming, Mask, Receiver, Sender, opcode};
 
-use super::approvals::Approvals;
-
 /// The step `control`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -36,15 +34,20 @@ pub struct Line {
 }
 
 impl Line {
-    /// Listens to what comes over it.
-    pub fn new(session: String, sender: Sender, mut incoming: Receiver, approvals: Approvals) -> Self {
+    /// Listens to what comes over it: `told` is given the session and each message.
+    pub fn new(
+        session: String,
+        sender: Sender,
+        mut incoming: Receiver,
+        told: impl Fn(&str, &Value) + Send + 'static,
+    ) -> Self {
         let of = session.clone();
         tokio::spawn(async move {
             while let Some(came) = incoming.recv().await {
                 if let Incoming::Message(message) = came
-                    && let Some(json) = &message.json
+                    && let Some(json) = message.value()
                 {
-                    approvals.told(&of, json);
+                    told(&of, &json);
                 }
             }
         });

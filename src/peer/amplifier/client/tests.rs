@@ -31,6 +31,7 @@ impl Handler for Echo {
     async fn handle(&self, request: Received, answer: Responder) {
         let body = request.message.and_then(|message| message.json).unwrap_or_default();
         let line = format!("{} {}", request.head.method(), request.head.target());
+        let keyless = body["profile"] == "p" && body["credentials"]["anthropic_api_key"].is_null();
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((line.clone(), body));
         if line.ends_with("/events") {
             let required = json!({"event": "approval:required", "data": {"options": ["Allow", "Deny"]}});
@@ -39,6 +40,11 @@ impl Handler for Echo {
             return std::future::pending::<()>().await;
         }
         let response = match line.as_str() {
+            "POST /sessions" if keyless => Response::new("401 Unauthorized")
+                .json(&json!({"error": {"code": "MISSING_CREDENTIALS", "message": "m"}})),
+            "GET /profiles" => {
+                Response::new("200 OK").json(&json!({"profiles": [{"name": "base", "collection": null}]}))
+            }
             "POST /sessions" => Response::new("201 Created").json(&json!({"session_id": "s"})),
             "GET /sessions/none" => {
                 Response::new("404 Not Found").json(&json!({"error": {"code": "SESSION_NOT_FOUND"}}))
@@ -59,17 +65,20 @@ struct Play {
 
 impl Play {
     async fn new() -> Self {
+        Self::described(json!({
+            "prompts": { "tool": "list {workspace}" }, "profiles": { "good": "p" }, "credentials": { "good": "KEY" }
+        }))
+        .await
+    }
+
+    async fn described(described: Value) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Server);
         let echo = Echo::default();
         let server = Server::start(listener, Arc::new(echo.clone()), nowhere, HttpLimits::default()).unwrap();
         let port = server.address().port;
         let lock = Lock { port, token: String::new(), pid: None, folders: vec![], content: Value::Null, url: None };
-        let Value::Object(described) = json!({
-            "prompts": { "tool": "list {workspace}" }, "profiles": { "good": "p" }, "credentials": { "good": "KEY" }
-        }) else {
-            panic!("an object")
-        };
+        let Value::Object(described) = described else { panic!("an object") };
         let secrets = BTreeMap::from([("KEY".to_owned(), "sk-hush".to_owned())]);
         let trace = Kept::default();
         let setting = Setting {
@@ -116,6 +125,25 @@ async fn a_new_session_is_created_as_the_subject_is_described() {
     assert_eq!(play.last().1, json!({"credentials": {}}));
     let lacking = play.act("request", json!({"endpoint": "createSession", "key": "unauthorized"})).await;
     assert!(matches!(lacking, Err(Trouble::Lacking(_))));
+}
+
+#[tokio::test]
+async fn a_profile_that_is_not_described_is_one_that_the_server_lists() {
+    let mut play = Play::described(json!({ "credentials": { "good": "KEY" } })).await;
+    play.act("request", json!({"as": "create", "endpoint": "createSession"})).await.unwrap();
+    assert_eq!(play.last().1["profile"], "base");
+    let events = play.trace.0.lock().unwrap_or_else(PoisonError::into_inner);
+    assert!(!events.iter().any(|e| matches!(&e.what, What::HttpRequest(head) if head.target() == "/profiles")));
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_a_key_is_not_described_with_one() {
+    let mut play = Play::described(json!({ "profiles": { "good": "p" } })).await;
+    let create = json!({"as": "create", "endpoint": "createSession"});
+    let Err(Trouble::Lacking(why)) = play.act("request", create).await else { panic!("it is created") };
+    assert!(why.contains("401 MISSING_CREDENTIALS") && why.contains("credentials: { good: VARIABLE }"), "{why}");
+    let bad = json!({"as": "bad", "endpoint": "createSession", "key": "none"});
+    assert!(play.act("request", bad).await.is_ok(), "it is to be refused");
 }
 
 #[tokio::test]

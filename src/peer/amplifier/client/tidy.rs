@@ -39,6 +39,13 @@ impl Created {
         found.map(|session| session.id.clone())
     }
 
+    /// A text in which the ids of sessions are written as segments of a path.
+    pub fn encoded(&self, text: String) -> String {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let odd = all.iter().map(|session| (&session.id, segment(&session.id))).filter(|(id, encoded)| *id != encoded);
+        odd.fold(text, |text, (id, encoded)| text.replace(id.as_str(), &encoded))
+    }
+
     /// Takes note of a session that the answer to the request of a label tells of.
     pub fn watch(&self, label: Option<String>) -> Watch {
         let created = self.clone();
@@ -46,7 +53,8 @@ impl Created {
         Box::new(move |came| match came {
             Incoming::Head(head) => is_new = head.status() == Some(201),
             Incoming::Message(message) if is_new => {
-                let id = message.json.as_ref().and_then(|json| json.get("session_id")).and_then(Value::as_str);
+                let json = message.value();
+                let id = json.as_ref().and_then(|json| json.get("session_id")).and_then(Value::as_str);
                 let mut all = created.0.lock().unwrap_or_else(PoisonError::into_inner);
                 if all.len() < MOST {
                     all.extend(id.map(|id| Session { id: id.to_owned(), label: label.clone() }));
