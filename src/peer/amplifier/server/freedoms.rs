@@ -81,8 +81,29 @@ const READINGS: &[Entry] = &[
         Effect::Result(ListSessions, |b| b["total"] = b["sessions"].as_array().map_or(0, Vec::len).into())),
     freedom!("created-idle" "The status of a new session is `idle`." Effect::Result(CreateSession, |b| b["status"] = "idle".into())),
     freedom!("ids-readable" forgoes ["create/session-id-uuid"] "The ids of sessions are no UUIDs." Effect::Switch(Switch::ShortIds)),
+    freedom!("ids-to-be-encoded" forgoes ["create/session-id-uuid"] "The ids of sessions have characters that mean something in URLs."
+        Effect::Switch(Switch::OddIds)),
+    freedom!("prompts-of-one-id" forgoes ["prompt/request-id-unique"] "All prompts have the same id." Effect::Switch(Switch::SameRequestId)),
     freedom!("decision-recorded" forgoes ["approval/value-approved"] "The answer to any decision is `recorded`."
         Effect::Result(SubmitApproval, |b| b["status"] = "recorded".into())),
+    freedom!("denial-approved" "The answer to any decision is `approved`." Effect::Result(SubmitApproval, |b| b["status"] = "approved".into())),
+    freedom!("decisions-untold" forgoes ["life/approval-resolved", "life/approval-timed-out"] "Nobody is told how an approval was decided."
+        Effect::Told("approval:granted", Vec::clear),
+        Effect::Told("approval:denied", Vec::clear)),
+    freedom!("quiet" forgoes ["life/submitted"] "Of a prompt nothing is told but approvals, and that it is complete."
+        Effect::Told("prompt:submit", Vec::clear),
+        Effect::Told("content_block:start", Vec::clear),
+        Effect::Told("content_block:delta", Vec::clear),
+        Effect::Told("content_block:end", Vec::clear),
+        Effect::Told("thinking:delta", Vec::clear),
+        Effect::Told("thinking:final", Vec::clear),
+        Effect::Told("tool:pre", Vec::clear),
+        Effect::Told("tool:post", Vec::clear),
+        Effect::Told("tool:error", Vec::clear),
+        Effect::Told("status:update", Vec::clear)),
+    freedom!("deltas-alone" forgoes ["life/content-started"] "Blocks are told by their deltas alone."
+        Effect::Told("content_block:start", Vec::clear),
+        Effect::Told("content_block:end", Vec::clear)),
     freedom!("start-untold" "Who subscribes is not told of the start of the session." Effect::Told("session:start", Vec::clear)),
     freedom!("fails-by-status" "Errors after the answer to a prompt are told by the status alone." Effect::Switch(Switch::FailsBy(FailsBy::Status))),
     freedom!("fails-by-completion" "Errors after the answer to a prompt are told by its completion." Effect::Switch(Switch::FailsBy(FailsBy::Completion))),
@@ -192,6 +213,13 @@ const CARRIED: &[Entry] = &[
     })),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies."
         Effect::Body(|b| *b = escape(&String::from_utf8_lossy(b)).into_bytes())),
+    freedom!("half-surrogates" "Texts of answers begin with the escape of half a surrogate pair."
+    Effect::Body(|b| for member in ["message", "description", "version"] {
+        *b = String::from_utf8_lossy(b).replace(&format!("\"{member}\":\""), &format!("\"{member}\":\"\\ud800")).into_bytes();
+    })),
+    freedom!("deep-members" "Answers and events have a member that nobody knows, and that is nested deep."
+        Effect::Reply(None, |r| deep(&mut r.body)),
+        Effect::Data("", deep)),
     freedom!("keys-reversed" "The members of bodies come in another order." Effect::Reply(None, |r| reverse(&mut r.body))),
 ];
 
@@ -285,6 +313,12 @@ fn reverse(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(reverse),
         _ => {}
+    }
+}
+
+fn deep(value: &mut Value) {
+    if let Value::Object(map) = value {
+        map.insert("x_deep".to_owned(), (0..200).fold(Value::Null, |inner, _| json!([inner])));
     }
 }
 

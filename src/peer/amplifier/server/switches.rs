@@ -28,6 +28,8 @@ pub enum Switch {
     Runs(Odd),
     /// The ids of sessions are no UUIDs.
     ShortIds,
+    /// The ids of sessions have characters that mean something in URLs.
+    OddIds,
     /// There is only one session.
     SharesSession,
     /// All prompts have the same id.

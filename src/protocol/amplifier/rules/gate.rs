@@ -46,6 +46,15 @@ enum State {
 }
 
 impl Approval {
+    /// Whether it may be decided although nobody was told: by a decision that was posted, by one that is not in the trace, or
+    /// since its time is up.
+    fn may_be_decided(&self, t: u64, session: Option<&Session>) -> bool {
+        let waited = t.saturating_sub(self.t) as f64 / 1e6;
+        let timed_out = self.timeout > 0.0 && waited > self.timeout * 0.9;
+        let posted = |session: &Session| session.decisions.iter().any(|decision| decision.posted > self.required);
+        timed_out || session.is_none_or(|session| session.others || posted(session))
+    }
+
     /// Whether it denied this action.
     fn guards(&self, action: Option<&(String, String)>) -> bool {
         self.state == State::Denied && action.is_some() && self.action.as_ref() == action
@@ -135,7 +144,7 @@ impl Gate {
     }
 
     /// An event of a tool.
-    pub fn tool(&mut self, name: &str, data: Place<'_>, bench: &mut Bench<'_>) {
+    pub fn tool(&mut self, name: &str, data: Place<'_>, t: u64, session: Option<&Session>, bench: &mut Bench<'_>) {
         let text = |key: &str| data.text(key).unwrap_or_default().to_owned();
         let action = (text("tool_name"), text("operation"));
         if name == "tool:pre" {
@@ -163,6 +172,10 @@ impl Gate {
             && data.members.get("result").is_some_and(|result| result.get("success") != Some(&Value::Bool(false)));
         for approval in self.approvals.iter_mut().filter(|approval| approval.action.as_ref() == Some(&action)) {
             let (short, guilty) = match approval.state {
+                State::Pending if ran && approval.may_be_decided(t, session) => {
+                    approval.state = State::Over;
+                    continue;
+                }
                 State::Pending => ("safety/pending", ran),
                 State::Denied => ("safety/denied", ran && (approval.begun || approval.again)),
                 State::Granted => ("safety/allowed", false),
@@ -177,13 +190,14 @@ impl Gate {
         }
     }
 
-    /// A prompt is complete. Gives how many approvals were denied in it.
+    /// A prompt is complete. Gives how many approvals were denied in it, or may have been although nobody was told.
     pub fn completed(&mut self, whole: bool, bench: &mut Bench<'_>) -> usize {
         if whole && !self.approvals.is_empty() {
             let open = self.approvals.iter().find(|approval| approval.state == State::Pending);
             let fault = open.map(|open| Fault::new("an approval was never decided").actual(open.id.clone()));
             bench.hold("life/approval-resolved", fault);
         }
+        let untold = self.approvals.iter().filter(|approval| approval.state == State::Pending).count();
         for approval in &mut self.approvals {
             if approval.state == State::Denied && approval.action.is_some() {
                 bench.hold("safety/denied", None);
@@ -196,7 +210,7 @@ impl Gate {
             approval.action = None;
         }
         self.running.clear();
-        std::mem::take(&mut self.denials)
+        std::mem::take(&mut self.denials) + untold
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lives: of prompts, blocks, thinking and tools, as one subscriber is told of them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -25,8 +25,9 @@ pub struct Life {
     any: bool,
     ended: bool,
     prompt: Option<Prompt>,
-    submitted: HashSet<String>,
-    completed: HashSet<String>,
+    /// How often each request id was told, by the two events of a prompt.
+    submitted: HashMap<String, usize>,
+    completed: HashMap<String, usize>,
     /// How many prompts were complete.
     completions: usize,
     gate: Gate,
@@ -76,7 +77,7 @@ impl Life {
             _ => self.work(name, data, session.as_deref(), bench),
         }
         if name.starts_with("tool:") {
-            self.gate.tool(name, data, bench);
+            self.gate.tool(name, data, t, session.as_deref(), bench);
         }
     }
 
@@ -115,12 +116,9 @@ impl Life {
 
     fn submit(&mut self, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
         let id = data.text("request_id").unwrap_or_default().to_owned();
-        let twice = self.submitted.contains(&id);
+        let twice = is_again(&mut self.submitted, &id, session);
         let fault = Fault::new("a prompt is told twice by `prompt:submit`").at("/data/request_id").actual(id.clone());
         bench.hold("life/submitted-once", twice.then_some(fault));
-        if self.submitted.len() < IDS {
-            self.submitted.insert(id.clone());
-        }
         match self.prompt.take() {
             Some(Prompt { submitted: Some(before), .. }) if !twice => {
                 let fault = Fault::new("a prompt begins before the one under way is complete").actual(before);
@@ -134,7 +132,10 @@ impl Life {
             _ => bench.hold("life/one-at-a-time", None),
         }
         // Of an id that nobody has given yet, the end of the trace tells.
-        if let (Some(given), Some(prompt)) = (session.and_then(|session| session.given(&id)), data.text("prompt")) {
+        if let (Some(session), Some(prompt)) = (session, data.text("prompt"))
+            && let Some(given) = session.given_for(&id, prompt)
+            && !session.awaits(prompt)
+        {
             told_prompt(given, prompt, bench);
         }
         self.prompt = Some(Prompt { submitted: Some(id), ..Prompt::default() });
@@ -148,13 +149,10 @@ impl Life {
     fn complete(&mut self, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
         let id = data.text("request_id").unwrap_or_default().to_owned();
         let fault = Fault::new("a prompt is told twice by `prompt:complete`").at("/data/request_id").actual(id.clone());
-        let twice = self.completed.contains(&id);
+        let twice = is_again(&mut self.completed, &id, session);
         bench.hold("life/completed-once", twice.then_some(fault));
         if twice {
             return;
-        }
-        if self.completed.len() < IDS {
-            self.completed.insert(id.clone());
         }
         self.completions += 1;
         let prompt = self.prompt.take().unwrap_or_default();
@@ -173,7 +171,9 @@ impl Life {
         let fault =
             Fault::new("`prompt:complete` has another `request_id` than `prompt:submit`").at("/data/request_id");
         let fault = || fault.expected(began.clone()).actual(id.clone());
-        bench.hold("life/request-id-same", (*began != id).then(fault));
+        if !began.is_empty() && !id.is_empty() {
+            bench.hold("life/request-id-same", (*began != id).then(fault));
+        }
         if let Some(open) = prompt.blocks.iter().find(|block| block.open) {
             let fault = Fault::new("a block has not ended when the prompt is complete").actual(open.index);
             bench.hold("life/content-ended", Some(fault));
@@ -236,6 +236,24 @@ impl Session {
             remember(&mut self.offered, option.to_owned());
         }
     }
+}
+
+/// Whether a prompt is told again under this id: more often than there are prompts that it may stand for. One that is not
+/// there tells nothing, and that an id was given more than once is a fault of the answers.
+fn is_again(told: &mut HashMap<String, usize>, id: &str, session: Option<&Session>) -> bool {
+    // Prompts that came by a WebSocket are given no id.
+    let others = session.is_some_and(|session| session.others);
+    if id.is_empty() || others || told.len() >= IDS && !told.contains_key(id) {
+        return false;
+    }
+    let before = told.entry(id.to_owned()).or_default();
+    *before += 1;
+    let given = session.map_or(0, |session| {
+        let unanswered = session.prompts.len().saturating_sub(session.requests.len());
+        let given = session.requests.iter().filter(|given| given.id == id).count();
+        if given > 0 { given + unanswered } else { 0 }
+    });
+    *before > given.max(1)
 }
 
 /// Judges the prompt that is told under the id that was given for it.

@@ -86,6 +86,17 @@ impl Session {
         self.requests.iter().find(|given| given.id == request)
     }
 
+    /// What was given with this request id for this prompt; for another one where there is none.
+    pub fn given_for(&self, request: &str, prompt: &str) -> Option<&Given> {
+        let mut given = self.requests.iter().filter(|given| given.id == request);
+        given.clone().find(|given| given.prompt.as_deref() == Some(prompt)).or_else(|| given.next())
+    }
+
+    /// Whether this prompt was posted, and there are prompts whose answers have not come.
+    pub fn awaits(&self, prompt: &str) -> bool {
+        self.prompts.len() > self.requests.len() && self.prompts.iter().any(|(_, _, posted)| posted == prompt)
+    }
+
     /// An event has this request id.
     pub fn tells(&mut self, request: &str) {
         if self.told.len() < TOLD {

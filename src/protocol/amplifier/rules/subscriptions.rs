@@ -252,7 +252,10 @@ impl Subscriptions {
             let bench = &mut BOOK.bench(out, early.index);
             if let Some(given) = session.given(&early.request) {
                 bench.hold("life/request-id", None);
-                early.prompt.iter().for_each(|prompt| lives::told_prompt(given, prompt, bench));
+                if let Some(prompt) = &early.prompt {
+                    let given = session.given_for(&early.request, prompt).unwrap_or(given);
+                    lives::told_prompt(given, prompt, bench);
+                }
                 continue;
             }
             if waiting || session.others || early.prompt.is_none() {

@@ -52,6 +52,9 @@ impl Model {
         if self.quirks.on(Switch::ShortIds) {
             session.id = format!("session-{}", self.created);
         }
+        if self.quirks.on(Switch::OddIds) {
+            session.id = format!("dev/{}?#%", self.created);
+        }
         let reply = session.brief(self.started, "created");
         self.numbers.insert(session.id.clone(), self.created);
         self.sessions.insert(self.created, session);

@@ -24,6 +24,9 @@ fn denied(decision: &str) -> Value {
 #[test]
 fn nothing_runs_while_an_approval_is_pending() {
     assert_eq!(pending().sends("tool:post", post()).broken(), ["safety/pending"]);
+    let untold = decide(pending(), "Allow").sends("tool:post", post());
+    assert!(untold.broken().is_empty(), "that it was granted need not be told");
+    assert!(pending().wait(300).sends("tool:post", post()).broken().is_empty(), "the time is up");
     let refused = json!({"tool_name": "fs", "operation": "write", "result": {"success": false}, "duration_ms": 1});
     assert!(pending().sends("tool:post", refused).broken().is_empty());
     let other =
@@ -62,6 +65,8 @@ fn nothing_runs_that_was_denied() {
     assert!(denied().sends("tool:pre", elsewhere).sends("tool:post", post()).broken().is_empty());
     assert!(denied().sends("prompt:complete", complete("")).broken().is_empty(), "it need not end");
     assert!(denied().sends("prompt:complete", complete("")).assessed("safety/denied"));
+    let untold = decide(pending(), "Deny").sends("prompt:complete", complete(""));
+    assert_eq!(untold.broken(), ["life/approval-resolved"], "nor need it end where the denial is not told");
     let mut anew = required();
     anew["approval_id"] = "b".into();
     let anew = decide(denied().sends("tool:pre", pre()).sends("approval:required", anew), "Allow");
