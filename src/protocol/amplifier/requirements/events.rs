@@ -4,7 +4,7 @@ use super::{Table, doc, table};
 
 pub const TABLES: &[Table] = &[SESSION, PROMPT, CONTENT, THINKING, TOOLS, GATE, DIAGNOSTICS, UPDATES];
 
-const SESSION: Table = table! { "events", Server, None;
+const SESSION: Table = table! { "events", Server, Some("lifecycle");
     "session-start-profile": Must doc("Session Lifecycle") =>
         "`session:start` has the string `profile`."
         "";
@@ -19,7 +19,7 @@ const SESSION: Table = table! { "events", Server, None;
         "";
 };
 
-const PROMPT: Table = table! { "events", Server, None;
+const PROMPT: Table = table! { "events", Server, Some("lifecycle");
     "prompt-submit-request-id": Must doc("Prompt Lifecycle") =>
         "`prompt:submit` has a string `request_id`."
         "";

@@ -78,7 +78,7 @@ const APPROVAL: Table = table! { "approval", Server, Some("approval");
         "The answer has a string `status`."
         "The example has `approved`, and the document no word for a denial.";
     "value-approved": Should doc("Submit Approval Decision") =>
-        "The `status` of the answer to a decision that allows is `approved`, and that of one that denies is another."
+        "The `status` of the answer to a decision that allows is `approved`."
         "";
     "message": Must doc("Submit Approval Decision") =>
         "The answer has a string `message`."

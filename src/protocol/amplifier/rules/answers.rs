@@ -38,7 +38,9 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     if status >= 400 {
         if matches!(route.endpoint, Endpoint::Events | Endpoint::Socket) || json_of(response, content, bench).is_some()
         {
-            errors::judge(route, status, content, bench);
+            let session = route.name.as_deref().and_then(|id| sessions.of(id));
+            let stopped = session.is_some_and(|session| session.stopped.is_some());
+            errors::judge(route, status, stopped, content, bench);
         }
         return;
     }

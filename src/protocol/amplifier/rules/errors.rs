@@ -9,8 +9,12 @@ use crate::protocol::amplifier::routes::{Endpoint, Route};
 use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::Content;
 
-/// Judges the answer of an endpoint with a status from 400 to 599.
-pub fn judge(route: &Route, status: u16, content: &Content<'_>, bench: &mut Bench<'_>) {
+/// Statuses that HTTP has for what the document does not speak of, so that none of its codes belongs to them.
+const WITHOUT_CODE: &[u16] = &[405, 406, 410, 411, 412, 413, 414, 415, 416, 417, 421, 426, 428, 431, 501, 504, 505];
+
+/// Judges the answer of an endpoint with a status from 400 to 599. `stopped`: it is about a session that was stopped, for
+/// which there is no code.
+pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, bench: &mut Bench<'_>) {
     let json = content.json();
     let error = json.and_then(|json| json.get("error")).and_then(Value::as_object);
     let fault = || {
@@ -31,6 +35,14 @@ pub fn judge(route: &Route, status: u16, content: &Content<'_>, bench: &mut Benc
     );
     let Some(code) = error.text("code") else { return };
     let known = CODES.iter().find(|(name, ..)| *name == code);
+    let of_collection = matches!(route.endpoint, Endpoint::ListProfiles | Endpoint::ListAgents) && status == 404;
+    if WITHOUT_CODE.contains(&status) || known.is_none() && (stopped || of_collection) {
+        bench.note(
+            "errors/code-known",
+            format!("An error for which there is no code has the status {status} and `{code}`"),
+        );
+        return;
+    }
     let fault = Fault::new("an error has a code that the document does not know").at("/error/code").actual(code);
     bench.hold("errors/code-known", known.is_none().then_some(fault));
     let Some((_, right, short)) = known else { return };

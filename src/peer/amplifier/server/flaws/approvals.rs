@@ -7,12 +7,13 @@ use crate::protocol::amplifier::Endpoint::SubmitApproval;
 use super::super::model::{Refusal, Reply};
 use super::super::quirks::{Effect, Odd, Switch};
 use super::sessions::fails;
-use super::{Entry, flaw, lenient, pretend, refuse, remove, reply, result, status, switch};
+use super::{Entry, flaw, lenient, pretend, refuse, remove, reply, result, set, status, switch};
 
 pub const FLAWS: &[Entry] = &[
     flaw!("decision-202" "approval/status" "A decision is answered with the status 202." status(SubmitApproval, 202)),
     flaw!("decision-as-text" "approval/object" "The answer to a decision is a text." result(SubmitApproval, |b| *b = json!("ok"))),
     flaw!("decision-without-status" "approval/value" "The answer to a decision has no `status`." result(SubmitApproval, |b| drop(remove(b, "status")))),
+    flaw!("decision-ok" "approval/value-approved" "The answer to any decision is `ok`." result(SubmitApproval, |b| set(b, "status", "ok"))),
     flaw!("decision-without-message" "approval/message" "The answer to a decision has no message." result(SubmitApproval, |b| drop(remove(b, "message")))),
     flaw!("decision-unknown-accepted" "approval/unknown-decision" "A decision that was not offered is accepted, and nothing comes of it."
         switch(Switch::Accepts(Odd::Unknown))),

@@ -162,6 +162,18 @@ fn errors_have_their_format_and_the_status_of_their_code() {
 }
 
 #[test]
+fn an_error_for_which_there_is_no_code_has_any() {
+    for (status, code) in [(413, "INVALID_REQUEST"), (413, "PAYLOAD_TOO_LARGE"), (405, "METHOD_NOT_ALLOWED")] {
+        assert!(Play::new().gets("/sessions/s").fails(status, code).broken().is_empty(), "{status} {code}");
+    }
+    assert!(Play::new().gets("/agents?collection=c").fails(404, "COLLECTION_NOT_FOUND").broken().is_empty());
+    let stopped = || Play::new().session("s").asks("DELETE", "/sessions/s");
+    let stopped = || stopped().gives(200, &json!({"status": "stopped", "message": "m"})).gets("/sessions/s");
+    assert!(stopped().fails(404, "SESSION_STOPPED").broken().is_empty());
+    assert_eq!(stopped().fails(404, "SESSION_BUSY").broken(), ["errors/session-busy"]);
+}
+
+#[test]
 fn every_defensible_status_is_accepted_and_noted() {
     let decide = || Play::new().posts("/sessions/s/approval", &json!({"decision": "Allow"}));
     for (status, code) in
