@@ -29,6 +29,28 @@ fn a_prompt_is_told_once_and_by_what_was_posted() {
 }
 
 #[test]
+fn prompts_are_not_told_apart_by_an_id_that_does_not_do_so() {
+    let twice = |id: Option<&str>| {
+        let with = |mut data: Value| {
+            if let Some(id) = id {
+                data["request_id"] = id.into();
+            }
+            data
+        };
+        let usage = json!({"input_tokens": 1, "output_tokens": 1});
+        let tell = |play: Play| {
+            let play = play.sends("prompt:submit", with(json!({"prompt": "hello"})));
+            play.sends("prompt:complete", with(json!({"response": "", "token_usage": usage})))
+        };
+        let first = tell(Play::new().session("s").subscribes("s").prompt("s", "r", "hello").on("x2"));
+        tell(first.prompt("s", "r", "hello").on("x2")).broken()
+    };
+    assert_eq!(twice(Some("r")), ["prompt/request-id-unique"]);
+    let missing = ["events/prompt-submit-request-id", "events/prompt-complete-request-id", "prompt/request-id-unique"];
+    assert_eq!(twice(None), missing);
+}
+
+#[test]
 fn the_request_id_stays_the_same() {
     let complete = json!({"request_id": "q", "response": "", "token_usage": {"input_tokens": 1, "output_tokens": 1}});
     assert_eq!(submitted().sends("prompt:complete", complete).broken(), ["life/request-id-same"]);
