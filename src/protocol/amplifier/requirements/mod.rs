@@ -1,7 +1,7 @@
 //! The requirements of Amplifier 2025-12-09, one file per area or family of areas.
 //!
-//! Levels: what the document states, what the RFCs and the event-stream standard oblige both ends to, and what keeps users
-//! safe is a `must`; what only follows from a name is a `should`.
+//! Levels: what the document states, and what the RFCs and the event-stream standard oblige both ends to, is a `must`; what
+//! only follows from a name, or is asked for by our own page alone, is a `should`.
 
 mod catalogs;
 mod client;

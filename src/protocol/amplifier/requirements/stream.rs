@@ -17,13 +17,13 @@ const STREAM: Table = table! { "stream", Server, None;
     "not-found": Must doc("Subscribe to Session Events") =>
         "A subscription to a session that never existed is refused with the status 404."
         "";
-    "at-once": Must own("Streams") =>
+    "at-once": Should own("Streams") =>
         "The head of an event stream is sent before there is any event."
         "Until then a client does not know whether it is subscribed, and waits with its prompt.";
     "complete-events": Must sse("9.2.6") =>
         "A stream that the server ends does not end within an event."
         "Clients throw away an event that is not followed by a blank line.";
-    "message-type": Must own("Streams") =>
+    "message-type": Must doc("Event Format") =>
         "A protocol event comes under no other event type than `message`."
         "It never reaches a client that listens by `onmessage`, as the document's extension does.";
     "data-json": Should own("Streams") =>
@@ -32,7 +32,7 @@ const STREAM: Table = table! { "stream", Server, None;
     "unbuffered": Should own("Streams") =>
         "Events are sent when they occur, not when the prompt is complete."
         "";
-    "several": Must own("Streams") =>
+    "several": Must doc("Subscribe to Session Events") =>
         "Each of several subscribers to a session gets every event."
         "";
     "order": Should own("Streams") =>
@@ -41,10 +41,10 @@ const STREAM: Table = table! { "stream", Server, None;
     "own-session": Must doc("Subscribe to Session Events") =>
         "A stream has events of its own session alone."
         "";
-    "subscriber-leaves": Must own("Streams") =>
+    "subscriber-leaves": Must doc("Subscribe to Session Events") =>
         "A subscriber that leaves takes nothing from the others, and ends neither prompt nor session."
         "";
-    "again": Must own("Streams") =>
+    "again": Must doc("Subscribe to Session Events") =>
         "A session can be subscribed to again, after a stream of it has ended."
         "";
     "many": Should own("Streams") =>

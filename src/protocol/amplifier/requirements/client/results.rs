@@ -1,6 +1,6 @@
 //! Results: what the client's caller gets from an answer.
 
-use super::super::{Table, doc, own, table};
+use super::super::{Table, doc, own, sse, table};
 
 pub const TABLES: &[Table] = &[SESSIONS, PROMPTS, APPROVAL, LISTS, CATALOGS, ERRORS];
 
@@ -8,7 +8,7 @@ const SESSIONS: Table = table! { "create", Client, Some("sessions");
     "client-result": Must doc("Create Session") =>
         "The caller gets the `session_id` of the session that was created."
         "";
-    "client-status-created": Must own("Readings") =>
+    "client-status-created": Must doc("TypeScript Client Types") =>
         "The `status` `created`, or any other, makes a new session no failure."
         "";
     "client-status-result": Must doc("Get Session Status") =>
@@ -23,7 +23,7 @@ const PROMPTS: Table = table! { "prompt", Client, Some("prompts");
     "client-result": Must doc("Submit Prompt") =>
         "The caller gets the `request_id` of a prompt that was accepted with the status 202."
         "";
-    "client-early-events": Must own("Streams") =>
+    "client-early-events": Must sse("9.2.6") =>
         "Events of a prompt that come before the answer to it are told."
         "The two go over different connections.";
 };
@@ -86,7 +86,7 @@ const ERRORS: Table = table! { "errors", Client, None;
     "client-unknown-code": Should own("Errors") =>
         "An error with another code gives the caller an error as well."
         "";
-    "client-no-details": Must own("Errors") =>
+    "client-no-details": Should own("Errors") =>
         "An error without `details` gives the caller an error."
         "";
     "client-other-format": Should own("Errors") =>
