@@ -2,10 +2,12 @@
 //! is none.
 
 mod failure;
+mod retry;
 mod seen;
 mod text;
 
 pub use failure::{Failure, Kind};
+pub use retry::{Retries, Safe};
 pub use seen::{Seen, has_others};
 pub use text::json_of;
 

@@ -52,7 +52,7 @@ enum Then {
 }
 
 /// An answer that is ready to be sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sending {
     pub response: Response,
     interim: Vec<u16>,

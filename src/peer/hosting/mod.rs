@@ -3,12 +3,14 @@
 
 mod carried;
 mod port;
+mod repeats;
 mod status;
 mod steps;
 mod waiting;
 
 pub use carried::{Carried, Sending};
 pub use port::Port;
+pub use repeats::Treatment;
 pub use status::line;
 pub use steps::{DropStep, Gone, How, RespondStep, StopStep};
 pub use waiting::{Held, Waiting};

@@ -33,6 +33,7 @@ pub struct RespondStep {
     content: ContentStep,
     carried: Carried,
     pub to: Option<String>,
+    pub repeats: bool,
     pub deliberate: Option<String>,
 }
 
@@ -48,6 +49,7 @@ struct ContentStep {
     fill: Option<Fill>,
     endless: bool,
     raw: Option<String>,
+    repeats: bool,
     deliberate: Option<String>,
 }
 
@@ -64,8 +66,8 @@ impl RespondStep {
             act.params.clone().into_iter().partition(|(key, _)| KEYS.contains(&key.as_str()));
         let carried = serde_json::from_value(Value::Object(carried)).map_err(|e| wrong(act.verb, e))?;
         let content: ContentStep = serde_json::from_value(Value::Object(content)).map_err(|e| wrong(act.verb, e))?;
-        let (to, deliberate) = (content.to.clone(), content.deliberate.clone());
-        Ok(Self { content, carried, to, deliberate })
+        let (to, repeats, deliberate) = (content.to.clone(), content.repeats, content.deliberate.clone());
+        Ok(Self { content, carried, to, repeats, deliberate })
     }
 
     /// The body, and whether it is JSON.
@@ -115,12 +117,13 @@ impl RespondStep {
 #[serde(deny_unknown_fields, default)]
 pub struct DropStep {
     pub to: Option<String>,
+    pub repeats: bool,
     pub how: How,
     pub deliberate: Option<String>,
 }
 
 /// How a TCP connection ends.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     #[default]

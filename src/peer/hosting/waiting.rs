@@ -7,9 +7,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::trace::HttpRequest;
+use crate::protocol::http::repeats::key;
+use crate::trace::{HttpRequest, Recorder};
 use crate::wire::http::{Received, Responder};
 
+use super::repeats::{Repeats, Treatment};
 use super::{How, Sending};
 
 /// How many requests wait. Others are not answered.
@@ -22,10 +24,15 @@ pub struct Waiting<T> {
     arrived: watch::Sender<u64>,
     /// How many answers are on their way.
     busy: watch::Sender<usize>,
+    repeats: Repeats,
 }
 
 /// A request that waits for its answer.
 pub struct Held {
+    /// The name of its exchange.
+    pub conn: String,
+    /// What it asks for, by which repeats of it are known.
+    pub key: u64,
     /// Its head.
     pub head: HttpRequest,
     /// The way back.
@@ -43,7 +50,12 @@ impl Drop for Busy {
 
 impl<T> Default for Waiting<T> {
     fn default() -> Self {
-        Self { held: Mutex::default(), arrived: watch::Sender::new(0), busy: watch::Sender::new(0) }
+        Self {
+            held: Mutex::default(),
+            arrived: watch::Sender::new(0),
+            busy: watch::Sender::new(0),
+            repeats: Repeats::default(),
+        }
     }
 }
 
@@ -88,6 +100,16 @@ impl<T> Waiting<T> {
         std::mem::take(&mut *self.held()).into_iter().map(|(_, one)| one).collect()
     }
 
+    /// What becomes of a request that has come, if it only repeats one whose repeats are treated alike.
+    pub fn repeats(&self, received: &Received) -> Option<Treatment> {
+        self.repeats.of(received)
+    }
+
+    /// Has repeats of a request treated alike from now on, and says so in the trace.
+    pub fn treat_repeats(&self, held: &Held, treatment: Treatment, recorder: &Recorder) {
+        self.repeats.treat(held, treatment, recorder);
+    }
+
     /// An answer begins.
     pub fn begin(&self) -> Busy {
         self.busy.send_modify(|busy| *busy += 1);
@@ -121,11 +143,17 @@ impl<T> Waiting<T> {
 impl Waiting<Held> {
     /// A request waits.
     pub fn hold(&self, received: Received, answer: Responder) {
-        self.add(received.conn, Held { head: received.head, answer });
+        self.add(received.conn.clone(), Held::new(received, answer));
     }
 }
 
 impl Held {
+    /// A request that has come.
+    pub fn new(received: Received, answer: Responder) -> Self {
+        let key = key(&received.head, &received.content);
+        Self { conn: received.conn, key, head: received.head, answer }
+    }
+
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
     pub fn hang_up(self, how: How, why: &str) {
         match how {

@@ -2,7 +2,7 @@
 
 use crate::protocol::http::words::{
     ANSWER_TO, CHUNKED, CUT, ENCODING, ENDLESS, FILL, FILLED, HEADERS, HEX, INTERIM, JSON, LENGTH, PACE, RAW_ANSWER,
-    TEXT, THEN, TRAILERS,
+    REPEATS, TEXT, THEN, TRAILERS,
 };
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
@@ -160,6 +160,7 @@ const VERBS: &[Verb] = &[
         shape: Shape::Choose(
             &[
                 ANSWER_TO,
+                REPEATS,
                 STATUS,
                 Field::optional("json", Shape::Any, "The body."),
                 Field::optional(
@@ -182,14 +183,14 @@ const VERBS: &[Verb] = &[
         name: "respond",
         doc: "Answers a request by HTTP of any kind: at most one of `json`, `text`, `hex` and `fill` is the body.",
         shape: Shape::Object(&[
-            ANSWER_TO, STATUS, HEADERS, JSON, TEXT, HEX, FILLED, ENDLESS, RAW_ANSWER, ENCODING, INTERIM, TRAILERS,
-            CHUNKED, LENGTH, SPLIT, PACE, CUT, AFTER, THEN, DELIBERATE,
+            ANSWER_TO, REPEATS, STATUS, HEADERS, JSON, TEXT, HEX, FILLED, ENDLESS, RAW_ANSWER, ENCODING, INTERIM,
+            TRAILERS, CHUNKED, LENGTH, SPLIT, PACE, CUT, AFTER, THEN, DELIBERATE,
         ]),
     },
     Verb {
         name: "drop",
         doc: "Ends the TCP connection of a request without an answer.",
-        shape: Shape::Object(&[ANSWER_TO, HOW, DELIBERATE]),
+        shape: Shape::Object(&[ANSWER_TO, REPEATS, HOW, DELIBERATE]),
     },
 ];
 

@@ -14,6 +14,7 @@ use super::routes::{Endpoint, Route};
 mod subscription;
 
 use crate::protocol::http::content::{Content, Wholes};
+use crate::protocol::http::repeats::{self, Repeats};
 use crate::protocol::http::seen::{Seen, how, lines};
 use subscription::Subscription;
 
@@ -28,6 +29,7 @@ pub struct AmplifierObserver {
     subscriptions: HashMap<String, Subscription>,
     /// When the last subscription to a session ended, in microseconds.
     ended: HashMap<String, u64>,
+    repeats: Repeats,
 }
 
 impl AmplifierObserver {
@@ -40,6 +42,7 @@ impl AmplifierObserver {
             responses: HashMap::new(),
             subscriptions: HashMap::new(),
             ended: HashMap::new(),
+            repeats: Repeats::default(),
         }
     }
 
@@ -95,6 +98,9 @@ impl AmplifierObserver {
                 let head = self.requests.remove(conn)?;
                 let route = Route::of(head.method(), head.target());
                 if route.as_ref().is_some_and(|route| route.endpoint == Endpoint::Events) {
+                    return None;
+                }
+                if self.repeats.asks(conn, &head, content) {
                     return None;
                 }
                 Some(request(&head, route, content))
@@ -187,6 +193,11 @@ impl AmplifierObserver {
 impl Observer for AmplifierObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let whole = self.wholes.of(event);
+        if let (What::Mark(mark), Some(conn), End::Client) = (&event.what, event.conn.as_deref(), self.subject)
+            && mark.mark == repeats::ALIKE
+        {
+            self.repeats.are_alike(conn);
+        }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
         let over = matches!(event.what, What::Closed(_)) || matches!(whole, Some((Direction::ToClient, _)));
         let followed = self.subscriptions.get(conn).and_then(|subscription| subscription.session.clone());

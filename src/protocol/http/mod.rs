@@ -8,6 +8,7 @@ pub mod exchanges;
 pub mod heads;
 pub mod members;
 pub mod redirects;
+pub mod repeats;
 pub mod retell;
 pub mod seen;
 #[cfg(test)]

@@ -69,6 +69,14 @@ pub const ANSWER_TO: Field = Field::optional(
     "The exchange, as `$capture` took it from a `request`; the oldest one that waits for its answer where not said.",
 );
 
+/// What becomes of a request that is sent again.
+pub const REPEATS: Field = Field::optional(
+    "repeats",
+    Shape::Bool,
+    "Whether repeats of the request, which a client may send by itself where it failed (RFC 9110 section 9.2.2), are \
+     treated alike, and are no `request` of their own; where not said, each is a request like any other.",
+);
+
 /// The content coding of an answer.
 pub const ENCODING: Field = Field::optional(
     "encoding",

@@ -1,8 +1,8 @@
 //! The role `openctx-client`: the words with which scenarios play the provider to a client.
 
 use crate::protocol::http::words::{
-    ANSWER_TO, CHUNKED, CUT, ENCODING, ENDLESS, FILLED, HEADERS, HEX, INTERIM, JSON, LENGTH, PACE, RAW_ANSWER, TEXT,
-    THEN, TRAILERS,
+    ANSWER_TO, CHUNKED, CUT, ENCODING, ENDLESS, FILLED, HEADERS, HEX, INTERIM, JSON, LENGTH, PACE, RAW_ANSWER, REPEATS,
+    TEXT, THEN, TRAILERS,
 };
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
@@ -89,6 +89,7 @@ const VERBS: &[Verb] = &[
         shape: Shape::Choose(
             &[
                 ANSWER_TO,
+                REPEATS,
                 Field::optional("result", Shape::Any, "What the method gave."),
                 Field::optional("error", Shape::Any, "What it failed with."),
                 Field::optional("extra", Shape::Map(&Shape::Any), "Further members of the answer."),
@@ -102,14 +103,14 @@ const VERBS: &[Verb] = &[
         name: "respond",
         doc: "Answers a request by HTTP of any kind: at most one of `json`, `text`, `hex` and `fill` is the body.",
         shape: Shape::Object(&[
-            ANSWER_TO, STATUS, HEADERS, JSON, TEXT, HEX, FILLED, ENDLESS, RAW_ANSWER, ENCODING, CHUNKED, TRAILERS,
-            LENGTH, INTERIM, SPLIT, PACE, CUT, AFTER, THEN, DELIBERATE,
+            ANSWER_TO, REPEATS, STATUS, HEADERS, JSON, TEXT, HEX, FILLED, ENDLESS, RAW_ANSWER, ENCODING, CHUNKED,
+            TRAILERS, LENGTH, INTERIM, SPLIT, PACE, CUT, AFTER, THEN, DELIBERATE,
         ]),
     },
     Verb {
         name: "drop",
         doc: "Ends the TCP connection of a request without an answer.",
-        shape: Shape::Object(&[ANSWER_TO, HOW, DELIBERATE]),
+        shape: Shape::Object(&[ANSWER_TO, REPEATS, HOW, DELIBERATE]),
     },
 ];
 

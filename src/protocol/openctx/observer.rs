@@ -9,6 +9,7 @@ use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, Wha
 
 use crate::protocol::http::content::{Content, Wholes};
 use crate::protocol::http::redirects;
+use crate::protocol::http::repeats::{self, Repeats};
 use crate::protocol::http::seen::{Seen, how, lines};
 
 /// Makes observations of what one end does.
@@ -24,6 +25,7 @@ pub struct OpenCtxObserver {
     held: HashMap<String, Vec<Observation>>,
     /// The exchanges on which others followed.
     followed: HashSet<String>,
+    repeats: Repeats,
 }
 
 impl OpenCtxObserver {
@@ -36,6 +38,7 @@ impl OpenCtxObserver {
             responses: HashMap::new(),
             held: HashMap::new(),
             followed: HashSet::new(),
+            repeats: Repeats::default(),
         }
     }
 
@@ -66,6 +69,9 @@ impl OpenCtxObserver {
             }
             Direction::ToServer => {
                 let Some(head) = self.requests.remove(conn) else { return vec![] };
+                if self.repeats.asks(conn, &head, content) {
+                    return vec![];
+                }
                 vec![message, request(&head, content)]
             }
         }
@@ -87,6 +93,7 @@ impl Observer for OpenCtxObserver {
             (What::Mark(mark), _) if mark.mark == redirects::NOT_FOLLOWED => {
                 return self.held.remove(conn).unwrap_or_default();
             }
+            (What::Mark(mark), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
             (What::HttpRequest(_), End::Server) => self.follows(conn),
             _ => {}
         }

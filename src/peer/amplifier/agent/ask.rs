@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Seen, Weaknesses, json_of};
+use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Retries, Safe, Seen, Weaknesses, json_of};
 use crate::peer::http_url::HttpUrl;
 use crate::trace::{End, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
@@ -144,7 +144,21 @@ impl Asker {
         self.take(&seen)
     }
 
+    /// Makes a request, perhaps several times.
     async fn exchange(&self, call: &'static str, request: &Request) -> Result<Seen, Failure> {
+        let has = |switch| self.quirks.has(switch);
+        let retries =
+            Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
+        let safe = if request.method == "POST" { Safe::Unanswered } else { Safe::Always };
+        for made in 0.. {
+            let outcome = self.attempt(call, request).await;
+            let Some(pause) = retries.pause(&outcome, safe, made) else { return outcome };
+            tokio::time::sleep(pause).await;
+        }
+        Err(Failure::new(Kind::Late, "it was tried too often"))
+    }
+
+    async fn attempt(&self, call: &'static str, request: &Request) -> Result<Seen, Failure> {
         let outcome = match self.fetcher.fetch(&self.client, call, request).await {
             // Nobody has read the request; and if, asking twice changes nothing.
             Err(mishap) if mishap.is_idle_close() && request.method == "GET" => {

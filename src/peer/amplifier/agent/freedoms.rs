@@ -81,6 +81,10 @@ const FREEDOMS: &[Entry] = &[
             request.content = Content::Whole(vec![]);
         }
     })),
+    freedom!("retries-after-503" "A GET or DELETE that failed with a status that may pass is made again, a few times."
+        Effect::Switch(Switch::RetriesAfterStatus)),
+    freedom!("retries-after-cut" "A request whose connection broke is made again, a few times; a POST only where no answer \
+        had begun." Effect::Switch(Switch::RetriesAfterCut)),
     freedom!("encoded-colons" "Colons in the path are encoded." Effect::Switch(Switch::EncodesColon)),
     freedom!("keys-reversed" "The members of bodies come in another order." Effect::Body("", |body| {
         if let Value::Object(members) = body {

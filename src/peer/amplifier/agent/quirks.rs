@@ -132,6 +132,8 @@ pub enum Switch {
     NeverReturns(Kind),
     DeafAfterHuge,
     // Freedoms.
+    RetriesAfterStatus,
+    RetriesAfterCut,
     Junk,
     NoStates,
     NamedSubscriptions,

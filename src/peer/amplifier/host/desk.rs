@@ -171,12 +171,17 @@ impl Handler for Desk {
     }
 
     async fn handle(&self, received: Received, answer: Responder) {
+        if let Some(treatment) = self.waiting.repeats(&received) {
+            let _busy = self.waiting.begin();
+            return treatment.apply(answer).await;
+        }
         let plan = self.plan();
         let route = route(&received.head);
         let endpoint = route.as_ref().map(|route| route.endpoint);
         if plan.leaves(endpoint) {
-            let door = Door::Plain(Box::new(Held { head: received.head, answer }), endpoint);
-            return self.waiting.add(received.conn, door);
+            let conn = received.conn.clone();
+            let door = Door::Plain(Box::new(Held::new(received, answer)), endpoint);
+            return self.waiting.add(conn, door);
         }
         let Some(agent) = &plan.agent else { return answer.close(Some("nobody is there to answer")) };
         if let (Some(Endpoint::Events), Some(route)) = (endpoint, &route) {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::peer::hosting::{DropStep, Gone, How, Port, RespondStep, StopStep};
+use crate::peer::hosting::{DropStep, Gone, How, Port, RespondStep, Sending, StopStep, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
 use crate::trace::End;
@@ -142,7 +142,7 @@ impl AmplifierHost {
         let door = self.held(act.verb, step.to.as_deref()).await?;
         let (carried, body) = step.carried(door.endpoint()).map_err(|e| wrong(act.verb, e))?;
         let sending = carried.sending(body, Some("application/json"), &door.head(), why);
-        self.desk.send(door, sending.map_err(|e| wrong(act.verb, e))?).await;
+        self.send(door, sending.map_err(|e| wrong(act.verb, e))?, step.repeats).await;
         Ok(Performed::default())
     }
 
@@ -154,14 +154,26 @@ impl AmplifierHost {
         let door = self.held(act.verb, step.to.as_deref()).await?;
         let step = step.or_status(steps::success(door.endpoint()));
         let sending = step.sending(&door.head(), why).map_err(|e| wrong(act.verb, e))?;
-        self.desk.send(door, sending).await;
+        let repeats = step.repeats;
+        self.send(door, sending, repeats).await;
         Ok(Performed::default())
+    }
+
+    async fn send(&self, door: Door, sending: Sending, repeats: bool) {
+        if let (true, Door::Plain(held, _)) = (repeats, &door) {
+            self.desk.waiting.treat_repeats(held, Treatment::Answer(sending.clone()), &self.setting.recorder);
+        }
+        self.desk.send(door, sending).await;
     }
 
     async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let step: DropStep = read(act)?;
         let door = self.held(act.verb, step.to.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+        if let (true, Door::Plain(held, _)) = (step.repeats, &door) {
+            let treatment = Treatment::HangUp(step.how, why.clone());
+            self.desk.waiting.treat_repeats(held, treatment, &self.setting.recorder);
+        }
         door.drop(step.how, &why).await;
         Ok(Performed::default())
     }

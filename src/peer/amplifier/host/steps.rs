@@ -73,6 +73,7 @@ pub struct AnswerStep {
     error: Option<ErrorStep>,
     headers: Map<String, Value>,
     after: Option<String>,
+    pub repeats: bool,
     pub deliberate: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Seen, Weaknesses, json_of};
+use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Retries, Safe, Seen, Weaknesses, json_of};
 use crate::peer::http_url::HttpUrl;
 use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
@@ -98,7 +98,20 @@ impl Asker {
         Err(Failure::new(Kind::Status, "redirect count exceeded"))
     }
 
+    /// Makes a request, perhaps several times. A provider is stateless, and only asked: that changes nothing.
     async fn exchange(&self, client: &Client, method: &'static str, request: &Request) -> Result<Seen, Failure> {
+        let has = |switch| self.quirks.has(switch);
+        let retries =
+            Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
+        for made in 0.. {
+            let outcome = self.attempt(client, method, request).await;
+            let Some(pause) = retries.pause(&outcome, Safe::Always, made) else { return outcome };
+            tokio::time::sleep(pause).await;
+        }
+        Err(Failure::new(Kind::Late, "it was tried too often"))
+    }
+
+    async fn attempt(&self, client: &Client, method: &'static str, request: &Request) -> Result<Seen, Failure> {
         let outcome = match self.fetcher.fetch(client, method, request).await {
             // Nobody has read the request.
             Err(mishap) if mishap.is_idle_close() => {

@@ -29,6 +29,10 @@ const FREEDOMS: &[Entry] = &[
         Effect::Switch(Switch::RemembersMeta)),
     freedom!("fresh-connections" "Each request goes over a connection of its own."
         Effect::Switch(Switch::FreshConnections)),
+    freedom!("retries-after-503" "A request that failed with a status that may pass is made again, a few times."
+        Effect::Switch(Switch::RetriesAfterStatus)),
+    freedom!("retries-after-cut" "A request whose connection broke is made again, a few times."
+        Effect::Switch(Switch::RetriesAfterCut)),
     freedom!("junk" "It says more than calls need, on stdout and stderr." Effect::Switch(Switch::Junk)),
     freedom!("lists" "Metadata comes in a list: one entry for each provider." Effect::Switch(Switch::Lists)),
     freedom!("no-settings" "Settings that are empty are left out." Effect::Message(|message| {

@@ -91,6 +91,8 @@ pub enum Switch {
     NeverReturns(Kind),
     DiesAfterHuge,
     // Freedoms.
+    RetriesAfterStatus,
+    RetriesAfterCut,
     Junk,
     Lists,
 }

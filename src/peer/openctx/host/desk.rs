@@ -68,6 +68,10 @@ impl Plan {
 
 impl Handler for Desk {
     async fn handle(&self, received: Received, answer: Responder) {
+        if let Some(treatment) = self.waiting.repeats(&received) {
+            let _busy = self.waiting.begin();
+            return treatment.apply(answer).await;
+        }
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let read = std::str::from_utf8(&received.content).ok().and_then(read_json);
         let method = read.as_ref().and_then(|read| read.value["method"].as_str());

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::peer::hosting::{DropStep, Gone, Held, Port, RespondStep, StopStep};
+use crate::peer::hosting::{DropStep, Gone, Held, Port, RespondStep, Sending, StopStep, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
 use crate::protocol::openctx::client_role::TARGET;
@@ -107,7 +107,7 @@ impl OpenctxHost {
         let body = step.body();
         let held = self.held(act.verb, step.to.as_deref()).await?;
         let sending = step.carried.sending(body, Some("application/json"), &held.head, why);
-        self.desk.waiting.send(held, sending.map_err(|e| wrong(act.verb, e))?).await;
+        self.send(held, sending.map_err(|e| wrong(act.verb, e))?, step.repeats).await;
         Ok(Performed::default())
     }
 
@@ -118,14 +118,25 @@ impl OpenctxHost {
         step.body().map_err(|e| wrong(act.verb, e))?;
         let held = self.held(act.verb, step.to.as_deref()).await?;
         let sending = step.sending(&held.head, why).map_err(|e| wrong(act.verb, e))?;
-        self.desk.waiting.send(held, sending).await;
+        self.send(held, sending, step.repeats).await;
         Ok(Performed::default())
+    }
+
+    async fn send(&self, held: Held, sending: Sending, repeats: bool) {
+        if repeats {
+            self.desk.waiting.treat_repeats(&held, Treatment::Answer(sending.clone()), &self.setting.recorder);
+        }
+        self.desk.waiting.send(held, sending).await;
     }
 
     async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
         let step: DropStep = read(act)?;
         let held = self.held(act.verb, step.to.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+        if step.repeats {
+            let treatment = Treatment::HangUp(step.how, why.clone());
+            self.desk.waiting.treat_repeats(&held, treatment, &self.setting.recorder);
+        }
         held.hang_up(step.how, &why);
         Ok(Performed::default())
     }

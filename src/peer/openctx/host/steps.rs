@@ -59,6 +59,7 @@ pub struct AnswerStep {
     #[serde(deserialize_with = "given")]
     error: Option<Value>,
     extra: Map<String, Value>,
+    pub repeats: bool,
     pub carried: Carried,
     pub deliberate: Option<String>,
 }
