@@ -98,3 +98,24 @@ fn lives_follow_each_other_as_often_as_they_are_begun() {
     }
     assert_eq!(mock.end(), Some(0));
 }
+
+#[test]
+fn the_time_that_a_client_takes_to_start_is_not_counted_against_it() {
+    for (role, scenario) in [
+        ("openctx-client", "openctx-client/0.1/http/request"),
+        ("amplifier-client", "amplifier-client/2025-12-09/stream/accept"),
+        ("amp-client", "amp-client/cli/discovery/finds"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        command.args(["certify", role, "--timeout", "600ms", "--filter", &format!("id({scenario})")]);
+        if role == "amp-client" {
+            command.args(["--edition", "cli"]);
+        }
+        // What stands for a slow interpreter is slower than any answer may be.
+        let slow = format!("sleep 1.5; exec \"$0\" mock {role}");
+        let output = command.args(["--", "sh", "-c", &slow, env!("CARGO_BIN_EXE_wirecert")]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{role}: {said}");
+        assert!(said.contains("1 passed"), "{role}: {said}");
+    }
+}

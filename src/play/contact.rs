@@ -53,9 +53,11 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
     let running =
         Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, server: peer.url(), recorder })
             .await?;
-    if let Some((first, _)) = spec.role.calls.first() {
-        running.call(first, Value::Object(Map::new()), None)?;
+    if let Some((call, params)) = spec.role.contact {
+        let root = run_dir.workspace();
+        running.call(call, sound(params, &root.to_string_lossy()), None)?;
     }
+    let patience = patience.saturating_add(launch.ready.within);
     let met = tokio::select! {
         met = timeout(patience, seen.met()) => met.unwrap_or_default(),
         Some(exited) = running.wait(patience) => match seen.so_far() {
@@ -76,6 +78,12 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
     running.stop().await;
     peer.finish().await;
     Ok(met)
+}
+
+/// Parameters as a caller gives them: `{root}` in their texts is the workspace.
+fn sound(params: &[(&str, &str)], root: &str) -> Value {
+    let text = |(name, text): &(&str, &str)| ((*name).to_owned(), text.replace("{root}", root).into());
+    Value::Object(Map::from_iter(params.iter().map(text)))
 }
 
 /// What has been seen of the client.

@@ -4,6 +4,7 @@
 //! [`Play`](crate::judge::Play) for the judge. Expectations read the observations that the protocol's
 //! observer makes of the trace; peers and subjects only write it.
 
+mod alive;
 mod bound;
 mod cancel;
 mod collect;

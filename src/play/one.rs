@@ -16,6 +16,7 @@ use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
 use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
 
+use super::alive::Alive;
 use super::bound;
 use super::forgive::forgive;
 use super::lag::LagMeter;
@@ -105,6 +106,7 @@ struct Traced {
     log: Log,
     tail: Tail,
     meddled: Meddled,
+    alive: Alive,
     rules: Arc<Mutex<RuleRun>>,
     file: Option<Written>,
     normaliser: Option<Normaliser>,
@@ -118,8 +120,9 @@ impl Traced {
         let tail = Tail::new(TAIL);
         let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition).with_processes_of(spec.role.subject)));
         let meddled = Meddled::default();
+        let alive = Alive::default();
         let mut sinks: Vec<Box<dyn Sink>> =
-            vec![Box::new(tail.clone()), Box::new(meddled.clone()), Box::new(rules.clone())];
+            vec![Box::new(tail.clone()), Box::new(meddled.clone()), Box::new(alive.clone()), Box::new(rules.clone())];
         let mut file = None;
         if let Some(dir) = &options.trace_dir {
             let header = Header::new(protocol.name, plan.edition)
@@ -143,7 +146,7 @@ impl Traced {
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         let text = plan.id.clone();
         recorder.record(None, None, What::Mark(Mark { mark: "scenario".into(), text }));
-        Ok(Self { recorder, log, tail, meddled, rules, file, normaliser, protocol })
+        Ok(Self { recorder, log, tail, meddled, alive, rules, file, normaliser, protocol })
     }
 
     /// Ends the trace and draws together what expectations and rules had to say.
@@ -286,6 +289,7 @@ async fn perform(
         recorder,
         log: traced.log.clone(),
         tail: traced.tail.clone(),
+        alive: traced.alive.clone(),
         lag: venue.lag,
         patience: options.patience,
         longest: options.longest.into_iter().chain(venue.spec.timeouts.longest).min(),
@@ -302,6 +306,7 @@ async fn perform(
     scene.outcome.known = known(&scene);
     seed(&mut scene)?;
     let bound = bound::of(plan, options.patience) + venue.spec.observe.unwrap_or_default();
+    let bound = bound.saturating_add(scene.starting());
     let deadline = scene.lag.deadline(bound);
     let mut halt = {
         let played = steps::perform(&mut scene, &plan.steps);

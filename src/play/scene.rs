@@ -17,6 +17,7 @@ use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running};
 use crate::trace::{Known, Mark, Recorder, Tail, What};
 
+use super::alive::Alive;
 use super::lag::LagMeter;
 use super::log::Log;
 
@@ -51,6 +52,8 @@ pub struct Scene<'a> {
     pub log: Log,
     /// The last events, as lines.
     pub tail: Tail,
+    /// Whether a client has shown itself.
+    pub alive: Alive,
     /// The harness's own delay.
     pub lag: &'a LagMeter,
     /// How long to wait where a step does not say.
@@ -170,6 +173,12 @@ impl Scene<'_> {
     pub fn unreachable(&self, verb: &'static str, way: Way) -> Missed {
         let selectors = Map::new();
         Missed { kind: verb, selectors, conn: None, way, places: vec![], index: None, since: self.since.event }
+    }
+
+    /// How long a driven client may take to show itself after each start.
+    pub fn starting(&self) -> Duration {
+        let launch = self.spec.launch().filter(|_| self.spec.role.is_client() && self.spec.is_driven());
+        launch.map_or(Duration::ZERO, |launch| launch.ready.within)
     }
 
     /// How long to wait for what a step gives so long, if it does.

@@ -21,6 +21,9 @@ use super::{expect, laid};
 /// A play that was held up for longer than this at a time on our side blames nobody for what happened to our connections.
 pub const HELD_UP: Duration = Duration::from_millis(700);
 
+/// Steps that need no client, or bring it about.
+const BEFORE_CLIENT: [&str; 7] = ["launch", "call", "serve", "lockfile", "editor", "write_file", "remove_file"];
+
 type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
 
 /// Performs steps in order, until the end or the first that halts the play.
@@ -82,6 +85,9 @@ async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
     if matches!(step.kind, StepKind::Act { .. } | StepKind::Stimulate { .. }) {
         scene.since.acts(began);
     }
+    if awaits_client(scene, &step.kind) {
+        scene.alive.shows(scene.starting()).await;
+    }
     match &step.kind {
         StepKind::Act { verb, params } => act(scene, step, verb, params).await,
         StepKind::Stimulate { stimulus, params } => stimulate(scene, step, stimulus, params).await,
@@ -108,6 +114,15 @@ async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
             }
             Ok(())
         }
+    }
+}
+
+/// Whether the client has to be there for a step, so that its time begins when the client shows itself.
+fn awaits_client(scene: &Scene<'_>, kind: &StepKind) -> bool {
+    match kind {
+        StepKind::Expect(_) | StepKind::Never { .. } | StepKind::Collect(_) | StepKind::Barrier { .. } => true,
+        StepKind::Act { verb, .. } => !BEFORE_CLIENT.contains(&verb.name) && !scene.alive.is_untouched(),
+        StepKind::Stimulate { .. } | StepKind::Set(_) | StepKind::Repeat { .. } => false,
     }
 }
 

@@ -108,6 +108,9 @@ pub struct Role {
     pub stimuli: &'static [Verb],
     /// What a client can be asked to do, by the methods of its editions: name and meaning; empty for a server.
     pub calls: &'static [(&'static str, &'static str)],
+    /// What a client is asked to do at a first meeting, where it only has to show that it can be asked: a call and its
+    /// parameters, texts in which `{root}` is the workspace. None for a server.
+    pub contact: Option<(&'static str, &'static [(&'static str, &'static str)])>,
     /// What is said of a subject of this role in `wirecert.yaml`, beside what is said of all. What is not said of a subject
     /// cannot be asked of it: the scenarios that need it are skipped.
     pub described: &'static [Field],

@@ -46,6 +46,7 @@ const ROLE: Role = Role {
     observations: &[],
     stimuli: &[],
     calls: &[],
+    contact: None,
     described: &[],
     capabilities: &[],
     patience: Duration::from_secs(5),

@@ -19,6 +19,7 @@ pub const AMP_CLIENT: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: CALLS,
+    contact: Some(("readFile", &[("path", "{root}/wirecert.txt")])),
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,

@@ -29,6 +29,7 @@ pub const AMP_SERVER: Role = Role {
     observations: OBSERVATIONS,
     stimuli: STIMULI,
     calls: &[],
+    contact: None,
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,

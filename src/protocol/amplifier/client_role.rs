@@ -20,6 +20,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: CALLS,
+    contact: Some(("health", &[])),
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,

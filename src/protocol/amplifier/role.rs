@@ -20,6 +20,7 @@ pub const AMPLIFIER_SERVER: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: &[],
+    contact: None,
     described: DESCRIBED,
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,

@@ -22,6 +22,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: CALLS,
+    contact: Some(("meta", &[])),
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,

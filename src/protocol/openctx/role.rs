@@ -18,6 +18,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     observations: OBSERVATIONS,
     stimuli: &[],
     calls: &[],
+    contact: None,
     described: &[],
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,
