@@ -17,6 +17,8 @@ use super::quirks::{Effect, Quirks, Switch};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a client waits that a flaw makes impatient.
 const IMPATIENCE: Duration = Duration::from_millis(500);
+/// How long a client waits that makes one call after the other.
+const SHORT: Duration = Duration::from_secs(3);
 /// An answer beyond this is huge, in bytes.
 const HUGE: usize = 1 << 20;
 
@@ -63,7 +65,11 @@ impl Asker {
         why = self.quirks.rewrite(&mut request, change).or(why);
         request.manner.deliberate = why.map(str::to_owned);
         request.fresh = self.quirks.has(Switch::FreshConnections);
-        let patience = if self.quirks.has(Switch::Impatient) { IMPATIENCE } else { PATIENCE };
+        let patience = match () {
+            () if self.quirks.has(Switch::Impatient) => IMPATIENCE,
+            () if self.quirks.has(Switch::OneAtATime) => SHORT,
+            () => PATIENCE,
+        };
         let answered = timeout(patience, self.follow(method, request)).await;
         let seen = answered.map_err(|_| Failure::new(Kind::Late, "the provider did not answer in time"))??;
         self.take(&seen)

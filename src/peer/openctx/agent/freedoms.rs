@@ -29,6 +29,9 @@ const FREEDOMS: &[Entry] = &[
         Effect::Switch(Switch::RemembersMeta)),
     freedom!("fresh-connections" "Each request goes over a connection of its own."
         Effect::Switch(Switch::FreshConnections)),
+    freedom!("gives-up-before-next" ["robustness/client-slow"] "It makes one call after the other, and waits three seconds for each."
+        Effect::Switch(Switch::OneAtATime)),
+    freedom!("empty-list-matches" "An empty list of selectors matches every resource." Effect::Switch(Switch::EmptyMatches)),
     freedom!("retries-after-503" "A request that failed with a status that may pass is made again, a few times."
         Effect::Switch(Switch::RetriesAfterStatus)),
     freedom!("retries-after-cut" "A request whose connection broke is made again, a few times."

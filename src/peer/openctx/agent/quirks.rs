@@ -93,6 +93,8 @@ pub enum Switch {
     // Freedoms.
     RetriesAfterStatus,
     RetriesAfterCut,
+    OneAtATime,
+    EmptyMatches,
     Junk,
     Lists,
 }

@@ -80,7 +80,11 @@ impl Shared {
         let Some(method) = ["meta", "mentions", "items", "annotations"].into_iter().find(|m| *m == call.name) else {
             return Some(Said::Line(json!({"id": call.id, "unsupported": true})));
         };
-        let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
+        let _serial = if self.has(Switch::Serial) || self.has(Switch::OneAtATime) {
+            Some(self.serial.lock().await)
+        } else {
+            None
+        };
         let settings = call.settings.unwrap_or_else(|| json!({}));
         let settings = if self.has(Switch::FirstSettings) {
             self.memory().settings.get_or_insert(settings).clone()

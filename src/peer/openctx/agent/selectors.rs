@@ -13,6 +13,9 @@ pub fn wants_resource(meta: &Value, uri: &str, content: &str, quirks: &Quirks) -
     let Some(selectors) = feature.get("selectors").and_then(Value::as_array) else {
         return !quirks.has(Switch::NeedsSelectors);
     };
+    if selectors.is_empty() && quirks.has(Switch::EmptyMatches) {
+        return true;
+    }
     let many = if quirks.has(Switch::OnlyFirst) { 1 } else { usize::MAX };
     selectors.iter().take(many).any(|selector| matches(selector, uri, content, quirks))
 }

@@ -41,7 +41,7 @@ const ANNOTATIONS: Table = table! { "annotations", Client, Some("annotations");
 const SELECTORS: Table = table! { "selectors", Client, Some("annotations");
     "client-none": Must doc("Meta") =>
         "A provider with the annotations feature and no `selectors` is asked about any resource."
-        "";
+        "An empty list of them may stand for every resource, or for none.";
     "client-no-condition": Must doc("Meta") =>
         "A selector without conditions matches every resource."
         "";

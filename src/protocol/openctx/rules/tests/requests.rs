@@ -77,6 +77,7 @@ fn a_provider_is_asked_within_the_scope_that_it_gave() {
     assert_eq!(scoped(texts(&["a", "b"]), "x").broken(), ["selectors/client-content-other"]);
     assert_eq!(scoped(texts(&["X"]), "x").broken(), ["selectors/client-content-other"]);
     assert!(scoped(texts(&["a", "b"]), "xbx").broken().is_empty());
+    assert!(scoped(texts(&[]), "x").broken().is_empty(), "an empty list may stand for everything");
     assert!(scoped(texts(&["a", "b"]), "xbx").assessed("selectors/client-content-other"));
     for open in [json!({}), json!({"selectors": []}), json!({"selectors": [{"path": "b"}, {"contentContains": "a"}]})] {
         assert!(scoped(Some(open.clone()), "x").broken().is_empty(), "{open}");
