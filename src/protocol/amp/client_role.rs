@@ -302,6 +302,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         selectors: &[Field::optional("method", Shape::String, "The method.")],
         fields: &[
             Field::optional("id", Shape::Pattern, "Its id."),
+            Field::optional("id_json", Shape::Pattern, "Its id as JSON, to be put into a text that is sent."),
             Field::optional("params", Shape::Pattern, "Its parameters."),
             Field::optional("json", Shape::Pattern, "The whole message."),
         ],

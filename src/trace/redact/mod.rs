@@ -315,10 +315,14 @@ impl Redactor {
     fn named(&mut self, data: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         for value in self.keys.find(data) {
-            if let Some(meaning) = &value.meaning {
+            // One that is known stays itself where it was not encoded as it should be.
+            let shown = std::str::from_utf8(&data[value.start..value.end]).ok();
+            let known = shown.and_then(|shown| self.numbers.get(shown)).copied();
+            if let (None, Some(meaning)) = (known, &value.meaning) {
                 self.learn(meaning, SHORTEST_NAMED);
             }
-            let secret = value.meaning.as_ref().and_then(|meaning| self.numbers.get(meaning)).copied();
+            let secret =
+                known.or_else(|| value.meaning.as_ref().and_then(|meaning| self.numbers.get(meaning)).copied());
             hits.push(Hit { start: value.start, end: value.end, secret });
         }
         hits

@@ -113,6 +113,7 @@ impl Calls {
         let id = match () {
             () if self.quirks.has(Switch::UuidIds) => uuid(),
             () if self.quirks.has(Switch::OneId) => "1".to_owned(),
+            () if self.quirks.has(Switch::QuotedIds) => format!("\"call\\{}\"", self.last),
             () => self.last.to_string(),
         };
         (id.clone(), make(self.edition, &self.quirks, &id, call.method, &call.params))
@@ -208,13 +209,17 @@ pub fn make(edition: Edition, quirks: &Quirks, id: &str, method: Method, params:
         Effect::Params(of, change) if of.is_none_or(|of| of == method) => Some(change),
         _ => None,
     });
-    let mut request = envelope::request(edition.id(), &json!(id), method.name(), &params);
+    let number = id.parse::<u64>().ok().filter(|_| quirks.has(Switch::NumericIds));
+    let id = number.map_or_else(|| json!(id), |number| json!(number));
+    let mut request = envelope::request(edition.id(), &id, method.name(), &params);
     let change = |effect| if let Effect::Request(change) = effect { Some(change) } else { None };
     why = quirks.rewrite(&mut request, change).or(why);
     let mut bytes = request.to_string().into_bytes();
     let change = |effect| if let Effect::Text(change) = effect { Some(change) } else { None };
     why = quirks.rewrite(&mut bytes, change).or(why);
-    let deliberate = why.or(quirks.why(Switch::OneId)).or(quirks.why(Switch::Repeats));
+    let deliberate = why.or_else(|| {
+        [Switch::OneId, Switch::NumericIds, Switch::Repeats].into_iter().find_map(|switch| quirks.why(switch))
+    });
     Request { bytes, deliberate }
 }
 

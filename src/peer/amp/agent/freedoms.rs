@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::peer::Freedom;
 
@@ -37,10 +37,28 @@ macro_rules! freedom {
 
 const BOTH: &[&str] = &["cli", "guide"];
 const CLI: &[&str] = &["cli"];
+const GUIDE: &[&str] = &["guide"];
 
 const FREEDOMS: &[Entry] = &[
     freedom!("connects-at-first-call" BOTH "It connects when the first call comes."
         Effect::Switch(Switch::AtFirstCall)),
+    freedom!("connects-again-at-next-call" BOTH "After its connection has ended it connects again when the next call comes."
+        Effect::Switch(Switch::AtNextCall)),
+    freedom!("does-not-come-back" CLI forgoes ["lifecycle/client-connects-again", "lifecycle/client-reconnects"]
+        "After its connection has ended it looks for no other." Effect::Switch(Switch::ConnectsOnce)),
+    freedom!("probes-by-handshake" BOTH "Before it connects, it looks whether the editor lets it in, and leaves."
+        Effect::Switch(Switch::ProbesHandshake)),
+    freedom!("token-as-it-is" GUIDE forgoes ["connection/client-token-encoded"] "The token is shown as the lockfile has it."
+        Effect::Switch(Switch::TokenNotEncoded)),
+    freedom!("quoted-ids" BOTH "The ids of requests hold quotation marks and backslashes."
+        Effect::Switch(Switch::QuotedIds)),
+    freedom!("ids-as-numbers" GUIDE forgoes ["envelope/client-id-string"] "The ids of requests are numbers."
+        Effect::Switch(Switch::NumericIds)),
+    freedom!("wrapped-results" BOTH "Results stand beside what its own API says of them." Effect::Line(|line| {
+        if let Some(result) = line.get_mut("result") {
+            *result = json!({"value": result.take(), "fromCache": false});
+        }
+    })),
     freedom!("ipv4-only" CLI forgoes ["connection/client-ipv6"] "It connects to 127.0.0.1 only."
         Effect::Switch(Switch::Ipv4Only)),
     freedom!("uuid-ids" BOTH "The ids of requests are UUIDs." Effect::Switch(Switch::UuidIds)),

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::protocol::Lock;
-use crate::trace::Head;
+use crate::trace::{Clock, End, Head, Recorder};
 use crate::wire::tcp::{self, Address};
 use crate::wire::websocket::{self, ClientRequest, Fault, Manner, Opened, Options, Socket};
 use crate::wire::{Limits, Tap};
@@ -17,6 +18,8 @@ use super::super::segments::{Cuts, Notice};
 use super::quirks::{Effect, Quirks, Switch, Trigger, Unchecked};
 use super::run::Event;
 
+/// How long the end of a connection may take that was only made to see whether it would be.
+const PROBE: Duration = Duration::from_millis(30);
 /// How long a flaw waits for the answer to a handshake.
 const FOREVER: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -38,6 +41,14 @@ pub async fn connect(
     let limits = limits(quirks);
     if quirks.has(Switch::Probes) {
         drop(tcp::open(&address, limits.handshake).await.ok()?);
+    }
+    if quirks.has(Switch::ProbesHandshake) {
+        // What it finds out is what it finds out again. It is no connection of the trace's.
+        let unseen = Tap::new(Recorder::new(Clock::start(), vec![]), "probe".to_owned(), End::Client);
+        let probe = websocket::connect(&address, &request(&address, lock, quirks), unseen, &limits).await.ok()?;
+        probe.socket.sender.shutdown().await;
+        // An editor that does not answer its close holds nothing up.
+        let _ = timeout(PROBE, probe.socket.sender.ended()).await;
     }
     let near = go_between(&address, quirks, events).await;
     let near = near.as_ref().unwrap_or(&address);

@@ -173,6 +173,9 @@ pub enum Switch {
     ClosesAfter(Trigger),
     // Freedoms.
     AtFirstCall,
+    AtNextCall,
+    ProbesHandshake,
+    QuotedIds,
     UuidIds,
     Essence,
     NoStates,

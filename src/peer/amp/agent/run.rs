@@ -156,7 +156,8 @@ impl Agent {
     }
 
     fn seeks(&self) -> bool {
-        let wanted = self.called || !self.has(Switch::AtFirstCall);
+        let waits = self.has(Switch::AtFirstCall) || self.connected && self.has(Switch::AtNextCall);
+        let wanted = self.called || !waits;
         let done = self.connected && self.has(Switch::ConnectsOnce);
         self.link.is_none() && !self.attempting && wanted && !done
     }
@@ -244,6 +245,7 @@ impl Agent {
             Event::Message(number, bytes) if self.is_current(number) => self.message(bytes).await,
             Event::Ended(number) if self.is_current(number) => {
                 self.link = None;
+                self.called &= !self.has(Switch::AtNextCall);
                 self.seek.again(Instant::now());
                 for call in self.calls.take_open() {
                     self.fail(&call, "disconnected", "the connection ended before the editor answered").await;

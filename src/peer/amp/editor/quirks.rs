@@ -313,6 +313,7 @@ pub enum Switch {
     OnlyOpenFiles,
     NoStateAtFirst,
     NoMetadata,
+    TakesNumericIds,
     MetadataLate,
     CliRelativePaths,
     OffsetsInLine,

@@ -64,7 +64,7 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
         return invalid(&Value::Null, "`clientRequest` must be an object");
     };
     let id = request.get("id").cloned().unwrap_or(Value::Null);
-    if !(id.is_string() || edition == Edition::Guide && id.is_number()) {
+    if !(id.is_string() || (edition == Edition::Guide || quirks.has(Switch::TakesNumericIds)) && id.is_number()) {
         return invalid(&if id.is_number() { id } else { Value::Null }, "the request needs an `id` that is a string");
     }
     let mut named = match (edition, request.get("method")) {

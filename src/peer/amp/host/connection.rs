@@ -23,6 +23,8 @@ pub struct Connection {
     ended: Mutex<Option<String>>,
     /// Whether anything was wrong with it on purpose: then a client may end it.
     soiled: AtomicBool,
+    /// Whether the client has sent a message, or a step has used it.
+    used: AtomicBool,
     /// The number of the last barrier.
     barriers: AtomicU64,
     /// The payload of the last pong that answers a barrier.
@@ -45,6 +47,7 @@ impl Connection {
             refused,
             ended: Mutex::new(None),
             soiled: AtomicBool::new(soiled),
+            used: AtomicBool::new(false),
             barriers: AtomicU64::new(0),
             pong,
         }
@@ -58,6 +61,23 @@ impl Connection {
     /// The name of its editor.
     pub fn editor(&self) -> &str {
         &self.editor
+    }
+
+    /// The client has sent a message, or a step uses it: it is no probe.
+    pub fn note_use(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client has ended it, or does so within this time, unused and without a reason of ours: it only
+    /// tried whether it would be let in.
+    pub async fn was_probe(&self, within: Duration) -> bool {
+        let ours = || {
+            self.refused.is_some()
+                || self.used.load(Ordering::Relaxed)
+                || self.soiled.load(Ordering::Relaxed)
+                || self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        };
+        !ours() && timeout(within, self.sender.ended()).await.is_ok() && !ours()
     }
 
     /// Whether a step can do anything on it.

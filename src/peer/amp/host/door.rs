@@ -28,6 +28,8 @@ use super::upgrade::Answer;
 const AT_A_TIME: usize = 64;
 /// How many there may be from its start to its end.
 const IN_ALL: usize = 2000;
+/// How long the one before a connection may take to end, where it was only made to see whether it would be.
+pub const PROBE_ENDS: Duration = Duration::from_millis(50);
 /// How long a connection may stand before anything is sent on it.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -82,7 +84,7 @@ impl Door {
             return;
         }
         let speaks = matches!(timeout(SILENCE, stream.peek(&mut [0])).await, Ok(Ok(1)));
-        let name = if speaks { self.names.next() } else { self.roster.probe() };
+        let name = if speaks { self.next_name().await } else { self.roster.probe() };
         let tap = Tap::new(self.shared.recorder().clone(), name.clone(), End::Server);
         // Where no request comes, the trace says what came instead.
         let Ok(request) = websocket::accept(stream, tap, &self.limits).await else { return };
@@ -112,7 +114,7 @@ impl Door {
             sender.shutdown().await;
             let _ = timeout(self.limits.handshake, sender.ended()).await;
         } else if status.is_some() {
-            session::run(self.shared.clone(), sender, incoming, plan, tell).await;
+            session::run(self.shared.clone(), &connection, sender, incoming, plan, tell).await;
         } else {
             drop(incoming);
             sender.ended().await;
@@ -128,6 +130,16 @@ impl Door {
         let Some(pid) = process::of_client(stream).await else { return false };
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         process::variable(pid, RUN_DIR_VARIABLE).is_some_and(|dir| real(Path::new(&dir)) != real(&self.run_dir))
+    }
+
+    /// The name of the connection that comes. A client may try first whether it is let in: what it did not use is none.
+    async fn next_name(&self) -> String {
+        if let Some(last) = self.names.last().and_then(|last| self.roster.get(&last))
+            && last.was_probe(PROBE_ENDS).await
+        {
+            self.names.take_back();
+        }
+        self.names.next()
     }
 
     /// What is not done leaves no event of its own to be marked, so that there is one here.

@@ -235,11 +235,13 @@ async fn stop(door: JoinHandle<()>) {
     let _ = door.await;
 }
 
-/// An editor that answers nothing does not speak first either.
+/// An editor that answers nothing does not speak first either. Ids that are numbers are answered as they are: what is wrong
+/// with them is said once.
 fn quirks(plan: &Plan) -> Quirks {
-    let silent = [Switch::NoStateAtFirst, Switch::NoMetadata];
-    let silent = silent.map(|switch| Quirk { name: "silent", flaw: false, effect: Effect::Switch(switch) });
-    Quirks::new(silent.into_iter().filter(|_| !plan.answers))
+    let quirk = |name, switch| Quirk { name, flaw: false, effect: Effect::Switch(switch) };
+    let silent = [Switch::NoStateAtFirst, Switch::NoMetadata].map(|switch| quirk("silent", switch));
+    let silent = silent.into_iter().filter(|_| !plan.answers);
+    Quirks::new(silent.chain([quirk("lenient", Switch::TakesNumericIds)]))
 }
 
 fn system(doing: &str, error: std::io::Error) -> Trouble {

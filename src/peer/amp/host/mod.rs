@@ -38,6 +38,7 @@ use super::editor::steer;
 
 pub use announce::announce;
 use connection::Connection;
+use door::PROBE_ENDS;
 use editor::{Bounds, Editor, Ending};
 use lockfile::Decoy;
 use port::Port;
@@ -96,6 +97,12 @@ impl AmpHost {
         }
         let patience = self.setting.patience;
         let Some(connection) = self.roster.wait(name, patience).await else {
+            // Whether a client comes back at all is its own matter (docs/amp.md, Connecting again).
+            if !self.editors.contains_key(name) {
+                let what =
+                    format!("the client did not connect again: there is no connection `{name}` after {patience:?}");
+                return Err(Trouble::Lacking(what));
+            }
             return Err(Trouble::Subject {
                 message: format!("the client did not connect: there is no connection `{name}` after {patience:?}"),
                 proves: Some("discovery/client-finds".to_owned()),
@@ -103,7 +110,13 @@ impl AmpHost {
                 actual: None,
             });
         };
+        // What the client only tried is not what it works with.
+        let connection = match connection.was_probe(PROBE_ENDS).await {
+            true => self.roster.wait_after(&connection, patience).await.unwrap_or(connection),
+            false => connection,
+        };
         connection.usable(verb)?;
+        connection.note_use();
         Ok(connection)
     }
 

@@ -39,6 +39,20 @@ impl Roster {
         all.get(name).cloned()
     }
 
+    /// The connection that takes the name of this one, for which the client has so long.
+    pub async fn wait_after(&self, before: &Arc<Connection>, within: Duration) -> Option<Arc<Connection>> {
+        let mut connections = self.connections.subscribe();
+        let name = before.name();
+        let there = connections.wait_for(|all| all.get(name).is_some_and(|now| !Arc::ptr_eq(now, before)));
+        let all = timeout(within, there).await.ok()?.ok()?;
+        all.get(name).cloned()
+    }
+
+    /// The connection of this name, if there is one.
+    pub fn get(&self, name: &str) -> Option<Arc<Connection>> {
+        self.connections.borrow().get(name).cloned()
+    }
+
     /// The connections for which this holds.
     pub fn all(&self, wanted: impl Fn(&Connection) -> bool) -> Vec<Arc<Connection>> {
         self.connections.borrow().values().filter(|connection| wanted(connection)).cloned().collect()
@@ -76,7 +90,24 @@ impl Names {
     pub fn next(&self) -> String {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken += 1;
-        self.given.get(*taken - 1).cloned().unwrap_or_else(|| format!("{}-{taken}", self.first()))
+        self.name(*taken - 1)
+    }
+
+    /// The name of the connection before which so many came.
+    fn name(&self, at: usize) -> String {
+        self.given.get(at).cloned().unwrap_or_else(|| format!("{}-{}", self.first(), at + 1))
+    }
+
+    /// The name that was given last, if one was.
+    pub fn last(&self) -> Option<String> {
+        let taken = *self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.checked_sub(1).map(|at| self.name(at))
+    }
+
+    /// Gives the name that was given last to the next connection as well.
+    pub fn take_back(&self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = taken.saturating_sub(1);
     }
 
     /// Whether a connection could have this name.
@@ -95,6 +126,9 @@ mod tests {
         let names = Names::new(vec!["ed".into(), "again".into()]);
         assert_eq!([names.next(), names.next(), names.next(), names.next()], ["ed", "again", "ed-3", "ed-4"]);
         let may = |name| names.may_give(name);
+        assert_eq!(names.last().as_deref(), Some("ed-4"));
+        names.take_back();
+        assert_eq!(names.next(), "ed-4", "a connection that came to nothing does not count");
         assert!(may("ed") && may("again") && may("ed-3") && !may("ed-2") && !may("ed-x") && !may("main"));
     }
 }

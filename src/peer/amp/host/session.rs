@@ -8,11 +8,19 @@ use crate::protocol::amp::{PROBE, envelope};
 use crate::trace::Message;
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, opcode};
 
+use super::connection::Connection;
 use super::serve::Plan;
 
 /// Serves a client to its end. Its requests are answered as the plan says; the payloads of pongs that answer barriers go
 /// to `pong` in any case.
-pub async fn run(shared: Shared, sender: Sender, mut incoming: Receiver, plan: &Plan, pong: watch::Sender<String>) {
+pub async fn run(
+    shared: Shared,
+    connection: &Connection,
+    sender: Sender,
+    mut incoming: Receiver,
+    plan: &Plan,
+    pong: watch::Sender<String>,
+) {
     let (number, mut orders) = shared.join();
     let mut talking = true;
     loop {
@@ -26,7 +34,11 @@ pub async fn run(shared: Shared, sender: Sender, mut incoming: Receiver, plan: &
                     break;
                 }
             },
-            arrived = incoming.recv() => match arrived {
+            arrived = incoming.recv() => match arrived.inspect(|arrived| {
+                if matches!(arrived, Incoming::Message(_)) {
+                    connection.note_use();
+                }
+            }) {
                 None | Some(Incoming::Closed(_)) => break,
                 Some(Incoming::Frame(frame)) if frame.opcode == opcode::PONG => {
                     if let Some(payload) = frame.payload.as_text().filter(|payload| payload.starts_with(PROBE)) {

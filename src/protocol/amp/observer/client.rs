@@ -59,6 +59,7 @@ fn message_seen(edition: &str, message: &Message) -> Vec<Seen> {
     if let Some(request) = envelope::request(edition, json) {
         let asked = Seen::new("request")
             .with_some("id", request.id.cloned())
+            .with_some("id_json", request.id.map(Value::to_string))
             .with_some("params", request.params.cloned())
             .with("json", json.clone());
         seen.push(match request.method {
@@ -109,5 +110,6 @@ mod tests {
         let asked = seen.iter().find(|o| o.kind == "request").expect("a request");
         assert_eq!(json!(asked.selectors), json!({"method": "readFile"}));
         assert_eq!((&asked.value["id"], &asked.value["params"]), (&json!("7"), &json!({"path": "/a"})));
+        assert_eq!(asked.value["id_json"], json!("\"7\""));
     }
 }

@@ -24,13 +24,7 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("one-id" BOTH "envelope/client-id-unique" ["envelope/client-matched", "envelope/client-late", "envelope/client-twice"]
         "Every request has the id 1." Effect::Switch(Switch::OneId)),
-    flaw!("numeric-ids" BOTH "envelope/client-id-string" ["envelope/client-request"] "Ids are numbers."
-    Effect::Request(|r| {
-        let id = &mut r["clientRequest"]["id"];
-        if let Some(number) = id.as_str().and_then(|id| id.parse::<u64>().ok()) {
-            *id = number.into();
-        }
-    })),
+    flaw!("numeric-ids" BOTH "envelope/client-id-string" "Ids are numbers." Effect::Switch(Switch::NumericIds)),
     flaw!("greets" BOTH "envelope/client-known-method" "Each connection begins with a request for `initialize`."
         Effect::Switch(Switch::Greets)),
     flaw!("repeats-requests" BOTH "envelope/client-once" "A request that is not answered at once is made again."
