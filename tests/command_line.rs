@@ -54,6 +54,44 @@ fn wrong_usage_says_what_was_expected_and_what_was_meant() {
 }
 
 #[test]
+fn where_there_is_no_subject_none_of_ours_is_taken_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario =
+        "wirecert: 1\ntitle: t\nrole: amp-server\nedition: cli\nsteps:\n  - connect: {}\n  - expect: { close: {} }\n";
+    std::fs::write(dir.path().join("mine.yaml"), scenario).unwrap();
+    let commands: [&[&str]; 5] = [
+        &["certify"],
+        &["certify", "amp-server"],
+        &["certify", "amp-server", "--settings", "s.json"],
+        &["run", "mine.yaml"],
+        &["fuzz", "amp-client"],
+    ];
+    insta::assert_snapshot!(outcomes(dir.path(), &commands));
+    // A pipeline is told the same.
+    let certify = |args: &[&str]| wirecert(dir.path(), args).env("CI", "true").output().unwrap();
+    assert_eq!(certify(&["certify", "amp-server"]).status.code(), Some(2));
+    // What there is to be played can be looked at before there is a subject.
+    for list in
+        [&["certify", "amp-server", "--list"][..], &["run", "mine.yaml", "--list"], &["fuzz", "amp-server", "--list"]]
+    {
+        assert_eq!(certify(list).status.code(), Some(0), "{list:?}");
+    }
+}
+
+#[test]
+fn a_description_of_another_role_or_under_another_name_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("wirecert.yaml");
+    std::fs::write(&file, "role: amp-server\nlaunch: [its]\n").unwrap();
+    let other = outcome(dir.path(), &["certify", "amp-client"]);
+    std::fs::rename(&file, dir.path().join("wirecert.yml")).unwrap();
+    let named = outcomes(dir.path(), &[&["certify"], &["certify", "amp-server", "--list"]]);
+    insta::assert_snapshot!([other, named].join("\n"));
+    let own = ["certify", "openctx-provider", "--self", "--filter", "area(meta)", "--progress", "none"];
+    assert_eq!(wirecert(dir.path(), &own).output().unwrap().status.code(), Some(0), "--self needs no file");
+}
+
+#[test]
 fn a_misspelt_format_is_recognised() {
     let dir = tempfile::tempdir().unwrap();
     let output = wirecert(dir.path(), &["schema", "reprot"]).output().unwrap();

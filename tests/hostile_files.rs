@@ -43,7 +43,7 @@ fn a_bad_subject_or_baseline_file_is_told_by_its_name() {
     bad_files(&place);
     for name in ["bomb", "cycle", "empty", "huge", "loop", "not-utf8", "pipe", "nowhere"] {
         let file = format!("bad/{name}.yaml");
-        for args in [&["certify", "--subject", &file][..], &["run", "greet.yaml", "--baseline", &file]] {
+        for args in [&["certify", "--subject", &file][..], &["run", "greet.yaml", "--self", "--baseline", &file]] {
             let outcome = place.outcome(args);
             if (name, args[0]) == ("empty", "run") {
                 continue;
@@ -61,7 +61,7 @@ fn a_place_that_no_run_directory_can_be_made_in_is_told_with_another_way() {
     place.write("file", "");
     for place_of_run in ["file", "/dev/null"] {
         for outcome in [
-            place.outcome(&["run", "greet.yaml", "--run-dir", place_of_run]),
+            place.outcome(&["run", "greet.yaml", "--self", "--run-dir", place_of_run]),
             place.outcome(&["run", "greet.yaml", "--edition", "cli", "--run-dir", place_of_run, "--", "true"]),
         ] {
             assert_eq!(outcome.code, Some(3), "{outcome:?}");
@@ -83,7 +83,7 @@ fn a_place_that_no_trace_can_be_written_to_is_told_before_anything_is_played() {
     let place = Place::new();
     place.write("file", "");
     for dir in ["file", "file/below"] {
-        let outcome = place.outcome(&["run", "greet.yaml", "--trace-dir", dir, "--run-dir", "runs"]);
+        let outcome = place.outcome(&["run", "greet.yaml", "--self", "--trace-dir", dir, "--run-dir", "runs"]);
         assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(errors(&outcome)[0].starts_with(&format!("error[usage]: cannot keep traces in {dir}: ")));
         assert!(outcome.stderr.ends_with(" = help: give --trace-dir a folder that can be written\n"));
@@ -155,7 +155,7 @@ fn a_verdict_that_cannot_be_printed_is_an_error_and_the_reports_are_written() {
 #[test]
 fn run_directories_are_kept_where_that_is_asked_for_also_those_of_our_own_mocks() {
     let place = Place::new();
-    let own = place.outcome(&["run", "greet.yaml", "--run-dir", "runs", "--keep-run-dir"]);
+    let own = place.outcome(&["run", "greet.yaml", "--self", "--run-dir", "runs", "--keep-run-dir"]);
     assert_eq!(own.code, Some(0), "{own:?}");
     let [kept] = &names(&place.path("runs"))[..] else { panic!("one is kept") };
     let told =
@@ -166,6 +166,6 @@ fn run_directories_are_kept_where_that_is_asked_for_also_those_of_our_own_mocks(
     assert_eq!((other.code, names(&place.path("runs")).len()), (Some(0), 2), "{other:?}");
     // A path that is too long for a socket is none of a user's concern.
     let long = format!("runs/{}", "long-".repeat(40));
-    let deep = place.outcome(&["run", "greet.yaml", "--run-dir", &long]);
+    let deep = place.outcome(&["run", "greet.yaml", "--self", "--run-dir", &long]);
     assert_eq!(deep.code, Some(0), "{deep:?}");
 }

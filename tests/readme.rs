@@ -30,7 +30,9 @@ fn commands() -> Vec<String> {
 }
 
 /// A project of a user, with the programs that the README names; behind the scenes they are our own mocks.
-fn project() -> TempDir {
+///
+/// `described`: with the `wirecert.yaml` of the README, for the commands that name no subject.
+fn project(described: bool) -> TempDir {
     let dir = TempDir::new().expect("a temporary folder");
     let wirecert = env!("CARGO_BIN_EXE_wirecert");
     let script = |name: &str, text: String| {
@@ -60,6 +62,11 @@ fn project() -> TempDir {
     script("my-client-shim", format!("#!/bin/sh\nexec {wirecert} mock amp-client --edition cli\n"));
     script("my-agent", format!("#!/bin/sh\ntail -f /dev/null | exec {wirecert} mock amp-client --edition cli\n"));
     fs::write(dir.path().join("wirecert-baseline.yaml"), "[]\n").expect("a baseline");
+    if described {
+        let blocks = blocks(&readme(), "yaml");
+        let yaml = blocks.iter().find(|block| block.contains("role: amp-server")).expect("a wirecert.yaml");
+        fs::write(dir.path().join("wirecert.yaml"), yaml).expect("the file");
+    }
     dir
 }
 
@@ -90,9 +97,10 @@ fn run(dir: &Path, line: &str) -> std::process::Output {
 fn every_command_works_as_it_stands() {
     let commands = commands();
     assert!(commands.len() >= 3, "{commands:?}");
-    let dir = project();
+    let (described, bare) = (project(true), project(false));
     for line in commands.iter().filter(|line| !line.starts_with("mock ")) {
-        let output = run(dir.path(), line);
+        let names_it = line.contains(" --self") || line.contains(" -- ") || line.contains(" --module ");
+        let output = run(if names_it { bare.path() } else { described.path() }, line);
         let told =
             format!("{line}\n{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{told}");
@@ -119,9 +127,7 @@ fn every_mock_says_where_it_is() {
 
 #[test]
 fn its_subject_file_certifies_the_editor_it_describes() {
-    let dir = project();
-    let yaml = blocks(&readme(), "yaml").into_iter().find(|b| b.contains("role: amp-server")).expect("a wirecert.yaml");
-    fs::write(dir.path().join("wirecert.yaml"), yaml).expect("the file");
+    let dir = project(true);
     let output = run(dir.path(), "certify");
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -67,7 +67,7 @@ fn a_scenario_that_changes_is_played_again_and_an_interrupt_ends_it() {
 fn what_is_wrong_with_a_file_is_told_and_its_next_change_is_waited_for() {
     let place = Place::new();
     place.write("mine/greet.yaml", "wirecert: 1\ntitel: A misspelt key\n");
-    let mut run = start(&place, &["run", "mine"], &[]);
+    let mut run = start(&place, &["run", "mine", "--self"], &[]);
     run.hear("titel");
     run.hear(WAITS);
     assert!(!place.path("r.json").exists());

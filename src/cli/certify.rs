@@ -12,8 +12,8 @@ const OWN: usize = 8;
 
 /// Play the suite against a subject, and judge it.
 ///
-/// Without a role and a command, the subject is the one that `wirecert.yaml` in this folder describes; where there is
-/// none, or with `--self`, our own mocks of all roles are certified.
+/// Without a command, the subject is the one that `wirecert.yaml` in this folder describes. With `--self`, our own mocks
+/// are certified, of all roles or one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The role of the subject, such as amp-server.
@@ -37,17 +37,12 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let given = super::subjects::given(args.role.as_deref(), &args.command, &args.options)?;
     let own = given.is_empty();
-    let subjects = if own {
-        if !args.options.own {
-            terminal.progress(match super::subjects::found() {
-                true => "certifying wirecert's own mocks: wirecert.yaml describes no subject of this role",
-                false => "certifying wirecert's own mocks: no command was given, and there is no wirecert.yaml here",
-            });
-        }
-        ours(args.role.as_deref(), &args.options)?
-    } else {
-        given
-    };
+    // A list is no verdict: what there is can be looked at before there is a subject.
+    if own && !args.options.own && !args.options.list {
+        let role = args.role.as_deref();
+        return Err(super::subjects::nobody(&format!("certify {}", role.unwrap_or("ROLE")), role));
+    }
+    let subjects = if own { ours(args.role.as_deref(), &args.options)? } else { given };
     let repro = super::subjects::repro("certify", args.role.as_deref(), &args.options, &args.command);
     let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     let roles: Vec<&str> = subjects.iter().map(|spec| spec.role.name).collect();

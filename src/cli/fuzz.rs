@@ -39,7 +39,7 @@ const CASES: u64 = 200;
 /// Play generated traffic at a subject: sound messages, and ones that are wrong on purpose.
 ///
 /// Each case is a scenario, judged as any other: by the rules, by what it expects of sound messages, and by whether the subject still
-/// serves at its end. Without a subject, our own sound mock is played at.
+/// serves at its end. With `--self`, our own sound mock is played at.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 1 a `must` is violated; 0 none is; 2 wrong usage; 3 a case could not be judged; \
     130 interrupted, what was found is told.")]
@@ -91,6 +91,10 @@ pub struct Args {
     #[command(flatten)]
     target: TargetOptions,
 
+    /// The subject is wirecert's own mock of the role, even where there is a `wirecert.yaml`.
+    #[arg(long = "self", help_heading = "Subject", conflicts_with_all = ["subject", "url", "lockfile", "module", "settings"])]
+    own: bool,
+
     /// The command that starts the subject, after `--`.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -110,10 +114,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         );
     }
     let editions: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).collect();
-    let spec = match args.target.subject(role.name, &args.command)? {
+    let spec = match args.target.subject(role.name, &args.command, args.own)? {
         Some(spec) => spec,
+        // A list is no verdict.
+        None if !args.own && !args.list => {
+            return Err(super::subjects::nobody(&format!("fuzz {}", role.name), Some(role.name)));
+        }
         None => {
-            terminal.progress("playing at wirecert's own sound mock: no subject was given");
             let asked = args.target.edition.as_deref().filter(|e| *e != "auto");
             let edition = match asked {
                 Some(edition) => editions.iter().copied().find(|id| *id == edition),

@@ -47,7 +47,10 @@ fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let role = role_of(&loaded.plans);
     let given = super::subjects::given(role, &args.command, &args.options)?;
     let subjects = if given.is_empty() {
-        terminal.progress("playing against wirecert's own mocks: no subject was given");
+        if !args.options.own && !args.options.list {
+            let paths: Vec<String> = args.paths.iter().map(|p| p.display().to_string()).collect();
+            return Err(super::subjects::nobody(&format!("run {}", paths.join(" ")), role));
+        }
         let mut ours = super::certify::ours(role, &args.options)?;
         let played = |ours: &SubjectSpec| {
             loaded.plans.iter().any(|p| p.role == ours.role.name && p.edition == ours.edition.as_str())

@@ -47,7 +47,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "DIR", help_heading = "Subject")]
     pub workspace: Option<PathBuf>,
 
-    /// Take our own mocks for the subject, even where there is a `wirecert.yaml`.
+    /// The subject is wirecert's own mock of the role, even where there is a `wirecert.yaml`.
     #[arg(long = "self", help_heading = "Subject", conflicts_with_all = ["subject", "url", "lockfile", "module", "settings"])]
     pub own: bool,
 

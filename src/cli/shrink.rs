@@ -95,7 +95,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let Some(role) = loaded.plans.first().map(|plan| plan.role) else {
         return Err(CliError::usage(format!("{} has nothing to play", args.file.display())));
     };
-    let Some(spec) = args.target.subject(role, &args.command)? else {
+    let Some(spec) = args.target.subject(role, &args.command, false)? else {
         return Err(CliError::usage("it is not said what it fails against")
             .help("give the command that starts the subject after `--`, or describe it with --subject"));
     };
@@ -120,7 +120,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             time: args.max_time,
             isolated: args.isolation == Isolate::Play,
         },
-        repro: args.target.repro(&args.command),
+        repro: args.target.repro(&args.command, false),
     };
     let outcome = runtime.block_on(async {
         super::session::watch_for_interrupts(cancel.clone());

@@ -39,9 +39,26 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
     Ok(resolve(&file, &flags, &around)?)
 }
 
-/// Whether there is a description of subjects in the working directory.
-pub fn found() -> bool {
-    std::path::Path::new(FILE).exists()
+/// It is not said what a command is about. Our own mocks are never taken for it unasked: whoever forgot to name the
+/// subject, or started the command in another folder, would take their verdict for that of the subject.
+///
+/// `before`: what of the command line goes before the subject, such as `certify ROLE`. `role`: that of the subject, where it
+/// is known.
+pub fn nobody(before: &str, role: Option<&str>) -> CliError {
+    let word = role.unwrap_or("ROLE");
+    let described = std::path::Path::new(FILE).exists();
+    let what = match role {
+        Some(role) if described => format!("{FILE} describes no {role}, and no command was given"),
+        _ => format!("there is no subject: no command was given, and there is no {FILE} in this folder"),
+    };
+    let file = match described {
+        true => format!("or describe it in {FILE}, below `subjects`"),
+        false => format!("or describe it in a {FILE}: `wirecert init {word}` writes one"),
+    };
+    CliError::usage(what)
+        .help(format!("give the command that starts it: `wirecert {before} -- COMMAND`"))
+        .help(file)
+        .help(format!("or ask for wirecert's own mocks: `wirecert {} --self`", before.trim_end_matches(" ROLE")))
 }
 
 /// The words around a filter that repeat one scenario of this command.

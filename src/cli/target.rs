@@ -71,12 +71,13 @@ impl TargetOptions {
         }
     }
 
-    /// The one subject that the command line or `wirecert.yaml` describe; none where neither does.
+    /// The one subject that the command line or `wirecert.yaml` describe; none where neither does, or with `--self` (`own`).
     ///
     /// # Errors
     /// Everything that is wrong with the description, and several subjects.
-    pub fn subject(&self, role: &str, command: &[String]) -> Result<Option<SubjectSpec>, CliError> {
-        let mut given = super::subjects::given(Some(role), command, &self.shared())?;
+    pub fn subject(&self, role: &str, command: &[String], own: bool) -> Result<Option<SubjectSpec>, CliError> {
+        let options = SharedOptions { own, ..self.shared() };
+        let mut given = super::subjects::given(Some(role), command, &options)?;
         if given.len() > 1 {
             let names: Vec<&str> = given.iter().map(|spec| spec.name.as_str()).collect();
             return Err(CliError::usage(format!("there are several subjects of this role: {}", names.join(", ")))
@@ -85,9 +86,9 @@ impl TargetOptions {
         Ok(given.pop())
     }
 
-    /// `wirecert run` at the same subject, and what comes after its file.
-    pub fn repro(&self, command: &[String]) -> Repro {
-        super::subjects::repro("run", None, &self.shared(), command)
+    /// `wirecert run` at the same subject, with `--self` our own mock (`own`), and what comes after its file.
+    pub fn repro(&self, command: &[String], own: bool) -> Repro {
+        super::subjects::repro("run", None, &SharedOptions { own, ..self.shared() }, command)
     }
 
     /// How to play at this subject.

@@ -15,6 +15,9 @@ use super::subject::{self, Context};
 /// The file that describes the subjects of a project.
 pub const FILE: &str = "wirecert.yaml";
 
+/// What it is not called, although many would call it so: there is one name.
+const MISNAMED: &str = "wirecert.yml";
+
 /// Where subjects are described.
 #[derive(Clone, Debug)]
 pub enum SubjectFile {
@@ -27,14 +30,22 @@ pub enum SubjectFile {
 }
 
 /// The subjects that file and flags describe: flags beat the file, the file beats defaults. None where neither
-/// describes any, so that it is our own mocks' turn.
+/// describes any.
 ///
 /// # Errors
-/// Everything that is wrong with the file and the flags, all at once.
+/// Everything that is wrong with the file and the flags, all at once; and where the file is there under a wrong name, which
+/// must not go unnoticed.
 pub fn resolve(file: &SubjectFile, flags: &Flags, around: &Environment) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
     let path = match file {
         SubjectFile::Given(path) => Some(path.clone()),
-        SubjectFile::Found => Some(PathBuf::from(FILE)).filter(|path| around.folder.join(path).exists()),
+        SubjectFile::Found if around.folder.join(FILE).exists() => Some(PathBuf::from(FILE)),
+        SubjectFile::Found if around.folder.join(MISNAMED).exists() => {
+            return Err(vec![
+                Diagnostic::error("subject/file", format!("there is a `{MISNAMED}` here, which is not read"))
+                    .help(format!("rename it to `{FILE}`, or name it with `--subject {MISNAMED}`")),
+            ]);
+        }
+        SubjectFile::Found => None,
         SubjectFile::None => None,
     };
     let given = matches!(file, SubjectFile::Given(_));

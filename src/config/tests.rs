@@ -210,6 +210,27 @@ fn a_file_that_is_not_there_is_told_only_where_it_was_named() {
 }
 
 #[test]
+fn a_file_with_the_wrong_extension_is_not_passed_over() {
+    let project = Project(tempfile::tempdir().unwrap());
+    let (wrong, right) = (project.folder().join("wirecert.yml"), project.folder().join("wirecert.yaml"));
+    std::fs::write(&wrong, "role: amp-server\nlaunch: [its]\n").unwrap();
+    let command = Flags { role: Some("amp-server".to_owned()), command: vec!["vi".to_owned()], ..Flags::default() };
+    for flags in [&Flags::default(), &command] {
+        let faults = project.resolve(&SubjectFile::Found, flags).unwrap_err();
+        assert_eq!(
+            render_all(&faults, Style::Plain),
+            "error[subject/file]: there is a `wirecert.yml` here, which is not read\n |\n \
+             = help: rename it to `wirecert.yaml`, or name it with `--subject wirecert.yml`\n"
+        );
+    }
+    let named = project.resolve(&SubjectFile::Given("wirecert.yml".into()), &Flags::default()).unwrap();
+    assert_eq!(named[0].name, "its");
+    // What is called as it should be is what counts.
+    std::fs::copy(&wrong, &right).unwrap();
+    assert_eq!(project.resolve(&SubjectFile::Found, &Flags::default()).unwrap().len(), 1);
+}
+
+#[test]
 fn every_fault_of_a_file_is_told_at_once_with_its_place_and_a_suggestion() {
     let text = r#"
 role: amp-server

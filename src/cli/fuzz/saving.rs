@@ -56,7 +56,7 @@ impl Fuzz<'_> {
             asked: requirement.map(str::to_owned),
             reference: true,
             limits: SHRINK,
-            repro: self.args.target.repro(&self.args.command),
+            repro: self.args.target.repro(&self.args.command, self.args.own),
         };
         let case = &violation.case;
         let source = crate::diagnostic::Source::new(path.display().to_string(), case.text.clone());
