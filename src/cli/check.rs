@@ -101,7 +101,7 @@ pub(super) fn report_of(
 fn report(found: &[Subject], terms: &Terms<'_>) -> Report {
     let reports = found.iter().map(|subject| judge(subject, terms)).collect();
     let catalogue = deliver::catalogue();
-    Report::of(Suite::of([], catalogue.iter().copied()), 0, vec![], reports)
+    Report::of(Suite::of([], catalogue.iter().copied()), vec![], reports)
 }
 
 /// Judges one trace for each of its ends that is not our own peer; gives the number of events.

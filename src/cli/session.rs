@@ -312,7 +312,7 @@ impl Session<'_> {
         }
         let SharedOptions { strict, filter, shard, .. } = self.options;
         let asked = Asked { strict: *strict, filter: filter.clone(), shard: *shard };
-        let report = Report::of(suite, self.options.seed.unwrap_or(0), notes, subjects).asked(asked, unjudged);
+        let report = Report::of(suite, notes, subjects).asked(asked, unjudged);
         let usage = !super::deliver::deliver(&report, &self.options.reports, terminal);
         Ok(Exit::of(report.standing(), cancel.is_cancelled(), usage || misused))
     }

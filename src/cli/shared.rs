@@ -87,10 +87,6 @@ pub struct SharedOptions {
     #[arg(long, help_heading = "Play")]
     pub watch: bool,
 
-    /// The seed of everything random.
-    #[arg(long, value_name = "N", help_heading = "Play")]
-    pub seed: Option<u64>,
-
     /// Where to make the folder of the run; a temporary place that is cleaned up, if not given.
     #[arg(long, value_name = "DIR", help_heading = "Play")]
     pub run_dir: Option<PathBuf>,

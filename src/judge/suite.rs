@@ -35,9 +35,9 @@ impl Suite {
 
 impl Report {
     /// The report of a run: its verdict is the gravest of the subjects', and without subjects it is incomplete.
-    pub fn of(suite: Suite, seed: u64, notes: Vec<Note>, subjects: Vec<SubjectReport>) -> Self {
+    pub fn of(suite: Suite, notes: Vec<Note>, subjects: Vec<SubjectReport>) -> Self {
         let verdict = gravest(subjects.iter().map(|s| s.verdict));
-        Self { version: 1, suite, seed, verdict, run: None, notes, subjects, unjudged: vec![] }
+        Self { version: 1, suite, verdict, run: None, notes, subjects, unjudged: vec![] }
     }
 
     /// The same with what was asked of the run, and the subjects that could not be judged: then it is incomplete at best.

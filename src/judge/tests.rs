@@ -315,7 +315,7 @@ fn nothing_played_and_nothing_assessed_are_incomplete_in_every_scope() {
             assert!(report.requirements.iter().all(|r| r.status == Status::NotAssessed), "{:?}", report.requirements);
         }
     }
-    assert!(Report::of(Suite::of([], []), 0, vec![], vec![]).standing().incomplete);
+    assert!(Report::of(Suite::of([], []), vec![], vec![]).standing().incomplete);
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn the_gravest_verdict_is_that_of_the_run() {
     let suite = Suite::of([("a.yaml", &b"x"[..])], &CATALOGUE);
     let report = |verdicts: &[Verdict]| {
         let subject = |v: &Verdict| SubjectReport { verdict: *v, ..judge(&complete()) };
-        Report::of(suite.clone(), 1, vec![], verdicts.iter().map(subject).collect()).verdict
+        Report::of(suite.clone(), vec![], verdicts.iter().map(subject).collect()).verdict
     };
     assert_eq!(report(&[Verdict::Conforms, Verdict::ConformsExcept]), Verdict::ConformsExcept);
     assert_eq!(report(&[Verdict::Incomplete, Verdict::Partial]), Verdict::Incomplete);

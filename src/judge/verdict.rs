@@ -289,8 +289,6 @@ pub struct Report {
     pub version: u32,
     /// Which suite judged.
     pub suite: Suite,
-    /// The seed of everything random in the run.
-    pub seed: u64,
     /// The gravest of the subjects' verdicts; at best `incomplete` where one of them could not be judged.
     pub verdict: Verdict,
     /// Remarks about the run.

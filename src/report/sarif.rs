@@ -97,13 +97,7 @@ fn frame(
         automation_details: AutomationDetails { id },
         invocations: [Invocation { execution_successful, tool_execution_notifications }],
         results: vec![],
-        properties: RunProperties {
-            verdict,
-            subject,
-            counts: None,
-            suite: report.suite.digest.clone(),
-            seed: report.seed,
-        },
+        properties: RunProperties { verdict, subject, counts: None, suite: report.suite.digest.clone() },
     }
 }
 
@@ -239,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_report_without_subjects_was_no_success() {
-        let report = Report::of(example().suite, 0, vec![], vec![]);
+        let report = Report::of(example().suite, vec![], vec![]);
         let log: serde_json::Value = serde_json::from_str(&sarif(&report, &[])).unwrap();
         assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
         assert_eq!(log["runs"][0]["properties"]["verdict"], "incomplete");

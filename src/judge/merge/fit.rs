@@ -70,7 +70,7 @@ fn differences(one: &Fitting<'_>, other: &Fitting<'_>) -> Vec<Diagnostic> {
 /// What the shards of a run have in common: what it is, its value, and what to do where it differs.
 type Term = (&'static str, String, &'static str);
 
-fn terms(report: &Report) -> [Term; 6] {
+fn terms(report: &Report) -> [Term; 5] {
     let asked = report.run.clone().unwrap_or_default();
     let again = "play all shards with the same scenarios, requirements and options, and merge their reports";
     let parts = asked.shard.map_or(0, |shard| shard.of);
@@ -79,7 +79,6 @@ fn terms(report: &Report) -> [Term; 6] {
         ("the number of shards", parts.to_string(), "give the reports of one run: all shards I/N with the same N"),
         ("--strict", if asked.strict { "given" } else { "not given" }.to_owned(), again),
         ("--filter", asked.filter.map_or("none".to_owned(), |filter| format!("`{filter}`")), again),
-        ("--seed", report.seed.to_string(), again),
         ("the version of the report", report.version.to_string(), again),
     ]
 }

@@ -52,7 +52,6 @@ pub struct RunProperties {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
     pub suite: String,
-    pub seed: u64,
 }
 
 #[derive(Serialize)]

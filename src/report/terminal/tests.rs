@@ -190,7 +190,7 @@ pub(crate) fn example() -> Report {
         edition: "auto".to_owned(),
         reason: "it ended before it was ready".to_owned(),
     };
-    Report::of(suite, 7, notes, vec![subject]).asked(asked, vec![unjudged])
+    Report::of(suite, notes, vec![subject]).asked(asked, vec![unjudged])
 }
 
 #[test]
@@ -238,6 +238,6 @@ fn colours_come_from_us() {
 
 #[test]
 fn a_report_without_subjects_says_so() {
-    let report = Report::of(example().suite, 0, vec![], vec![]);
+    let report = Report::of(example().suite, vec![], vec![]);
     assert_eq!(plain(&terminal(&report, &[], false)), "incomplete  nothing was judged\n");
 }
