@@ -88,6 +88,7 @@ impl Recorded {
         let judgements = self.rules.judgements();
         let findings: Vec<Found> = self.found.iter().filter(concerns).cloned().collect();
         let (status, reason) = match judgements.assessed.is_empty() {
+            _ if !judgements.unlisted.is_empty() => (ScenarioStatus::Error, judgements.ours()),
             true if self.events == 0 => (ScenarioStatus::Skipped, Some("there is no event in it".to_owned())),
             true => (ScenarioStatus::Skipped, Some("nothing in it is covered by a rule".to_owned())),
             false => (ScenarioStatus::Passed, None),

@@ -129,6 +129,11 @@ fn keep(
             found.assessed.push(id);
         }
     }
+    for short in out.unlisted {
+        if !found.unlisted.contains(&short) {
+            found.unlisted.push(short);
+        }
+    }
     for note in out.notes {
         if found.notes.len() < KEPT_NOTES && !found.notes.contains(&note) {
             found.notes.push(note);

@@ -154,6 +154,7 @@ impl Traced {
         self.recorder.end();
         let mut judged = self.rules.lock().unwrap_or_else(PoisonError::into_inner).judgements().clone();
         forgive(&mut judged, venue.lag.in_all());
+        let mut ours = judged.ours();
         let mut play = Play::new(ScenarioStatus::Passed);
         play.assessed = outcome.assessed.clone();
         play.assessed.extend(&judged.assessed);
@@ -161,7 +162,6 @@ impl Traced {
         play.place = outcome.known.clone();
         play.notes.extend(judged.notes);
         play.findings = outcome.findings.clone();
-        let mut ours = None;
         for violation in judged.violations {
             if violation.blame == venue.spec.role.subject {
                 play.findings.push(violation.into());

@@ -7,6 +7,8 @@
 pub mod amp;
 pub mod amplifier;
 mod attribution;
+#[cfg(test)]
+mod cited;
 mod exits;
 mod gist;
 pub mod http;

@@ -33,6 +33,8 @@ pub struct Judgements {
     pub violations: Vec<Violation>,
     /// The reading of an ambiguity that the subject took, and other things worth telling.
     pub notes: Vec<(Option<RequirementId>, String)>,
+    /// What a rule cited that is no requirement: a fault of ours, for which nothing can be judged.
+    pub unlisted: Vec<String>,
 }
 
 /// One breach of a requirement.
@@ -80,6 +82,17 @@ impl Judgements {
     pub fn violate(&mut self, violation: Violation) {
         self.assessed.push(violation.requirement);
         self.violations.push(violation);
+    }
+
+    /// Why nothing can be judged by these rules, where that is so: a rule cites what is no requirement.
+    pub fn ours(&self) -> Option<String> {
+        let first = self.unlisted.first()?;
+        Some(format!("a rule of wirecert's cites `{first}`, which is no requirement: please report this"))
+    }
+
+    /// Says that a rule cited what is no requirement, so that this does not go unnoticed.
+    pub fn unlisted(&mut self, short: &str) {
+        self.unlisted.push(short.to_owned());
     }
 }
 

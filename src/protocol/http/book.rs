@@ -19,9 +19,13 @@ impl Book {
         Bench { book: self, out, index }
     }
 
-    fn get(&self, short: &str) -> Option<(RequirementId, End)> {
-        debug_assert!(self.0.contains_key(short), "there is no {short}");
-        self.0.get(short).copied()
+    /// A requirement and whom it binds. Where there is none of this name, that is told: nothing is judged by it.
+    fn get(&self, short: &str, out: &mut Judgements) -> Option<(RequirementId, End)> {
+        let found = self.0.get(short).copied();
+        if found.is_none() {
+            out.unlisted(short);
+        }
+        found
     }
 }
 
@@ -36,7 +40,7 @@ pub struct Bench<'o> {
 impl Bench<'_> {
     /// Holds the end that a requirement binds to it: it was kept where there is no fault.
     pub fn hold(&mut self, short: &str, fault: Option<Fault>) {
-        let Some((requirement, blame)) = self.book.get(short) else { return };
+        let Some((requirement, blame)) = self.book.get(short, self.out) else { return };
         match fault {
             None => self.out.assess(requirement),
             Some(fault) => self.out.violate(fault.by(blame, requirement, self.index)),
@@ -50,6 +54,23 @@ impl Bench<'_> {
 
     /// Tells the reading that was taken, or something else that is no fault.
     pub fn note(&mut self, short: &str, text: impl Into<String>) {
-        self.out.notes.push((self.book.get(short).map(|(id, _)| id), text.into()));
+        let requirement = self.book.get(short, self.out).map(|(id, _)| id);
+        self.out.notes.push((requirement, text.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::protocols;
+
+    #[test]
+    fn what_is_no_requirement_is_told_and_judges_nothing() {
+        let protocol = protocols().iter().find(|p| p.name == "openctx").expect("it is there");
+        let book = Book::of((protocol.requirements)());
+        let mut out = Judgements::default();
+        book.bench(&mut out, 0).hold("meta/reslut", None);
+        book.bench(&mut out, 0).note("meta/result", "noted");
+        assert_eq!((out.unlisted, out.assessed.len(), out.notes.len()), (vec!["meta/reslut".to_owned()], 0, 1));
     }
 }

@@ -29,12 +29,17 @@ impl Book {
         Self { client, server: own(End::Server).map(|r| (r.short().to_owned(), r.id)).collect() }
     }
 
-    fn id(&self, end: End, short: &str) -> Option<RequirementId> {
-        debug_assert!([&*CLI, &*GUIDE].iter().any(|book| book.has(short)), "no edition knows {short}");
-        match end {
+    /// A requirement of an end; none where the edition does not ask this of it. Where no edition does of any end, that is told:
+    /// nothing is judged by it.
+    fn id(&self, end: End, short: &str, out: &mut Judgements) -> Option<RequirementId> {
+        let found = match end {
             End::Client => self.client.get(short).copied(),
             End::Server => self.server.get(short).copied(),
+        };
+        if found.is_none() && ![&*CLI, &*GUIDE].iter().any(|book| book.has(short)) {
+            out.unlisted(short);
         }
+        found
     }
 
     fn has(&self, short: &str) -> bool {
@@ -44,7 +49,7 @@ impl Book {
     /// Holds an end to a requirement: it was kept where there is no fault. Nothing happens where the edition does not
     /// ask this of that end.
     pub fn hold(&self, out: &mut Judgements, end: End, short: &str, index: u64, fault: Option<Fault>) {
-        let Some(requirement) = self.id(end, short) else { return };
+        let Some(requirement) = self.id(end, short, out) else { return };
         match fault {
             None => out.assess(requirement),
             Some(fault) => out.violate(fault.by(end, requirement, index)),
@@ -66,6 +71,23 @@ impl Book {
 
     /// Puts a note to a requirement of the server.
     pub fn note(&self, out: &mut Judgements, short: &str, text: impl Into<String>) {
-        out.notes.push((self.id(End::Server, short), text.into()));
+        let requirement = self.id(End::Server, short, out);
+        out.notes.push((requirement, text.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_edition_asks_of_any_end_is_told_and_judges_nothing() {
+        let mut out = Judgements::default();
+        for end in [End::Client, End::Server] {
+            Book::of("cli").hold(&mut out, end, "ping/eccho", 0, None);
+            Book::of("guide").hold(&mut out, end, "ping/echo", 0, None);
+        }
+        assert_eq!(out.unlisted, ["ping/eccho", "ping/eccho"]);
+        assert!(out.assessed.is_empty(), "the guide knows no ping: {:?}", out.assessed);
     }
 }
