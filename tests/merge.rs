@@ -23,7 +23,8 @@ const VIOLATED: [&str; 6] = [
 fn wirecert(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
     // In CI, so that snapshots are compared and never written.
-    let output: Output = command.current_dir(dir).env("CI", "true").args(args).output().expect("it can be run");
+    let output: Output =
+        command.current_dir(dir).env("CI", "true").env("TMPDIR", dir).args(args).output().expect("it can be run");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }

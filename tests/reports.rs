@@ -1,7 +1,7 @@
 //! Reports from outside: where they go, and what happens where they cannot.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use assert_cmd::cargo::CommandCargoExt as _;
@@ -121,5 +121,75 @@ fn a_failed_play_keeps_its_trace_when_it_is_played_again() {
     assert_eq!(shown, &format!("{scenario}.1.trace"), "{report}");
     for trace in [format!("{scenario}.1.trace"), format!("{scenario}.trace")] {
         assert!(dir.path().join(trace).exists());
+    }
+}
+
+/// A scenario in which the subject has to answer with the message that was sent.
+const GREET: &str = "wirecert: 1
+title: A greeting is answered
+role: amp-server
+edition: cli
+steps:
+  - connect: {}
+  - request: { as: a, method: ping, params: { message: hello } }
+  - expect: { response: { to: a, result: { message: hello } }, proves: ping/echo }
+";
+
+/// Plays scenarios at our own mock of an editor, wrong in some ways, with a temporary folder of its own: `tmp`. Gives the
+/// exit code, stderr and the report.
+fn played(dir: &TempDir, options: &[&str], flaws: &[&str]) -> (Option<i32>, String, serde_json::Value) {
+    let wirecert = assert_cmd::cargo::cargo_bin("wirecert");
+    let temporary = dir.path().join("tmp");
+    fs::create_dir_all(&temporary).unwrap();
+    let mut run = Command::new(&wirecert);
+    run.current_dir(dir.path()).env("TMPDIR", &temporary).args([
+        "run",
+        "--progress",
+        "none",
+        "--report",
+        "json=r.json",
+    ]);
+    run.args(["--jobs", "1"]).args(options).arg("--").arg(&wirecert).args(["mock", "amp-server", "--edition", "cli"]);
+    run.args(["--workspace", "{workspace}"]).args(flaws.iter().flat_map(|flaw| ["--flaw", *flaw]));
+    let output = run.output().unwrap();
+    let report = serde_json::from_slice(&fs::read(dir.path().join("r.json")).unwrap()).unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap(), report)
+}
+
+/// What is left in the temporary folder.
+fn left(dir: &TempDir) -> Vec<PathBuf> {
+    fs::read_dir(dir.path().join("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn the_traces_of_failed_plays_are_kept_unasked_and_nothing_else_is_left_behind() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("greet.yaml"), GREET).unwrap();
+    let (code, stderr, report) = played(&dir, &["greet.yaml", "--repeat", "2"], &["ping-says-pong"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    let [folder] = &left(&dir)[..] else { panic!("one folder is left: {stderr}") };
+    assert!(folder.file_name().unwrap().to_str().unwrap().starts_with("wirecert-"), "{folder:?}");
+    let told = format!("the traces of the 2 plays that failed or could not be judged are in {}\n", folder.display());
+    assert_eq!(stderr.matches(&told).count(), 1, "{stderr}");
+    let trace = folder.join("amp-server/cli/user/greet.trace");
+    let subject = &report["subjects"][0];
+    assert_eq!(subject["findings"][0]["trace"], trace.to_str().unwrap());
+    assert_eq!(subject["scenarios"][0]["trace"], trace.to_str().unwrap());
+    assert!(folder.join("amp-server/cli/user/greet.2.trace").exists());
+    let check = Command::new(assert_cmd::cargo::cargo_bin("wirecert")).arg("check").arg(&trace).output().unwrap();
+    assert_eq!(check.status.code(), Some(1), "it can be judged again: {check:?}");
+    let text = fs::read_to_string(&trace).unwrap();
+    assert!(text.lines().last().unwrap().starts_with("{\"end\":\"complete\""), "{text}");
+    fs::remove_dir_all(folder).unwrap();
+
+    let (code, stderr, report) = played(&dir, &["greet.yaml"], &[]);
+    assert_eq!((code, left(&dir).len()), (Some(0), 0), "{stderr}");
+    assert_eq!(report["subjects"][0]["scenarios"][0]["trace"], serde_json::Value::Null);
+
+    // What is known is nothing to be looked at, and what was asked for is where it was asked for.
+    fs::write(dir.path().join("known.yaml"), "- requirement: amp/cli/ping/echo\n  reason: known\n").unwrap();
+    for options in [["greet.yaml", "--baseline", "known.yaml"], ["greet.yaml", "--trace-dir", "traces"]] {
+        let (_, stderr, _) = played(&dir, &options, &["ping-says-pong"]);
+        assert_eq!(left(&dir).len(), 0, "{stderr}");
     }
 }

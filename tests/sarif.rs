@@ -20,7 +20,7 @@ steps:
 /// Runs wirecert at our own mock of a role, wrong in some ways. Gives the exit code, and the one run of the log.
 fn run(dir: &Path, args: &[&str], role: &str, flaws: &[&str]) -> (Option<i32>, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
-    command.current_dir(dir).args(args).args(["--progress", "none", "--report", "sarif=log.sarif"]);
+    command.current_dir(dir).env("TMPDIR", dir).args(args).args(["--progress", "none", "--report", "sarif=log.sarif"]);
     command.args(["--", env!("CARGO_BIN_EXE_wirecert"), "mock", role]);
     command.args(match role {
         "amp-server" => ["--edition", "cli", "--workspace", "{workspace}"].as_slice(),

@@ -14,7 +14,8 @@ const HEADER: &str = r#"{"version":1,"suite":"wirecert 0.1.0","protocol":"amp","
 
 /// Exit code, stdout, stderr of `wirecert` with these arguments in a folder.
 fn wirecert(dir: &Path, args: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("wirecert").unwrap().args(args).current_dir(dir).output().unwrap();
+    let mut command = Command::cargo_bin("wirecert").unwrap();
+    let output = command.args(args).current_dir(dir).env("TMPDIR", dir).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }

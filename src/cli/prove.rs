@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crate::play::{Cancel, Options, Run, Until};
+use crate::play::{Cancel, Options, Run, Traces, Until};
 use crate::protocol::protocols;
 use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases, prove};
 
@@ -66,7 +66,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let options = Options {
         patience: crate::protocol::PATIENCE,
         longest: None,
-        trace_dir: None,
+        traces: Traces::None,
         strict: false,
         snapshotter: None,
     };

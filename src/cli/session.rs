@@ -1,5 +1,6 @@
 //! One run of scenarios against one or several subjects: what `certify` and `run` have in common.
 
+mod failed;
 mod missed;
 mod selected;
 
@@ -17,7 +18,7 @@ use crate::judge::{
     Asked, Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
 };
 use crate::peer;
-use crate::play::{Cancel, Options, Run, Until, contact, serves, start, suite};
+use crate::play::{Cancel, FailedTraces, Options, Run, Traces, Until, contact, serves, start, suite};
 use crate::protocol::{Requirement, Role};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan};
@@ -67,6 +68,7 @@ impl Session<'_> {
         }
         let runtime = runtime()?;
         let cancel = Cancel::default();
+        let kept = failed::begin();
         let subjects = std::mem::take(&mut self.subjects);
         let progress = progress(self.options.progress, terminal);
         let outcome = runtime.block_on(async {
@@ -83,7 +85,7 @@ impl Session<'_> {
                     if cancel.is_cancelled() {
                         return (n, Err(Missed::unreached()));
                     }
-                    (n, self.subject(spec, filter.as_ref(), &progress, &cancel).await)
+                    (n, self.subject(spec, filter.as_ref(), &kept, &progress, &cancel).await)
                 })
                 .buffer_unordered(self.side_by_side)
                 .for_each(|(n, judged)| {
@@ -106,6 +108,7 @@ impl Session<'_> {
         let misused = missed.iter().any(|(_, why)| why.error.exit == Exit::USAGE);
         let unjudged = missed.iter().filter_map(|(n, why)| why.told(&subjects[*n])).collect();
         let exit = self.report(reports, unjudged, misused, &cancel, terminal);
+        failed::tell(&kept, terminal);
         runtime.shutdown_timeout(std::time::Duration::from_secs(2));
         exit
     }
@@ -114,14 +117,18 @@ impl Session<'_> {
         &self,
         spec: &SubjectSpec,
         filter: Option<&Filter>,
+        kept: &Arc<FailedTraces>,
         progress: &Arc<dyn Progress>,
         cancel: &Cancel,
     ) -> Result<SubjectReport, Missed> {
         let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
-        let trace_dir = self.options.trace_dir.clone().or(spec.trace_dir.clone());
-        if let Some(dir) = &trace_dir {
-            usable(dir)?;
-        }
+        let traces = match self.options.trace_dir.clone().or(spec.trace_dir.clone()) {
+            Some(dir) => {
+                usable(&dir)?;
+                Traces::All(dir)
+            }
+            None => Traces::Failed(failed::wanted(kept, &baseline)),
+        };
         if let Access::Attach { workspace: Some(dir), .. } = &spec.access
             && !dir.is_dir()
         {
@@ -162,7 +169,7 @@ impl Session<'_> {
             options: Options {
                 patience: self.patience(spec),
                 longest: None,
-                trace_dir,
+                traces,
                 strict: self.options.strict,
                 snapshotter: snapshots.snapshotter(),
             },

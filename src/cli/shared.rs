@@ -111,7 +111,7 @@ pub struct SharedOptions {
     #[arg(long = "report", value_name = "KIND=PATH", help_heading = "Output")]
     pub reports: Vec<ReportTarget>,
 
-    /// Keep the traces in this folder.
+    /// Keep all traces in this folder. Where not said, only those of plays that failed are kept, in a temporary one.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub trace_dir: Option<PathBuf>,
 

@@ -23,6 +23,7 @@ mod stand;
 mod standing;
 mod steps;
 mod suite;
+mod traces;
 
 pub use cancel::Cancel;
 pub use contact::{Contact, contact};
@@ -30,3 +31,4 @@ pub use one::{Options, Snapshotter};
 pub use stage::Stage;
 pub use stand::{serves, start};
 pub use suite::{Run, SuiteError, Until, suite};
+pub use traces::{FailedTraces, Kept, Traces, Wanted};

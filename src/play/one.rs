@@ -25,6 +25,7 @@ use super::log::Log;
 use super::meddled::Meddled;
 use super::scene::{Halt, Outcome, Scene, Since};
 use super::steps;
+use super::traces::{Draft, Traces, trace_path};
 
 /// How many of the last events a finding shows.
 const TAIL: usize = 8;
@@ -40,8 +41,8 @@ pub struct Options {
     pub patience: Duration,
     /// The longest wait, also where a step asks for more; none where steps have the last word.
     pub longest: Option<Duration>,
-    /// Where traces are kept, if they are.
-    pub trace_dir: Option<PathBuf>,
+    /// Which traces are kept.
+    pub traces: Traces,
     /// Whether a violated `should` counts like a `must`.
     pub strict: bool,
     /// Gets each play that passed, where snapshots are wanted.
@@ -69,6 +70,15 @@ pub struct Aftermath {
     /// Whether the subject may be used again without a look at it: nothing went wrong, and we did nothing wrong that it may
     /// die of only now.
     pub clean: bool,
+    /// Its trace, where it is not known yet whether that will be kept.
+    pub(super) draft: Option<Draft>,
+}
+
+impl From<Play> for Aftermath {
+    /// Nothing took place.
+    fn from(play: Play) -> Self {
+        Self { play, clean: true, draft: None }
+    }
 }
 
 /// Plays a plan once.
@@ -77,7 +87,7 @@ pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath
     venue.lag.begin();
     let traced = match Traced::start(plan, venue.spec, options) {
         Ok(traced) => traced,
-        Err(reason) => return Aftermath { play: Play::error(reason), clean: true },
+        Err(reason) => return Play::error(reason).into(),
     };
     let own = venue.subject.is_none();
     let mut venue = venue;
@@ -93,11 +103,11 @@ pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath
         subject.will_exit();
         subject.stop().await;
     }
-    let meddled = traced.meddled.is_so();
+    let (meddled, draft) = (traced.meddled.is_so(), traced.draft.clone());
     let mut play = traced.finish(plan, &venue, options, halt, outcome);
     play.duration = began.elapsed();
     let clean = !meddled && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
-    Aftermath { play, clean }
+    Aftermath { play, clean, draft }
 }
 
 /// The trace of one play, and those who read it as it comes about.
@@ -109,6 +119,7 @@ struct Traced {
     alive: Alive,
     rules: Arc<Mutex<RuleRun>>,
     file: Option<Written>,
+    draft: Option<Draft>,
     normaliser: Option<Normaliser>,
     protocol: &'static Protocol,
 }
@@ -123,18 +134,24 @@ impl Traced {
         let alive = Alive::default();
         let mut sinks: Vec<Box<dyn Sink>> =
             vec![Box::new(tail.clone()), Box::new(meddled.clone()), Box::new(alive.clone()), Box::new(rules.clone())];
-        let mut file = None;
-        if let Some(dir) = &options.trace_dir {
-            let header = Header::new(protocol.name, plan.edition)
-                .with_subject(spec.role.subject, &spec.name)
-                .with_scenario(&plan.id);
+        let (mut file, mut draft) = (None, None);
+        let header = || {
+            Header::new(protocol.name, plan.edition).with_subject(spec.role.subject, &spec.name).with_scenario(&plan.id)
+        };
+        if let Traces::All(dir) = &options.traces {
             let path = trace_path(dir, &plan.id);
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent).map_err(|e| format!("could not make {}: {e}", parent.display()))?;
             }
-            let (sink, written) = FileSink::create(&path, &header).map_err(|e| e.to_string())?;
+            let (sink, written) = FileSink::create(&path, &header()).map_err(|e| e.to_string())?;
             sinks.push(Box::new(sink));
             file = Some(written);
+        } else if let Traces::Failed(_) = &options.traces {
+            let begun = Draft::new();
+            let (sink, _) = FileSink::to_writer(Box::new(begun.clone()), Path::new(&plan.id), &header())
+                .map_err(|e| e.to_string())?;
+            sinks.push(Box::new(sink));
+            draft = Some(begun);
         }
         let normaliser = options.snapshotter.as_ref().map(|_| Normaliser::default());
         if let Some(normaliser) = &normaliser {
@@ -146,7 +163,7 @@ impl Traced {
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         let text = plan.id.clone();
         recorder.record(None, None, What::Mark(Mark { mark: "scenario".into(), text }));
-        Ok(Self { recorder, log, tail, meddled, alive, rules, file, normaliser, protocol })
+        Ok(Self { recorder, log, tail, meddled, alive, rules, file, draft, normaliser, protocol })
     }
 
     /// Ends the trace and draws together what expectations and rules had to say.
@@ -223,14 +240,6 @@ impl Traced {
         }
         play
     }
-}
-
-/// Where the trace of a scenario goes: its id as a path, made harmless.
-fn trace_path(dir: &Path, id: &str) -> PathBuf {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_./[]".contains(c) { c } else { '-' };
-    let name: String = id.chars().map(safe).collect();
-    let name = name.replace("..", "-");
-    dir.join(format!("{}.trace", name.trim_start_matches('/')))
 }
 
 /// Gets everything ready and performs the steps. Gives why it stopped early, if it did.

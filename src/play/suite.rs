@@ -25,8 +25,9 @@ use super::bound;
 use super::cancel::Cancel;
 use super::lag::LagMeter;
 use super::needs;
-use super::one::{Options, Venue, died_of, play};
+use super::one::{Aftermath, Options, Venue, died_of, play};
 use super::stand::{Stand, fresh_run_dir, start};
+use super::traces::Traces;
 
 /// After so many launches in a row that failed, a job gives up.
 const FAILED_LAUNCHES: u32 = 2;
@@ -247,7 +248,8 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut
             let told = |play: &&mut Play| {
                 matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Blocked | ScenarioStatus::Error)
             };
-            if let Some(failed) = result.plays.last_mut().filter(told) {
+            let in_the_way = matches!(shared.run.options.traces, Traces::All(_));
+            if let Some(failed) = result.plays.last_mut().filter(told).filter(|_| in_the_way) {
                 set_aside(failed, count);
             }
             let mut play = one_play(shared, plan, stand).await;
@@ -275,7 +277,14 @@ fn set_aside(play: &mut Play, n: usize) {
     }
 }
 
+/// Plays a plan once, and keeps its trace where that is wanted of plays that went as this one did.
 pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
+    let Aftermath { mut play, draft, .. } = played_once(shared, plan, stand).await;
+    shared.run.options.traces.settle(plan, &mut play, draft);
+    play
+}
+
+async fn played_once(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Aftermath {
     let options = &shared.run.options;
     // What is pinned must not depend on what was played before.
     let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
@@ -285,18 +294,18 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) ->
         return client_play(shared, plan, stand).await;
     }
     if own || shared.spec.role.is_client() {
-        let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
+        let Some(launch) = shared.spec.launch() else { return not_started() };
         let run_dir = match fresh_run_dir(launch, shared.progress.as_ref()) {
             Ok(run_dir) => run_dir,
-            Err(error) => return Play::error(error.to_string()),
+            Err(error) => return Play::error(error.to_string()).into(),
         };
         let mut subject = None;
         let venue =
             Venue { spec: &shared.spec, run_dir: Some(&run_dir), subject: &mut subject, idle: None, lag: &stand.lag };
-        return play(plan, venue, options).await.play;
+        return play(plan, venue, options).await;
     }
     if let Err(reason) = ensure(shared, stand).await {
-        return Play::error(reason);
+        return Play::error(reason).into();
     }
     let run_dir = stand.run_dir.as_ref();
     let subject = &mut stand.subject;
@@ -314,27 +323,31 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) ->
             subject.stop().await;
         }
     }
-    aftermath.play
+    aftermath
+}
+
+fn not_started() -> Aftermath {
+    Play::skipped("we did not start this subject").into()
 }
 
 /// A play of a client that several scenarios share: it waits from one to the next, in a run directory that is fresh
 /// again for each.
-async fn client_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
-    let Some(launch) = shared.spec.launch() else { return Play::skipped("we did not start this subject") };
+async fn client_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Aftermath {
+    let Some(launch) = shared.spec.launch() else { return not_started() };
     if stand.run_dir.as_ref().is_some_and(|run_dir| run_dir.renew(launch).is_err()) {
         stand.clear().await;
     }
     if stand.run_dir.is_none() {
         match fresh_run_dir(launch, shared.progress.as_ref()) {
             Ok(run_dir) => stand.run_dir = Some(run_dir),
-            Err(error) => return Play::error(error.to_string()),
+            Err(error) => return Play::error(error.to_string()).into(),
         }
     }
     let run_dir = stand.run_dir.as_ref();
     let mut subject = None;
     let idle = Some(&mut stand.subject);
     let venue = Venue { spec: &shared.spec, run_dir, subject: &mut subject, idle, lag: &stand.lag };
-    play(plan, venue, &shared.run.options).await.play
+    play(plan, venue, &shared.run.options).await
 }
 
 /// Starts the job's subject, if it is not up.

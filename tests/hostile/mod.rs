@@ -37,6 +37,8 @@ steps:
 /// A folder with scenarios and room for runs.
 pub struct Place {
     folder: tempfile::TempDir,
+    /// What goes to temporary folders.
+    temporary: tempfile::TempDir,
 }
 
 /// What a command gave.
@@ -63,7 +65,7 @@ impl Outcome {
 
 impl Place {
     pub fn new() -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
+        let place = Self { folder: tempfile::tempdir().unwrap(), temporary: tempfile::tempdir().unwrap() };
         fs::create_dir(place.path("runs")).unwrap();
         place.write("ask.yaml", ASK);
         place.write("greet.yaml", GREET);
@@ -89,6 +91,7 @@ impl Place {
             command.env_remove(name);
         }
         command.env("HOME", self.path("home")).env("WIRECERT_TEST_MARK", self.mark());
+        command.env("TMPDIR", self.temporary.path());
         command
     }
 

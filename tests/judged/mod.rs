@@ -14,7 +14,7 @@ pub fn judged(command: &mut Command, launch: &[&OsStr]) -> (Option<i32>, Value) 
     if !launch.is_empty() {
         command.arg("--").args(launch);
     }
-    let output = command.current_dir(folder.path()).output().expect("it can be run");
+    let output = command.current_dir(folder.path()).env("TMPDIR", folder.path()).output().expect("it can be run");
     let text = std::fs::read(&report).unwrap_or_else(|_| panic!("no report: {output:?}"));
     let mut report: Value = serde_json::from_slice(&text).expect("JSON");
     (output.status.code(), report["subjects"][0].take())

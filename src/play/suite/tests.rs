@@ -71,8 +71,13 @@ async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
         Arc::new(Meeting { told, heard: Mutex::new(heard), met: AtomicBool::new(false), first: AtomicBool::new(true) });
     let protocol = protocols()[0];
     let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[], crate::config::Described::default());
-    let options =
-        Options { patience: Duration::from_secs(1), longest: None, trace_dir: None, strict: false, snapshotter: None };
+    let options = Options {
+        patience: Duration::from_secs(1),
+        longest: None,
+        traces: Traces::None,
+        strict: false,
+        snapshotter: None,
+    };
     let run = Run { options, jobs: 2, repeat: 1, retries: 0, until: Until::AllPlayed, weigh_every: None };
     let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
     let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();

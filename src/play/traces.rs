@@ -1,0 +1,208 @@
+//! Which traces are kept: [`Traces`]; and those of plays that failed, where nobody asked for any: [`FailedTraces`].
+
+use std::fs::{self, File};
+use std::io::{self, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tempfile::SpooledTempFile;
+
+use crate::judge::{Play, ScenarioStatus};
+use crate::scenario::Plan;
+
+/// So many traces are kept where nobody asked for any: the first ones.
+pub const MOST: usize = 20;
+/// So many bytes of a draft are held in memory.
+const IN_MEMORY: usize = 1 << 20;
+/// So long is a draft at most, in bytes: a subject that floods us is not to fill the disk.
+const LONGEST: usize = 16 << 20;
+
+/// Which traces are kept.
+#[derive(Clone)]
+pub enum Traces {
+    /// None.
+    None,
+    /// All, in this folder.
+    All(PathBuf),
+    /// Those of plays that failed or could not be judged.
+    Failed(Wanted),
+}
+
+/// Whether the trace of a play that failed tells something new.
+pub type IsNew = dyn Fn(&Plan, &Play) -> bool + Send + Sync;
+
+/// Which plays that failed keep their traces, and where.
+#[derive(Clone)]
+pub struct Wanted {
+    /// Where, and how many.
+    pub kept: Arc<FailedTraces>,
+    /// Whether it has to be kept of a play that failed: not where that was known before.
+    pub is_new: Arc<IsNew>,
+}
+
+impl Traces {
+    /// Keeps the trace of a play that is over, or drops it.
+    pub(super) fn settle(&self, plan: &Plan, play: &mut Play, draft: Option<Draft>) {
+        let (Self::Failed(wanted), Some(draft)) = (self, draft) else { return };
+        let failed = matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Error);
+        if failed && (wanted.is_new)(plan, play) {
+            play.trace = wanted.kept.keep(&plan.id, &draft).map(|path| path.display().to_string());
+        }
+    }
+}
+
+/// A trace that is written while nobody knows yet whether it will be kept. It is cut where it gets too long. Clones share
+/// it.
+#[derive(Clone)]
+pub(super) struct Draft(Arc<Mutex<Sheet>>);
+
+struct Sheet {
+    file: SpooledTempFile,
+    length: usize,
+}
+
+impl Draft {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Sheet { file: SpooledTempFile::new(IN_MEMORY), length: 0 })))
+    }
+
+    fn copy_to(&self, path: &Path) -> io::Result<()> {
+        let mut sheet = lock(&self.0);
+        sheet.file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut sheet.file, &mut File::create(path)?).map(drop)
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut sheet = lock(&self.0);
+        if sheet.length + bytes.len() > LONGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        // Whole, so that a trace that is cut is cut between two events.
+        sheet.file.write_all(bytes)?;
+        sheet.length += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The traces of plays that failed, in a temporary folder that is made with the first of them and stays.
+#[derive(Debug, Default)]
+pub struct FailedTraces(Mutex<Kept>);
+
+/// What was kept.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// Where, if any was.
+    pub folder: Option<PathBuf>,
+    /// How many.
+    pub traces: usize,
+    /// How many were not, since there were enough.
+    pub left_out: usize,
+    /// Why one could not be kept: the first time.
+    pub trouble: Option<String>,
+}
+
+impl FailedTraces {
+    /// What was kept so far.
+    pub fn kept(&self) -> Kept {
+        lock(&self.0).clone()
+    }
+
+    /// Keeps the trace of a scenario. Gives its file; none where there are enough, or it could not be written.
+    fn keep(&self, id: &str, draft: &Draft) -> Option<PathBuf> {
+        let mut kept = lock(&self.0);
+        if kept.traces >= MOST {
+            kept.left_out += 1;
+            return None;
+        }
+        match write(&mut kept, id, draft) {
+            Ok(path) => {
+                kept.traces += 1;
+                Some(path)
+            }
+            Err(error) => {
+                if kept.traces == 0
+                    && let Some(folder) = kept.folder.take()
+                {
+                    // Nothing is in it that anybody could look at.
+                    let _ = fs::remove_dir_all(folder);
+                }
+                kept.trouble.get_or_insert_with(|| format!("the trace of {id} could not be kept: {error}"));
+                None
+            }
+        }
+    }
+}
+
+fn write(kept: &mut Kept, id: &str, draft: &Draft) -> io::Result<PathBuf> {
+    let folder = match &kept.folder {
+        Some(folder) => folder,
+        None => {
+            let prefix = format!("wirecert-{}-traces-", std::process::id());
+            kept.folder.insert(tempfile::Builder::new().prefix(&prefix).tempdir()?.keep())
+        }
+    };
+    let path = trace_path(folder, id);
+    // A scenario may be played several times, and at several subjects.
+    let another = |n: usize| path.with_extension(format!("{n}.trace"));
+    let path = std::iter::once(path.clone()).chain((2..).map(another)).find(|path| !path.exists()).unwrap_or(path);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    draft.copy_to(&path)?;
+    Ok(path)
+}
+
+/// Where the trace of a scenario goes: its id as a path, made harmless.
+pub(super) fn trace_path(dir: &Path, id: &str) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_./[]".contains(c) { c } else { '-' };
+    let name: String = id.chars().map(safe).collect();
+    let name = name.replace("..", "-");
+    dir.join(format!("{}.trace", name.trim_start_matches('/')))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(text: &[u8]) -> Draft {
+        let mut draft = Draft::new();
+        draft.write_all(text).unwrap();
+        draft
+    }
+
+    #[test]
+    fn the_first_traces_are_kept_each_with_a_name_of_its_own_and_the_rest_is_counted() {
+        let traces = FailedTraces::default();
+        assert!(traces.kept().folder.is_none(), "nothing is left behind where nothing failed");
+        let paths: Vec<_> = (0..MOST + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
+        let Kept { folder, traces: number, left_out, trouble } = traces.kept();
+        let folder = folder.unwrap();
+        assert_eq!((number, left_out, trouble), (MOST, 3, None));
+        assert_eq!(paths[..2], [Some(folder.join("a/b.trace")), Some(folder.join("a/b.2.trace"))]);
+        for (n, path) in paths.iter().enumerate() {
+            let text = path.as_ref().map(|path| fs::read_to_string(path).unwrap());
+            assert_eq!(text, (n < MOST).then(|| n.to_string()));
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_trace_that_gets_too_long_is_cut_between_two_events() {
+        let mut draft = Draft::new();
+        let event = vec![b'x'; LONGEST / 3];
+        assert_eq!((0..4).map(|_| draft.write_all(&event).is_ok()).collect::<Vec<_>>(), [true, true, true, false]);
+        let place = tempfile::tempdir().unwrap();
+        draft.copy_to(&place.path().join("t")).unwrap();
+        assert_eq!(fs::metadata(place.path().join("t")).unwrap().len() as usize, event.len() * 3);
+    }
+}
