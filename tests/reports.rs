@@ -193,3 +193,25 @@ fn the_traces_of_failed_plays_are_kept_unasked_and_nothing_else_is_left_behind()
         assert_eq!(left(&dir).len(), 0, "{stderr}");
     }
 }
+
+#[test]
+fn a_report_tells_in_which_order_the_scenarios_were_played_at_a_process() {
+    let dir = TempDir::new().unwrap();
+    for name in ["a", "b", "d"] {
+        fs::write(dir.path().join(format!("{name}.yaml")), GREET).unwrap();
+    }
+    fs::write(dir.path().join("c.yaml"), GREET.replace("steps:", "isolation: own\nsteps:")).unwrap();
+    let files = ["a.yaml", "b.yaml", "c.yaml", "d.yaml"];
+    let (code, stderr, report) = played(&dir, &[&files[..], &["--repeat", "2"]].concat(), &[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let turns = |list: &serde_json::Value| -> Vec<(u64, u64)> {
+        let number = |item: &serde_json::Value, key: &str| item[key].as_u64().unwrap();
+        list.as_array().unwrap().iter().map(|item| (number(item, "process"), number(item, "position"))).collect()
+    };
+    let scenarios = &report["subjects"][0]["scenarios"];
+    assert!(scenarios.as_array().unwrap().iter().all(|s| s["job"] == 1), "{scenarios:#}");
+    // The process that finds out the edition is the first; what has one of its own comes first.
+    assert_eq!(turns(scenarios), [(1, 1), (1, 3), (2, 1), (1, 5)], "{scenarios:#}");
+    assert_eq!(turns(&scenarios[1]["attempts"]), [(1, 3), (1, 4)]);
+    assert_eq!(turns(&scenarios[2]["attempts"]), [(2, 1), (3, 1)]);
+}

@@ -25,7 +25,7 @@ pub use baseline::{Baseline, Known};
 pub use basis::{Asked, BaselineLine, Basis, Scope, Selection, Unjudged};
 pub use causes::Cause;
 pub use merge::{Part, merge};
-pub use played::{Blocked, Fault, Found, Missed, Play, Played, Way};
+pub use played::{Blocked, Fault, Found, Missed, Play, Played, Turn, Way};
 pub use recorded::{Recorded, subjects};
 pub use repro::Repro;
 pub use rules::{KEPT_VIOLATIONS, RuleRun};

@@ -52,6 +52,19 @@ pub struct Play {
     pub trace: Option<String>,
     /// Where it took place: folders and ports that other plays do not have.
     pub place: Known,
+    /// When it took place, where a process was played at.
+    pub turn: Option<Turn>,
+}
+
+/// When a play took place: all plays at one process follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The job that played it, from 1.
+    pub job: u64,
+    /// The subject's process, from 1, in the order of their start.
+    pub process: u64,
+    /// As how manieth play of this process, from 1.
+    pub position: u64,
 }
 
 impl Play {
@@ -69,6 +82,7 @@ impl Play {
             notes: vec![],
             trace: None,
             place: Known::default(),
+            turn: None,
         }
     }
 

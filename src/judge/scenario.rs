@@ -42,6 +42,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
         requirement: requirement.map(str::to_owned),
         text: text.clone(),
     };
+    let turn = telling(played, |p| p.turn.is_some()).and_then(|p| p.turn);
     let result = ScenarioResult {
         id: played.id.clone(),
         file: played.file.clone(),
@@ -53,12 +54,21 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
         attempts: played
             .plays
             .iter()
-            .map(|p| Attempt { status: p.status, reason: p.reason.clone(), duration_ms: millis(p.duration) })
+            .map(|p| Attempt {
+                status: p.status,
+                reason: p.reason.clone(),
+                duration_ms: millis(p.duration),
+                process: p.turn.map(|turn| turn.process),
+                position: p.turn.map(|turn| turn.position),
+            })
             .collect(),
+        job: turn.map(|turn| turn.job),
+        process: turn.map(|turn| turn.process),
+        position: turn.map(|turn| turn.position),
         requirements: played.requirements.iter().map(|&id| id.to_owned()).collect(),
         excuses: excuses(played),
         blocked: blocked(played),
-        trace: telling(played).and_then(|p| p.trace.clone()),
+        trace: telling(played, |p| p.trace.is_some()).and_then(|p| p.trace.clone()),
     };
     Judged {
         result,
@@ -133,8 +143,8 @@ fn status(run: &SubjectRun<'_>, played: &Played, findings: &[Finding]) -> (Scena
     (ScenarioStatus::Skipped, Some(reason.unwrap_or_else(|| "the run ended before it".to_owned())), false)
 }
 
-/// The play that tells most about the scenario.
-fn telling(played: &Played) -> Option<&Play> {
+/// The play that tells most about the scenario, of those that have something.
+fn telling(played: &Played, has: impl Fn(&Play) -> bool) -> Option<&Play> {
     let grave = |p: &&Play| match p.status {
         ScenarioStatus::Failed => 0,
         ScenarioStatus::Error => 1,
@@ -142,7 +152,7 @@ fn telling(played: &Played) -> Option<&Play> {
         ScenarioStatus::Passed => 3,
         ScenarioStatus::Skipped => 4,
     };
-    played.plays.iter().filter(|p| p.trace.is_some()).min_by_key(grave)
+    played.plays.iter().filter(|p| has(p)).min_by_key(grave)
 }
 
 /// The findings of all plays. What is said of the same requirement with the same words, of the same one, is one

@@ -138,6 +138,12 @@ pub struct Attempt {
     pub reason: Option<String>,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
+    /// The process of the subject that it was played at, from 1, in the order of their start; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u64>,
+    /// As how manieth play of that process, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
 }
 
 /// How a scenario went, over all attempts.
@@ -160,6 +166,15 @@ pub struct ScenarioResult {
     pub duration_ms: f64,
     /// Each attempt.
     pub attempts: Vec<Attempt>,
+    /// The job that played it, from 1; absent where no process was played at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<u64>,
+    /// The process of the subject in the attempt that tells most, the first that failed: as in the attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u64>,
+    /// As how manieth play of that process, from 1: those before it may have left something behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
     /// The ids of the requirements that its expectations prove.
     pub requirements: Vec<String>,
     /// What the subject turned out not to owe: it said `unsupported`.

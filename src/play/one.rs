@@ -177,6 +177,7 @@ impl Traced {
         play.assessed.extend(&judged.assessed);
         play.notes = outcome.notes.clone();
         play.place = outcome.known.clone();
+        play.turn = outcome.turn;
         play.notes.extend(judged.notes);
         play.findings = outcome.findings.clone();
         for violation in judged.violations {
@@ -313,6 +314,9 @@ async fn perform(
     let vars = resolve_vars(&plan.vars, &scene.vars).map_err(|e| e.to_string())?;
     scene.vars.extend(vars);
     scene.outcome.known = known(&scene);
+    if let Some(subject) = scene.subject.as_ref() {
+        scene.outcome.plays_at(subject);
+    }
     seed(&mut scene)?;
     let bound = bound::of(plan, options.patience) + venue.spec.observe.unwrap_or_default();
     let bound = bound.saturating_add(scene.starting());

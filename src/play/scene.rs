@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
 use crate::diagnostic::Place;
-use crate::judge::{Fault, Found, Missed, RuleRun, Way};
+use crate::judge::{Fault, Found, Missed, RuleRun, Turn, Way};
 use crate::matcher::Schemas;
 use crate::peer::{Peer, Setting};
 use crate::protocol::{Level, Part, Protocol, RequirementId};
@@ -111,6 +111,16 @@ pub struct Outcome {
     pub end_wanted: bool,
     /// What is known to differ from one run to the next, for snapshots.
     pub known: Known,
+    /// The first process that was played at.
+    pub turn: Option<Turn>,
+}
+
+impl Outcome {
+    /// Says that this process is played at. Which job does so is for others to say.
+    pub fn plays_at(&mut self, subject: &Running) {
+        let (process, position) = subject.next_play();
+        self.turn.get_or_insert(Turn { job: 0, process, position });
+    }
 }
 
 /// Why a play stopped before its last step.

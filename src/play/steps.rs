@@ -352,6 +352,7 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         && let Some(waiting) = scene.idle.as_mut().and_then(|idle| idle.take())
     {
         if waiting.begin(&start) {
+            scene.outcome.plays_at(&waiting);
             *scene.subject = Some(waiting);
             scene.outcome.end_wanted = false;
             scene.locate();
@@ -363,6 +364,7 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         SubjectError::NotReady { .. } => Halt::NotReady(error.brief()),
         error => environment(step, error),
     })?;
+    scene.outcome.plays_at(&running);
     *scene.subject = Some(running);
     scene.outcome.end_wanted = false;
     if client {

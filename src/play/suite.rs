@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::config::{Isolation, SubjectSpec};
-use crate::judge::{Play, Played, ScenarioStatus};
+use crate::judge::{Play, Played, ScenarioStatus, Turn};
 use crate::protocol::RequirementId;
 use crate::report::Progress;
 use crate::scenario::{Plan, Process};
@@ -100,7 +100,7 @@ pub async fn suite(
     let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
     let shared = Arc::new(Shared::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
     let mut first = first;
-    let mut working: JoinSet<()> = (0..jobs).map(|_| work(shared.clone(), first.take())).collect();
+    let mut working: JoinSet<()> = (1..).take(jobs).map(|job| work(shared.clone(), job, first.take())).collect();
     while let Some(ended) = working.join_next().await {
         if let Err(error) = ended
             && error.is_panic()
@@ -121,7 +121,17 @@ pub async fn suite(
         shared.progress.trouble(&error.diagnostic());
     }
     let mut results = std::mem::take(&mut *lock(&shared.results));
+    number_processes(results.values_mut());
     Ok(shared.plans.iter().enumerate().map(|(n, plan)| results.remove(&n).unwrap_or_else(|| played(plan))).collect())
+}
+
+/// Numbers the processes of this subject from 1: there may be others of other subjects between them.
+fn number_processes<'p>(results: impl Iterator<Item = &'p mut Played>) {
+    let mut turns: Vec<&mut Turn> = results.flat_map(|p| &mut p.plays).filter_map(|p| p.turn.as_mut()).collect();
+    turns.sort_by_key(|turn| turn.process);
+    for (number, turns) in (1..).zip(turns.chunk_by_mut(|a, b| a.process == b.process)) {
+        turns.iter_mut().for_each(|turn| turn.process = number);
+    }
 }
 
 /// What the jobs have in common.
@@ -187,7 +197,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One job, and beside it the measure of how late it is.
-async fn work(shared: Arc<Shared>, first: Option<(Option<RunDir>, Running)>) {
+async fn work(shared: Arc<Shared>, job: u64, first: Option<(Option<RunDir>, Running)>) {
     let lag = Arc::new(LagMeter::default());
     let mut stand = Stand::empty(lag.clone());
     if let Some((run_dir, subject)) = first {
@@ -196,12 +206,12 @@ async fn work(shared: Arc<Shared>, first: Option<(Option<RunDir>, Running)>) {
     tokio::select! {
         biased;
         () = lag.run() => {}
-        () = take_plans(&shared, stand) => {}
+        () = take_plans(&shared, job, stand) => {}
     }
 }
 
 /// Plays what is left, until there is nothing.
-async fn take_plans(shared: &Shared, mut stand: Stand) {
+async fn take_plans(shared: &Shared, job: u64, mut stand: Stand) {
     let mut last = None;
     loop {
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
@@ -215,6 +225,7 @@ async fn take_plans(shared: &Shared, mut stand: Stand) {
             () = shared.cancel.cancelled() => {}
             () = all_plays(shared, plan, &mut stand, &mut result) => {}
         }
+        result.plays.iter_mut().filter_map(|play| play.turn.as_mut()).for_each(|turn| turn.job = job);
         if !result.plays.is_empty() {
             shared.progress.scenario_finished(&result);
         }

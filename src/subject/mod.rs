@@ -17,6 +17,7 @@ mod running;
 mod surroundings;
 mod table;
 mod tree;
+mod uses;
 mod workspace;
 
 #[cfg(test)]

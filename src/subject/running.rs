@@ -15,6 +15,7 @@ use crate::trace::{Exited, FileChange, Payload, Recorder, Stimulus, What};
 use super::output::Tap;
 use super::process::{Process, one_line};
 use super::surroundings::Surroundings;
+use super::uses::Uses;
 use super::{RunDir, SubjectError, attach, command, lockfile, module, ready, table, tree};
 
 /// How long a driven client may take to end once it was told to; then it is asked as any process is.
@@ -44,6 +45,7 @@ pub struct Running {
     /// None where it is not ours.
     process: Option<Process>,
     tap: Tap,
+    uses: Uses,
     /// None where it is a client: nobody connects to it.
     lock: Option<Lock>,
     lockfile: Option<PathBuf>,
@@ -121,6 +123,7 @@ impl Running {
             around,
             process: Some(process),
             tap,
+            uses: Uses::default(),
             lock: Some(found.lock),
             lockfile: Some(found.path),
             editions: found.editions,
@@ -137,6 +140,7 @@ impl Running {
             around,
             process: Some(process),
             tap,
+            uses: Uses::default(),
             lock: None,
             lockfile: None,
             editions: vec![],
@@ -181,6 +185,7 @@ impl Running {
             around,
             process: Some(process),
             tap,
+            uses: Uses::default(),
             lock: Some(lock),
             lockfile: None,
             editions: attach::editions(start.spec),
@@ -250,11 +255,17 @@ impl Running {
             spec: spec.clone(),
             process: None,
             tap,
+            uses: Uses::default(),
             lock: Some(found.lock),
             lockfile: found.file.map(|(path, _)| path),
             editions: found.editions,
             workspace: workspace.clone(),
         })
+    }
+
+    /// Counts a play. Gives the number of the process, in the order of their start, and as how manieth play this is for it.
+    pub fn next_play(&self) -> (u64, u64) {
+        self.uses.next()
     }
 
     /// Where a client finds it; none where it is one itself.

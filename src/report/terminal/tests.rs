@@ -48,7 +48,8 @@ fn finding(requirement: &Requirement, scenario: &str, message: &str) -> Finding 
 }
 
 fn scenario(id: &str, status: ScenarioStatus, reason: Option<&str>) -> ScenarioResult {
-    let attempt = Attempt { status, reason: reason.map(str::to_owned), duration_ms: 12.5 };
+    let attempt =
+        Attempt { status, reason: reason.map(str::to_owned), duration_ms: 12.5, process: Some(1), position: Some(3) };
     ScenarioResult {
         id: id.to_owned(),
         file: format!("scenarios/{id}.yaml"),
@@ -58,6 +59,9 @@ fn scenario(id: &str, status: ScenarioStatus, reason: Option<&str>) -> ScenarioR
         flaky: false,
         duration_ms: 12.5,
         attempts: vec![attempt],
+        job: Some(1),
+        process: Some(1),
+        position: Some(3),
         requirements: vec![ECHO.id.to_owned()],
         excuses: vec![],
         blocked: vec![],
