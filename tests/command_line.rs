@@ -79,6 +79,40 @@ fn where_there_is_no_subject_none_of_ours_is_taken_for_it() {
 }
 
 #[test]
+fn where_nothing_is_judged_the_run_is_not_green_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = |name: &str, rest: &str| {
+        let text = format!("wirecert: 1\ntitle: t\nrole: openctx-provider\nedition: '0.1'\n{rest}");
+        std::fs::write(dir.path().join(name), text).unwrap();
+    };
+    scenario("skipped.yaml", "requires: [ 'capability:mentions' ]\nsteps:\n  - never: { response: {}, until: 1ms }\n");
+    scenario("vain.yaml", "steps:\n  - never: { response: {}, until: 1ms }\n");
+    std::fs::write(dir.path().join("s.yaml"), "name: it\nrole: openctx-provider\nmissing: [mentions]\n").unwrap();
+    std::fs::create_dir(dir.path().join("empty")).unwrap();
+    let nothing = "no scenario for openctx-provider in edition 0.1 is left by what was asked for";
+    let own: [(&[&str], i32, &str); 6] = [
+        (&["certify", "--filter", "id(nothing*)"], 2, nothing),
+        (&["certify", "--filter", "area(meta)", "--shard", "90/90"], 2, nothing),
+        (&["run", "vain.yaml", "--filter", "id(nothing)"], 2, nothing),
+        (&["run", "empty"], 2, "there are no scenario files"),
+        (&["run", "vain.yaml"], 4, "incomplete"),
+        (&["run", "skipped.yaml", "--subject", "s.yaml"], 4, "nothing was judged"),
+    ];
+    for (args, code, why) in own {
+        let mut args = args.to_vec();
+        if args[0] == "certify" {
+            args.insert(1, "openctx-provider");
+        }
+        let wirecert_itself = env!("CARGO_BIN_EXE_wirecert");
+        args.extend(["--", wirecert_itself, "mock", "openctx-provider", "--port", "{port}"]);
+        let output = wirecert(dir.path(), &args).output().unwrap();
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {told}");
+        assert!(told.contains(why), "{args:?}: {told}");
+    }
+}
+
+#[test]
 fn a_description_of_another_role_or_under_another_name_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("wirecert.yaml");
