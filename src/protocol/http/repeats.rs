@@ -49,7 +49,7 @@ pub fn key(head: &HttpRequest, content: &[u8]) -> u64 {
 
 fn content_text(content: &Content<'_>) -> Vec<u8> {
     match content {
-        Content::Empty | Content::Deep | Content::Coded => vec![],
+        Content::Empty | Content::Coded => vec![],
         Content::Json { json, .. } => json.to_string().into_bytes(),
         Content::Text(text) => text.as_bytes().to_vec(),
         Content::Binary(bytes) => bytes.to_vec(),
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn the_same_request_is_a_repeat_once_its_repeats_are_answered_alike() {
         let asked = json!({"method": "mentions"});
-        let content = Content::Json { json: std::borrow::Cow::Borrowed(&asked), marked: false };
+        let content = Content::Json { json: std::borrow::Cow::Borrowed(&asked), marked: false, whole: None };
         let mut repeats = Repeats::default();
         assert!(!repeats.asks("x1", &head("POST /a HTTP/1.1", &[]), &content));
         assert!(!repeats.asks("x2", &head("POST /a HTTP/1.1", &[]), &content), "nobody has said so yet");
