@@ -74,6 +74,7 @@ fn a_flaw_is_found_and_a_scenario_that_shows_it_is_saved() {
     let again = |flags: &[&str]| {
         let mock = ["mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
         let mut run = Command::new(binary);
+        run.env("TMPDIR", dir.path());
         run.args(["run", "--timeout", "500ms", "--progress", "none"]).arg(&file).arg("--").arg(binary);
         run.args(mock).args(flags).output().expect("it runs").status.code()
     };

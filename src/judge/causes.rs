@@ -23,7 +23,7 @@ pub struct Cause<'f> {
 
 impl<'f> Cause<'f> {
     /// The causes of these findings: safety first, then what binds, then by how much they keep from being judged, then by
-    /// how many scenarios show them.
+    /// how many scenarios show them, then by name.
     pub fn of(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
         let mut causes: Vec<Self> = vec![];
         for finding in findings {
@@ -38,7 +38,8 @@ impl<'f> Cause<'f> {
         }
         causes.sort_by_key(|cause| {
             let foreign = cause.findings.iter().all(|finding| finding.blame != Blame::Subject);
-            (foreign, !cause.is_about_safety(), cause.level, Reverse(cause.blocks().len()), Reverse(cause.scenarios()))
+            let (blocks, scenarios) = (Reverse(cause.blocks().len()), Reverse(cause.scenarios()));
+            (foreign, !cause.is_about_safety(), cause.level, blocks, scenarios, cause.requirement)
         });
         causes
     }

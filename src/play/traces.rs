@@ -44,9 +44,8 @@ impl Traces {
     /// Keeps the trace of a play that is over, or drops it.
     pub(super) fn settle(&self, plan: &Plan, play: &mut Play, draft: Option<Draft>) {
         let (Self::Failed(wanted), Some(draft)) = (self, draft) else { return };
-        let failed = {
-            matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Blocked | ScenarioStatus::Error)
-        };
+        let failed =
+            { matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Blocked | ScenarioStatus::Error) };
         if failed && (wanted.is_new)(plan, play) {
             play.trace = wanted.kept.keep(&plan.id, &draft).map(|path| path.display().to_string());
         }

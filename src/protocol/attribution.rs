@@ -117,11 +117,15 @@ impl Attribution {
         Some(format!("{body}{}", &place[field.len()..]))
     }
 
-    /// What has to hold for a requirement to be judged, and for that in turn.
+    /// What has to hold for a requirement to be judged, and for that in turn. What all others need stands by itself.
     pub fn bases(&self, short: &str) -> Vec<&'static str> {
+        let for_all = |short: &str| self.bases.iter().any(|base| base.of.is_empty() && base.needs.contains(&short));
         let mut found: Vec<&'static str> = vec![];
         let mut open = vec![short.to_owned()];
         while let Some(next) = open.pop() {
+            if for_all(&next) {
+                continue;
+            }
             for base in self.bases.iter().filter(|base| covers(base.of, &next)).flat_map(|base| base.needs) {
                 if *base != short && !found.contains(base) {
                     found.push(base);

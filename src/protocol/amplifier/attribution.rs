@@ -59,6 +59,21 @@ pub const SERVER: Attribution = Attribution {
 /// Of clients.
 pub const CLIENT: Attribution = Attribution {
     places: &[("request", "/json", ""), ("message", "/json", "")],
-    unusable: &["http/client-valid-head", "http/client-length", "http/client-utf-8", "http/client-json"],
+    unusable: &[
+        "http/client-valid-head",
+        "http/client-host",
+        "http/client-length",
+        "http/client-endpoint",
+        "http/client-path",
+        "http/client-json",
+        "http/client-utf-8",
+        "http/client-no-bom",
+        "http/client-plain-body",
+        "create/client-profile",
+        "create/client-credentials",
+        "prompt/client-prompt",
+        "prompt/client-session",
+    ],
+    bases: &[Base { of: "", needs: &["create/client-result"] }],
     ..NOTHING_KNOWN
 };
