@@ -3,9 +3,12 @@
 
 use serde_json::Value;
 
-use crate::protocol::{Attribution, Part, Requirement, RequirementId, is_at_or_above};
+use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
 
 use super::{Blocked, Fault, Found, Missed, Way};
+
+/// The requirements that a process survives.
+const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
 
 /// What attribution has to know of a play.
 pub struct Context<'a> {
@@ -58,9 +61,35 @@ impl Context<'_> {
         if stopped {
             self.unreached(&findings, &mut blocked);
         }
+        self.drop_consequences(&mut findings);
         let violated = |b: &Blocked| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
         blocked.retain(|b| !violated(b));
         Attributed { findings, blocked }
+    }
+
+    /// Drops what says again what another finding says: that something was late which never came, and that the process
+    /// ended where a rule that binds knows it.
+    fn drop_consequences(&self, findings: &mut Vec<Found>) {
+        let never: Vec<Option<String>> = findings
+            .iter()
+            .filter(|found| found.missed.as_ref().is_some_and(|missed| missed.way == Way::Absent))
+            .map(|found| found.conn.clone())
+            .collect();
+        let died = findings.iter().any(|found| {
+            let alive = |r: &&Requirement| r.level == Level::Must && ALIVE.contains(&r.short());
+            found.missed.is_none() && self.requirement(found.requirement).is_some_and(|r| alive(&r))
+        });
+        findings.retain(|found| {
+            let short = self.requirement(found.requirement).map(Requirement::short);
+            let late = short.is_some_and(|short| self.attribution.timely.contains(&short)) && found.missed.is_none();
+            let of_none = late && never.iter().any(|conn| conn.is_none() || *conn == found.conn);
+            let death = found.requirement.is_none() && found.missed.is_none() && found.fault == self.subject;
+            !of_none && !(death && died)
+        });
+    }
+
+    fn requirement(&self, id: Option<RequirementId>) -> Option<&Requirement> {
+        self.catalogue.iter().find(|r| Some(r.id) == id)
     }
 
     /// What the scenario would have judged after it had to stop.
@@ -90,12 +119,22 @@ impl Context<'_> {
         }
         let ours = || seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
         let gone = matches!(missed.way, Way::Absent | Way::Unreachable | Way::Failure);
-        if let Some(death) = ours().find(|other| gone && other.requirement.is_none()) {
+        let alive = |other: &&Found| self.requirement(other.requirement).is_some_and(|r| ALIVE.contains(&r.short()));
+        let death = ours().find(alive).or_else(|| ours().find(|other| other.requirement.is_none()));
+        if let Some(death) = death.filter(|_| gone) {
             return Some(death);
         }
         let here = if compares { None } else { self.at_the_places(found, missed, ours()) };
         here.or_else(|| {
-            let unusable = |other: &&Found| other.requirement.is_some_and(|id| self.is_unusable(id));
+            let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
+            let own = self.requirement(found.requirement).map(Requirement::short);
+            let unusable = |other: &&Found| {
+                self.requirement(other.requirement).is_some_and(|r| {
+                    let astray = missed.way == Way::Absent;
+                    self.attribution.is_unusable(r.short())
+                        || astray && self.attribution.leads_astray(r.short(), missed.kind, selected, own)
+                })
+            };
             let here = |other: &&Found| match missed.way {
                 Way::Different | Way::Unreadable => other.index == found.index,
                 _ => {

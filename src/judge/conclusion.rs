@@ -280,7 +280,7 @@ fn fold(grounds: &mut Grounds) {
     }
     let cause = |finding: &Finding| {
         let way = finding.way.filter(|way| *way != Way::Unwanted && finding.blame == Blame::Subject)?;
-        let bases = attribution.bases(&short(&finding.requirement));
+        let bases = attribution.bases(&short(&finding.requirement), way != Way::Different);
         let found = bases.iter().filter_map(|base| broken.get(*base)).flatten();
         let fits = |other: &&(String, Option<Way>, String)| match other.1 {
             // What a rule saw keeps messages from being read, or from coming.

@@ -293,6 +293,7 @@ fn is_anything(want: &Wanted) -> bool {
 /// Whether a failure came where a success was due, or something else that differs.
 fn way(miss: &Miss) -> Way {
     let failed = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
+        "/result/success" => mismatch.actual == Some(Value::Bool(false)),
         "/result" | "/error" => miss.actual.get("error").is_some_and(|error| !error.is_null()),
         "/status" => {
             let due = mismatch.expected.as_u64().is_some_and(|status| status < 400);

@@ -16,6 +16,11 @@ pub struct Attribution {
     /// Requirements whose violation makes a message or a connection unusable, so that what was due on it does not come: area
     /// and slug, or an area with the slash behind it.
     pub unusable: &'static [&'static str],
+    /// Requirements whose violation makes a response one that nobody recognises: it explains that nothing came, unless the
+    /// expectation is about just that (see [`Due::unless`]).
+    pub astray: &'static [&'static str],
+    /// Requirements that something comes in time. What does not come at all is not late.
+    pub timely: &'static [&'static str],
     /// Requirements whose expectations compare messages with one another: what a rule finds wrong in one of them does not
     /// explain that they differ. Area and slug, or an area with the slash behind it.
     pub compares: &'static [&'static str],
@@ -24,8 +29,16 @@ pub struct Attribution {
 }
 
 /// A role about which nothing is known: every missed expectation is charged to what it was to prove.
-pub const NOTHING_KNOWN: Attribution =
-    Attribution { absent: &[], aspects: &[], places: &[], unusable: &[], compares: &[], bases: &[] };
+pub const NOTHING_KNOWN: Attribution = Attribution {
+    absent: &[],
+    aspects: &[],
+    places: &[],
+    unusable: &[],
+    astray: &[],
+    timely: &[],
+    compares: &[],
+    bases: &[],
+};
 
 /// An observation that is due.
 #[derive(Debug)]
@@ -64,6 +77,8 @@ pub struct Base {
     pub of: &'static str,
     /// What has to hold for them to be judged.
     pub needs: &'static [&'static str],
+    /// Whether that is so only for what fails or does not come, and not for what comes and differs.
+    pub failing: bool,
 }
 
 impl Attribution {
@@ -105,6 +120,19 @@ impl Attribution {
         self.unusable.iter().any(|pattern| covers(pattern, short))
     }
 
+    /// Whether what breaks this requirement explains that an observation did not come in an expectation that proves `own`.
+    pub fn leads_astray<'v>(
+        &self,
+        short: &str,
+        kind: &str,
+        selected: impl Fn(&str) -> Option<&'v str>,
+        own: Option<&str>,
+    ) -> bool {
+        let meant = |due: &&Due| due.kind == kind && due.with.is_none_or(|(key, value)| selected(key) == Some(value));
+        let is_own = |due: &Due| own.is_some_and(|own| due.unless.iter().any(|pattern| covers(pattern, own)));
+        self.astray.contains(&short) && !self.absent.iter().find(meant).is_some_and(is_own)
+    }
+
     /// Whether expectations of this requirement compare messages with one another.
     pub fn compares(&self, short: &str) -> bool {
         self.compares.iter().any(|pattern| covers(pattern, short))
@@ -118,7 +146,8 @@ impl Attribution {
     }
 
     /// What has to hold for a requirement to be judged, and for that in turn. What all others need stands by itself.
-    pub fn bases(&self, short: &str) -> Vec<&'static str> {
+    /// `failing`: of something that failed or did not come.
+    pub fn bases(&self, short: &str, failing: bool) -> Vec<&'static str> {
         let for_all = |short: &str| self.bases.iter().any(|base| base.of.is_empty() && base.needs.contains(&short));
         let mut found: Vec<&'static str> = vec![];
         let mut open = vec![short.to_owned()];
@@ -126,7 +155,13 @@ impl Attribution {
             if for_all(&next) {
                 continue;
             }
-            for base in self.bases.iter().filter(|base| covers(base.of, &next)).flat_map(|base| base.needs) {
+            // What an area needs may itself need one of its requirements.
+            let is_below = |base: &Base| {
+                self.bases.iter().any(|other| base.needs.contains(&other.of) && other.needs.contains(&next.as_str()))
+            };
+            let of_it = self.bases.iter().filter(|base| covers(base.of, &next) && (failing || !base.failing));
+            let of_it = of_it.filter(|base| base.of == next || !is_below(base));
+            for base in of_it.flat_map(|base| base.needs) {
                 if *base != short && !found.contains(base) {
                     found.push(base);
                     open.push((*base).to_owned());
@@ -168,11 +203,13 @@ mod tests {
             let of_role = (protocol.requirements)().iter().filter(|r| r.binds == role.subject);
             let shorts: Vec<&str> = of_role.map(|r| r.short()).collect();
             let known = |pattern: &str| shorts.iter().any(|short| covers(pattern, short));
-            let Attribution { absent, aspects, places, unusable, compares, bases } = role.attribution;
+            let Attribution { absent, aspects, places, unusable, astray, timely, compares, bases } = role.attribution;
             let dues = absent.iter().flat_map(|due| due.unless.iter().chain([&due.breaks]));
             let places_of = aspects.iter().flat_map(|aspect| aspect.unless.iter().chain([&aspect.breaks]));
             let needs = bases.iter().flat_map(|base| base.needs.iter().chain([&base.of]));
-            for pattern in dues.chain(places_of).chain(*unusable).chain(*compares).chain(needs) {
+            for pattern in
+                dues.chain(places_of).chain(*unusable).chain(*astray).chain(*timely).chain(*compares).chain(needs)
+            {
                 assert!(known(pattern), "{}: there is no {pattern}", role.name);
             }
             let kinds = absent.iter().map(|due| due.kind).chain(aspects.iter().map(|aspect| aspect.kind));
@@ -180,8 +217,8 @@ mod tests {
                 assert!(role.every_observation().any(|o| o.name == kind), "{}: there is no {kind}", role.name);
             }
             for short in &shorts {
-                for base in role.attribution.bases(short) {
-                    let back = role.attribution.bases(base);
+                for base in role.attribution.bases(short, true) {
+                    let back = role.attribution.bases(base, true);
                     assert!(!back.contains(short), "{}: {short} and {base} need each other", role.name);
                 }
             }
@@ -191,11 +228,15 @@ mod tests {
     #[test]
     fn bases_have_bases() {
         const OF: Attribution = Attribution {
-            bases: &[Base { of: "a/", needs: &["a/first"] }, Base { of: "a/first", needs: &["b/one"] }],
+            bases: &[
+                Base { of: "a/", needs: &["a/first"], failing: false },
+                Base { of: "a/first", needs: &["b/one"], failing: true },
+            ],
             ..NOTHING_KNOWN
         };
-        assert_eq!(OF.bases("a/second"), ["a/first", "b/one"]);
-        assert_eq!(OF.bases("a/first"), ["b/one"]);
-        assert!(OF.bases("c/x").is_empty());
+        assert_eq!(OF.bases("a/second", true), ["a/first", "b/one"]);
+        assert_eq!(OF.bases("a/second", false), ["a/first"]);
+        assert_eq!(OF.bases("a/first", true), ["b/one"]);
+        assert!(OF.bases("c/x", true).is_empty());
     }
 }

@@ -44,21 +44,23 @@ pub const SERVER: Attribution = Attribution {
         "websocket/unmasked",
         "websocket/frames",
     ],
+    astray: &[],
+    timely: &["http/timely"],
     compares: &[],
     bases: &[
-        Base { of: "", needs: &["http/answered", "create/status", "http/base-path"] },
-        Base { of: "life/", needs: &["prompt/status", "stream/status"] },
-        Base { of: "events/", needs: &["prompt/status", "stream/status"] },
-        Base { of: "safety/", needs: &["prompt/status", "approval/status", "stream/status"] },
-        Base { of: "approval/", needs: &["prompt/status", "approval/status"] },
-        Base { of: "stream/", needs: &["stream/status", "prompt/status"] },
-        Base { of: "websocket/", needs: &["websocket/handshake"] },
+        Base { of: "", needs: &["http/answered", "create/status", "http/base-path"], failing: false },
+        Base { of: "life/", needs: &["prompt/status", "stream/status"], failing: false },
+        Base { of: "events/", needs: &["prompt/status", "stream/status"], failing: false },
+        Base { of: "safety/", needs: &["prompt/status", "approval/status", "stream/status"], failing: false },
+        Base { of: "approval/", needs: &["prompt/status", "approval/status"], failing: false },
+        Base { of: "stream/", needs: &["stream/status", "prompt/status"], failing: false },
+        Base { of: "websocket/", needs: &["websocket/handshake"], failing: false },
     ],
 };
 
 /// Of clients.
 pub const CLIENT: Attribution = Attribution {
-    places: &[("request", "/json", ""), ("message", "/json", "")],
+    places: &[("request", "/json", "")],
     unusable: &[
         "http/client-valid-head",
         "http/client-host",
@@ -74,6 +76,6 @@ pub const CLIENT: Attribution = Attribution {
         "prompt/client-prompt",
         "prompt/client-session",
     ],
-    bases: &[Base { of: "", needs: &["create/client-result"] }],
+    bases: &[Base { of: "", needs: &["create/client-result"], failing: false }],
     ..NOTHING_KNOWN
 };

@@ -47,6 +47,8 @@ pub const SERVER: Attribution = Attribution {
         "envelope/result-type",
         "envelope/error-object",
     ],
+    astray: &[],
+    timely: &["http/timely"],
     compares: &["state/", "robustness/concurrent"],
     bases: &[
         Base {
@@ -63,15 +65,16 @@ pub const SERVER: Attribution = Attribution {
                 "envelope/object",
                 "envelope/outcome",
             ],
+            failing: false,
         },
-        Base { of: "mentions/", needs: &["mentions/offered"] },
-        Base { of: "items/", needs: &["items/offered"] },
-        Base { of: "annotations/", needs: &["annotations/offered"] },
-        Base { of: "meta/", needs: &["meta/offered"] },
-        Base { of: "http/", needs: &["meta/offered"] },
-        Base { of: "envelope/", needs: &["meta/offered"] },
-        Base { of: "state/", needs: &["meta/offered"] },
-        Base { of: "robustness/", needs: &["meta/offered"] },
+        Base { of: "mentions/", needs: &["mentions/offered"], failing: false },
+        Base { of: "items/", needs: &["items/offered"], failing: false },
+        Base { of: "annotations/", needs: &["annotations/offered"], failing: false },
+        Base { of: "meta/", needs: &["meta/offered"], failing: false },
+        Base { of: "http/", needs: &["meta/offered"], failing: false },
+        Base { of: "envelope/", needs: &["meta/offered"], failing: false },
+        Base { of: "state/", needs: &["meta/offered"], failing: false },
+        Base { of: "robustness/", needs: &["meta/offered"], failing: false },
     ],
 };
 
@@ -100,6 +103,8 @@ pub const CLIENT: Attribution = Attribution {
         "envelope/client-params",
         "envelope/client-settings-type",
     ],
+    astray: &[],
+    timely: &[],
     compares: &[],
-    bases: &[Base { of: "", needs: &["http/client-status-ok", "http/client-reuse"] }],
+    bases: &[Base { of: "", needs: &["http/client-status-ok", "http/client-reuse"], failing: false }],
 };

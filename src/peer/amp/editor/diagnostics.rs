@@ -11,6 +11,9 @@ use super::outgoing::Outcome;
 use super::quirks::Switch;
 use super::text::{self, Pos};
 
+/// The code of the error of an editor that fails where there are no diagnostics.
+const NO_DIAGNOSTICS: i64 = -32000;
+
 impl Editor {
     pub(super) fn get_diagnostics(&self, params: &Params) -> Result<Outcome, Outcome> {
         let wanted = match self.edition {
@@ -33,7 +36,7 @@ impl Editor {
             found.iter_mut().for_each(|(_, items)| *items = &items[..1.min(items.len())]);
         }
         if found.is_empty() && self.quirks.has(Switch::ErrorWhenNoDiagnostics) {
-            return Ok(Outcome::Failed("there are no diagnostics".to_owned()));
+            return Ok(Outcome::Refused(NO_DIAGNOSTICS, "there are no diagnostics".to_owned()));
         }
         Ok(Outcome::Done(match self.edition {
             Edition::Cli => {

@@ -220,6 +220,7 @@ pub enum Switch {
     MissingParamSucceeds,
     WrongParamSucceeds,
     NoMethodUnanswered,
+    NoMethodSucceeds,
     RefusesExtraKeys,
     OnlyCompactRequests,
     AsciiRequests,

@@ -90,6 +90,8 @@ pub enum Switch {
     DeafAfter(Kind),
     NeverReturns(Kind),
     DiesAfterHuge,
+    /// A call with a huge result never comes to its end.
+    SilentAtHuge,
     // Freedoms.
     RetriesAfterStatus,
     RetriesAfterCut,

@@ -92,6 +92,7 @@ impl Shared {
             settings
         };
         let mut line = match self.call(method, call.params, settings).await {
+            Ok(result) if self.has(Switch::SilentAtHuge) && Asker::is_huge(&result) => return None,
             Ok(result) if self.has(Switch::DiesAfterHuge) && Asker::is_huge(&result) => return Some(Said::Died),
             Ok(result) => json!({"id": call.id, "result": self.told(method, result)}),
             Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(Said::Died),

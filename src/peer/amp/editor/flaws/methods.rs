@@ -26,8 +26,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::AuthenticateRefuses)),
     flaw!("authenticate-accepts" CLI "authenticate/wrong-token" "`authenticate` accepts any token."
         Effect::Switch(Switch::AuthenticateAccepts)),
-    flaw!("diagnostics-as-list" CLI "diagnostics/result"
-        ["envelope/method-key", "diagnostics/empty", "diagnostics/reported", "diagnostics/several", "diagnostics/directory"]
+    flaw!("diagnostics-as-list" CLI "envelope/method-key"
         "`getDiagnostics` gives a list, as in the quick reference."
         Effect::Body(DIAGNOSTICS, |b| *b = remove(b, "entries"))),
     flaw!("diagnostics-incomplete" CLI "diagnostics/result" ["diagnostics/line-content", "diagnostics/offsets"]

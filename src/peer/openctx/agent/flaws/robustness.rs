@@ -35,9 +35,13 @@ pub const FLAWS: &[Entry] = &[
         "The next call waits for the answer to the last." Effect::Switch(Switch::Serial)),
     flaw!("one-body-at-a-time" "robustness/client-endless" ["robustness/client-slow-others"]
         "While an answer comes, no other is read." Effect::Switch(Switch::OneBody)),
-    flaw!("dies-at-huge" "robustness/client-huge" ["robustness/client-alive", "items/client-huge"]
+    flaw!("hangs-at-huge" "robustness/client-huge" "A call that is answered with some mebibytes never comes to its end."
+        Effect::Switch(Switch::SilentAtHuge)),
+    flaw!("hangs-at-deep-json" "robustness/client-deep-json" "A call whose answer is nested deep never comes to its end."
+        Effect::Switch(Switch::NeverReturns(Kind::Deep))),
+    flaw!("dies-at-huge" "robustness/client-alive"
         "An answer of some mebibytes makes it exit." Effect::Switch(Switch::DiesAfterHuge)),
-    flaw!("dies-at-deep-json" "robustness/client-deep-json" ["robustness/client-alive"]
+    flaw!("dies-at-deep-json" "robustness/client-alive"
         "An answer that is nested deep makes it exit." Effect::Switch(Switch::DiesAfter(Kind::Deep))),
     flaw!("bad-compression-as-result" "robustness/client-bad-compression"
         "An answer that does not decode gives the caller a result." Effect::Switch(Switch::BadCodingAsResult)),
