@@ -62,7 +62,7 @@ caught! {
     redirects_to_a_slash: "slashes" breaks "http/no-redirect", seen in "http/redirect";
     streams_that_are_answered_with_their_first_event: "late-head" breaks "stream/at-once", seen in "stream/subscribed";
     tracebacks_as_answers: "tracebacks" breaks "http/json", seen in "status/not-found";
-    a_busy_session_said_not_to_exist: "busy-404" breaks "prompt/busy", seen in "prompt/busy";
+    a_busy_session_said_not_to_exist: "busy-404" breaks "errors/session-busy", seen in "prompt/busy";
     prompts_answered_when_they_are_complete: "awaits-agent" breaks "prompt/at-once", seen in "prompt/at-once";
     work_that_ends_with_a_stream: "tied-to-request" breaks "stream/subscriber-leaves", seen in "stream/subscriber-leaves";
     a_time_out_that_allows: "default-allows" breaks "safety/default-deny", seen in "safety/default-deny";

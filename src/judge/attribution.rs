@@ -44,6 +44,12 @@ impl Context<'_> {
             let own = found.requirement;
             if let Some(cause) = self.explanation(&found, &findings) {
                 blocked.push(by(cause, own));
+                // What a rule saw as well is shown where the scenario asks for it.
+                let at = findings.iter().position(|other| std::ptr::eq(other, cause));
+                let cause = at.and_then(|at| findings.get_mut(at)).filter(|cause| cause.requirement == own);
+                if let Some(cause) = cause.filter(|cause| cause.place.is_none()) {
+                    (cause.step, cause.place) = (found.step, found.place);
+                }
                 continue;
             }
             let found = self.charged(found);
@@ -120,8 +126,7 @@ impl Context<'_> {
         let ours = || seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
         let gone = matches!(missed.way, Way::Absent | Way::Unreachable | Way::Failure);
         let alive = |other: &&Found| self.requirement(other.requirement).is_some_and(|r| ALIVE.contains(&r.short()));
-        let death = ours().find(alive).or_else(|| ours().find(|other| other.requirement.is_none()));
-        if let Some(death) = death.filter(|_| gone) {
+        if let Some(death) = ours().find(alive).filter(|_| gone) {
             return Some(death);
         }
         let here = if compares { None } else { self.at_the_places(found, missed, ours()) };

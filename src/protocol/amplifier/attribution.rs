@@ -32,7 +32,6 @@ pub const SERVER: Attribution = Attribution {
         "http/json",
         "http/utf-8",
         "http/encoding",
-        "http/answered",
         "http/no-redirect",
         "stream/content-type",
         "stream/utf-8",
@@ -44,7 +43,7 @@ pub const SERVER: Attribution = Attribution {
         "websocket/unmasked",
         "websocket/frames",
     ],
-    astray: &[],
+    astray: &["http/answered"],
     timely: &["http/timely"],
     compares: &[],
     bases: &[

@@ -39,7 +39,6 @@ pub const SERVER: Attribution = Attribution {
         "http/utf-8",
         "http/encoding",
         "http/redirect",
-        "envelope/answered",
         "envelope/json",
         "envelope/object",
         "envelope/outcome",
@@ -47,7 +46,7 @@ pub const SERVER: Attribution = Attribution {
         "envelope/result-type",
         "envelope/error-object",
     ],
-    astray: &[],
+    astray: &["envelope/answered"],
     timely: &["http/timely"],
     compares: &["state/", "robustness/concurrent"],
     bases: &[

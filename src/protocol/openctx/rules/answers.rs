@@ -93,7 +93,7 @@ fn lost(exchange: &Exchange<Option<Asked>>, status: u16, answer: Option<&Map<Str
     let has = |key: &str| answer.and_then(|answer| answer.get(key)).is_some_and(|value| !value.is_null());
     let fault = |what: &str| {
         let fault = Fault::new(format!("{what} comes with the status {status}, behind which clients do not look"));
-        Some(fault.expected("a status from 200 to 299").actual(status).in_status())
+        Some(fault.expected("a status from 200 to 299").actual(status))
     };
     if has("result") && !has("error") {
         bench.hold("http/status-result", fault("a result"));
