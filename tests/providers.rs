@@ -116,7 +116,7 @@ fn a_server_that_ends_when_a_body_is_cut_off_is_found_out() {
     let args = ["--timeout", "1s", "--filter", "id(*/robustness/reset*)", "--", "node", server, "{port}"];
     let outcome = certify(folder.path(), &args, None);
     let findings = outcome.report["subjects"][0]["findings"].as_array().expect("findings");
-    assert!(findings.iter().any(|found| found["requirement"] == "openctx/0.1/robustness/reset"), "{findings:?}");
+    assert!(findings.iter().any(|found| found["requirement"] == "openctx/0.1/robustness/alive"), "{findings:?}");
 }
 
 /// One that ends a moment after that, in which it serves nobody.

@@ -90,7 +90,10 @@ impl Context<'_> {
             let late = short.is_some_and(|short| self.attribution.timely.contains(&short)) && found.missed.is_none();
             let of_none = late && never.iter().any(|conn| conn.is_none() || *conn == found.conn);
             let death = found.requirement.is_none() && found.missed.is_none() && found.fault == self.subject;
-            !of_none && !(death && died)
+            // Connections end with the process.
+            let cut =
+                short.is_some_and(|short| self.attribution.astray.first() == Some(&short)) && found.missed.is_none();
+            !(of_none || (death || cut) && died)
         });
     }
 

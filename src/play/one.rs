@@ -449,7 +449,9 @@ const DIED: &str = "the subject's process ended although nobody asked it to";
 
 /// Adds to a play that is over that the subject died of it, unless that was seen while it went on.
 pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec) {
-    if exited.asked || play.findings.iter().any(|found| found.message.starts_with(DIED)) {
+    let alive = |id: &str| id.ends_with("/robustness/alive") || id.ends_with("/robustness/client-alive");
+    let known = |found: &Found| found.message.starts_with(DIED) || found.requirement.is_some_and(alive);
+    if exited.asked || play.findings.iter().any(known) {
         return;
     }
     let found = death(exited, spec);
