@@ -21,7 +21,7 @@ fn one_that_dies_of_a_request_is_blamed_and_started_again_for_the_rest() {
     let place = Place::new();
     let outcome = place.play("crash");
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    assert!(outcome.stdout.contains(&format!("{DIED} (exit code 7)")), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("the editor's process ended with code 7, unasked"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("played  1 passed · 1 failed"), "{}", outcome.stdout);
     assert!(outcome.stderr.contains("starting the subject again: it had ended"), "{}", outcome.stderr);
 }

@@ -177,7 +177,12 @@ impl Context<'_> {
     fn charged(&self, mut found: Found) -> Found {
         let Some(missed) = &found.missed else { return found };
         let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
-        let own = found.requirement.and_then(|id| self.catalogue.iter().find(|r| r.id == id)).map(Requirement::short);
+        let own = self.requirement(found.requirement);
+        // What is optional need not come at all.
+        if own.is_some_and(|own| own.level == Level::May) {
+            return found;
+        }
+        let own = own.map(Requirement::short);
         let other = match missed.way {
             Way::Absent => self.attribution.absent(missed.kind, selected, own),
             Way::Different | Way::Unreadable | Way::Failure => {

@@ -130,7 +130,7 @@ impl Attribution {
     ) -> bool {
         let meant = |due: &&Due| due.kind == kind && due.with.is_none_or(|(key, value)| selected(key) == Some(value));
         let is_own = |due: &Due| own.is_some_and(|own| due.unless.iter().any(|pattern| covers(pattern, own)));
-        self.astray.contains(&short) && !self.absent.iter().find(meant).is_some_and(is_own)
+        self.astray.contains(&short) && self.absent.iter().find(meant).is_some_and(|due| !is_own(due))
     }
 
     /// Whether expectations of this requirement compare messages with one another.

@@ -6,7 +6,6 @@ use crate::protocol::{Aspect, Attribution, Base, Due};
 pub const SERVER: Attribution = Attribution {
     absent: &[
         Due { kind: "response", with: None, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
-        Due { kind: "message", with: None, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
         Due {
             kind: "frame",
             with: None,

@@ -31,7 +31,7 @@ pub const FLAWS: &[Entry] = &[
         "Answers go to every client." Effect::Switch(Switch::AnswersEverybody)),
     flaw!("answers-nobody" BOTH "envelope/unasked" "Before each message goes a response to a request that nobody made."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(UNASKED), f])),
-    flaw!("id-cleaned" BOTH "envelope/id" ["envelope/unasked", "envelope/answered"]
+    flaw!("id-cleaned" BOTH "envelope/unasked" ["envelope/id", "envelope/answered"]
     "Of an id only letters, digits and dashes come back." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
         if let Value::String(text) = id {
             text.retain(|c| c.is_ascii_alphanumeric() || c == '-');
