@@ -118,6 +118,12 @@ const ANSWERED_ALL_THE_SAME: &[&str] = &[
     "framing/",
     "lifecycle/",
     "discovery/",
+    // A request that is wrong on purpose may be passed over.
+    "envelope/unknown-method",
+    "envelope/no-method",
+    "envelope/missing-param",
+    "envelope/wrong-param",
+    "envelope/error-codes",
     "envelope/timely",
     "ping/timely",
     "envelope/pipelined",

@@ -12,6 +12,11 @@ pub const SERVER: Attribution = Attribution {
             "http/",
             "robustness/",
             "state/",
+            // A request that is wrong on purpose may be passed over.
+            "envelope/malformed",
+            "envelope/no-request",
+            "envelope/bad-params",
+            "envelope/unknown-method",
             "envelope/unicode",
             "envelope/escapes",
             "envelope/whitespace",

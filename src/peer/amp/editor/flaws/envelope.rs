@@ -100,7 +100,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::RefusesExtraKeys)),
     flaw!("unknown-method-succeeds" BOTH "envelope/unknown-method" ["envelope/error-codes", "envelope/error-shape"]
         "A method that does not exist succeeds." Effect::Switch(Switch::UnknownSucceeds)),
-    flaw!("unknown-method-unanswered" BOTH "envelope/answered"
+    flaw!("unknown-method-unanswered" BOTH "envelope/unknown-method" ["envelope/error-codes"]
         "A method that does not exist is not answered." Effect::Switch(Switch::UnknownUnanswered)),
     flaw!("missing-param-succeeds" BOTH "envelope/missing-param" ["envelope/error-codes"]
         "A request without a parameter succeeds." Effect::Switch(Switch::MissingParamSucceeds)),
@@ -108,7 +108,7 @@ pub const FLAWS: &[Entry] = &[
         "A request with a parameter of the wrong type succeeds." Effect::Switch(Switch::WrongParamSucceeds)),
     flaw!("no-method-succeeds" BOTH "envelope/no-method" ["envelope/error-codes", "envelope/error-shape"]
         "A request without a method succeeds." Effect::Switch(Switch::NoMethodSucceeds)),
-    flaw!("no-method-unanswered" BOTH "envelope/answered"
+    flaw!("no-method-unanswered" BOTH "envelope/no-method"
         "A request without a method is not answered." Effect::Switch(Switch::NoMethodUnanswered)),
     flaw!("error-code-one" CLI "envelope/error-codes" "The code of every error is 1."
         Effect::Body(Of::Error, |b| set(b, "code", 1))),
