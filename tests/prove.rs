@@ -11,7 +11,7 @@ fn wirecert(args: &[&str]) -> Output {
 
 #[test]
 fn a_flaw_is_played_against_until_it_is_caught() {
-    let output = wirecert(&["prove", "openctx-provider", "--only", "ascii-only", "--json"]);
+    let output = wirecert(&["prove", "openctx-provider", "--quick", "--only", "ascii-only", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let proof: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let [result] = proof["results"].as_array().expect("a list").as_slice() else { panic!("one case: {proof}") };
@@ -22,7 +22,7 @@ fn a_flaw_is_played_against_until_it_is_caught() {
 
 #[test]
 fn cases_of_several_roles_are_told_in_the_order_of_the_roles() {
-    let output = wirecert(&["prove", "--only", "byte-order-mark", "--json"]);
+    let output = wirecert(&["prove", "--quick", "--only", "byte-order-mark", "--json"]);
     let proof: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let roles: Vec<_> = proof["results"].as_array().expect("a list").iter().map(|r| &r["case"]["role"]).collect();
     assert!(roles.len() > 1, "{roles:?}");

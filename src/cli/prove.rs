@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use crate::judge::Shard;
 use crate::play::{Cancel, Options, Run, Traces, Until};
 use crate::protocol::protocols;
 use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases, prove};
@@ -30,9 +31,13 @@ pub struct Args {
     #[arg(long = "only", value_name = "NAME")]
     only: Vec<String>,
 
-    /// Play the whole suite against each flaw, not only until it is caught, and tell all that goes wrong beside it.
+    /// Play against each flaw only until it is caught, and pass over what is violated beside it.
     #[arg(long)]
-    full: bool,
+    quick: bool,
+
+    /// Only this part of the flaws, as 2/8: the second, the tenth and so on. Sound mocks are played against all the same.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
 
     /// How many mocks to play against at a time.
     #[arg(short, long, value_name = "N")]
@@ -71,7 +76,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         snapshotter: None,
     };
     let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until: Until::AllPlayed, weigh_every: None };
-    let extent = if args.full { Extent::Full } else { Extent::Caught };
+    let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
     let asked = roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name));
@@ -86,7 +91,14 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
                 extent,
                 cancel: cancel.clone(),
             };
-            (prover, cases(protocol, role).into_iter().filter(|case| wanted(case, &args)).collect())
+            let cases = cases(protocol, role).into_iter().filter(|case| wanted(case, &args));
+            let mut flaws = 0;
+            let in_shard = |case: &Case| {
+                let is_flaw = matches!(case.kind, CaseKind::Flaw { .. });
+                flaws += usize::from(is_flaw);
+                !is_flaw || args.shard.is_none_or(|shard| shard.takes(flaws - 1))
+            };
+            (prover, cases.filter(in_shard).collect())
         })
         .collect();
     let total: usize = work.iter().map(|(_, cases)| cases.len()).sum();
@@ -161,6 +173,15 @@ fn wrong(result: &CaseResult) -> Vec<String> {
         if result.caught_by.is_empty() {
             reasons.push(format!("not caught: {breaks} was never seen violated"));
         }
+        if result.whole {
+            let unseen = result.unseen().into_iter().filter(|id| id != breaks);
+            reasons.extend(unseen.map(|id| format!("{id} is said to be broken as well, and was not seen violated")));
+            for id in &result.beside {
+                let seen = result.violated.get(id).and_then(|seen| seen.first());
+                let (scenario, message) = seen.map_or(("", ""), |(scenario, message)| (scenario, message));
+                reasons.push(format!("{id} was violated as well ({scenario}: {message})"));
+            }
+        }
     } else {
         reasons.extend(result.errors.iter().map(|(id, why)| format!("{id} could not be judged: {why}")));
     }
@@ -198,5 +219,12 @@ fn tell(proof: &Proof) -> String {
     push(format!(
         "{caught} of {flaws} flaws caught by the requirement they break; {sound} of {mocks} sound mocks never accused"
     ));
+    if let Some(spread) = proof.spread() {
+        let share = spread.above_three as f64 * 100.0 / spread.flaws as f64;
+        push(format!(
+            "requirements violated by a flaw: median {}, mean {:.2}; more than three by {} of {} flaws ({share:.1} %)",
+            spread.median, spread.mean, spread.above_three, spread.flaws
+        ));
+    }
     text
 }

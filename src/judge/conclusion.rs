@@ -268,28 +268,29 @@ fn fold(grounds: &mut Grounds) {
     let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
     let short = |id: &str| id.splitn(3, '/').nth(2).unwrap_or_default().to_owned();
     let ours = |finding: &&Finding| finding.blame == Blame::Subject && !finding.requirement.is_empty();
-    let mut broken: BTreeMap<String, Vec<(String, Option<Way>, String)>> = BTreeMap::new();
+    let mut broken: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
     // Only where its own scenario shows it, or a rule, is something simpler broken in the regular case.
     let regular = |judged: &Judged, finding: &Finding| {
         finding.way.is_none() || judged.result.requirements.contains(&finding.requirement)
     };
     let all = grounds.judged.iter().flat_map(|j| j.findings.iter().filter(move |finding| regular(j, finding)));
     for finding in all.filter(ours) {
-        let ways = broken.entry(short(&finding.requirement)).or_default();
-        ways.push((finding.requirement.clone(), finding.way, finding.message.clone()));
+        broken.entry(short(&finding.requirement)).or_default().push(finding.clone());
     }
     let cause = |finding: &Finding| {
         let way = finding.way.filter(|way| *way != Way::Unwanted && finding.blame == Blame::Subject)?;
         let bases = attribution.bases(&short(&finding.requirement), way != Way::Different);
         let found = bases.iter().filter_map(|base| broken.get(*base)).flatten();
-        let fits = |other: &&(String, Option<Way>, String)| match other.1 {
+        let fits = |other: &&Finding| match other.way {
             // What a rule saw keeps messages from being read, or from coming.
             None => way != Way::Different,
             Some(Way::Failure) => matches!(way, Way::Failure | Way::Absent),
+            // Messages of one kind do not differ because those of another one do.
+            Some(Way::Different) => way == Way::Different && finding.awaited == other.awaited,
             Some(other) => other == way,
         };
-        let (id, _, message) = found.into_iter().find(fits)?.clone();
-        Some((id, message))
+        let because = found.into_iter().find(fits)?;
+        Some((because.requirement.clone(), because.message.clone()))
     };
     for judged in &mut grounds.judged {
         let (mut left, mut folded) = (vec![], vec![]);

@@ -204,6 +204,7 @@ fn finding(
         trace: play.trace.clone(),
         index: found.index,
         way: found.missed.as_ref().map(|missed| missed.way),
+        awaited: found.missed.as_ref().map(|missed| missed.kind.to_owned()),
         occurrences: 1,
         blocks: vec![],
         baseline,

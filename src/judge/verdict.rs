@@ -105,6 +105,10 @@ pub struct Finding {
     /// How an expectation was missed; none where a rule saw what is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way: Option<Way>,
+    /// The kind of observation that the expectation awaited, or the verb that could not be performed; none where a rule
+    /// saw what is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited: Option<String>,
     /// How often it was seen in this scenario, over all plays.
     pub occurrences: u64,
     /// The ids of the requirements that could not be judged because of this one.

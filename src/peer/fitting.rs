@@ -23,8 +23,9 @@ pub fn fits_the_catalogue(name: &str, beyond: &[&str]) {
             assert!(of(edition, flaw.breaks).is_some(), "{} of {edition}: {}", flaw.name, flaw.breaks);
         }
         for also in flaw.also {
-            assert!(own().any(|r| r.short() == *also), "{}: {also}", flaw.name);
-            assert_ne!(*also, flaw.breaks, "{}", flaw.name);
+            assert!(own().any(|r| r.short() == also.requirement), "{}: {}", flaw.name, also.requirement);
+            assert_ne!(also.requirement, flaw.breaks, "{}", flaw.name);
+            assert!(also.why.ends_with('.'), "{}: {}", flaw.name, also.requirement);
         }
     }
     for freedom in freedoms {

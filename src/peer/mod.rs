@@ -168,8 +168,17 @@ pub struct Flaw {
     pub editions: &'static [&'static str],
     /// The requirement it breaks, as area and slug.
     pub breaks: &'static str,
-    /// What else it cannot help breaking, as areas and slugs.
-    pub also: &'static [&'static str],
+    /// What else it breaks.
+    pub also: &'static [Also],
+}
+
+/// A requirement whose own statement a flaw breaks beside the one that it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Also {
+    /// The requirement, as area and slug.
+    pub requirement: &'static str,
+    /// Why its statement is broken as well, in a sentence.
+    pub why: &'static str,
 }
 
 /// A named way in which a peer may differ from another one and be right all the same.

@@ -182,7 +182,9 @@ impl Scene<'_> {
     /// A step that our side could not perform, as a missed expectation.
     pub fn unreachable(&self, verb: &'static str, way: Way) -> Missed {
         let selectors = Map::new();
-        Missed { kind: verb, selectors, conn: None, way, places: vec![], index: None, since: self.since.event }
+        // What our server has to respond to came before, and may have been unusable.
+        let since = if self.spec.role.is_client() { 0 } else { self.since.event };
+        Missed { kind: verb, selectors, conn: None, way, places: vec![], index: None, since }
     }
 
     /// How long a driven client may take to show itself after each start.

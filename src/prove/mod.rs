@@ -4,5 +4,5 @@
 mod proof;
 mod run;
 
-pub use proof::{Case, CaseKind, Proof, Result as CaseResult};
+pub use proof::{Case, CaseKind, Proof, Result as CaseResult, Spread};
 pub use run::{Extent, ProveError, Prover, cases, prove};

@@ -34,8 +34,8 @@ pub enum CaseKind {
         name: &'static str,
         /// The id of the requirement that it breaks.
         breaks: &'static str,
-        /// The ids of what it cannot help breaking as well.
-        also: Vec<&'static str>,
+        /// What else it breaks: each requirement's id, and why.
+        also: Vec<(&'static str, &'static str)>,
     },
 }
 
@@ -44,6 +44,8 @@ pub enum CaseKind {
 pub struct Result {
     /// The case.
     pub case: Case,
+    /// Whether the whole suite was played, so that exactly what a flaw breaks has to be violated.
+    pub whole: bool,
     /// How many scenarios were played.
     pub scenarios: usize,
     /// The scenarios in which the broken requirement was seen violated; for rules, those in which they saw it.
@@ -63,6 +65,7 @@ impl Result {
     pub fn of(case: Case) -> Self {
         Self {
             case,
+            whole: false,
             scenarios: 0,
             caught_by: BTreeSet::new(),
             accused: BTreeSet::new(),
@@ -74,10 +77,50 @@ impl Result {
 
     /// Whether the suite did what it should.
     pub fn holds(&self) -> bool {
-        let caught = !matches!(self.case.kind, CaseKind::Flaw { .. }) || !self.caught_by.is_empty();
+        let flawed = matches!(self.case.kind, CaseKind::Flaw { .. });
         // A flaw may make scenarios unplayable that are about something else; a sound mock may not.
-        let judged = matches!(self.case.kind, CaseKind::Flaw { .. }) || self.errors.is_empty();
-        caught && self.accused.is_empty() && judged && self.scenarios > 0
+        let judged = flawed || self.errors.is_empty();
+        let caught = !flawed || !self.caught_by.is_empty();
+        let exact = !self.whole || self.beside.is_empty() && self.unseen().is_empty();
+        caught && exact && self.accused.is_empty() && judged && self.scenarios > 0
+    }
+
+    /// What the flaw breaks and was not seen violated.
+    pub fn unseen(&self) -> Vec<&'static str> {
+        let CaseKind::Flaw { breaks, also, .. } = &self.case.kind else { return vec![] };
+        let caught = self.caught_by.is_empty().then_some(*breaks);
+        let also = also.iter().map(|(id, _)| *id).filter(|id| !self.violated.contains_key(*id));
+        caught.into_iter().chain(also).collect()
+    }
+
+    /// Whether something was seen violated in this scenario that the flaw does not break.
+    pub(super) fn saw_beside(&self, scenario: &str) -> bool {
+        let seen = self.beside.iter().filter_map(|id| self.violated.get(id));
+        seen.flatten().any(|(in_which, _)| in_which == scenario)
+    }
+
+    /// Nothing could be played, since the flaw is that the mock is not reached.
+    pub(super) fn unreachable(&mut self, scenarios: usize, how: &str) {
+        self.scenarios += scenarios;
+        self.caught_by.insert(how.to_owned());
+    }
+
+    /// Takes in what was seen when doubtful scenarios were played once more: what was not seen again beside the flaw was
+    /// seen in error.
+    pub(super) fn confirm(&mut self, again: &Self) {
+        for id in std::mem::take(&mut self.beside) {
+            if again.violated.contains_key(&id) {
+                self.beside.insert(id);
+            } else {
+                self.violated.remove(&id);
+            }
+        }
+        for id in self.unseen() {
+            if let Some(seen) = again.violated.get(id) {
+                self.violated.insert(id.to_owned(), seen.clone());
+            }
+        }
+        self.caught_by.extend(again.caught_by.iter().cloned());
     }
 }
 
@@ -90,7 +133,31 @@ pub struct Proof {
     pub unproved: Vec<&'static str>,
 }
 
+/// How many requirements the flaws of a proof were seen to violate, where the whole suite was played.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The median.
+    pub median: usize,
+    /// The mean.
+    pub mean: f64,
+    /// How many flaws violate more than three.
+    pub above_three: usize,
+    /// How many flaws these are.
+    pub flaws: usize,
+}
+
 impl Proof {
+    /// How many requirements a flaw violates; none where no flaw was played against wholly.
+    pub fn spread(&self) -> Option<Spread> {
+        let flaws = self.results.iter().filter(|r| r.whole);
+        let mut counts: Vec<usize> = flaws.map(|r| r.violated.len()).collect();
+        counts.sort_unstable();
+        let median = *counts.get(counts.len() / 2)?;
+        let mean = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
+        let above_three = counts.iter().filter(|n| **n > 3).count();
+        Some(Spread { median, mean, above_three, flaws: counts.len() })
+    }
+
     /// Whether every case holds and no `must` is without a flaw.
     pub fn holds(&self) -> bool {
         self.unproved.is_empty() && !self.results.is_empty() && self.results.iter().all(Result::holds)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::civil::Date;
 use tokio::task::JoinSet;
 
-use crate::config::{Access, own};
+use crate::config::{Access, SubjectSpec, own};
 use crate::judge::{Baseline, Blame, Play, Played, Repro, ScenarioStatus, Scope, Selection, SubjectRun, judge_subject};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, Until, suite};
@@ -24,14 +24,23 @@ const READY: Duration = Duration::from_secs(2);
 /// A flawed mock is waited for no longer than this, whatever a step says.
 const LONGEST: Duration = Duration::from_millis(3500);
 
+/// How long a mock is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// Not long: what a flawed mock withholds never comes.
+    Hurried,
+    /// As long as any subject.
+    Unhurried,
+}
+
 /// How much is played for a flaw. For a sound mock it is always the whole suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
+    /// The whole suite of the role: exactly what the flaw breaks has to be seen violated.
+    Whole,
     /// The scenarios of the requirement that it breaks, and where these do not catch it, one pass of its area; until one
-    /// catches it.
-    Caught,
-    /// The whole suite of the role, to see what else goes wrong beside it.
-    Full,
+    /// catches it. What is violated beside it is not held against the flaw.
+    UntilCaught,
 }
 
 /// Why a proof could not be attempted.
@@ -64,7 +73,8 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
         }));
         for flaw in peer::flaws(role.name).iter().filter(|f| f.editions.contains(&edition.id)) {
             let Some(breaks) = id(edition.id, flaw.breaks) else { continue };
-            let also = flaw.also.iter().filter_map(|short| id(edition.id, short)).collect();
+            let also =
+                flaw.also.iter().filter_map(|also| Some((id(edition.id, also.requirement)?, also.why))).collect();
             cases.push(case(CaseKind::Flaw { name: flaw.name, breaks, also }));
         }
     }
@@ -134,57 +144,100 @@ impl Prover {
         if let (CaseKind::Flaw { .. }, Access::Launch(launch)) = (&case.kind, &mut spec.access) {
             launch.ready.within = launch.ready.within.min(READY);
         }
-        let mut told = CaseResult::of(case.clone());
-        let rounds = self.rounds(case);
-        let flawed = matches!(case.kind, CaseKind::Flaw { .. });
+        let mut result = CaseResult::of(case.clone());
+        match (&case.kind, self.extent) {
+            (CaseKind::Flaw { .. }, Extent::UntilCaught) => self.until_caught(&spec, &mut result).await?,
+            (CaseKind::Flaw { .. }, Extent::Whole) => self.whole(&spec, &mut result).await?,
+            _ => self.play(&spec, self.plans_of(case).cloned().collect(), Pace::Unhurried, &mut result).await?,
+        }
+        Ok(result)
+    }
+
+    /// Plays round after round until the flaw is caught.
+    async fn until_caught(&self, spec: &SubjectSpec, result: &mut CaseResult) -> Result<(), ProveError> {
+        let rounds = self.rounds(&result.case);
         // On a busy machine a sound answer may take longer than a flawed mock is waited for, and a scenario fails before it
         // comes to the flaw. So what seems not to be caught is played once more with all the time there is.
-        let unhurried = rounds.first().filter(|_| flawed).cloned();
-        let rounds = rounds.into_iter().map(|plans| (plans, flawed));
-        for (plans, hurried) in rounds.chain(unhurried.map(|plans| (plans, false))) {
-            // What a flawed mock withholds never comes; a sound one is given all the time it may want.
-            let mut run = Run { jobs: 1, until: self.until(case), ..self.run.clone() };
-            if hurried {
-                run.options.patience = self.patience;
-                // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
-                run.options.longest = Some(LONGEST.max(self.patience));
-            }
-            match suite(&spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
-                Ok(played) => told.add(&played, self),
-                // Nothing can be played against a server that nobody finds: that is how this one is caught.
-                Err(SuiteError::Subject(SubjectError::NotReady { found, .. })) if self.breaks_reach(case, found) => {
-                    told.scenarios += plans.len();
-                    let how = if found { "its port accepts no connection" } else { "the subject is not found" };
-                    told.caught_by.insert(how.to_owned());
-                }
-                Err(SuiteError::Subject(error)) if matches!(case.kind, CaseKind::Flaw { .. }) => {
-                    told.scenarios += plans.len();
-                    told.errors.push(("every scenario".to_owned(), error.brief()));
-                }
-                Err(source) => return Err(ProveError::Suite { case: format!("{:?}", case.kind), source }),
-            }
-            if !told.caught_by.is_empty() {
+        let unhurried = rounds.first().cloned().map(|plans| (plans, Pace::Unhurried));
+        for (plans, pace) in rounds.into_iter().map(|plans| (plans, Pace::Hurried)).chain(unhurried) {
+            self.play(spec, plans, pace, result).await?;
+            if !result.caught_by.is_empty() {
                 break;
             }
         }
-        Ok(told)
+        Ok(())
+    }
+
+    /// Plays the whole suite, and what then seems not to be as it should once more with all the time there is: only what
+    /// is seen both times counts as violated beside the flaw.
+    async fn whole(&self, spec: &SubjectSpec, result: &mut CaseResult) -> Result<(), ProveError> {
+        result.whole = true;
+        self.play(spec, self.plans_of(&result.case).cloned().collect(), Pace::Hurried, result).await?;
+        let unseen = result.unseen();
+        let doubtful = |plan: &&Plan| {
+            let missing = |id: &&str| plan.requirements.contains(id) || area(&plan.id) == area(id);
+            unseen.iter().any(|id| missing(id)) || result.saw_beside(plan.id.as_str())
+        };
+        let plans: Arc<[Plan]> = self.plans_of(&result.case).filter(doubtful).cloned().collect();
+        if !plans.is_empty() {
+            let mut again = CaseResult::of(result.case.clone());
+            self.play(spec, plans, Pace::Unhurried, &mut again).await?;
+            result.confirm(&again);
+        }
+        Ok(())
+    }
+
+    /// Plays these plans, and takes in what came of them.
+    async fn play(
+        &self,
+        spec: &SubjectSpec,
+        plans: Arc<[Plan]>,
+        pace: Pace,
+        result: &mut CaseResult,
+    ) -> Result<(), ProveError> {
+        let mut run = Run { jobs: 1, until: self.until(&result.case), ..self.run.clone() };
+        if pace == Pace::Hurried {
+            run.options.patience = self.patience;
+            // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
+            run.options.longest = Some(LONGEST.max(self.patience));
+        }
+        let flawed = matches!(result.case.kind, CaseKind::Flaw { .. });
+        match suite(spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
+            Ok(played) => result.add(&played, self),
+            // Nothing can be played against a server that nobody finds: that is how this one is caught.
+            Err(SuiteError::Subject(SubjectError::NotReady { found, .. }))
+                if self.breaks_reach(&result.case, found) =>
+            {
+                let how = if found { "its port accepts no connection" } else { "the subject is not found" };
+                result.unreachable(plans.len(), how);
+            }
+            Err(SuiteError::Subject(error)) if flawed => {
+                result.scenarios += plans.len();
+                result.errors.push(("every scenario".to_owned(), error.brief()));
+            }
+            Err(source) => return Err(ProveError::Suite { case: format!("{:?}", result.case.kind), source }),
+        }
+        Ok(())
+    }
+
+    /// The plans of the role and the edition.
+    fn plans_of(&self, case: &Case) -> impl Iterator<Item = &Plan> {
+        let edition = case.edition;
+        self.plans.iter().filter(move |plan| plan.role == self.role.name && plan.edition == edition)
     }
 
     fn until(&self, case: &Case) -> Until {
         match (&case.kind, self.extent) {
-            (CaseKind::Flaw { breaks, .. }, Extent::Caught) => Until::Violation(breaks),
+            (CaseKind::Flaw { breaks, .. }, Extent::UntilCaught) => Until::Violation(breaks),
             _ => Until::AllPlayed,
         }
     }
 
     /// What is played for a case, one round after the other until the flaw is caught.
     fn rounds(&self, case: &Case) -> Vec<Arc<[Plan]>> {
-        let all = self.plans.iter().filter(|p| p.role == self.role.name && p.edition == case.edition);
-        let CaseKind::Flaw { breaks, .. } = &case.kind else { return vec![all.cloned().collect()] };
-        if self.extent == Extent::Full {
-            return vec![all.cloned().collect()];
-        }
-        let (proving, others): (Vec<&Plan>, Vec<&Plan>) = all.partition(|p| p.requirements.contains(breaks));
+        let CaseKind::Flaw { breaks, .. } = &case.kind else { return vec![] };
+        let (proving, others): (Vec<&Plan>, Vec<&Plan>) =
+            self.plans_of(case).partition(|p| p.requirements.contains(breaks));
         // Rules may hold what no scenario asks for, most likely where its area is played.
         let (of_area, others): (Vec<&Plan>, Vec<&Plan>) = others.iter().partition(|p| area(&p.id) == area(breaks));
         let touching = others.into_iter().filter(|p| p.requirements.iter().any(|id| area(id) == area(breaks)));
@@ -250,7 +303,7 @@ impl CaseResult {
             let whose = if found.blame == Blame::Subject { "" } else { " (not the mock's fault)" };
             match &self.case.kind {
                 CaseKind::Flaw { breaks, .. } if id == *breaks => _ = self.caught_by.insert(scenario),
-                CaseKind::Flaw { also, .. } if also.contains(&id.as_str()) => {}
+                CaseKind::Flaw { also, .. } if also.iter().any(|(also, _)| *also == id) => {}
                 CaseKind::Flaw { .. } => _ = self.beside.insert(id),
                 CaseKind::Freedom { forgoes, .. } if forgoes.contains(&id.as_str()) && level(&id) != Level::Must => {}
                 CaseKind::Freedom { .. } | CaseKind::Sound => {

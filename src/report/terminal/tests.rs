@@ -38,6 +38,7 @@ fn finding(requirement: &Requirement, scenario: &str, message: &str) -> Finding 
         trace: None,
         index: None,
         way: None,
+        awaited: None,
         occurrences: 1,
         blocks: vec![],
         baseline: None,

@@ -34,7 +34,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::FirstOnly)),
     flaw!("range-only" GUIDE "discovery/client-any-port" "Only ports from 8000 to 8100 count."
         Effect::Switch(Switch::RangeOnly)),
-    flaw!("any-workspace" CLI "discovery/client-workspace" ["discovery/client-workspace-sibling", "discovery/client-exact-workspace"]
+    flaw!("any-workspace" CLI "discovery/client-workspace"
         "It connects to any editor, whatever that has open." Effect::Switch(Switch::AnyWorkspace)),
     flaw!("not-around" CLI "discovery/client-workspace-parent" "An editor with a folder around its own does not count."
         Effect::Switch(Switch::NotAround)),
@@ -53,7 +53,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::Hammers)),
     flaw!("never-quits" BOTH "lifecycle/client-quits" "It does not end before the editor has closed the connection."
         Effect::Switch(Switch::NeverQuits)),
-    flaw!("connects-once" CLI "lifecycle/client-connects-again" ["lifecycle/client-reconnects"]
+    flaw!("connects-once" CLI "lifecycle/client-connects-again"
         "After its connection has ended it looks for no other." Effect::Switch(Switch::ConnectsOnce)),
     flaw!("remembers-editor" CLI "lifecycle/client-reconnects" "It connects to the port that it found first, and to no other."
         Effect::Switch(Switch::RemembersEditor)),

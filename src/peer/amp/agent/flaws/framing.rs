@@ -9,13 +9,13 @@ use super::{BOTH, Entry, flaw};
 pub const FLAWS: &[Entry] = &[
     flaw!("unmasked-frames" BOTH "framing/client-masked" "Requests are not masked."
         Effect::Frame(Kind::Request, |f| vec![f.masked(Mask::Off)])),
-    flaw!("unmasked-pongs" BOTH "framing/client-masked" ["framing/client-pong", "framing/client-pong-payload"] "Pongs are not masked."
+    flaw!("unmasked-pongs" BOTH "framing/client-masked" "Pongs are not masked."
         Effect::Frame(Kind::Pong, |f| vec![f.masked(Mask::Off)])),
     flaw!("binary-frames" BOTH "framing/client-text-frames" "Requests are sent as binary data."
         Effect::Frame(Kind::Request, |f| vec![FrameSpec { opcode: opcode::BINARY, ..f }])),
-    flaw!("two-documents" BOTH "framing/client-json" ["envelope/client-request"] "Each request has a second JSON document after the first."
+    flaw!("two-documents" BOTH "framing/client-json" "Each request has a second JSON document after the first."
         Effect::Text(|text| text.extend(b"\n{}"))),
-    flaw!("requests-in-pieces" BOTH "framing/client-json" ["envelope/client-request"]
+    flaw!("requests-in-pieces" BOTH "framing/client-json"
         "The last byte of each request goes in a text frame of its own."
         Effect::Frame(Kind::Request, |f| split(f, |f| f))),
     flaw!("fragmented-requests" BOTH "framing/client-one-frame" "Requests are sent in two fragments."
@@ -30,21 +30,18 @@ pub const FLAWS: &[Entry] = &[
     flaw!("stray-continuation" BOTH "framing/client-fragments" "After each request goes a continuation of nothing."
         Effect::Frame(Kind::Request, |f| vec![f, FrameSpec::continuation("")])),
     flaw!("pong-too-long" BOTH "framing/client-control-length"
-    ["framing/client-pong-payload", "framing/client-shortest-length", "framing/client-pong"]
     "Pongs are filled up to 126 bytes." Effect::Frame(Kind::Pong, |mut f| {
         f.payload.resize(126, b' ');
         vec![f]
     })),
     flaw!("pong-in-fragments" BOTH "framing/client-control-whole"
-        ["framing/client-fragments", "framing/client-pong-payload", "framing/client-pong"]
         "Pongs are sent without FIN." Effect::Frame(Kind::Pong, |f| vec![f.unfinished()])),
-    flaw!("talks-after-close" BOTH "framing/client-close-last" ["framing/client-json", "envelope/client-request"]
+    flaw!("talks-after-close" BOTH "framing/client-close-last"
         "After its close frame it says one more thing."
         Effect::Frame(Kind::Close, |f| vec![f, FrameSpec::text("{}")])),
-    flaw!("close-code-reserved" BOTH "framing/client-close-code" ["framing/client-close-echoed", "framing/client-failure-code"]
+    flaw!("close-code-reserved" BOTH "framing/client-close-code"
         "Close frames carry the code 1006." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3, 238], ..f }])),
     flaw!("close-payload-short" BOTH "framing/client-close-payload"
-        ["framing/client-close-echoed", "framing/client-failure-code", "framing/client-close-code"]
         "Close frames carry a single byte." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3], ..f }])),
     flaw!("close-reason-not-utf8" BOTH "framing/client-close-reason" "The reason in close frames is no UTF-8."
     Effect::Frame(Kind::Close, |mut f| {
@@ -55,24 +52,22 @@ pub const FLAWS: &[Entry] = &[
         vec![f]
     })),
     flaw!("no-pong" BOTH "framing/client-pong"
-        ["framing/client-pong-payload", "framing/client-pong-while-open", "framing/client-control-between"]
         "Pings are not answered." Effect::Switch(Switch::NoPong)),
-    flaw!("pong-empty" BOTH "framing/client-pong-payload" ["framing/client-pong"] "Pongs are empty, whatever the ping."
+    flaw!("pong-empty" BOTH "framing/client-pong-payload" "Pongs are empty, whatever the ping."
         Effect::Frame(Kind::Pong, |f| vec![FrameSpec { payload: vec![], ..f }])),
-    flaw!("no-pong-while-open" BOTH "framing/client-pong-while-open" ["framing/client-pong", "framing/client-control-between"]
+    flaw!("no-pong-while-open" BOTH "framing/client-pong-while-open"
         "Pings are not answered while a request waits for its answer." Effect::Switch(Switch::NoPongWhileOpen)),
     flaw!("closes-on-pong" BOTH "framing/client-unasked-pong" "A pong that it did not ask for makes it end the connection."
         Effect::Switch(Switch::ClosesOnPong)),
-    flaw!("close-not-answered" BOTH "framing/client-close-answered" ["framing/client-close-echoed"]
+    flaw!("close-not-answered" BOTH "framing/client-close-answered"
         "A close frame is answered by closing the TCP connection." Effect::Switch(Switch::CloseNotAnswered)),
     flaw!("close-not-echoed" BOTH "framing/client-close-echoed" "A close frame is answered with the code 1000, whatever it had."
         Effect::Switch(Switch::AnswersCloseWith1000)),
     flaw!("leaves-silently" BOTH "framing/client-closes" "It ends its connection without a close frame."
         Effect::Switch(Switch::LeavesSilently)),
-    flaw!("deaf-beyond-125" BOTH "framing/client-length-16"
-        ["framing/client-length-64", "framing/client-large-message"] "Messages of more than 125 bytes are passed over."
+    flaw!("deaf-beyond-125" BOTH "framing/client-length-16" "Messages of more than 125 bytes are passed over."
         Effect::Switch(Switch::DeafBeyond(125))),
-    flaw!("deaf-beyond-64k" BOTH "framing/client-length-64" ["framing/client-large-message"]
+    flaw!("deaf-beyond-64k" BOTH "framing/client-length-64"
         "Messages of more than 65535 bytes are passed over." Effect::Switch(Switch::DeafBeyond(0xffff))),
     flaw!("deaf-beyond-1m" BOTH "framing/client-large-message" "Messages of more than a mebibyte are passed over."
         Effect::Switch(Switch::DeafBeyond(1 << 20))),
@@ -81,29 +76,28 @@ pub const FLAWS: &[Entry] = &[
     flaw!("one-frame-a-read" BOTH "framing/client-joined-frames" "Of several frames in one TCP segment the first is seen."
         Effect::Switch(Switch::LosesJoinedFrames)),
     flaw!("refuses-fragments" BOTH "framing/client-fragmented-input"
-        ["framing/client-fragmented-character", "framing/client-control-between"]
         "A message in fragments ends the connection." Effect::Switch(Switch::RefusesFragments)),
     flaw!("checks-fragments-alone" BOTH "framing/client-fragmented-character"
         "Each fragment must be valid UTF-8 by itself." Effect::Switch(Switch::ChecksFragmentsAlone)),
     flaw!("forgets-at-control" BOTH "framing/client-control-between"
         "A ping between fragments makes it forget the message." Effect::Switch(Switch::ForgetsAtControl)),
-    flaw!("takes-masked" BOTH "framing/client-masked-refused" ["framing/client-failure-code"] "Frames with a mask are read."
+    flaw!("takes-masked" BOTH "framing/client-masked-refused" "Frames with a mask are read."
         Effect::Switch(Switch::Tolerates(FrameFault::Mask))),
-    flaw!("takes-reserved-bits" BOTH "framing/client-reserved-bits-refused" ["framing/client-failure-code"]
+    flaw!("takes-reserved-bits" BOTH "framing/client-reserved-bits-refused"
         "Reserved bits are overlooked." Effect::Switch(Switch::Tolerates(FrameFault::ReservedBits))),
-    flaw!("takes-reserved-opcodes" BOTH "framing/client-opcode-refused" ["framing/client-failure-code"]
+    flaw!("takes-reserved-opcodes" BOTH "framing/client-opcode-refused"
         "Frames with a reserved opcode are passed over." Effect::Switch(Switch::Tolerates(FrameFault::Opcode))),
-    flaw!("takes-bad-utf8" BOTH "framing/client-utf8-refused" ["framing/client-failure-code"]
+    flaw!("takes-bad-utf8" BOTH "framing/client-utf8-refused"
         "What is no UTF-8 in a text is replaced." Effect::Switch(Switch::Tolerates(FrameFault::Utf8))),
-    flaw!("takes-bad-control" BOTH "framing/client-control-refused" ["framing/client-failure-code"]
+    flaw!("takes-bad-control" BOTH "framing/client-control-refused"
         "Control frames may be fragmented and long." Effect::Switch(Switch::Tolerates(FrameFault::Control))),
-    flaw!("takes-bad-fragments" BOTH "framing/client-fragments-refused" ["framing/client-failure-code"]
+    flaw!("takes-bad-fragments" BOTH "framing/client-fragments-refused"
         "Continuations of nothing are passed over, unfinished messages forgotten."
         Effect::Switch(Switch::Tolerates(FrameFault::Fragments))),
-    flaw!("takes-bad-close" BOTH "framing/client-close-refused" ["framing/client-failure-code", "framing/client-close-code"]
+    flaw!("takes-bad-close" BOTH "framing/client-close-refused"
         "A malformed close frame is answered with the code that it has, as a sound one is."
         Effect::Switch(Switch::Tolerates(FrameFault::Close))),
-    flaw!("failure-code-normal" BOTH "framing/client-failure-code" ["framing/client-close-refused"]
+    flaw!("failure-code-normal" BOTH "framing/client-failure-code"
         "A connection that fails for a fault of the editor is closed with the code 1000."
         Effect::Switch(Switch::WrongFailureCode)),
 ];

@@ -14,51 +14,50 @@ const PING: Option<Method> = Some(Method::Ping);
 const AUTHENTICATE: Option<Method> = Some(Method::Authenticate);
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("read-file-by-file" BOTH "read-file/client-params" ["read-file/client-sent", "read-file/client-absolute-path"]
+    flaw!("read-file-by-file" BOTH "read-file/client-params"
         "`readFile` has `file`, not `path`." Effect::Params(READ, |p| rename(p, "path", "file"))),
-    flaw!("read-file-relative" CLI "read-file/client-absolute-path" ["read-file/client-sent"] "`readFile` has the file's name only."
+    flaw!("read-file-relative" CLI "read-file/client-absolute-path" "`readFile` has the file's name only."
         Effect::Params(READ, relative)),
     flaw!("read-file-encoded" BOTH "read-file/client-sent" "The path of `readFile` is percent-encoded."
         Effect::Params(READ, encode)),
-    flaw!("read-file-trims" BOTH "read-file/client-result" ["read-file/client-empty"] "White space around a content is dropped."
+    flaw!("read-file-trims" BOTH "read-file/client-result" "White space around a content is dropped."
     Effect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
         *text = text.trim().to_owned();
     })),
-    flaw!("read-file-loses-unicode" BOTH "read-file/client-result" ["envelope/client-unicode", "envelope/client-escapes"]
+    flaw!("read-file-loses-unicode" BOTH "read-file/client-result"
     "Characters beyond ASCII are lost from a content."
     Effect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
         text.retain(|c| c.is_ascii());
     })),
     flaw!("read-file-empty-fails" BOTH "read-file/client-empty" "An empty content is told as a failure."
         Effect::Switch(Switch::EmptyIsFailure(Method::ReadFile))),
-    flaw!("read-file-failure-hidden" BOTH "read-file/client-failure" ["envelope/client-error"] "A `readFile` that failed is told as an empty file."
+    flaw!("read-file-failure-hidden" BOTH "read-file/client-failure" "A `readFile` that failed is told as an empty file."
         Effect::Switch(Switch::SuccessAnyway(Method::ReadFile))),
-    flaw!("edit-file-as-text" CLI "edit-file/client-params" ["edit-file/client-sent"] "`editFile` has `text`, not `fullContent`."
+    flaw!("edit-file-as-text" CLI "edit-file/client-params" "`editFile` has `text`, not `fullContent`."
         Effect::Params(EDIT, |p| rename(p, "fullContent", "text"))),
-    flaw!("edit-file-offsets-as-texts" GUIDE "edit-file/client-params" ["edit-file/client-sent"] "The offsets of `editFile` are strings."
+    flaw!("edit-file-offsets-as-texts" GUIDE "edit-file/client-params" "The offsets of `editFile` are strings."
     Effect::Params(EDIT, |p| for key in ["start", "end"] {
         p[key] = p[key].to_string().into();
     })),
-    flaw!("edit-file-relative" CLI "edit-file/client-absolute-path" ["edit-file/client-sent"] "`editFile` has the file's name only."
+    flaw!("edit-file-relative" CLI "edit-file/client-absolute-path" "`editFile` has the file's name only."
         Effect::Params(EDIT, relative)),
     flaw!("edit-file-crlf" BOTH "edit-file/client-sent" "Lines of `editFile` end with CR LF."
         Effect::Params(EDIT, |p| text(p, |t| t.replace("\r\n", "\n").replace('\n', "\r\n")))),
     flaw!("edit-file-trims" BOTH "edit-file/client-sent" "White space around the text of `editFile` is dropped."
         Effect::Params(EDIT, |p| text(p, |t| t.trim().to_owned()))),
-    flaw!("edit-file-empty-left-out" BOTH "edit-file/client-empty" ["edit-file/client-params", "edit-file/client-sent"]
+    flaw!("edit-file-empty-left-out" BOTH "edit-file/client-empty"
     "An empty text is left out of `editFile`." Effect::Params(EDIT, |p| if let Value::Object(keys) = p {
         keys.retain(|key, value| !(["fullContent", "newText"].contains(&key.as_str()) && *value == json!("")));
     })),
     flaw!("edit-file-success-hidden" BOTH "edit-file/client-result" "An `editFile` that succeeded is told as one that did not."
         Effect::Result(EDIT, fail)),
-    flaw!("edit-file-failure-hidden" BOTH "edit-file/client-failure" ["envelope/client-error"]
+    flaw!("edit-file-failure-hidden" BOTH "edit-file/client-failure"
         "An `editFile` that failed is told as a success." Effect::Switch(Switch::SuccessAnyway(Method::EditFile))),
-    flaw!("diagnostics-without-path" CLI "diagnostics/client-params"
-        ["diagnostics/client-sent", "diagnostics/client-absolute-path"] "`getDiagnostics` has no parameters."
+    flaw!("diagnostics-without-path" CLI "diagnostics/client-params" "`getDiagnostics` has no parameters."
         Effect::Params(DIAGNOSTICS, |p| *p = json!({}))),
     flaw!("diagnostics-with-null" GUIDE "diagnostics/client-params" "The parameters of `getDiagnostics` are null."
         Effect::Params(DIAGNOSTICS, |p| *p = Value::Null)),
-    flaw!("diagnostics-relative" CLI "diagnostics/client-absolute-path" ["diagnostics/client-sent"]
+    flaw!("diagnostics-relative" CLI "diagnostics/client-absolute-path"
         "`getDiagnostics` has the file's name only." Effect::Params(DIAGNOSTICS, relative)),
     flaw!("diagnostics-encoded" CLI "diagnostics/client-sent" "The path of `getDiagnostics` is percent-encoded."
         Effect::Params(DIAGNOSTICS, encode)),
@@ -66,38 +65,38 @@ pub const FLAWS: &[Entry] = &[
         Effect::Result(DIAGNOSTICS, first_only)),
     flaw!("no-diagnostics-fails" BOTH "diagnostics/client-empty" "That there are no diagnostics is told as a failure."
         Effect::Switch(Switch::EmptyIsFailure(Method::GetDiagnostics))),
-    flaw!("diagnostics-failure-hidden" BOTH "diagnostics/client-failure" ["envelope/client-error"]
+    flaw!("diagnostics-failure-hidden" BOTH "diagnostics/client-failure"
         "A `getDiagnostics` that failed is told as no diagnostics."
         Effect::Switch(Switch::SuccessAnyway(Method::GetDiagnostics))),
-    flaw!("open-uri-by-url" BOTH "open-uri/client-params" ["open-uri/client-sent"] "`openURI` has `url`, not `uri`."
+    flaw!("open-uri-by-url" BOTH "open-uri/client-params" "`openURI` has `url`, not `uri`."
         Effect::Params(OPEN, |p| rename(p, "uri", "url"))),
-    flaw!("open-uri-decoded" BOTH "open-uri/client-sent" ["open-uri/client-params"] "The URI of `openURI` is sent decoded."
+    flaw!("open-uri-decoded" BOTH "open-uri/client-sent" "The URI of `openURI` is sent decoded."
     Effect::Params(OPEN, |p| if let Some(Value::String(uri)) = p.get_mut("uri") {
         *uri = decoded(uri);
     })),
     flaw!("open-uri-success-hidden" BOTH "open-uri/client-result" "An `openURI` that succeeded is told as one that did not."
         Effect::Result(OPEN, fail)),
-    flaw!("open-uri-failure-hidden" BOTH "open-uri/client-failure" ["envelope/client-error"]
+    flaw!("open-uri-failure-hidden" BOTH "open-uri/client-failure"
         "An `openURI` that failed is told as a success." Effect::Switch(Switch::SuccessAnyway(Method::OpenUri))),
-    flaw!("ping-without-message" CLI "ping/client-params" ["ping/client-sent", "ping/client-result"] "`ping` has no message."
+    flaw!("ping-without-message" CLI "ping/client-params" "`ping` has no message."
         Effect::Params(PING, |p| *p = json!({}))),
-    flaw!("ping-fixed" CLI "ping/client-sent" ["ping/client-result"] "`ping` has a message of its own."
+    flaw!("ping-fixed" CLI "ping/client-sent" "`ping` has a message of its own."
         Effect::Params(PING, |p| p["message"] = "ping".into())),
     flaw!("ping-success-hidden" CLI "ping/client-result" "A `ping` that was answered is told as one that was not."
     Effect::Line(|line| if line["result"].get("message").is_some() {
         *line = json!({"id": line["id"], "error": {"message": "no pong"}});
     })),
-    flaw!("ping-failure-hidden" CLI "ping/client-failure" ["envelope/client-error"] "A `ping` that failed is told as a success."
+    flaw!("ping-failure-hidden" CLI "ping/client-failure" "A `ping` that failed is told as a success."
         Effect::Switch(Switch::SuccessAnyway(Method::Ping))),
-    flaw!("authenticate-by-token" CLI "authenticate/client-params" ["authenticate/client-sent", "authenticate/client-result"]
+    flaw!("authenticate-by-token" CLI "authenticate/client-params"
         "`authenticate` has `token`, not `authToken`." Effect::Params(AUTHENTICATE, |p| rename(p, "authToken", "token"))),
-    flaw!("authenticate-trims" CLI "authenticate/client-sent" ["authenticate/client-result"] "The token of `authenticate` loses its last character."
+    flaw!("authenticate-trims" CLI "authenticate/client-sent" "The token of `authenticate` loses its last character."
     Effect::Params(AUTHENTICATE, |p| if let Some(Value::String(token)) = p.get_mut("authToken") {
         token.pop();
     })),
     flaw!("authenticate-success-hidden" CLI "authenticate/client-result" "An `authenticate` that succeeded is told as one that did not."
         Effect::Result(AUTHENTICATE, |r| r["authenticated"] = false.into())),
-    flaw!("authenticate-failure-hidden" CLI "authenticate/client-failure" ["envelope/client-error"]
+    flaw!("authenticate-failure-hidden" CLI "authenticate/client-failure"
         "An `authenticate` that failed is told as a success." Effect::Switch(Switch::SuccessAnyway(Method::Authenticate))),
 ];
 

@@ -7,11 +7,8 @@ use super::{BOTH, CLI, Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
     flaw!("selection-lost" BOTH "notifications/client-selection"
-        ["notifications/client-several-selections", "notifications/client-caret", "notifications/client-while-open",
-         "notifications/client-in-order"]
         "Selections are not told." Effect::Told(|name, data| (!is_selection(name)).then_some(data))),
     flaw!("selection-without-place" BOTH "notifications/client-selection"
-    ["notifications/client-several-selections", "notifications/client-caret"]
     "Of a selection only the file is told." Effect::Told(|name, data| Some(match is_selection(name) {
         true => data.get("uri").or_else(|| data.get("path")).map_or(Value::Null, |file| json!({"file": file})),
         false => data,
@@ -25,7 +22,7 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("carets-lost" BOTH "notifications/client-caret" "A selection that ends where it begins is not told."
         Effect::Told(|_, data| (!is_caret(&data)).then_some(data))),
-    flaw!("visible-files-lost" BOTH "notifications/client-visible-files" ["notifications/client-empty-files"]
+    flaw!("visible-files-lost" BOTH "notifications/client-visible-files"
         "The visible files are not told."
         Effect::Told(|name, data| (!name.starts_with("visibleFiles")).then_some(data))),
     flaw!("visible-files-plain" BOTH "notifications/client-visible-files"

@@ -6,10 +6,9 @@ use super::super::quirks::{Breakdown, Effect, Fault, Switch, Upgrade};
 use super::{BOTH, Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("listens-elsewhere" BOTH "connection/loopback" ["discovery/port-accepting"]
+    flaw!("listens-elsewhere" BOTH "connection/loopback"
         "The editor listens on 127.0.0.2 only." Effect::Switch(Switch::ListensElsewhere)),
     flaw!("refuses-right-token" BOTH "connection/token-right"
-        ["connection/token-encoded", "connection/token-all-encoded", "connection/again", "connection/several"]
         "No token is accepted." Effect::Switch(Switch::RefusesRightToken)),
     flaw!("upgrade-fails" BOTH "connection/token-right" "Every right handshake is answered with the status 500."
         Effect::Switch(Switch::Upgrade(Upgrade::ServerError))),
@@ -27,24 +26,23 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::Upgrade(Upgrade::Nonsense))),
     flaw!("never-reads" BOTH "envelope/answered" "The editor lets clients in, and reads nothing of what they send."
         Effect::Switch(Switch::NeverReads)),
-    flaw!("cut-in-frame" BOTH "envelope/pipelined" ["envelope/answered"]
+    flaw!("cut-in-frame" BOTH "envelope/pipelined"
         "The third answer of a connection is cut in the middle of its frame, where the connection ends."
         Effect::Switch(Switch::Breaks(Breakdown::InFrame))),
-    flaw!("hangs-up-after-two" BOTH "envelope/pipelined" ["envelope/answered"]
+    flaw!("hangs-up-after-two" BOTH "envelope/pipelined"
         "After two requests the connection ends without a close frame."
         Effect::Switch(Switch::Breaks(Breakdown::Fin))),
-    flaw!("resets-after-two" BOTH "envelope/pipelined" ["envelope/answered"] "After two requests the connection is reset."
+    flaw!("resets-after-two" BOTH "envelope/pipelined" "After two requests the connection is reset."
         Effect::Switch(Switch::Breaks(Breakdown::Reset))),
-    flaw!("fails-after-two" BOTH "envelope/pipelined" ["envelope/answered"]
+    flaw!("fails-after-two" BOTH "envelope/pipelined"
         "After two requests the connection is closed with the code 1011, an internal error."
         Effect::Switch(Switch::Breaks(Breakdown::Close(1011)))),
-    flaw!("closes-after-two" BOTH "envelope/pipelined" ["envelope/answered"] "After two requests the connection is closed with the code 1000."
+    flaw!("closes-after-two" BOTH "envelope/pipelined" "After two requests the connection is closed with the code 1000."
         Effect::Switch(Switch::Breaks(Breakdown::Close(1000)))),
-    flaw!("closes-privately-after-two" BOTH "envelope/pipelined" ["envelope/answered"]
+    flaw!("closes-privately-after-two" BOTH "envelope/pipelined"
         "After two requests the connection is closed with the code 4000, which every application means as it likes."
         Effect::Switch(Switch::Breaks(Breakdown::Close(4000)))),
     flaw!("token-not-decoded" BOTH "connection/token-encoded"
-        ["connection/token-all-encoded", "connection/token-right"]
         "The token is compared as it stands in the URL." Effect::Switch(Switch::TokenNotDecoded)),
     flaw!("token-compared-encoded" BOTH "connection/token-all-encoded"
         "The token is compared with the one way in which the editor would encode it."
@@ -61,11 +59,9 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::RefusesSilently)),
     flaw!("query-is-token" BOTH "connection/extra-query" "All that follows `?auth=` is taken for the token."
         Effect::Switch(Switch::WholeQueryIsToken)),
-    flaw!("one-connection" BOTH "connection/again" ["connection/token-right"]
+    flaw!("one-connection" BOTH "connection/again"
         "When the connection of a client has ended, no other is accepted." Effect::Switch(Switch::OneConnection)),
     flaw!("one-client" BOTH "connection/several"
-        ["robustness/many-clients", "envelope/ids-per-connection", "selection/every-client",
-         "visible-files/every-client", "message/every-client", "prompt/every-client"]
         "A second client is refused while one is connected." Effect::Switch(Switch::OneClient)),
     flaw!("accept-key-copied" BOTH "connection/accept-key" "`Sec-WebSocket-Accept` is the key as it came."
         Effect::Head(|head| put(head, "Sec-WebSocket-Accept", "dGhlIHNhbXBsZSBub25jZQ=="))),
@@ -93,13 +89,13 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::HeadersByCase)),
     flaw!("connection-header-exact" BOTH "connection/header-list" "The `Connection` header must be `Upgrade` alone."
         Effect::Switch(Switch::ConnectionExact)),
-    flaw!("head-in-one-read" BOTH "connection/split-head" ["robustness/slow-handshake", "robustness/huge-head"]
+    flaw!("head-in-one-read" BOTH "connection/split-head"
         "The handshake must come in one TCP segment." Effect::Switch(Switch::OneSegmentHead)),
     flaw!("http-answered-with-page" BOTH "connection/not-websocket" "A plain HTTP request is answered with a page."
         Effect::Switch(Switch::AnswersHttpWithPage)),
     flaw!("key-not-checked" BOTH "connection/key-missing" "A handshake without a key is accepted."
         Effect::Switch(Switch::Overlooks(Fault::Key))),
-    flaw!("version-not-checked" BOTH "connection/version-refused" ["connection/version-told"]
+    flaw!("version-not-checked" BOTH "connection/version-refused"
         "A handshake of any WebSocket version is accepted." Effect::Switch(Switch::Overlooks(Fault::Version))),
     flaw!("version-not-told" BOTH "connection/version-told" "The refusal of a version does not tell the right one."
         Effect::Switch(Switch::VersionNotTold)),
@@ -108,8 +104,6 @@ pub const FLAWS: &[Entry] = &[
     flaw!("http-version-not-checked" BOTH "connection/http-version" "A handshake in HTTP/1.0 is accepted."
         Effect::Switch(Switch::Overlooks(Fault::HttpVersion))),
     flaw!("bad-handshake-hung-up-on" BOTH "connection/not-websocket"
-        ["connection/key-missing", "connection/version-refused", "connection/version-told", "connection/method",
-         "connection/http-version"]
         "A handshake that is no right one is cut off without an answer." Effect::Switch(Switch::HangsUpOnBadHandshake)),
 ];
 

@@ -14,7 +14,6 @@ const NO_PORT: u16 = 1;
 
 pub const FLAWS: &[Entry] = &[
     flaw!("lockfile-elsewhere" BOTH "discovery/lockfile-place"
-        ["discovery/default-data-home", "discovery/xdg-data-home", "discovery/amp-data-home", "discovery/port-accepting"]
         "The lockfile is in `amp`, not in `amp/ide`." Effect::Switch(Switch::LockfileElsewhere)),
     flaw!("lockfile-fixed-name" BOTH "discovery/lockfile-name" "The lockfile is called `editor.json`."
         Effect::Switch(Switch::LockfileName)),
@@ -25,16 +24,14 @@ pub const FLAWS: &[Entry] = &[
     flaw!("ignores-amp-data-home" CLI "discovery/amp-data-home" "`AMP_DATA_HOME` is not looked at."
         Effect::Switch(Switch::IgnoresAmpDataHome)),
     flaw!("lockfile-torn" BOTH "discovery/lockfile-json"
-        ["discovery/lockfile-port", "discovery/lockfile-token", "discovery/lockfile-folders", "discovery/lockfile-ide-name",
-         "discovery/lockfile-pid", "discovery/pid-alive", "discovery/port-accepting", "discovery/workspace-folder"]
         "Only half of the lockfile is written." Effect::Switch(Switch::LockfileTorn)),
     flaw!("lockfile-empty" BOTH "discovery/lockfile-json" "The lockfile is empty."
         Effect::Switch(Switch::LockfileEmpty)),
     flaw!("lockfile-as-array" BOTH "discovery/lockfile-json" "The lockfile is an array, with the object in it."
         Effect::Lockfile(|l| *l = json!([l.take()]))),
-    flaw!("lockfile-port-as-text" BOTH "discovery/lockfile-port" ["discovery/port-accepting"]
+    flaw!("lockfile-port-as-text" BOTH "discovery/lockfile-port"
         "The lockfile's `port` is a string." Effect::Lockfile(|l| set(l, "port", l["port"].to_string()))),
-    flaw!("lockfile-port-missing" BOTH "discovery/lockfile-port" ["discovery/port-accepting"]
+    flaw!("lockfile-port-missing" BOTH "discovery/lockfile-port"
         "The lockfile has no `port`: the file name says it." Effect::Lockfile(|l| { remove(l, "port"); })),
     flaw!("lockfile-token-missing" BOTH "discovery/lockfile-token" "The lockfile has no `authToken`."
         Effect::Lockfile(|l| { remove(l, "authToken"); })),
@@ -42,16 +39,16 @@ pub const FLAWS: &[Entry] = &[
         Effect::Lockfile(|l| set(l, "authToken", 12_345_678_901_u64))),
     flaw!("lockfile-token-renamed" BOTH "discovery/lockfile-token" "The lockfile calls the token `auth_token`."
         Effect::Lockfile(|l| { let token = remove(l, "authToken"); set(l, "auth_token", token); })),
-    flaw!("lockfile-folders-as-text" CLI "discovery/lockfile-folders" ["discovery/workspace-folder"]
+    flaw!("lockfile-folders-as-text" CLI "discovery/lockfile-folders"
         "The lockfile's `workspaceFolders` is a string."
         Effect::Lockfile(|l| { let folder = l["workspaceFolders"][0].take(); set(l, "workspaceFolders", folder); })),
-    flaw!("lockfile-folders-missing" CLI "discovery/lockfile-folders" ["discovery/workspace-folder"]
+    flaw!("lockfile-folders-missing" CLI "discovery/lockfile-folders"
         "The lockfile has no `workspaceFolders`." Effect::Lockfile(|l| { remove(l, "workspaceFolders"); })),
     flaw!("lockfile-ide-name-missing" CLI "discovery/lockfile-ide-name" "The lockfile has no `ideName`."
         Effect::Lockfile(|l| { remove(l, "ideName"); })),
     flaw!("lockfile-ide-name-as-number" CLI "discovery/lockfile-ide-name" "The lockfile's `ideName` is a number."
         Effect::Lockfile(|l| set(l, "ideName", 7))),
-    flaw!("lockfile-pid-as-text" CLI "discovery/lockfile-pid" ["discovery/pid-alive"]
+    flaw!("lockfile-pid-as-text" CLI "discovery/lockfile-pid"
         "The lockfile's `pid` is a string." Effect::Lockfile(|l| set(l, "pid", l["pid"].to_string()))),
     flaw!("lockfile-pid-dead" CLI "discovery/pid-alive" "The lockfile's `pid` is that of a process that has gone."
         Effect::Lockfile(|l| set(l, "pid", NOBODY))),
@@ -61,7 +58,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Lockfile(|l| set(l, "workspaceFolders", json!(["/somewhere/else"])))),
     flaw!("lockfile-folders-empty" CLI "discovery/workspace-folder" "The lockfile lists no folder."
         Effect::Lockfile(|l| set(l, "workspaceFolders", Value::Array(vec![])))),
-    flaw!("lockfile-folder-relative" CLI "discovery/folders-absolute" ["discovery/workspace-folder"]
+    flaw!("lockfile-folder-relative" CLI "discovery/folders-absolute"
         "The lockfile's folder is `.`." Effect::Lockfile(|l| set(l, "workspaceFolders", json!(["."])))),
     flaw!("token-short" CLI "discovery/token-length" "The token has seven characters."
         Effect::Switch(Switch::ShortToken)),
@@ -79,10 +76,8 @@ pub const FLAWS: &[Entry] = &[
     flaw!("goes-away-without-code" BOTH "lifecycle/going-away" "At its exit the editor closes connections without a code."
         Effect::Frame(Kind::Close, |f| goes_away(f, &[]))),
     flaw!("restart-blocked" BOTH "lifecycle/restart"
-        ["discovery/lockfile-place", "lifecycle/stale-lockfile", "discovery/default-data-home", "discovery/xdg-data-home",
-         "discovery/amp-data-home"]
         "The editor leaves a mark that it runs, and has no lockfile when it finds one." Effect::Switch(Switch::BlockedByOwnTrace)),
-    flaw!("stale-lockfile-blocks" BOTH "lifecycle/stale-lockfile" ["lifecycle/restart", "lifecycle/other-lockfiles"]
+    flaw!("stale-lockfile-blocks" BOTH "lifecycle/stale-lockfile"
         "The editor has no lockfile when there is another one." Effect::Switch(Switch::BlockedByLockfiles)),
     flaw!("removes-other-lockfiles" BOTH "lifecycle/other-lockfiles" "The editor removes all lockfiles when it starts."
         Effect::Switch(Switch::RemovesOtherLockfiles)),

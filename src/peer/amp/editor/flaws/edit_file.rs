@@ -9,38 +9,27 @@ use super::{BOTH, CLI, Entry, GUIDE, flaw, remove, set};
 const EDIT: Of = Of::Success(Some(Method::EditFile));
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("edit-success-as-text" BOTH "edit-file/result" ["edit-file/succeeds"] "The `success` of `editFile` is a string."
+    flaw!("edit-success-as-text" BOTH "edit-file/result" "The `success` of `editFile` is a string."
         Effect::Body(EDIT, |b| set(b, "success", "true"))),
-    flaw!("edit-success-missing" BOTH "edit-file/result" ["edit-file/succeeds", "envelope/method-key"]
+    flaw!("edit-success-missing" BOTH "edit-file/result"
         "The result of `editFile` is empty." Effect::Body(EDIT, |b| { remove(b, "success"); })),
     flaw!("edit-refused" BOTH "edit-file/succeeds"
-        ["edit-file/disk", "edit-file/read-back", "edit-file/open-file", "edit-file/unicode", "edit-file/large",
-         "edit-file/crlf", "edit-file/again", "edit-file/special-names", "edit-file/empty", "edit-file/new-file",
-         "edit-file/range", "edit-file/bytes", "edit-file/delete", "edit-file/over-unsaved"]
         "`editFile` never succeeds." Effect::Switch(Switch::RefusesEdits)),
     flaw!("edit-not-saved" BOTH "edit-file/disk"
-        ["edit-file/unicode", "edit-file/large", "edit-file/crlf", "edit-file/empty", "edit-file/new-file",
-         "edit-file/special-names", "edit-file/again", "edit-file/over-unsaved", "edit-file/range", "edit-file/bytes",
-         "edit-file/delete", "edit-file/inside-character", "edit-file/open-file", "read-file/dirty-flag"]
         "`editFile` changes the editor's text and does not save it." Effect::Switch(Switch::BufferOnly)),
     flaw!("edit-does-nothing" BOTH "edit-file/read-back"
-        ["edit-file/disk", "edit-file/open-file", "edit-file/unicode", "edit-file/large", "edit-file/crlf",
-         "edit-file/again", "edit-file/special-names", "edit-file/empty", "edit-file/new-file", "edit-file/range",
-         "edit-file/bytes", "edit-file/delete", "edit-file/over-unsaved", "edit-file/missing-directory",
-         "edit-file/directory"]
         "`editFile` succeeds and changes nothing." Effect::Switch(Switch::EditsNothing)),
-    flaw!("edit-behind-editor" BOTH "edit-file/open-file" ["edit-file/over-unsaved", "edit-file/read-back"]
+    flaw!("edit-behind-editor" BOTH "edit-file/open-file"
         "`editFile` writes the file and leaves the editor's text as it was." Effect::Switch(Switch::DiskButNotBuffer)),
-    flaw!("edit-loses-unicode" BOTH "edit-file/unicode" ["edit-file/bytes"] "`editFile` writes `?` for what is beyond ASCII."
+    flaw!("edit-loses-unicode" BOTH "edit-file/unicode" "`editFile` writes `?` for what is beyond ASCII."
         Effect::Switch(Switch::LosesUnicodeOnWrite)),
     flaw!("edit-cut-at-64k" BOTH "edit-file/large" "`editFile` writes the first 64 KiB." Effect::Switch(Switch::CutsWrites)),
     flaw!("edit-crlf-to-lf" BOTH "edit-file/crlf" "`editFile` turns CRLF into LF." Effect::Switch(Switch::CrlfToLf)),
     flaw!("first-edit-only" BOTH "edit-file/again"
-        ["edit-file/read-back", "edit-file/disk", "edit-file/range", "edit-file/bytes", "edit-file/delete"]
         "`editFile` of a file that was edited before does nothing." Effect::Switch(Switch::FirstEditOnly)),
     flaw!("edit-decodes-names" BOTH "edit-file/special-names"
         "`editFile` takes `%`, `#` and brackets in a path for something else." Effect::Switch(Switch::DecodesNames(Method::EditFile))),
-    flaw!("edit-partial-names" BOTH "edit-file/other-files" ["edit-file/disk", "edit-file/read-back"]
+    flaw!("edit-partial-names" BOTH "edit-file/other-files"
         "`editFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
         Effect::Switch(Switch::PartialName(Method::EditFile))),
     flaw!("edit-every-match" BOTH "edit-file/other-files"
@@ -56,13 +45,11 @@ pub const FLAWS: &[Entry] = &[
     flaw!("edit-fails-silently" CLI "edit-file/failure-message" "An `editFile` that did not succeed does not say why."
         Effect::Body(Of::Failure(Method::EditFile), |b| *b = json!({"success": false}))),
     flaw!("edit-keeps-range" GUIDE "edit-file/range"
-        ["edit-file/delete", "edit-file/bytes", "edit-file/read-back", "edit-file/disk", "edit-file/open-file",
-         "edit-file/crlf", "edit-file/special-names", "edit-file/again"]
         "`editFile` puts the new text before the old one, and keeps that." Effect::Switch(Switch::KeepsRange)),
-    flaw!("edit-end-of-both-kinds" GUIDE "edit-file/delete" ["edit-file/again"]
+    flaw!("edit-end-of-both-kinds" GUIDE "edit-file/delete"
         "`end` is the last byte where text is taken out, and the one behind it where other text takes its place."
         Effect::Switch(Switch::EndOfBothKinds)),
-    flaw!("edit-in-characters" GUIDE "edit-file/bytes" ["edit-file/inside-character", "edit-file/out-of-range"]
+    flaw!("edit-in-characters" GUIDE "edit-file/bytes"
         "`start` and `end` are taken for characters." Effect::Switch(Switch::OffsetsInCharacters)),
     flaw!("edit-deletes-nothing" GUIDE "edit-file/delete" "`editFile` with an empty new text does nothing."
         Effect::Switch(Switch::DeletesNothing)),

@@ -8,9 +8,9 @@ use super::super::quirks::{Effect, Kind, Of, Switch};
 use super::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("wrapper-renamed" BOTH "envelope/top-level" ["envelope/answered"] "Responses are wrapped in `response`."
+    flaw!("wrapper-renamed" BOTH "envelope/top-level" "Responses are wrapped in `response`."
         Effect::Whole(Of::Response, |m| *m = json!({"response": remove(m, "serverResponse")}))),
-    flaw!("wrapper-missing" BOTH "envelope/top-level" ["envelope/answered"] "Responses come without a wrapper."
+    flaw!("wrapper-missing" BOTH "envelope/top-level" "Responses come without a wrapper."
         Effect::Whole(Of::Response, |m| *m = remove(m, "serverResponse"))),
     flaw!("messages-in-array" BOTH "envelope/top-level" "Each message is the only item of an array."
         Effect::Whole(Of::Any, |m| *m = json!([m.take()]))),
@@ -19,36 +19,29 @@ pub const FLAWS: &[Entry] = &[
     flaw!("wrapper-null" BOTH "envelope/top-level" "Before each message goes one whose wrapper is null."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f])),
     flaw!("failures-unanswered" BOTH "envelope/answered"
-        ["envelope/unknown-method", "envelope/missing-param", "envelope/wrong-param", "envelope/no-method",
-         "envelope/error-codes", "read-file/missing-file", "read-file/directory", "read-file/failure-message",
-         "read-file/not-utf8", "edit-file/missing-directory", "edit-file/directory", "edit-file/failure-message",
-         "edit-file/missing-file", "edit-file/out-of-range", "edit-file/reversed", "edit-file/inside-character",
-         "open-uri/missing-file", "open-uri/unsupported-scheme", "open-uri/invalid", "envelope/timely",
-         "envelope/pipelined"]
         "What cannot be done is not answered." Effect::Switch(Switch::FailuresUnanswered)),
     flaw!("answers-twice" BOTH "envelope/answered-once" "Every answer is sent twice." Effect::Switch(Switch::AnswersTwice)),
-    flaw!("answers-everybody" BOTH "envelope/unasked" ["envelope/answered-once", "envelope/ids-per-connection"]
+    flaw!("answers-everybody" BOTH "envelope/unasked"
         "Answers go to every client." Effect::Switch(Switch::AnswersEverybody)),
     flaw!("answers-nobody" BOTH "envelope/unasked" "Before each message goes a response to a request that nobody made."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(UNASKED), f])),
-    flaw!("id-cleaned" BOTH "envelope/unasked" ["envelope/id", "envelope/answered"]
+    flaw!("id-cleaned" BOTH "envelope/unasked"
     "Of an id only letters, digits and dashes come back." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
         if let Value::String(text) = id {
             text.retain(|c| c.is_ascii_alphanumeric() || c == '-');
         }
     }))),
-    flaw!("id-as-number" CLI "envelope/id-string" ["envelope/id", "envelope/answered", "envelope/unasked"]
+    flaw!("id-as-number" CLI "envelope/id-string"
     "An id of digits comes back as a number." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
         if let Some(number) = id.as_str().and_then(|text| text.parse::<i64>().ok()) {
             *id = number.into();
         }
     }))),
-    flaw!("id-null" BOTH "envelope/id" ["envelope/id-string", "envelope/answered", "envelope/unasked"]
+    flaw!("id-null" BOTH "envelope/id"
         "The id of every response is null." Effect::Whole(Of::Response, |m| each(m, "id", |id| *id = Value::Null))),
-    flaw!("id-missing" BOTH "envelope/id" ["envelope/id-string", "envelope/answered", "envelope/unasked"]
+    flaw!("id-missing" BOTH "envelope/id"
         "Responses have no id." Effect::Whole(Of::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
     flaw!("ids-shared" BOTH "envelope/ids-per-connection"
-        ["envelope/unasked", "envelope/answered", "envelope/answered-once", "connection/several", "robustness/many-clients"]
         "An id is taken for unique: the answer goes to the client that used it first."
         Effect::Switch(Switch::IdsAcrossConnections)),
     flaw!("result-key" CLI "envelope/method-key" "The result is under `result`, as in the quick reference."
@@ -62,51 +55,43 @@ pub const FLAWS: &[Entry] = &[
     flaw!("result-as-text" CLI "envelope/method-key" "Every result is a string with JSON in it."
         Effect::Body(Of::Success(None), |b| *b = b.to_string().into())),
     flaw!("result-empty" CLI "envelope/method-key"
-        ["edit-file/result", "edit-file/succeeds", "open-uri/result", "open-uri/opens"]
         "A result that says no more than `success` is null."
         Effect::Body(Of::Success(None), |b| if b.get("success").is_some() && b.get("content").is_none() { *b = Value::Null })),
     flaw!("method-as-key" GUIDE "envelope/result-key" "The result is under the name `data`."
         Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |_| "data".to_owned()))),
-    flaw!("result-and-error" BOTH "envelope/result-or-error" ["envelope/error-shape"]
+    flaw!("result-and-error" BOTH "envelope/result-or-error"
     "Every result comes with an error that is null." Effect::Whole(Of::Success(None), |m| {
         set(&mut m["serverResponse"], "error", json!({"code": 0, "message": "ok"}));
     })),
-    flaw!("error-code-as-text" CLI "envelope/error-shape" ["envelope/error-codes"] "The code of an error is a string."
+    flaw!("error-code-as-text" CLI "envelope/error-shape" "The code of an error is a string."
         Effect::Body(Of::Error, |b| set(b, "code", "ERROR"))),
-    flaw!("error-as-text" CLI "envelope/error-shape" ["envelope/error-codes"] "An error is a string."
+    flaw!("error-as-text" CLI "envelope/error-shape" "An error is a string."
         Effect::Body(Of::Error, |b| *b = remove(b, "message"))),
     flaw!("notification-flat" BOTH "envelope/notification-shape"
-        ["selection/data", "visible-files/data", "message/data", "prompt/data", "metadata/data", "selection/notified",
-         "visible-files/opened"]
         "A notification holds its data beside its name." Effect::Whole(Of::Notification(None), flatten)),
-    flaw!("notification-with-id" BOTH "envelope/notification-without-id" ["envelope/notification-shape"]
+    flaw!("notification-with-id" BOTH "envelope/notification-without-id"
         "A notification has an id." Effect::Whole(Of::Notification(None), |m| set(&mut m["serverNotification"], "id", "n"))),
-    flaw!("slow-answers" CLI "envelope/timely" ["ping/timely"] "Every answer takes more than two seconds."
+    flaw!("slow-answers" CLI "envelope/timely" "Every answer takes more than two seconds."
         Effect::Switch(Switch::SlowAnswers)),
     flaw!("last-of-pipelined" BOTH "envelope/pipelined"
-        ["envelope/answered", "framing/joined-segments", "robustness/request-flood", "envelope/timely",
-         "envelope/ids-per-connection"]
         "Of requests that come at once only the last is answered." Effect::Switch(Switch::LastOfPipelined)),
     flaw!("ascii-requests" BOTH "envelope/unicode"
-        ["read-file/special-names", "edit-file/special-names", "edit-file/unicode", "ping/any-text", "envelope/id",
-         "envelope/unasked", "envelope/answered", "edit-file/bytes", "framing/fragmented-character"]
         "Characters beyond ASCII in requests are lost." Effect::Switch(Switch::AsciiRequests)),
-    flaw!("escapes-kept" BOTH "envelope/escapes" ["envelope/id", "envelope/unasked", "envelope/answered"]
+    flaw!("escapes-kept" BOTH "envelope/escapes"
         "Escaped characters in requests are taken as they stand." Effect::Switch(Switch::EscapesKept)),
     flaw!("compact-requests-only" BOTH "envelope/whitespace"
-        ["envelope/answered", "envelope/missing-param", "envelope/no-method"]
         "Requests are understood only without white space, the id first." Effect::Switch(Switch::OnlyCompactRequests)),
     flaw!("extra-keys-refused" BOTH "envelope/extra-keys" "A parameter that is not known makes a request fail."
         Effect::Switch(Switch::RefusesExtraKeys)),
-    flaw!("unknown-method-succeeds" BOTH "envelope/unknown-method" ["envelope/error-codes", "envelope/error-shape"]
+    flaw!("unknown-method-succeeds" BOTH "envelope/unknown-method"
         "A method that does not exist succeeds." Effect::Switch(Switch::UnknownSucceeds)),
-    flaw!("unknown-method-unanswered" BOTH "envelope/unknown-method" ["envelope/error-codes"]
+    flaw!("unknown-method-unanswered" BOTH "envelope/unknown-method"
         "A method that does not exist is not answered." Effect::Switch(Switch::UnknownUnanswered)),
-    flaw!("missing-param-succeeds" BOTH "envelope/missing-param" ["envelope/error-codes"]
+    flaw!("missing-param-succeeds" BOTH "envelope/missing-param"
         "A request without a parameter succeeds." Effect::Switch(Switch::MissingParamSucceeds)),
-    flaw!("wrong-param-succeeds" BOTH "envelope/wrong-param" ["envelope/error-codes"]
+    flaw!("wrong-param-succeeds" BOTH "envelope/wrong-param"
         "A request with a parameter of the wrong type succeeds." Effect::Switch(Switch::WrongParamSucceeds)),
-    flaw!("no-method-succeeds" BOTH "envelope/no-method" ["envelope/error-codes", "envelope/error-shape"]
+    flaw!("no-method-succeeds" BOTH "envelope/no-method"
         "A request without a method succeeds." Effect::Switch(Switch::NoMethodSucceeds)),
     flaw!("no-method-unanswered" BOTH "envelope/no-method"
         "A request without a method is not answered." Effect::Switch(Switch::NoMethodUnanswered)),

@@ -9,9 +9,9 @@ use crate::peer::amp::assembler::FrameFault;
 pub const FLAWS: &[Entry] = &[
     flaw!("binary-frames" BOTH "framing/text-frames" "Messages are sent as binary data."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec { opcode: opcode::BINARY, ..f }])),
-    flaw!("two-documents" BOTH "framing/json" ["envelope/top-level"] "Each message has a second JSON document after the first."
+    flaw!("two-documents" BOTH "framing/json" "Each message has a second JSON document after the first."
         Effect::Text(Of::Any, |text| text.extend(b"\n{}"))),
-    flaw!("messages-in-pieces" BOTH "framing/json" ["envelope/top-level", "envelope/answered"]
+    flaw!("messages-in-pieces" BOTH "framing/json"
         "The last byte of each message goes in a text frame of its own."
         Effect::Frame(Kind::Message, |f| split(f, |f| f))),
     flaw!("fragmented-messages" BOTH "framing/one-frame" "Messages are sent in two fragments."
@@ -41,15 +41,12 @@ pub const FLAWS: &[Entry] = &[
     flaw!("bad-byte" BOTH "framing/utf8" "Each message ends with a byte that no UTF-8 has."
         Effect::Text(Of::Any, |text| text.push(0xff))),
     flaw!("latin-1" BOTH "framing/utf8"
-        ["read-file/unicode", "ping/any-text", "envelope/unicode", "envelope/escapes", "edit-file/unicode",
-         "message/any-text", "prompt/any-text", "framing/json", "envelope/id", "envelope/answered",
-         "edit-file/read-back", "read-file/content", "framing/fragmented-character", "envelope/top-level"]
         "Characters beyond ASCII are sent as Latin-1." Effect::Text(Of::Any, latin_1)),
     flaw!("masked-frames" BOTH "framing/unmasked" "The editor masks its frames as clients do."
         Effect::Frame(Kind::Message, |f| vec![f.masked(Mask::Fresh)])),
     flaw!("reserved-bit" BOTH "framing/reserved-bits" "Messages have a reserved bit set, as if they were compressed."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec { rsv: 4, ..f }])),
-    flaw!("reserved-opcode" BOTH "framing/opcode" ["envelope/answered"]
+    flaw!("reserved-opcode" BOTH "framing/opcode"
         "Before each message goes a frame with a reserved opcode."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec::new(3, "x"), f])),
     flaw!("long-lengths" BOTH "framing/shortest-length" "Every length is written in 64 bits."
@@ -58,30 +55,29 @@ pub const FLAWS: &[Entry] = &[
         Effect::Frame(Kind::Message, |f| vec![FrameSpec { length: LengthForm::Says { bits: 64, length: 1 << 62 }, ..f }])),
     flaw!("stray-continuation" BOTH "framing/fragments" "After each message goes a continuation of nothing."
         Effect::Frame(Kind::Message, |f| vec![f, FrameSpec::continuation("")])),
-    flaw!("pong-too-long" BOTH "framing/control-length" ["framing/pong-payload", "framing/shortest-length"]
+    flaw!("pong-too-long" BOTH "framing/control-length"
     "Pongs are filled up to 126 bytes." Effect::Frame(Kind::Pong, |mut f| {
         f.payload.resize(126, b' ');
         vec![f]
     })),
-    flaw!("pong-in-fragments" BOTH "framing/control-whole" ["framing/fragments", "framing/pong-payload"]
+    flaw!("pong-in-fragments" BOTH "framing/control-whole"
         "Pongs are sent without FIN." Effect::Frame(Kind::Pong, |f| vec![f.unfinished()])),
-    flaw!("no-pong" BOTH "framing/pong" ["framing/pong-payload", "framing/control-between"] "Pings are not answered."
+    flaw!("no-pong" BOTH "framing/pong" "Pings are not answered."
         Effect::Switch(Switch::NoPong)),
-    flaw!("pong-empty" BOTH "framing/pong-payload" ["framing/pong"] "Pongs are empty, whatever the ping."
+    flaw!("pong-empty" BOTH "framing/pong-payload" "Pongs are empty, whatever the ping."
         Effect::Frame(Kind::Pong, |f| vec![FrameSpec { payload: vec![], ..f }])),
-    flaw!("close-not-answered" BOTH "framing/close-answered" ["framing/close-echoed", "framing/tcp-closed"]
+    flaw!("close-not-answered" BOTH "framing/close-answered"
         "A close frame is answered by closing the TCP connection." Effect::Switch(Switch::CloseNotAnswered)),
     flaw!("close-ignored" BOTH "framing/close-answered" "A close frame is passed over, and the connection kept."
         Effect::Switch(Switch::CloseIgnored)),
-    flaw!("talks-after-close" BOTH "framing/close-last" ["framing/json", "envelope/top-level"]
+    flaw!("talks-after-close" BOTH "framing/close-last"
         "After its close frame the editor says one more thing."
         Effect::Frame(Kind::Close, |f| vec![f, FrameSpec::text("{}")])),
-    flaw!("close-code-reserved" BOTH "framing/close-code" ["framing/close-echoed", "framing/failure-code", "lifecycle/going-away"]
+    flaw!("close-code-reserved" BOTH "framing/close-code"
         "Close frames carry the code 1006." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3, 238], ..f }])),
     flaw!("close-code-no-status" BOTH "framing/close-code" "Close frames carry the code 1005, which stands for none."
         Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3, 237], ..f }])),
     flaw!("close-payload-short" BOTH "framing/close-payload"
-        ["framing/close-echoed", "framing/failure-code", "lifecycle/going-away", "framing/close-code"]
         "Close frames carry a single byte." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3], ..f }])),
     flaw!("close-reason-not-utf8" BOTH "framing/close-reason" "The reason in close frames is no UTF-8."
     Effect::Frame(Kind::Close, |mut f| {
@@ -97,44 +93,39 @@ pub const FLAWS: &[Entry] = &[
     flaw!("tcp-kept-open" BOTH "framing/tcp-closed" "After the close frames the TCP connection stays open."
         Effect::Switch(Switch::KeepsTcpOpen)),
     flaw!("deaf-beyond-125" BOTH "framing/length-16"
-        ["framing/length-64", "framing/large-message", "envelope/answered", "edit-file/large", "ping/any-text",
-         "edit-file/unicode", "edit-file/crlf", "envelope/pipelined"]
         "Messages of more than 125 bytes are passed over." Effect::Switch(Switch::DeafBeyond(125))),
     flaw!("deaf-beyond-64k" BOTH "framing/length-64"
-        ["framing/large-message", "envelope/answered", "edit-file/large", "ping/any-text"]
         "Messages of more than 65535 bytes are passed over." Effect::Switch(Switch::DeafBeyond(0xffff))),
-    flaw!("deaf-beyond-1m" BOTH "framing/large-message" ["envelope/answered"]
+    flaw!("deaf-beyond-1m" BOTH "framing/large-message"
         "Messages of more than a mebibyte are passed over." Effect::Switch(Switch::DeafBeyond(1 << 20))),
-    flaw!("frame-in-one-read" BOTH "framing/split-segments" ["envelope/answered", "robustness/half-frame"]
+    flaw!("frame-in-one-read" BOTH "framing/split-segments"
         "A frame must come in one TCP segment." Effect::Switch(Switch::LosesSplitFrames)),
     flaw!("one-frame-a-read" BOTH "framing/joined-segments"
-        ["envelope/pipelined", "envelope/answered", "framing/pong", "robustness/request-flood"]
         "Of several frames in one TCP segment the first is seen." Effect::Switch(Switch::LosesJoinedFrames)),
     flaw!("closes-on-pong" BOTH "framing/pong-unsolicited" "A pong that nobody asked for ends the connection."
         Effect::Switch(Switch::ClosesOnPong)),
     flaw!("refuses-fragments" BOTH "framing/fragmented-input"
-        ["framing/fragmented-character", "framing/control-between", "envelope/answered"]
         "A message in fragments ends the connection." Effect::Switch(Switch::RefusesFragments)),
-    flaw!("checks-fragments-alone" BOTH "framing/fragmented-character" ["envelope/answered"]
+    flaw!("checks-fragments-alone" BOTH "framing/fragmented-character"
         "Each fragment must be valid UTF-8 by itself." Effect::Switch(Switch::ChecksFragmentsAlone)),
-    flaw!("forgets-at-control" BOTH "framing/control-between" ["envelope/answered"]
+    flaw!("forgets-at-control" BOTH "framing/control-between"
         "A ping between fragments makes the editor forget the message." Effect::Switch(Switch::ForgetsAtControl)),
-    flaw!("takes-unmasked" BOTH "framing/unmasked-refused" ["framing/failure-code"] "Frames without a mask are served."
+    flaw!("takes-unmasked" BOTH "framing/unmasked-refused" "Frames without a mask are served."
         Effect::Switch(Switch::Tolerates(FrameFault::Mask))),
-    flaw!("takes-reserved-bits" BOTH "framing/reserved-bits-refused" ["framing/failure-code"]
+    flaw!("takes-reserved-bits" BOTH "framing/reserved-bits-refused"
         "Reserved bits are overlooked." Effect::Switch(Switch::Tolerates(FrameFault::ReservedBits))),
-    flaw!("takes-reserved-opcodes" BOTH "framing/opcode-refused" ["framing/failure-code"]
+    flaw!("takes-reserved-opcodes" BOTH "framing/opcode-refused"
         "Frames with a reserved opcode are passed over." Effect::Switch(Switch::Tolerates(FrameFault::Opcode))),
-    flaw!("takes-bad-utf8" BOTH "framing/utf8-refused" ["framing/failure-code"]
+    flaw!("takes-bad-utf8" BOTH "framing/utf8-refused"
         "What is no UTF-8 in a text is replaced." Effect::Switch(Switch::Tolerates(FrameFault::Utf8))),
-    flaw!("takes-bad-control" BOTH "framing/control-refused" ["framing/failure-code"]
+    flaw!("takes-bad-control" BOTH "framing/control-refused"
         "Control frames may be fragmented and long." Effect::Switch(Switch::Tolerates(FrameFault::Control))),
-    flaw!("takes-bad-fragments" BOTH "framing/fragments-refused" ["framing/failure-code"]
+    flaw!("takes-bad-fragments" BOTH "framing/fragments-refused"
         "Continuations of nothing are passed over, unfinished messages forgotten."
         Effect::Switch(Switch::Tolerates(FrameFault::Fragments))),
-    flaw!("takes-bad-close" BOTH "framing/close-refused" ["framing/failure-code"]
+    flaw!("takes-bad-close" BOTH "framing/close-refused"
         "A malformed close frame is answered with the code that it has, as a sound one is." Effect::Switch(Switch::Tolerates(FrameFault::Close))),
-    flaw!("failure-code-normal" BOTH "framing/failure-code" ["framing/close-refused"]
+    flaw!("failure-code-normal" BOTH "framing/failure-code"
         "A connection that fails for a fault of the client is closed with the code 1000."
         Effect::Switch(Switch::WrongFailureCode)),
 ];

@@ -27,17 +27,17 @@ pub(super) struct Entry {
     effect: Effect,
 }
 
-/// An entry: a name, editions, the requirement that it breaks, others that it cannot help breaking; what it does, in
-/// words and in effect.
+/// An entry: a name, editions, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
+/// what it does, in words and in effect.
 macro_rules! flaw {
-    ($name:literal $editions:ident $breaks:literal $([$($also:literal),+ $(,)?])? $about:literal $effect:expr) => {
+    ($name:literal $editions:ident $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
         Entry {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
                 editions: $editions,
                 breaks: $breaks,
-                also: &[$($($also),+)?],
+                also: &[$($($crate::peer::Also { requirement: $also, why: $why }),+)?],
             },
             effect: $effect,
         }

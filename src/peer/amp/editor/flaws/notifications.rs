@@ -15,88 +15,68 @@ const METADATA: Of = Of::Notification(Some(Topic::Metadata));
 
 pub const FLAWS: &[Entry] = &[
     flaw!("selection-as-in-the-guide" CLI "selection/data"
-        ["selection/notified", "selection/uri", "selection/range", "selection/multi-line", "selection/content",
-         "selection/caret", "selection/latest", "selection/every-client", "selection/initial", "selection/ordered"]
         "`selectionDidChange` has one selection, not a list."
         Effect::Body(SELECTION, |b| { let one = b["selections"][0].take(); remove(b, "selections"); set(b, "selection", one); })),
     flaw!("selection-as-numbers" GUIDE "selection/data"
-    ["selection/notified", "selection/range", "selection/multi-line", "selection/caret", "selection/latest",
-     "selection/every-client", "selection/ordered"]
     "`start` and `end` of a selection are pairs of numbers."
     Effect::Body(SELECTION, |b| for key in ["start", "end"] {
         let pair = json!([b[key]["line"], b[key]["col"]]);
         set(b, key, pair);
     })),
     flaw!("selection-silent" BOTH "selection/notified"
-        ["selection/range", "selection/multi-line", "selection/content", "selection/caret", "selection/latest",
-         "selection/every-client", "selection/initial", "selection/uri", "selection/path", "selection/data",
-         "selection/ordered"]
         "Clients are not told of selections." Effect::Switch(Switch::Silent(Topic::Selection))),
-    flaw!("selection-path" CLI "selection/uri" ["selection/data"] "The `uri` of a selection is a path."
+    flaw!("selection-path" CLI "selection/uri" "The `uri` of a selection is a path."
         Effect::Body(SELECTION, |b| each(b, "uri", without_scheme))),
-    flaw!("uris-unencoded" CLI "selection/uri" ["visible-files/uri", "diagnostics/uri"]
+    flaw!("uris-unencoded" CLI "selection/uri"
         "URIs are not percent-encoded." Effect::Switch(Switch::UnencodedUris)),
     flaw!("paths-for-uris" CLI "visible-files/uri"
-        ["visible-files/data", "selection/uri", "selection/data", "diagnostics/uri", "diagnostics/result"]
         "Every URI is a path." Effect::Switch(Switch::PathsForUris)),
-    flaw!("selection-path-encoded" GUIDE "selection/path" ["visible-files/path"]
+    flaw!("selection-path-encoded" GUIDE "selection/path"
         "Paths are percent-encoded as in URIs." Effect::Switch(Switch::EncodedPaths)),
     flaw!("selection-uri" GUIDE "selection/path" "The `path` of a selection is a URI."
         Effect::Body(SELECTION, |b| each(b, "path", as_uri))),
-    flaw!("selection-from-one" CLI "selection/range" ["selection/multi-line", "selection/caret", "selection/latest"]
+    flaw!("selection-from-one" CLI "selection/range"
         "Lines and columns of selections are counted from 1." Effect::Body(SELECTION, from_one)),
     flaw!("selection-as-caret" BOTH "selection/range"
-        ["selection/multi-line", "selection/latest", "selection/notified", "selection/content"]
         "A selection is told as the place where it ends." Effect::Body(SELECTION, end_only)),
     flaw!("selection-columns-first" GUIDE "selection/range"
-        ["selection/multi-line", "selection/caret", "selection/latest", "selection/notified", "selection/ordered"]
         "Lines and columns of selections are swapped." Effect::Body(SELECTION, swap_axes)),
-    flaw!("selection-first-line" BOTH "selection/multi-line" ["selection/content", "selection/latest"]
+    flaw!("selection-first-line" BOTH "selection/multi-line"
         "Of a selection over several lines the first line is told." Effect::Switch(Switch::FirstLineOnly)),
     flaw!("selection-without-content" CLI "selection/content" "The `content` of a selection is empty."
         Effect::Body(SELECTION, |b| each(b, "content", |c| *c = "".into()))),
     flaw!("selection-content-of-disk" CLI "selection/content" "The `content` of a selection is what the disk has there."
         Effect::Switch(Switch::DiskContent)),
-    flaw!("caret-as-character" BOTH "selection/caret" ["selection/range", "selection/latest", "selection/notified"]
+    flaw!("caret-as-character" BOTH "selection/caret"
         "A caret is told as the character under it." Effect::Body(SELECTION, widen)),
     flaw!("selection-every-other" BOTH "selection/latest"
-        ["selection/notified", "selection/range", "selection/caret", "selection/multi-line", "selection/content",
-         "selection/every-client", "selection/uri", "selection/path"]
         "Every other selection is not told." Effect::Switch(Switch::EveryOther(Topic::Selection))),
     flaw!("selection-end-first" BOTH "selection/ordered"
-        ["selection/range", "selection/multi-line", "selection/latest", "selection/notified"]
         "A selection is told with its end first, as when it was made backwards." Effect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" BOTH "selection/every-client" "The first client alone is told of selections."
         Effect::Switch(Switch::FirstClientOnly(Topic::Selection))),
     flaw!("selection-in-closed-file" CLI "selection/closed"
         "When the file with the selection is closed, clients are not told where the user is then."
         Effect::Switch(Switch::StaysInClosed)),
-    flaw!("silent-at-first" CLI "selection/initial" ["visible-files/initial"]
+    flaw!("silent-at-first" CLI "selection/initial"
         "A client that has just connected is told nothing of files and selection." Effect::Switch(Switch::NothingAtFirst)),
     flaw!("no-files-at-first" CLI "visible-files/initial"
         "A client that has just connected is not told which files are visible." Effect::Switch(Switch::NoFilesAtFirst)),
     flaw!("visible-files-as-objects" BOTH "visible-files/data"
-    ["visible-files/opened", "visible-files/closed", "visible-files/uri", "visible-files/path", "visible-files/latest",
-     "visible-files/every-client", "visible-files/initial", "open-uri/shown"]
     "Visible files are told as objects." Effect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         for file in b.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
             *file = json!({"path": file.take()});
         }
     })),
     flaw!("visible-files-silent" BOTH "visible-files/opened"
-        ["visible-files/closed", "visible-files/empty", "visible-files/latest", "visible-files/every-client",
-         "visible-files/initial", "visible-files/uri", "visible-files/path", "visible-files/data", "open-uri/shown",
-         "visible-files/no-duplicates"]
         "Clients are not told of visible files." Effect::Switch(Switch::Silent(Topic::VisibleFiles))),
-    flaw!("closing-not-told" BOTH "visible-files/closed" ["visible-files/empty", "visible-files/latest"]
+    flaw!("closing-not-told" BOTH "visible-files/closed"
         "Clients are not told that a file was closed." Effect::Switch(Switch::OnlyOpenings)),
-    flaw!("no-empty-list" BOTH "visible-files/empty" ["visible-files/closed", "visible-files/latest"]
+    flaw!("no-empty-list" BOTH "visible-files/empty"
         "Clients are not told that no file is visible any more." Effect::Switch(Switch::NeverEmpty)),
     flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are told as URIs."
         Effect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-every-other" BOTH "visible-files/latest"
-        ["visible-files/opened", "visible-files/closed", "visible-files/empty", "visible-files/every-client",
-         "open-uri/shown", "visible-files/uri", "visible-files/path", "visible-files/data"]
         "Every other list of visible files is not sent." Effect::Switch(Switch::EveryOther(Topic::VisibleFiles))),
     flaw!("visible-files-twice" BOTH "visible-files/no-duplicates" "Visible files are listed twice."
     Effect::Body(VISIBLE, |b| for key in ["uris", "files"] {
@@ -106,17 +86,17 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("visible-files-first-client-only" BOTH "visible-files/every-client"
         "The first client alone is told of visible files." Effect::Switch(Switch::FirstClientOnly(Topic::VisibleFiles))),
-    flaw!("message-renamed" CLI "message/data" ["message/sent", "message/any-text", "message/every-client"]
+    flaw!("message-renamed" CLI "message/data"
         "`userSentMessage` calls the message `text`." Effect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
-    flaw!("message-silent" CLI "message/sent" ["message/any-text", "message/every-client", "message/data"]
+    flaw!("message-silent" CLI "message/sent"
         "The user's messages do not reach clients." Effect::Switch(Switch::Silent(Topic::Message))),
-    flaw!("message-one-line" CLI "message/any-text" ["prompt/any-text"] "The user's texts arrive with their first line only."
+    flaw!("message-one-line" CLI "message/any-text" "The user's texts arrive with their first line only."
         Effect::Switch(Switch::FirstLineOfTexts)),
     flaw!("message-first-client-only" CLI "message/every-client" "The first client alone is sent the user's messages."
         Effect::Switch(Switch::FirstClientOnly(Topic::Message))),
-    flaw!("prompt-as-list" CLI "prompt/data" ["prompt/sent", "prompt/any-text", "prompt/every-client"]
+    flaw!("prompt-as-list" CLI "prompt/data"
         "`appendToPrompt` has a list as its message." Effect::Body(PROMPT, |b| *b = json!({"message": [remove(b, "message")]}))),
-    flaw!("prompt-silent" CLI "prompt/sent" ["prompt/any-text", "prompt/every-client", "prompt/data"]
+    flaw!("prompt-silent" CLI "prompt/sent"
         "What is added to the prompt does not reach clients." Effect::Switch(Switch::Silent(Topic::Prompt))),
     flaw!("prompt-trimmed" CLI "prompt/any-text" "White space at the ends of what is added to the prompt is lost, and lines are joined."
     Effect::Body(PROMPT, |b| each(b, "message", |m| {
@@ -124,7 +104,7 @@ pub const FLAWS: &[Entry] = &[
     }))),
     flaw!("prompt-first-client-only" CLI "prompt/every-client" "The first client alone is sent what is added to the prompt."
         Effect::Switch(Switch::FirstClientOnly(Topic::Prompt))),
-    flaw!("metadata-version-number" CLI "metadata/data" ["metadata/sent"] "The `version` of `pluginMetadata` is a number."
+    flaw!("metadata-version-number" CLI "metadata/data" "The `version` of `pluginMetadata` is a number."
         Effect::Body(METADATA, |b| set(b, "version", 1))),
 ];
 

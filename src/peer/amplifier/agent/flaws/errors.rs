@@ -26,9 +26,7 @@ const CODES: &[&str] = &[
 ];
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("errors-as-results" "errors/client-error" ["errors/client-code", "errors/client-message",
-        "errors/client-status", "errors/client-codes", "errors/client-unknown-code", "errors/client-no-details",
-        "errors/client-other-format"] "An error gives the caller a result." Effect::Takes(|seen| seen.json.is_some())),
+    flaw!("errors-as-results" "errors/client-error" "An error gives the caller a result." Effect::Takes(|seen| seen.json.is_some())),
     flaw!("errors-without-code" "errors/client-code" "The caller does not get the code of an error."
     Effect::Line(|line| {
         without(line, "/error", "code");
@@ -38,7 +36,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Line(|line| say(line, "the request failed"))),
     flaw!("errors-without-status" "errors/client-status" "The caller does not get the status of an error."
         Effect::Line(|line| without(line, "/error", "status"))),
-    flaw!("waits-for-better-times" "errors/client-codes" ["errors/client-error"]
+    flaw!("waits-for-better-times" "errors/client-codes"
         "A call that was too much at the moment never comes to its end."
         Effect::Hangs(|seen| code(seen) == Some("RATE_LIMITED"))),
     flaw!("known-codes-only" "errors/client-unknown-code" "An error with a code that it does not know gives a result."

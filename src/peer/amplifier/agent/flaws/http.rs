@@ -10,7 +10,7 @@ use super::{Entry, flaw};
 pub const FLAWS: &[Entry] = &[
     flaw!("bad-header" "http/client-valid-head" "A header has a space in its name."
         Effect::Http(|request| set(request, "X Client", Some("wirecert")))),
-    flaw!("no-host" "http/client-host" ["http/client-valid-head"] "Requests do not say where they go."
+    flaw!("no-host" "http/client-host" "Requests do not say where they go."
         Effect::Http(|request| set(request, "Host", None))),
     flaw!("long-length" "http/client-length" "The length of a body counts one more than there are."
     Effect::Http(|request| if let Content::Whole(body) = &request.content {
@@ -19,7 +19,7 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("api-prefix" "http/client-endpoint" "Requests go to endpoints below `/api/v1`."
         Effect::Http(|request| request.target = format!("/api/v1{}", request.target))),
-    flaw!("raw-names" "http/client-path" ["http/client-endpoint", "list/client-profile-name"]
+    flaw!("raw-names" "http/client-path"
         "Names stand in the path as they are." Effect::Switch(Switch::RawPath)),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
     Effect::Http(|request| if request.content != Content::None {
@@ -29,7 +29,7 @@ pub const FLAWS: &[Entry] = &[
     Effect::Text(|body| for byte in body.iter_mut().filter(|byte| **byte == b'"') {
         *byte = b'\'';
     })),
-    flaw!("latin-1" "http/client-utf-8" ["http/client-json", "prompt/client-as-asked", "create/client-as-asked"]
+    flaw!("latin-1" "http/client-utf-8"
     "Bodies are encoded in Latin-1."
     Effect::Text(|body| {
         let text = String::from_utf8_lossy(body).into_owned();

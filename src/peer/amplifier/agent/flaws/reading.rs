@@ -26,7 +26,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::LeavesOpen)),
     // Reading.
     flaw!("needs-crlf" "stream/client-lf" "Lines have to end in CR LF." Effect::Switch(Switch::NeedsCrLf)),
-    flaw!("needs-lf" "stream/client-crlf" ["stream/client-cr", "stream/client-line-ends-split"]
+    flaw!("needs-lf" "stream/client-crlf"
         "Lines have to end in LF alone." Effect::Switch(Switch::NeedsLf)),
     flaw!("no-lone-cr" "stream/client-cr" "A CR alone ends no line." Effect::Switch(Switch::NoLoneCr)),
     flaw!("split-crlf" "stream/client-line-ends-split" "A CR LF that is cut in two is two line ends."
@@ -45,9 +45,9 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("untyped-only" "stream/client-event-message" "Events with a type are passed over, whatever it is."
         Effect::Skips(|event| event.event.is_some())),
-    flaw!("no-ids" "stream/client-id" ["stream/client-last-event-id"] "After an id nothing is told."
+    flaw!("no-ids" "stream/client-id" "After an id nothing is told."
         Effect::EndsAtLine(|line| line.starts_with(b"id"))),
-    flaw!("no-retry" "stream/client-retry" ["stream/client-retry-time"] "After a `retry` nothing is told."
+    flaw!("no-retry" "stream/client-retry" "After a `retry` nothing is told."
         Effect::EndsAtLine(|line| line.starts_with(b"retry"))),
     flaw!("known-fields-only" "stream/client-unknown-field" "After a field that it does not know nothing is told."
     Effect::EndsAtLine(|line| {
@@ -55,15 +55,14 @@ pub const FLAWS: &[Entry] = &[
         !matches!(field, b"" | b"data" | b"event" | b"id" | b"retry" | b"\xef\xbb\xbfdata")
     })),
     flaw!("tells-nothing" "stream/client-no-data" "An event without data is told." Effect::Switch(Switch::TellsNothing)),
-    flaw!("stream-pieces-apart" "stream/client-split" ["stream/client-line-ends-split", "stream/client-split-character",
-        "stream/client-large"] "Each piece of a stream is read by itself." Effect::Switch(Switch::StreamPiecesApart)),
+    flaw!("stream-pieces-apart" "stream/client-split" "Each piece of a stream is read by itself." Effect::Switch(Switch::StreamPiecesApart)),
     flaw!("characters-apart" "stream/client-split-character" "The characters of each piece are decoded by themselves."
         Effect::Switch(Switch::CharactersApart)),
-    flaw!("first-of-piece" "stream/client-several-at-once" ["stream/client-many"]
+    flaw!("first-of-piece" "stream/client-several-at-once"
         "Of several events in one piece the first is told." Effect::Switch(Switch::FirstOfPiece)),
     flaw!("tells-pending" "stream/client-cut" "An event is told that was not complete when its stream ended."
         Effect::Switch(Switch::TellsPending)),
-    flaw!("all-is-json" "stream/client-keep-alive" ["stream/client-no-data"] "After data that is no JSON nothing is told."
+    flaw!("all-is-json" "stream/client-keep-alive" "After data that is no JSON nothing is told."
     Effect::EndsAt(|event| {
         event.data.as_ref().is_some_and(|data| serde_json::from_str::<serde_json::Value>(data).is_err())
             || event.event_type() != "message"

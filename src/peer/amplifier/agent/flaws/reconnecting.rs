@@ -4,10 +4,9 @@ use super::super::quirks::{Effect, Switch};
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("never-reconnects" "stream/client-reconnect" ["stream/client-reconnect-ended", "stream/client-reconnect-refused",
-        "stream/client-retry-time", "stream/client-last-event-id"] "A stream that was cut is not subscribed to again."
+    flaw!("never-reconnects" "stream/client-reconnect" "A stream that was cut is not subscribed to again."
         Effect::Switch(Switch::NoReconnection)),
-    flaw!("ended-is-ended" "stream/client-reconnect-ended" ["stream/client-retry-time", "stream/client-last-event-id"]
+    flaw!("ended-is-ended" "stream/client-reconnect-ended"
         "A stream that the server ended is not subscribed to again." Effect::Switch(Switch::NotAfterEnd)),
     flaw!("one-attempt" "stream/client-reconnect-refused" "One attempt is made to subscribe again."
         Effect::Switch(Switch::NotAfterRefusal)),

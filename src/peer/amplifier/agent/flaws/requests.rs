@@ -11,42 +11,42 @@ const DECIDE: &str = "submitApproval";
 
 pub const FLAWS: &[Entry] = &[
     // A new session.
-    flaw!("profile-list" "create/client-profile" ["create/client-as-asked"] "The profile is sent as a list."
+    flaw!("profile-list" "create/client-profile" "The profile is sent as a list."
         Effect::Body(CREATE, |body| at(body, "/profile", listed))),
-    flaw!("credentials-text" "create/client-credentials" ["create/client-as-asked", "safety/client-no-key-elsewhere"]
+    flaw!("credentials-text" "create/client-credentials"
     "The key is sent in place of the credentials."
     Effect::Body(CREATE, |body| {
         let key = body.pointer("/credentials/anthropic_api_key").cloned();
         body["credentials"] = key.unwrap_or_else(|| "none".into());
     })),
-    flaw!("model-list" "create/client-model" ["create/client-as-asked"] "The model is sent as a list."
+    flaw!("model-list" "create/client-model" "The model is sent as a list."
         Effect::Body(CREATE, |body| at(body, "/model", listed))),
-    flaw!("context-without-root" "create/client-context" ["create/client-as-asked"]
+    flaw!("context-without-root" "create/client-context"
         "A context is sent without the root of the workspace."
         Effect::Body(CREATE, |body| without(body, "/context", "workspace_root"))),
-    flaw!("files-without-language" "create/client-open-files" ["create/client-as-asked"]
+    flaw!("files-without-language" "create/client-open-files"
         "Open files are sent without their language."
         Effect::Body(CREATE, |body| without(body, "/context/open_files/0", "language"))),
-    flaw!("cursor-without-character" "create/client-cursor" ["create/client-as-asked"]
+    flaw!("cursor-without-character" "create/client-cursor"
         "Of a cursor only the line is sent."
         Effect::Body(CREATE, |body| without(body, "/context/open_files/0/cursor_position", "character"))),
-    flaw!("git-without-untracked" "create/client-git-state" ["create/client-as-asked"]
+    flaw!("git-without-untracked" "create/client-git-state"
         "The state of git is sent without the files that it does not know."
         Effect::Body(CREATE, |body| without(body, "/context/git_state", "untracked_files"))),
-    flaw!("diagnostics-without-path" "create/client-diagnostics" ["create/client-as-asked"]
+    flaw!("diagnostics-without-path" "create/client-diagnostics"
         "Diagnostics are sent without their path."
         Effect::Body(CREATE, |body| without(body, "/context/diagnostics/0", "path"))),
-    flaw!("severity-number" "create/client-severity" ["create/client-as-asked"]
+    flaw!("severity-number" "create/client-severity"
         "The severity of a diagnostic is sent as the editor's number."
         Effect::Body(CREATE, |body| at(body, "/context/diagnostics/0/severity", |severity| *severity = 1.into()))),
-    flaw!("selection-without-text" "create/client-selection" ["create/client-as-asked"]
+    flaw!("selection-without-text" "create/client-selection"
         "A selection is sent without its text."
         Effect::Body(CREATE, |body| without(body, "/context/selection", "text"))),
-    flaw!("range-list" "create/client-ranges" ["create/client-as-asked"] "Ranges are sent as lists of two positions."
+    flaw!("range-list" "create/client-ranges" "Ranges are sent as lists of two positions."
     Effect::Body(CREATE, |body| at(body, "/context/selection/range", |range| {
         *range = json!([range["start"], range["end"]]);
     }))),
-    flaw!("range-backward" "create/client-range-order" ["create/client-as-asked"]
+    flaw!("range-backward" "create/client-range-order"
     "A selection is sent from where it was begun."
     Effect::Body(CREATE, |body| at(body, "/context/selection/range", |range| {
         *range = json!({"start": range["end"], "end": range["start"]});
@@ -59,9 +59,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("model-lost" "create/client-as-asked" "The model that was asked for is not sent."
         Effect::Body(CREATE, |body| without(body, "", "model"))),
     // Prompts.
-    flaw!("prompt-list" "prompt/client-prompt" ["prompt/client-as-asked"] "The prompt is sent as a list."
+    flaw!("prompt-list" "prompt/client-prompt" "The prompt is sent as a list."
         Effect::Body(PROMPT, |body| at(body, "/prompt", listed))),
-    flaw!("context-update-list" "prompt/client-context-update" ["prompt/client-as-asked"]
+    flaw!("context-update-list" "prompt/client-context-update"
         "The update of the context is sent as a list."
         Effect::Body(PROMPT, |body| at(body, "/context_update", listed))),
     flaw!("prompt-stream" "prompt/client-extra" "A prompt asks for a stream."
@@ -71,10 +71,10 @@ pub const FLAWS: &[Entry] = &[
     flaw!("prompt-trimmed" "prompt/client-as-asked" "White space around a prompt is not sent."
         Effect::Body(PROMPT, |body| text(body, "prompt", |prompt| json!(prompt.trim())))),
     // Approvals.
-    flaw!("decision-boolean" "approval/client-decision" ["approval/client-offered", "approval/client-as-asked"]
+    flaw!("decision-boolean" "approval/client-decision"
         "A decision is sent as a boolean."
         Effect::Body(DECIDE, |body| text(body, "decision", |decision| json!(decision.starts_with("Allow"))))),
-    flaw!("decision-lower" "approval/client-offered" ["approval/client-as-asked"] "Decisions are sent in lower case."
+    flaw!("decision-lower" "approval/client-offered" "Decisions are sent in lower case."
         Effect::Body(DECIDE, |body| text(body, "decision", |decision| json!(decision.to_lowercase())))),
     flaw!("decides-twice" "approval/client-once" "A decision that was accepted is posted once more."
         Effect::Switch(Switch::DecidesTwice)),
@@ -82,7 +82,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::DecidesAlone)),
     flaw!("decision-of-user" "approval/client-extra" "A decision says who took it."
         Effect::Body(DECIDE, |body| body["user"] = "me".into())),
-    flaw!("decides-otherwise" "approval/client-as-asked" ["approval/client-offered"]
+    flaw!("decides-otherwise" "approval/client-as-asked"
     "The decision that is posted is another than the one that was taken."
     Effect::Body(DECIDE, |body| {
         text(body, "decision", |decision| json!(if decision == "Allow" { "Deny" } else { "Allow" }));
@@ -90,7 +90,7 @@ pub const FLAWS: &[Entry] = &[
     // Lists.
     flaw!("status-lost" "list/client-status" "Sessions are asked for whatever their status is."
         Effect::Params("listSessions", |params| without(params, "", "status"))),
-    flaw!("status-active" "list/client-status-known" ["list/client-status"]
+    flaw!("status-active" "list/client-status-known"
         "Sessions are asked for by a status that does not exist."
         Effect::Params("listSessions", |params| params["status"] = "active".into())),
     flaw!("limit-float" "list/client-limit" "A limit is sent as a number with a point."

@@ -36,7 +36,7 @@ pub const FLAWS: &[Entry] = &[
     Effect::Result("listProfiles", |result| if let Some(Value::Array(profiles)) = result.get_mut("profiles") {
         profiles.retain(|profile| !profile["collection"].is_null());
     })),
-    flaw!("profile-name-only" "catalogs/client-profile" ["catalogs/client-profile-minimal"]
+    flaw!("profile-name-only" "catalogs/client-profile"
         "Of a profile the name reaches the caller."
         Effect::Result("getProfile", |result| *result = json!({"name": result["name"]}))),
     flaw!("profile-needs-tools" "catalogs/client-profile-minimal" "A profile without tools is not taken."

@@ -32,7 +32,7 @@ const EVENTS: &[(&str, &[&str])] = &[
 pub const FLAWS: &[Entry] = &[
     flaw!("swaps-events" "events/client-order" "Of two events the later one is told first."
         Effect::Switch(Switch::Swaps)),
-    flaw!("tells-at-the-end" "events/client-at-once" ["prompt/client-early-events", "stream/client-silence"]
+    flaw!("tells-at-the-end" "events/client-at-once"
         "Events are told once the prompt is complete." Effect::Switch(Switch::HoldsUntilComplete)),
     flaw!("tools-untold" "events/client-every" "What tools do is not told."
         Effect::Drops(|message| name(message).starts_with("tool:"))),

@@ -16,18 +16,18 @@ pub const FLAWS: &[Entry] = &[
     flaw!("reserved-bits" "websocket/client-frames" "Frames have a reserved bit set." Effect::Frame(|frame| frame.rsv = 4)),
     flaw!("no-pong" "websocket/client-pong" "Pings are not answered."
         Effect::Handshake(|request| request.options.pong = false)),
-    flaw!("no-close-answer" "websocket/client-close-answer" ["websocket/client-closed"]
+    flaw!("no-close-answer" "websocket/client-close-answer"
         "A close frame is not answered." Effect::Handshake(|request| request.options.close = false)),
     flaw!("control-binary" "websocket/client-text" "Control messages are binary."
         Effect::Frame(|frame| frame.opcode = opcode::BINARY)),
-    flaw!("control-type" "websocket/client-action" ["websocket/client-text"] "The action of a control message is called its type."
+    flaw!("control-type" "websocket/client-action" "The action of a control message is called its type."
     Effect::Control(|message| if let Value::Object(members) = message {
         let action = members.remove("action").unwrap_or_default();
         members.insert("type".to_owned(), action);
     })),
     flaw!("control-prompt-list" "websocket/client-submit-prompt" "The prompt of a control message is a list."
         Effect::Control(|message| text(message, "prompt", |prompt| json!([prompt])))),
-    flaw!("control-decision-boolean" "websocket/client-submit-approval" ["approval/client-offered"]
+    flaw!("control-decision-boolean" "websocket/client-submit-approval"
         "The decision of a control message is a boolean."
         Effect::Control(|message| text(message, "decision", |decision| json!(decision.starts_with("Allow"))))),
     flaw!("control-ids" "websocket/client-extra" "Control messages have ids."

@@ -31,16 +31,17 @@ pub(super) struct Entry {
     effects: &'static [Effect],
 }
 
-/// An entry: a name, the requirement that it breaks; what it does, in words and in effects.
+/// An entry: a name, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
+/// what it does, in words and in effects.
 macro_rules! flaw {
-    ($name:literal $breaks:literal $about:literal $($effect:expr),+ $(,)?) => {
+    ($name:literal $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $($effect:expr),+ $(,)?) => {
         Entry {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
                 editions: &[$crate::peer::amplifier::server::EDITION],
                 breaks: $breaks,
-                also: &[],
+                also: &[$($($crate::peer::Also { requirement: $also, why: $why }),+)?],
             },
             effects: &[$($effect),+],
         }

@@ -9,12 +9,12 @@ use super::{Entry, each, flaw, text, without};
 const ANNOTATION: &[&str] = &["uri", "range", "item", "presentationHints"];
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("annotations-content-lines" "annotations/client-params" ["annotations/client-sent"]
+    flaw!("annotations-content-lines" "annotations/client-params"
     "The content is sent as a list of lines."
     Effect::Params("annotations", |params| {
         text(params, "content", |content| json!(content.split('\n').collect::<Vec<_>>()));
     })),
-    flaw!("annotations-path" "annotations/client-uri-syntax" ["annotations/client-sent"]
+    flaw!("annotations-path" "annotations/client-uri-syntax"
     "The path of a document is sent instead of its URI."
     Effect::Params("annotations", |params| {
         text(params, "uri", |uri| json!(uri.split_once(':').map_or(uri, |(_, rest)| rest).trim_start_matches("//")));
@@ -23,7 +23,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Params("annotations", |params| params["languageId"] = "plaintext".into())),
     flaw!("annotations-content-trimmed" "annotations/client-sent" "White space around the content is not sent."
         Effect::Params("annotations", |params| text(params, "content", |content| json!(content.trim())))),
-    flaw!("annotations-without-item" "annotations/client-result" ["annotations/client-whole"]
+    flaw!("annotations-without-item" "annotations/client-result"
         "Annotations reach the caller without their items."
         Effect::Result("annotations", |list| without(list, &["item"]))),
     flaw!("annotations-from-one" "annotations/client-range" "Lines reach the caller counted from 1."

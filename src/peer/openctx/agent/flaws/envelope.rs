@@ -15,26 +15,25 @@ pub const FLAWS: &[Entry] = &[
         Effect::Message(|message| *message = json!([message.take()]))),
     flaw!("prefixed-methods" "envelope/client-method" "The names of methods have a prefix."
         Effect::Message(|message| super::text(message, "method", |method| json!(format!("openctx/{method}"))))),
-    flaw!("params-in-list" "envelope/client-params" ["meta/client-params"] "Parameters stand in a list."
+    flaw!("params-in-list" "envelope/client-params" "Parameters stand in a list."
         Effect::Message(|message| message["params"] = json!([message["params"]]))),
-    flaw!("settings-as-text" "envelope/client-settings-type" ["envelope/client-settings"] "Settings are sent as a text."
+    flaw!("settings-as-text" "envelope/client-settings-type" "Settings are sent as a text."
         Effect::Message(|message| message["settings"] = message["settings"].to_string().into())),
     flaw!("json-rpc" "envelope/client-members" "Requests have an id and a version, as those of JSON-RPC."
     Effect::Message(|message| {
         message["jsonrpc"] = "2.0".into();
         message["id"] = 1.into();
     })),
-    flaw!("settings-lost" "envelope/client-settings" ["envelope/client-settings-always"] "Settings are sent empty."
+    flaw!("settings-lost" "envelope/client-settings" "Settings are sent empty."
         Effect::Message(|message| message["settings"] = json!({}))),
-    flaw!("settings-for-meta-only" "envelope/client-settings-always" ["envelope/client-settings"]
+    flaw!("settings-for-meta-only" "envelope/client-settings-always"
         "Settings go with requests for metadata only."
     Effect::Message(|message| if message["method"] != "meta" {
         message["settings"] = json!({});
     })),
-    flaw!("first-settings" "envelope/client-settings-changed" ["envelope/client-settings"]
+    flaw!("first-settings" "envelope/client-settings-changed"
         "The settings of the first call count." Effect::Switch(Switch::FirstSettings)),
-    flaw!("errors-as-results" "envelope/client-error" ["envelope/client-error-code", "envelope/client-error-data",
-        "envelope/client-error-told", "envelope/client-error-first"] "An error gives the caller a result."
+    flaw!("errors-as-results" "envelope/client-error" "An error gives the caller a result."
         Effect::Switch(Switch::ErrorsAsResults)),
     flaw!("errors-without-words" "envelope/client-error-told" "The caller is told that something failed, and not what."
     Effect::Line(|line| if line.get("error").is_some() {

@@ -12,15 +12,15 @@ pub const FLAWS: &[Entry] = &[
         Effect::Http(|request| request.target = format!("{}/api", request.target.trim_end_matches('/')))),
     flaw!("bad-header" "http/client-valid-head" "A header has a space in its name."
         Effect::Http(|request| set(request, "Open Ctx", Some("0.1")))),
-    flaw!("no-host" "http/client-host" ["http/client-valid-head"] "Requests do not say where they go."
+    flaw!("no-host" "http/client-host" "Requests do not say where they go."
         Effect::Http(|request| set(request, "Host", None))),
-    flaw!("short-length" "envelope/client-json" ["http/client-length", "http/client-valid-head"]
+    flaw!("short-length" "envelope/client-json"
         "The length of a body leaves its end out."
     Effect::Http(|request| {
         let length = if let Content::Whole(body) = &request.content { body.len().saturating_sub(1) } else { 0 };
         set(request, "Content-Length", Some(&length.to_string()));
     })),
-    flaw!("short-chunks" "http/client-length" ["http/client-valid-head"] "The size of a chunk leaves its end out."
+    flaw!("short-chunks" "http/client-length" "The size of a chunk leaves its end out."
     Effect::Http(|request| {
         if let Content::Whole(body) = &request.content {
             let chunk = [format!("{:x}\r\n", body.len().saturating_sub(1)).as_bytes(), body, b"\r\n0\r\n\r\n"].concat();
@@ -30,8 +30,7 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
         Effect::Http(|request| set(request, "Content-Type", Some("text/plain")))),
-    flaw!("latin-1" "http/client-utf-8" ["envelope/client-json", "mentions/client-query", "items/client-message",
-        "annotations/client-sent"] "Requests are encoded in Latin-1." Effect::Text(|body| {
+    flaw!("latin-1" "http/client-utf-8" "Requests are encoded in Latin-1." Effect::Text(|body| {
         let text = String::from_utf8_lossy(body).into_owned();
         *body = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(0xbf)).collect();
     })),

@@ -11,11 +11,11 @@ const ITEM: &[&str] = &["title", "url", "ui", "ai"];
 
 pub const FLAWS: &[Entry] = &[
     // Metadata.
-    flaw!("meta-params-list" "meta/client-params" ["envelope/client-params"] "The parameters of `meta` are a list."
+    flaw!("meta-params-list" "meta/client-params" "The parameters of `meta` are a list."
         Effect::Params("meta", |params| *params = json!([]))),
     flaw!("meta-params" "meta/client-params-empty" "`meta` has parameters."
         Effect::Params("meta", |params| params["client"] = "wirecert".into())),
-    flaw!("meta-nameless" "meta/client-result" ["meta/client-minimal"] "The provider's name does not reach the caller."
+    flaw!("meta-nameless" "meta/client-result" "The provider's name does not reach the caller."
     Effect::Result("meta", |meta| if let Value::Object(members) = meta {
         members.remove("name");
     })),
@@ -23,7 +23,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"])))),
     flaw!("meta-auto-include-text" "meta/client-auto-include" "Metadata with a boolean as `autoInclude` is not taken."
         Effect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean()))),
-    flaw!("meta-patterns-anchored" "meta/client-patterns" ["meta/client-result"] "Patterns reach the caller with anchors."
+    flaw!("meta-patterns-anchored" "meta/client-patterns" "Patterns reach the caller with anchors."
     Effect::Result("meta", |meta| {
         if let Some(selectors) = meta.pointer_mut("/items/messageSelectors") {
             each(selectors, |selector| text(selector, "pattern", |pattern| json!(format!("^{pattern}$"))));
@@ -34,9 +34,9 @@ pub const FLAWS: &[Entry] = &[
         seen.result_of("meta").is_some_and(|meta| has_others(meta, &["name", "items", "mentions", "annotations"]))
     })),
     // Mentions.
-    flaw!("mentions-query-list" "mentions/client-params" ["mentions/client-query"] "The query is sent as a list."
+    flaw!("mentions-query-list" "mentions/client-params" "The query is sent as a list."
         Effect::Params("mentions", |params| text(params, "query", |query| json!([query])))),
-    flaw!("mentions-auto-include-number" "mentions/client-auto-include" ["mentions/client-context"]
+    flaw!("mentions-auto-include-number" "mentions/client-auto-include"
         "`autoInclude` is sent as a number." Effect::Params("mentions", |params| params["autoInclude"] = 1.into())),
     flaw!("mentions-limit" "mentions/client-extra-params" "The number of mentions is limited by a parameter."
         Effect::Params("mentions", |params| params["limit"] = 10.into())),
@@ -62,9 +62,9 @@ pub const FLAWS: &[Entry] = &[
         "Mentions with members that it does not know are not taken."
         Effect::Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION)))),
     // Items.
-    flaw!("items-message-list" "items/client-params" ["items/client-message"] "The message is sent as a list."
+    flaw!("items-message-list" "items/client-params" "The message is sent as a list."
         Effect::Params("items", |params| text(params, "message", |message| json!([message])))),
-    flaw!("items-mention-untitled" "items/client-mention-shape" ["items/client-mention"]
+    flaw!("items-mention-untitled" "items/client-mention-shape"
     "Mentions are sent without a title."
     Effect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
         mention.remove("title");
@@ -79,8 +79,7 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("items-for-any-message" "items/client-message-selectors" "Items are asked for whatever the message is."
         Effect::Switch(Switch::AsksForAnyMessage)),
-    flaw!("items-for-no-message" "items/client-message-selector-matches" ["items/client-message",
-        "items/client-result", "items/client-minimal", "items/client-huge"] "Items are never asked for a message."
+    flaw!("items-for-no-message" "items/client-message-selector-matches" "Items are never asked for a message."
         Effect::Switch(Switch::NeverForMessages)),
     flaw!("items-for-humans" "items/client-result" "What is for AI does not reach the caller."
         Effect::Result("items", |list| without(list, &["ai"]))),

@@ -6,8 +6,7 @@ use super::super::quirks::{Effect, Switch};
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("dies-at-bad-json" "robustness/client-alive" ["robustness/client-bad-json",
-        "robustness/client-after-bad-answer"] "An answer that is no JSON makes it exit."
+    flaw!("dies-at-bad-json" "robustness/client-alive" "An answer that is no JSON makes it exit."
         Effect::Switch(Switch::DiesAfter(Kind::Json))),
     flaw!("shares-answers" "robustness/client-concurrent" "Calls of a method that are made at once share an answer."
         Effect::Switch(Switch::Shares)),
@@ -31,9 +30,9 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::NeverReturns(Kind::Refused))),
     flaw!("impatient" "robustness/client-slow" "Answers are waited for no longer than half a second."
         Effect::Switch(Switch::Impatient)),
-    flaw!("one-at-a-time" "robustness/client-slow-others" ["robustness/client-endless", "robustness/client-concurrent"]
+    flaw!("one-at-a-time" "robustness/client-slow-others"
         "The next call waits for the answer to the last." Effect::Switch(Switch::Serial)),
-    flaw!("one-body-at-a-time" "robustness/client-endless" ["robustness/client-slow-others"]
+    flaw!("one-body-at-a-time" "robustness/client-endless"
         "While an answer comes, no other is read." Effect::Switch(Switch::OneBody)),
     flaw!("hangs-at-huge" "robustness/client-huge" "A call that is answered with some mebibytes never comes to its end."
         Effect::Switch(Switch::SilentAtHuge)),

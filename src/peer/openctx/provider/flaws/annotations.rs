@@ -31,15 +31,15 @@ pub const FLAWS: &[Entry] = &[
         let uri = a[0]["uri"].as_str().unwrap_or("file:///").to_owned();
         *a = json!({ uri: a.clone() });
     })),
-    flaw!("annotations-with-null" "annotations/result" ["annotations/uri", "annotations/item"] "The list of annotations ends with null."
+    flaw!("annotations-with-null" "annotations/result" "The list of annotations ends with null."
         annotations(|a| a.as_array_mut().into_iter().for_each(|list| list.push(Value::Null)))),
-    flaw!("annotation-without-uri" "annotations/uri" ["annotations/uri-same"] "Annotations have no URI."
+    flaw!("annotation-without-uri" "annotations/uri" "Annotations have no URI."
         annotations(|a| each(a, |one| drop(remove(one, "uri"))))),
-    flaw!("annotation-uri-as-object" "annotations/uri" ["annotations/uri-same"] "The URIs of annotations are taken apart."
+    flaw!("annotation-uri-as-object" "annotations/uri" "The URIs of annotations are taken apart."
         annotations(|a| set_each(a, "uri", json!({"scheme": "file", "path": "/a"})))),
-    flaw!("annotation-uri-as-path" "annotations/uri-syntax" ["annotations/uri-same"] "The URIs of annotations are paths."
+    flaw!("annotation-uri-as-path" "annotations/uri-syntax" "The URIs of annotations are paths."
         annotations(|a| set_each(a, "uri", "/src/main.ts"))),
-    flaw!("annotation-uri-bad-percent" "annotations/uri-syntax" ["annotations/uri-same"]
+    flaw!("annotation-uri-bad-percent" "annotations/uri-syntax"
         "The URIs of annotations have a percent sign that encodes nothing."
         annotations(|a| set_each(a, "uri", "file:///a%zz.ts"))),
     flaw!("annotation-of-elsewhere" "annotations/uri-same" "Annotations are those of another document."
@@ -66,7 +66,7 @@ pub const FLAWS: &[Entry] = &[
         let column = remove(&mut r[end], "character");
         set(&mut r[end], "column", column);
     })),
-    flaw!("range-minus-one" "annotations/range-zero-based" ["annotations/range-inside"] "Lines begin with -1."
+    flaw!("range-minus-one" "annotations/range-zero-based" "Lines begin with -1."
     ranges!(|r| for end in ["start", "end"] {
         r[end]["line"] = (r[end]["line"].as_i64().unwrap_or_default() - 1).into();
     })),
@@ -98,18 +98,18 @@ pub const FLAWS: &[Entry] = &[
         annotations(|a| set_in_items(a, "ui", &json!({"hover": "text"})))),
     flaw!("annotation-ai-as-text" "annotations/item-content" "`ai` of items of annotations is a text."
         annotations(|a| set_in_items(a, "ai", &json!("content")))),
-    flaw!("empty-document-unanswered" "annotations/any-content" ["envelope/answered"] "An empty document is not answered."
+    flaw!("empty-document-unanswered" "annotations/any-content" "An empty document is not answered."
         Effect::Instead(|s| (s.is(Method::Annotations) && s.text("content").is_empty()).then_some(Instead::Close))),
-    flaw!("odd-document-unanswered" "annotations/any-content" ["envelope/answered", "envelope/unicode"] "A document with a control character or one beyond the Basic Multilingual Plane is not answered."
+    flaw!("odd-document-unanswered" "annotations/any-content" "A document with a control character or one beyond the Basic Multilingual Plane is not answered."
     Effect::Instead(|s| {
         let odd = |c: char| c > '\u{ffff}' || (c.is_control() && !"\r\n\t".contains(c));
         (s.is(Method::Annotations) && s.text("content").contains(odd)).then_some(Instead::Close)
     })),
-    flaw!("files-only" "annotations/any-uri" ["envelope/answered", "annotations/unmatched"] "A document that is no file is not answered."
+    flaw!("files-only" "annotations/any-uri" "A document that is no file is not answered."
         Effect::Instead(|s| (s.is(Method::Annotations) && !s.text("uri").starts_with("file:")).then_some(Instead::Close))),
-    flaw!("encoded-uri-unanswered" "annotations/any-uri" ["envelope/answered"] "A URI with encoded characters is not answered."
+    flaw!("encoded-uri-unanswered" "annotations/any-uri" "A URI with encoded characters is not answered."
         Effect::Instead(|s| (s.is(Method::Annotations) && s.text("uri").contains('%')).then_some(Instead::Close))),
-    flaw!("unmatched-unanswered" "annotations/unmatched" ["envelope/answered", "annotations/any-content", "annotations/any-uri"]
+    flaw!("unmatched-unanswered" "annotations/unmatched"
     "A document that no selector matches is not answered."
     Effect::Instead(|s| {
         let path = s.text("uri").split(['?', '#']).next().unwrap_or_default();
@@ -117,11 +117,10 @@ pub const FLAWS: &[Entry] = &[
             || (path.ends_with(".md") && s.text("content").contains("TODO"));
         (s.is(Method::Annotations) && !matched).then_some(Instead::Close)
     })),
-    flaw!("annotations-missing-empty-object" "envelope/method-not-offered" ["annotations/result"]
+    flaw!("annotations-missing-empty-object" "envelope/method-not-offered"
         "There is no annotations feature, and `annotations` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
-    flaw!("annotations-missing-unanswered" "envelope/method-not-offered" ["envelope/answered", "annotations/any-content",
-        "annotations/any-uri", "annotations/unmatched"]
+    flaw!("annotations-missing-unanswered" "envelope/method-not-offered"
         "There is no annotations feature, and `annotations` is not answered."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Close))),
 ];

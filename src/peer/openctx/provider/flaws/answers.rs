@@ -9,73 +9,73 @@ use super::super::request::Method;
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("result-with-500" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("result-with-500" "http/status-result"
         "Results come with the status 500."
         Effect::Carried(|r| with_result(r, "500 Internal Server Error"))),
-    flaw!("result-with-404" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("result-with-404" "http/status-result"
         "Results come with the status 404."
         Effect::Carried(|r| with_result(r, "404 Not Found"))),
-    flaw!("result-with-300" "http/status-result" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("result-with-300" "http/status-result"
         "Results come with the status 300."
         Effect::Carried(|r| with_result(r, "300 Multiple Choices"))),
-    flaw!("not-modified" "http/status-error" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("not-modified" "http/status-error"
         "What was asked before is answered with the status 304 and nothing."
     Effect::Instead(|s| {
         let again = s.request.as_ref().is_ok_and(|request| s.memory.last.as_ref() == Some(request));
         again.then(|| Instead::Respond(Box::new(Response::new("304 Not Modified"))))
     })),
-    flaw!("rate-limited" "http/status-error" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("rate-limited" "http/status-error"
         "After ten requests all are answered with the status 429."
     Effect::Instead(|s| {
         let body = json!({"error": {"code": 429, "message": "too many requests"}});
         (s.memory.requests >= 10).then(|| Instead::status("429 Too Many Requests", &body))
     })),
-    flaw!("error-with-500" "http/status-error" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("error-with-500" "http/status-error"
         "All but `meta` is answered with an error and the status 500."
     Effect::Instead(|s| {
         let body = json!({"error": {"code": -32603, "message": "something went wrong"}});
         s.request.as_ref().is_ok_and(|request| request.method != Method::Meta)
             .then(|| Instead::status("500 Internal Server Error", &body))
     })),
-    flaw!("error-with-401" "http/status-error" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("error-with-401" "http/status-error"
         "All but `meta` is answered with an error and the status 401."
     Effect::Instead(|s| {
         let body = json!({"error": {"code": -32001, "message": "sign in first"}});
         s.request.as_ref().is_ok_and(|request| request.method != Method::Meta)
             .then(|| Instead::status("401 Unauthorized", &body))
     })),
-    flaw!("bad-gateway" "mentions/offered" ["meta/offered", "http/status-error", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("bad-gateway" "mentions/offered"
         "All but `meta` is answered with the status 502 and a page."
     Effect::Instead(|s| {
         let page = Response::new("502 Bad Gateway").header("Content-Type", "text/html");
         let page = page.content(Content::Whole(b"<html><h1>502 Bad Gateway</h1></html>".to_vec()));
         (!s.is(Method::Meta)).then(|| Instead::Respond(Box::new(page)))
     })),
-    flaw!("no-content" "envelope/json" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered"]
+    flaw!("no-content" "envelope/json"
         "Requests are answered with the status 204 and nothing."
         Effect::Instead(|_| Some(Instead::Respond(Box::new(Response::new("204 No Content")))))),
-    flaw!("redirect-301" "http/redirect" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("redirect-301" "http/redirect"
         "Requests are redirected with the status 301."
         Effect::Instead(|s| redirected(s, "301 Moved Permanently"))),
-    flaw!("redirect-302" "http/redirect" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("redirect-302" "http/redirect"
         "Requests are redirected with the status 302."
         Effect::Instead(|s| redirected(s, "302 Found"))),
-    flaw!("redirect-303" "http/redirect" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("redirect-303" "http/redirect"
         "Requests are redirected with the status 303."
         Effect::Instead(|s| redirected(s, "303 See Other"))),
-    flaw!("redirect-nowhere" "http/redirect" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "envelope/answered", "http/post"]
+    flaw!("redirect-nowhere" "http/redirect"
         "Requests are redirected with the status 307, but not to where."
         Effect::Instead(|_| Some(Instead::Respond(Box::new(Response::new("307 Temporary Redirect")))))),
-    flaw!("redirect-loop" "http/redirect" ["envelope/answered", "meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/status-result", "http/post"]
+    flaw!("redirect-loop" "http/redirect"
         "Requests are redirected to where they were sent, again and again."
     Effect::Instead(|s| {
         let response = Response::new("307 Temporary Redirect").header("Location", s.received.head.target());
         Some(Instead::Respond(Box::new(response)))
     })),
-    flaw!("slow" "envelope/answered" ["http/timely", "http/post"] "Requests are answered after 11 seconds." Effect::Switch(Switch::Takes(11_000))),
-    flaw!("endless-body" "envelope/answered" ["http/length", "envelope/json", "http/timely"] "The body of answers does not end."
+    flaw!("slow" "envelope/answered" "Requests are answered after 11 seconds." Effect::Switch(Switch::Takes(11_000))),
+    flaw!("endless-body" "envelope/answered" "The body of answers does not end."
         Effect::Switch(Switch::Endless)),
-    flaw!("upgrades" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered", "http/post"]
+    flaw!("upgrades" "envelope/answered"
         "Requests are answered with the status 101."
     Effect::Instead(|_| {
         let response = Response::new("101 Switching Protocols").header("Upgrade", "rpc").header("Connection", "Upgrade");

@@ -14,28 +14,28 @@ use super::super::quirks::Effect;
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("status-line-short" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("status-line-short" "http/valid-head"
         "The status line has no version."
         Effect::Carried(|r| raw(r, |head| head.replacen("HTTP/1.1 ", "", 1)))),
-    flaw!("status-not-a-number" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("status-not-a-number" "http/valid-head"
         "The status is a word."
         Effect::Carried(|r| raw(r, |head| head.replacen(" 200 ", " OK ", 1)))),
-    flaw!("header-without-colon" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("header-without-colon" "http/valid-head"
         "A header line has no colon."
         Effect::Carried(|r| raw(r, |head| head.replacen("\r\n", "\r\nX-Powered-By\r\n", 1)))),
-    flaw!("header-with-space" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("header-with-space" "http/valid-head"
         "A header name has a space before its colon."
         Effect::Carried(|r| raw(r, |head| head.replacen("Content-Type:", "Content-Type :", 1)))),
-    flaw!("header-not-text" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("header-not-text" "http/valid-head"
         "A header has a control character."
         Effect::Carried(|r| raw(r, |head| head.replacen("\r\n", "\r\nX-Odd: a\u{1}b\r\n", 1)))),
-    flaw!("head-cut" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("head-cut" "http/valid-head"
         "The connection is closed within the head."
     Effect::Carried(|r| {
         r.manner.cut = Some(30);
         r.ending = Ending::Close;
     })),
-    flaw!("no-http" "http/valid-head" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("no-http" "http/valid-head"
         "The body comes without a head."
     Effect::Carried(|r| {
         let body = take(r);
@@ -43,33 +43,33 @@ pub const FLAWS: &[Entry] = &[
         r.content = Content::Raw(vec![Piece::now(body)]);
         r.ending = Ending::Close;
     })),
-    flaw!("length-too-long" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("length-too-long" "http/length"
         "The head announces ten bytes more than there are, and the connection is closed."
     Effect::Carried(|r| {
         let length = length(r) + 10;
         r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
         r.ending = Ending::Close;
     })),
-    flaw!("length-never-reached" "envelope/answered" ["http/timely", "http/length", "envelope/json", "http/post"]
+    flaw!("length-never-reached" "envelope/answered"
     "The head announces ten bytes more than there are, and the connection is held."
     Effect::Carried(|r| {
         let length = length(r) + 10;
         r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
         r.ending = Ending::Hold;
     })),
-    flaw!("length-too-short" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("length-too-short" "http/length"
         "The head announces ten bytes less than there are."
     Effect::Carried(|r| {
         let length = length(r).saturating_sub(10);
         r.headers.push(("Content-Length".to_owned(), Some(length.to_string())));
     })),
-    flaw!("length-in-characters" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("length-in-characters" "http/length"
         "The head announces the number of characters, not of bytes."
     Effect::Carried(|r| {
         let body = if let Content::Whole(body) = &r.content { String::from_utf8_lossy(body).chars().count() } else { 0 };
         r.headers.push(("Content-Length".to_owned(), Some(body.to_string())));
     })),
-    flaw!("length-twice" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("length-twice" "http/length"
         "The head has two lengths that differ."
     Effect::Carried(|r| {
         let length = length(r);
@@ -77,35 +77,35 @@ pub const FLAWS: &[Entry] = &[
             r.headers.push(("Content-Length".to_owned(), Some(said.to_string())));
         }
     })),
-    flaw!("length-not-a-number" "http/length" ["http/valid-head", "envelope/answered", "envelope/json", "http/post"] "The length is a word."
+    flaw!("length-not-a-number" "http/length" "The length is a word."
         Effect::Carried(|r| r.headers.push(("Content-Length".to_owned(), Some("many".to_owned()))))),
-    flaw!("body-cut" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("body-cut" "http/length"
         "The connection is closed in the middle of the body."
     Effect::Carried(|r| {
         let cut = r.head(true);
         r.manner.cut = Some(http_head::encode(&cut).len() + length(r) / 2);
         r.ending = Ending::Close;
     })),
-    flaw!("body-reset" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("body-reset" "http/length"
         "The connection is cut in the middle of the body."
     Effect::Carried(|r| {
         let cut = r.head(false);
         r.manner.cut = Some(http_head::encode(&cut).len() + length(r) / 2);
         r.ending = Ending::Reset;
     })),
-    flaw!("chunks-unended" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("chunks-unended" "http/length"
         "The connection is closed before the last chunk."
         Effect::Carried(|r| chunks(r, |body| format!("{:x}\r\n{body}\r\n", body.len())))),
-    flaw!("chunk-size-wrong" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("chunk-size-wrong" "http/length"
         "The size of a chunk is smaller than the chunk."
         Effect::Carried(|r| chunks(r, |body| format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len().saturating_sub(5))))),
-    flaw!("chunk-size-decimal" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("chunk-size-decimal" "http/length"
         "Sizes of chunks are decimal."
         Effect::Carried(|r| chunks(r, |body| format!("{}\r\n{body}\r\n0\r\n\r\n", body.len() + 1000)))),
-    flaw!("chunked-but-plain" "http/length" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("chunked-but-plain" "http/length"
         "The head says that the body is chunked, and it is not."
         Effect::Carried(|r| chunks(r, str::to_owned))),
-    flaw!("redirect-with-301-and-body" "http/redirect" ["envelope/answered", "envelope/json", "http/post"]
+    flaw!("redirect-with-301-and-body" "http/redirect"
         "Answers have the status 301, a `Location` and the body."
     Effect::Carried(|r| {
         r.status = "301 Moved Permanently".to_owned();
@@ -117,36 +117,36 @@ pub const FLAWS: &[Entry] = &[
         Effect::Carried(|r| content_type(r, "text/plain; charset=utf-8"))),
     flaw!("content-type-page" "http/content-type" "The content type is that of a page."
         Effect::Carried(|r| content_type(r, "text/html"))),
-    flaw!("latin-1" "http/utf-8" ["envelope/json"] "Characters beyond ASCII are sent as Latin-1."
+    flaw!("latin-1" "http/utf-8" "Characters beyond ASCII are sent as Latin-1."
     Effect::Carried(|r| {
         let chars = String::from_utf8_lossy(&take(r)).into_owned();
         let body = chars.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'\xbf')).collect();
         r.content = Content::Whole(body);
         content_type(r, "application/json; charset=iso-8859-1");
     })),
-    flaw!("utf-16" "http/utf-8" ["envelope/json", "http/no-bom"] "The body is UTF-16, as its content type says."
+    flaw!("utf-16" "http/utf-8" "The body is UTF-16, as its content type says."
     Effect::Carried(|r| {
         let text = String::from_utf8_lossy(&take(r)).into_owned();
         let units = std::iter::once(0xfeff).chain(text.encode_utf16());
         r.content = Content::Whole(units.flat_map(u16::to_be_bytes).collect());
         content_type(r, "application/json; charset=utf-16");
     })),
-    flaw!("bad-byte" "http/utf-8" ["envelope/json"] "The body has a byte that no UTF-8 has, within a text."
+    flaw!("bad-byte" "http/utf-8" "The body has a byte that no UTF-8 has, within a text."
     Effect::Body(|b| if let Some(at) = b.windows(2).rposition(|two| two == b":\"") {
         b.insert(at + 2, 0xff);
     })),
-    flaw!("byte-order-mark" "http/no-bom" ["envelope/json"] "The body begins with a byte order mark."
+    flaw!("byte-order-mark" "http/no-bom" "The body begins with a byte order mark."
         Effect::Body(|b| drop(b.splice(..0, *b"\xef\xbb\xbf")))),
-    flaw!("gzip-in-name-only" "http/encoding" ["http/encoding-offered", "envelope/json", "envelope/answered"] "The head says gzip, and the body is none."
+    flaw!("gzip-in-name-only" "http/encoding" "The head says gzip, and the body is none."
         Effect::CarriedFor(|r, _| r.headers.push(("Content-Encoding".to_owned(), Some("gzip".to_owned()))))),
-    flaw!("gzip-cut" "http/encoding" ["http/encoding-offered", "envelope/json", "envelope/answered"] "The body is gzip without its end."
+    flaw!("gzip-cut" "http/encoding" "The body is gzip without its end."
     Effect::CarriedFor(|r, _| {
         gzip(r);
         let mut body = take(r);
         body.truncate(body.len() / 2);
         r.content = Content::Whole(body);
     })),
-    flaw!("coding-unknown" "http/encoding" ["http/encoding-offered", "envelope/json", "envelope/answered"]
+    flaw!("coding-unknown" "http/encoding"
         "The head names a content coding that nobody knows."
         Effect::Carried(|r| r.headers.push(("Content-Encoding".to_owned(), Some("rot13".to_owned()))))),
     flaw!("gzip-unasked" "http/encoding-offered" "Bodies are gzip, whether the request allows it or not."
@@ -158,7 +158,7 @@ pub const FLAWS: &[Entry] = &[
             [true, true] => {}
         }
     })),
-    flaw!("trickles" "envelope/answered" ["http/timely", "http/post"] "A body comes byte by byte, for twelve seconds."
+    flaw!("trickles" "envelope/answered" "A body comes byte by byte, for twelve seconds."
     Effect::Carried(|r| {
         let body = take(r);
         let length = body.len();

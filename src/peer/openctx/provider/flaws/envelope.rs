@@ -7,7 +7,7 @@ use super::super::request::{Fault, Method};
 use super::{Entry, flaw, remove, set};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("unanswered" "envelope/answered" ["meta/offered", "mentions/offered", "items/offered", "annotations/offered"]
+    flaw!("unanswered" "envelope/answered"
         "Requests other than the first are not answered, and the connection is held."
         Effect::Instead(|s| (s.memory.requests > 0).then_some(Instead::Never))),
     flaw!("closes-without-answer" "envelope/answered" "Connections are closed in answer to a request for `mentions`, `items` or `annotations`."
@@ -26,7 +26,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Body(|b| drop(b.splice(..0, *b")]}'\n")))),
     flaw!("json-twice" "envelope/json" "The answer comes twice in one body." Effect::Body(|b| *b = b.repeat(2))),
     flaw!("body-empty" "envelope/json" "The body is empty." Effect::Body(Vec::clear)),
-    flaw!("page-instead-of-json" "envelope/json" ["http/content-type"] "The body is an HTML page."
+    flaw!("page-instead-of-json" "envelope/json" "The body is an HTML page."
     Effect::Carried(|r| {
         r.headers.retain(|(name, _)| name != "Content-Type");
         r.headers.push(("Content-Type".to_owned(), Some("text/html; charset=utf-8".to_owned())));
@@ -67,26 +67,25 @@ pub const FLAWS: &[Entry] = &[
     Effect::Envelope(|a| if a.get("error").is_some() {
         set(a, "result", Value::Null);
     })),
-    flaw!("nothing-as-null" "envelope/outcome" ["envelope/no-nulls", "envelope/result-type", "mentions/result", "items/result",
-    "annotations/result", "envelope/method-not-offered"]
+    flaw!("nothing-as-null" "envelope/outcome"
     "An empty result is null." Effect::Envelope(|a| if a["result"] == json!([]) {
         a["result"] = Value::Null;
     })),
-    flaw!("nothing-as-false" "envelope/result-type" ["mentions/result", "items/result", "annotations/result"]
+    flaw!("nothing-as-false" "envelope/result-type"
         "An empty result is false." Effect::Envelope(|a| nothing_as(a, json!(false)))),
-    flaw!("nothing-as-zero" "envelope/result-type" ["mentions/result", "items/result", "annotations/result"]
+    flaw!("nothing-as-zero" "envelope/result-type"
         "An empty result is 0." Effect::Envelope(|a| nothing_as(a, json!(0)))),
-    flaw!("nothing-as-text" "envelope/result-type" ["mentions/result", "items/result", "annotations/result"]
+    flaw!("nothing-as-text" "envelope/result-type"
         "An empty result is an empty text." Effect::Envelope(|a| nothing_as(a, json!("")))),
-    flaw!("result-as-text" "envelope/result-type" ["meta/result", "meta/name", "mentions/result", "items/result", "annotations/result"]
+    flaw!("result-as-text" "envelope/result-type"
     "Results are JSON in a text." Effect::Envelope(|a| if let Some(result) = a.get_mut("result") {
         *result = Value::String(result.to_string());
     })),
-    flaw!("error-as-text" "envelope/error-object" ["envelope/error-code"] "Errors are texts."
+    flaw!("error-as-text" "envelope/error-object" "Errors are texts."
         Effect::Error(|e| *e = e["message"].clone())),
-    flaw!("error-as-list" "envelope/error-object" ["envelope/error-code"] "Errors come in a list."
+    flaw!("error-as-list" "envelope/error-object" "Errors come in a list."
         Effect::Error(|e| *e = json!([e.clone()]))),
-    flaw!("error-as-true" "envelope/error-object" ["envelope/error-code"] "An error is `true`." Effect::Error(|e| *e = json!(true))),
+    flaw!("error-as-true" "envelope/error-object" "An error is `true`." Effect::Error(|e| *e = json!(true))),
     flaw!("error-code-as-text" "envelope/error-code" "The code of errors is a text." Effect::Error(|e| set(e, "code", "ENOENT"))),
     flaw!("error-code-missing" "envelope/error-code" "Errors have no code." Effect::Error(|e| drop(remove(e, "code")))),
     flaw!("error-code-fraction" "envelope/error-code" "The code of errors is no integer." Effect::Error(|e| set(e, "code", 4.5))),

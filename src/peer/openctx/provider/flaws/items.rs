@@ -7,7 +7,7 @@ use super::super::request::Method;
 use super::{Entry, each, flaw, remove, set, set_each, without};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("items-fail" "items/offered" ["items/of-mention"] "`items` is answered with an error, though the feature is there."
+    flaw!("items-fail" "items/offered" "`items` is answered with an error, though the feature is there."
         Effect::Instead(|s| s.is(Method::Items).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("one-item-as-object" "items/result" "A single item is not put into a list."
     items(|i| if let Some([one]) = i.as_array().map(Vec::as_slice) {
@@ -20,7 +20,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("item-url-null" "items/url" "The URLs of items are null." items(|i| set_each(i, "url", json!(null)))),
     flaw!("item-url-as-object" "items/url" "The URLs of items are objects." items(|i| set_each(i, "url", json!({"href": "https://a.example/"})))),
     flaw!("item-url-relative" "items/url-syntax" "The URLs of items have no scheme." items(|i| set_each(i, "url", "/tickets/WIRE-1"))),
-    flaw!("item-ui-as-text" "items/ui" ["items/hover"] "`ui` of items is a text." items(|i| set_each(i, "ui", "hover here"))),
+    flaw!("item-ui-as-text" "items/ui" "`ui` of items is a text." items(|i| set_each(i, "ui", "hover here"))),
     flaw!("item-hover-as-text" "items/hover" "`hover` of items is a text." items(|i| set_each(i, "ui", json!({"hover": "text"})))),
     flaw!("item-markdown-as-object" "items/hover" "`markdown` of items is an object."
         items(|i| set_each(i, "ui", json!({"hover": {"markdown": {"value": "**text**"}}})))),
@@ -30,39 +30,39 @@ pub const FLAWS: &[Entry] = &[
     flaw!("item-content-as-list" "items/ai" "`content` of items is a list of lines."
         items(|i| set_each(i, "ai", json!({"content": ["line", "line"]})))),
     flaw!("item-content-null" "items/ai" "`content` of items is null." items(|i| set_each(i, "ai", json!({"content": null})))),
-    flaw!("message-needed" "items/optional-params" ["items/of-mention", "items/foreign-mention", "envelope/answered", "items/offered"]
+    flaw!("message-needed" "items/optional-params"
     "Without a message `items` is not answered."
     Effect::Instead(|s| {
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("message"));
         (s.is(Method::Items) && absent).then_some(Instead::Close)
     })),
-    flaw!("mention-needed" "items/optional-params" ["items/any-message", "envelope/answered", "items/offered"]
+    flaw!("mention-needed" "items/optional-params"
     "Without a mention `items` is not answered."
     Effect::Instead(|s| {
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("mention"));
         (s.is(Method::Items) && absent).then_some(Instead::Close)
     })),
-    flaw!("odd-message-unanswered" "items/any-message" ["envelope/answered", "envelope/unicode"] "A message with other than printable ASCII characters is not answered."
+    flaw!("odd-message-unanswered" "items/any-message" "A message with other than printable ASCII characters is not answered."
     Effect::Instead(|s| {
         let odd = |c: char| !(' '..='~').contains(&c);
         (s.is(Method::Items) && s.text("message").contains(odd)).then_some(Instead::Close)
     })),
-    flaw!("long-message-unanswered" "items/any-message" ["envelope/answered"] "A message of more than 1000 bytes is not answered."
+    flaw!("long-message-unanswered" "items/any-message" "A message of more than 1000 bytes is not answered."
         Effect::Instead(|s| (s.is(Method::Items) && s.text("message").len() > 1000).then_some(Instead::Close))),
     flaw!("own-mention-fails" "items/of-mention" "Mentions that come back are answered with an error."
     Effect::Instead(|s| {
         let mention = s.request.as_ref().is_ok_and(|request| request.mention().is_some());
         (s.is(Method::Items) && mention).then(|| Instead::error(404, "there is no such mention"))
     })),
-    flaw!("foreign-mention-unanswered" "items/foreign-mention" ["envelope/answered"] "A mention of somebody else's is not answered."
+    flaw!("foreign-mention-unanswered" "items/foreign-mention" "A mention of somebody else's is not answered."
     Effect::Instead(|s| {
         let uri = s.request.as_ref().ok().and_then(|request| request.mention().map(str::to_owned))?;
         let known = ["https://tickets.example/", "wirecert:"].iter().any(|ours| uri.starts_with(ours));
         (s.is(Method::Items) && !known).then_some(Instead::Close)
     })),
-    flaw!("items-missing-empty-object" "envelope/method-not-offered" ["items/result"] "There is no items feature, and `items` is answered with an empty object."
+    flaw!("items-missing-empty-object" "envelope/method-not-offered" "There is no items feature, and `items` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
-    flaw!("items-missing-unanswered" "envelope/method-not-offered" ["envelope/answered"] "There is no items feature, and `items` is not answered."
+    flaw!("items-missing-unanswered" "envelope/method-not-offered" "There is no items feature, and `items` is not answered."
     Effect::Instead(|s| without(s, Method::Items, Instead::Close))),
 ];
 

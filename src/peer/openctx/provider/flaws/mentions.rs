@@ -7,7 +7,7 @@ use super::super::request::Method;
 use super::{Entry, each, flaw, remove, set, set_each, without};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("mentions-fail" "mentions/offered" ["mentions/optional-params"] "`mentions` is answered with an error, though the feature is there."
+    flaw!("mentions-fail" "mentions/offered" "`mentions` is answered with an error, though the feature is there."
         Effect::Instead(|s| s.is(Method::Mentions).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("mentions-in-object" "mentions/result" "The mentions are the member `mentions` of an object."
         mentions(|m| *m = json!({"mentions": m.clone()}))),
@@ -16,7 +16,7 @@ pub const FLAWS: &[Entry] = &[
         let numbered = m.as_array().into_iter().flatten().enumerate().map(|(n, m)| (n.to_string(), m.clone()));
         *m = Value::Object(numbered.collect());
     })),
-    flaw!("mentions-with-null" "mentions/result" ["mentions/title", "mentions/uri"] "The list of mentions ends with null."
+    flaw!("mentions-with-null" "mentions/result" "The list of mentions ends with null."
         mentions(|m| m.as_array_mut().into_iter().for_each(|list| list.push(Value::Null)))),
     flaw!("mentions-as-texts" "mentions/result" "The mentions are their titles."
         mentions(|m| each(m, |mention| *mention = mention["title"].clone()))),
@@ -43,34 +43,34 @@ pub const FLAWS: &[Entry] = &[
     flaw!("mention-data-as-text" "mentions/data" "The data of mentions is JSON in a text."
         mentions(|m| set_each(m, "data", "{\"key\":\"WIRE-1\"}"))),
     flaw!("mention-data-as-list" "mentions/data" "The data of mentions is a list." mentions(|m| set_each(m, "data", json!([1])))),
-    flaw!("query-needed" "mentions/optional-params" ["mentions/offered"] "Without a query `mentions` is answered with an error."
+    flaw!("query-needed" "mentions/optional-params" "Without a query `mentions` is answered with an error."
     Effect::Instead(|s| {
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("query"));
         (s.is(Method::Mentions) && absent).then(|| Instead::error(-32602, "`query` is needed"))
     })),
-    flaw!("uri-needed" "mentions/optional-params" ["mentions/offered"] "Without the URI of a document `mentions` fails."
+    flaw!("uri-needed" "mentions/optional-params" "Without the URI of a document `mentions` fails."
     Effect::Instead(|s| {
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("uri"));
         (s.is(Method::Mentions) && absent).then(|| Instead::status("500 Internal Server Error", &json!({"message": "undefined"})))
     })),
-    flaw!("query-as-expression" "mentions/any-query" ["envelope/answered"] "A query that is no regular expression is not answered."
+    flaw!("query-as-expression" "mentions/any-query" "A query that is no regular expression is not answered."
     Effect::Instead(|s| {
         (s.is(Method::Mentions) && regex::Regex::new(s.text("query")).is_err()).then_some(Instead::Close)
     })),
-    flaw!("empty-query-unanswered" "mentions/any-query" ["envelope/answered"] "An empty query is not answered."
+    flaw!("empty-query-unanswered" "mentions/any-query" "An empty query is not answered."
     Effect::Instead(|s| {
         let empty = s.request.as_ref().is_ok_and(|request| request.params.get("query") == Some(&json!("")));
         (s.is(Method::Mentions) && empty).then_some(Instead::Close)
     })),
-    flaw!("long-query-unanswered" "mentions/any-query" ["envelope/answered"] "A query of more than 1000 bytes is not answered."
+    flaw!("long-query-unanswered" "mentions/any-query" "A query of more than 1000 bytes is not answered."
         Effect::Instead(|s| (s.is(Method::Mentions) && s.text("query").len() > 1000).then_some(Instead::Close))),
     flaw!("auto-include-boolean-only" "mentions/auto-include" "`autoInclude` as a text is answered with an error."
         Effect::Instead(|s| include(s, Value::is_string))),
     flaw!("auto-include-text-only" "mentions/auto-include" "`autoInclude` as a boolean is answered with an error."
         Effect::Instead(|s| include(s, Value::is_boolean))),
-    flaw!("mentions-missing-empty-object" "envelope/method-not-offered" ["mentions/result"] "There is no mentions feature, and `mentions` is answered with an empty object."
+    flaw!("mentions-missing-empty-object" "envelope/method-not-offered" "There is no mentions feature, and `mentions` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
-    flaw!("mentions-missing-unanswered" "envelope/method-not-offered" ["envelope/answered"] "There is no mentions feature, and `mentions` is not answered."
+    flaw!("mentions-missing-unanswered" "envelope/method-not-offered" "There is no mentions feature, and `mentions` is not answered."
     Effect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
 ];
 

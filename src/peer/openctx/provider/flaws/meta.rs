@@ -9,7 +9,7 @@ use super::{Entry, feature, flaw, remove, set};
 pub const FLAWS: &[Entry] = &[
     flaw!("meta-fails" "meta/offered" "`meta` is answered with an error."
         Effect::Instead(|s| s.is(Method::Meta).then(|| Instead::error(-32603, "something went wrong")))),
-    flaw!("meta-as-list" "meta/result" ["meta/name"] "The result of `meta` is a list with one object."
+    flaw!("meta-as-list" "meta/result" "The result of `meta` is a list with one object."
         meta(|m| *m = json!([m.clone()]))),
     flaw!("meta-in-meta" "meta/name" "The result of `meta` is the member `meta` of another object."
         meta(|m| *m = json!({"meta": m.clone()}))),

@@ -9,43 +9,40 @@ use super::super::request::{Fault, Method};
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("post-refused" "http/post" ["envelope/answered", "meta/offered", "mentions/offered", "items/offered", "annotations/offered",
-        "http/status-error", "http/content-type-charset", "http/content-type-plain"]
+    flaw!("post-refused" "http/post"
         "POST is refused with the status 405." Effect::Instead(|_| refused("405 Method Not Allowed"))),
-    flaw!("path-unknown" "http/post" ["envelope/answered", "meta/offered", "mentions/offered", "items/offered", "annotations/offered",
-        "http/status-error", "http/content-type-charset", "http/content-type-plain"]
+    flaw!("path-unknown" "http/post"
         "The path of the URL is answered with the status 404."
         Effect::Instead(|s| if s.received.head.path() == "/" { refused("404 Not Found") } else { None })),
-    flaw!("charset-refused" "http/content-type-charset" ["envelope/answered", "http/status-error"] "A content type with a charset is refused."
+    flaw!("charset-refused" "http/content-type-charset" "A content type with a charset is refused."
         Effect::Instead(|s| if s.header("content-type")?.contains("charset") { refused("415 Unsupported Media Type") } else { None })),
-    flaw!("charset-needed" "http/content-type-plain" ["envelope/answered", "http/status-error"] "A content type without a charset is refused."
+    flaw!("charset-needed" "http/content-type-plain" "A content type without a charset is refused."
         Effect::Instead(|s| if s.header("content-type")?.contains("charset") { None } else { refused("415 Unsupported Media Type") })),
-    flaw!("header-names-exact" "http/header-case" ["envelope/answered", "http/status-error", "http/post", "meta/offered"]
+    flaw!("header-names-exact" "http/header-case"
     "The content type is known by a header that is written like this or in lower case only."
     Effect::Instead(|s| {
         let known = |(name, _): &(String, String)| name == "Content-Type" || name == "content-type";
         if s.received.head.headers.iter().any(known) { None } else { refused("415 Unsupported Media Type") }
     })),
-    flaw!("extra-headers-refused" "http/extra-headers" ["envelope/answered", "http/status-error"] "A request with a header that is not known is refused."
+    flaw!("extra-headers-refused" "http/extra-headers" "A request with a header that is not known is refused."
     Effect::Instead(|s| {
         let odd = |(name, _): &(String, String)| !HEADERS.contains(&name.to_lowercase().as_str());
         if s.received.head.headers.iter().any(odd) { refused("400 Bad Request") } else { None }
     })),
-    flaw!("request-in-one-read" "http/segments" ["envelope/answered", "envelope/malformed", "http/chunked-request",
-        "http/expect-continue", "annotations/any-content", "robustness/huge-content"]
+    flaw!("request-in-one-read" "http/segments"
         "A request must come in few TCP segments." Effect::Instead(|s| (s.received.reads > 3).then_some(Instead::Refuse(Fault::NoJson)))),
-    flaw!("second-request-unanswered" "http/keep-alive" ["state/no-connection", "envelope/answered", "http/close-announced"]
+    flaw!("second-request-unanswered" "http/keep-alive"
         "On each connection the first request is answered."
         Effect::Instead(|s| s.memory.knows(s.received.head.tcp).then_some(Instead::Close))),
-    flaw!("second-request-hangs" "http/keep-alive" ["state/no-connection", "envelope/answered"]
+    flaw!("second-request-hangs" "http/keep-alive"
         "On each connection the first request is answered, and then it is held."
         Effect::Instead(|s| s.memory.knows(s.received.head.tcp).then_some(Instead::Never))),
-    flaw!("closes-unannounced" "http/close-announced" ["http/keep-alive"] "The connection is closed after each answer, and the head does not say so."
+    flaw!("closes-unannounced" "http/close-announced" "The connection is closed after each answer, and the head does not say so."
     Effect::Carried(|r| {
         r.headers.push(("Connection".to_owned(), None));
         r.ending = Ending::Close;
     })),
-    flaw!("closes-though-kept" "http/close-announced" ["http/keep-alive"] "The connection is closed after each answer, and the head says that it is kept."
+    flaw!("closes-though-kept" "http/close-announced" "The connection is closed after each answer, and the head says that it is kept."
     Effect::Carried(|r| {
         r.headers.push(("Connection".to_owned(), Some("keep-alive".to_owned())));
         r.ending = Ending::Close;
@@ -58,53 +55,52 @@ pub const FLAWS: &[Entry] = &[
             r.ending = Ending::Hold;
         }
     })),
-    flaw!("close-unanswered" "http/close-asked" ["envelope/answered"] "A request that asks for the end of the connection gets that, and no answer."
+    flaw!("close-unanswered" "http/close-asked" "A request that asks for the end of the connection gets that, and no answer."
         Effect::Instead(|s| s.header("connection")?.eq_ignore_ascii_case("close").then_some(Instead::Close))),
-    flaw!("chunked-refused" "http/chunked-request" ["envelope/answered"] "A chunked request counts as one without a body."
+    flaw!("chunked-refused" "http/chunked-request" "A chunked request counts as one without a body."
         Effect::Instead(|s| s.header("transfer-encoding").map(|_| Instead::Refuse(Fault::NoJson)))),
-    flaw!("continue-unanswered" "http/expect-continue" ["envelope/answered"] "A request that expects `100-continue` waits in vain."
+    flaw!("continue-unanswered" "http/expect-continue" "A request that expects `100-continue` waits in vain."
         Effect::Switch(Switch::NoContinue)),
     flaw!("any-method" "http/method-not-allowed" "A request with another method than POST is answered as `meta` is."
         Effect::Instead(|s| (s.received.head.method() != "POST").then(|| Instead::Result(json!({"name": "Any method"}))))),
-    flaw!("settings-needed" "envelope/without-settings" ["envelope/answered"] "A request without settings is answered with the status 500."
+    flaw!("settings-needed" "envelope/without-settings" "A request without settings is answered with the status 500."
         Effect::Instead(|s| if s.json().get("settings").is_none() { refused("500 Internal Server Error") } else { None })),
-    flaw!("params-needed" "envelope/without-params" ["envelope/answered"] "A request without parameters is answered with the status 500."
+    flaw!("params-needed" "envelope/without-params" "A request without parameters is answered with the status 500."
         Effect::Instead(|s| if s.json().get("params").is_none() { refused("500 Internal Server Error") } else { None })),
-    flaw!("ascii-only" "envelope/unicode" ["envelope/answered", "annotations/any-content", "mentions/any-query", "items/any-message"]
+    flaw!("ascii-only" "envelope/unicode"
         "A body with characters beyond ASCII counts as no JSON."
         Effect::Instead(|s| (!s.body().is_ascii()).then_some(Instead::Refuse(Fault::NoJson)))),
-    flaw!("basic-plane-only" "envelope/unicode" ["envelope/answered", "annotations/any-content", "mentions/any-query", "items/any-message"]
+    flaw!("basic-plane-only" "envelope/unicode"
         "A body with characters beyond the Basic Multilingual Plane counts as no JSON."
         Effect::Instead(|s| s.body().contains(|c: char| c > '\u{ffff}').then_some(Instead::Refuse(Fault::NoJson)))),
-    flaw!("escapes-refused" "envelope/escapes" ["envelope/answered", "annotations/any-content", "mentions/any-query",
-        "items/any-message"] "A body with escaped code units counts as no JSON."
+    flaw!("escapes-refused" "envelope/escapes" "A body with escaped code units counts as no JSON."
         Effect::Instead(|s| s.body().contains("\\u").then_some(Instead::Refuse(Fault::NoJson)))),
-    flaw!("whitespace-refused" "envelope/whitespace" ["envelope/answered"] "A body with white space at its beginning or between its tokens counts as no JSON."
+    flaw!("whitespace-refused" "envelope/whitespace" "A body with white space at its beginning or between its tokens counts as no JSON."
     Effect::Instead(|s| {
         let compact = s.json().to_string().len() >= s.body().len();
         (s.request.is_ok() && !compact && !s.body().contains('\\')).then_some(Instead::Refuse(Fault::NoJson))
     })),
-    flaw!("method-first" "envelope/member-order" ["envelope/answered", "envelope/extra-members"] "The method must be the first member of a request."
+    flaw!("method-first" "envelope/member-order" "The method must be the first member of a request."
     Effect::Instead(|s| {
         let first = s.json().as_object()?.keys().next()?.clone();
         (s.request.is_ok() && first != "method").then_some(Instead::Refuse(Fault::NoRequest))
     })),
-    flaw!("extra-members-refused" "envelope/extra-members" ["envelope/answered"] "A request with a member that is not known is refused."
+    flaw!("extra-members-refused" "envelope/extra-members" "A request with a member that is not known is refused."
     Effect::Instead(|s| {
         let odd = s.json().as_object()?.keys().any(|key| !["method", "params", "settings"].contains(&key.as_str()));
         (s.request.is_ok() && odd).then_some(Instead::Refuse(Fault::NoRequest))
     })),
-    flaw!("meta-first" "state/no-order" ["mentions/offered", "items/offered", "annotations/offered"] "Until `meta` has been asked for, everything else is answered with an error."
+    flaw!("meta-first" "state/no-order" "Until `meta` has been asked for, everything else is answered with an error."
     Effect::Instead(|s| {
         let asked = s.memory.methods.contains(&Method::Meta) || s.is(Method::Meta);
         (s.request.is_ok() && !asked).then(|| Instead::error(-32002, "ask for `meta` first"))
     })),
-    flaw!("items-after-mentions" "state/no-order" ["items/offered"] "Until mentions have been asked for, `items` is answered with an error."
+    flaw!("items-after-mentions" "state/no-order" "Until mentions have been asked for, `items` is answered with an error."
     Effect::Instead(|s| {
         (s.is(Method::Items) && !s.memory.methods.contains(&Method::Mentions))
             .then(|| Instead::error(-32002, "ask for mentions first"))
     })),
-    flaw!("errors-on-same-connection" "state/no-connection" ["http/keep-alive", "mentions/offered", "items/offered", "annotations/offered", "meta/offered"]
+    flaw!("errors-on-same-connection" "state/no-connection"
     "On a connection that was kept, requests are answered with an error."
     Effect::Instead(|s| {
         s.memory.knows(s.received.head.tcp).then(|| Instead::error(-32003, "this connection has been used"))
@@ -123,7 +119,7 @@ pub const FLAWS: &[Entry] = &[
         meta.insert("name".to_owned(), format!("For {}", Value::Object(s.memory.settings.clone())).into());
         (kept && s.is(Method::Meta)).then(|| Instead::Result(Value::Object(meta)))
     })),
-    flaw!("params-kept" "state/params-per-request" ["mentions/offered", "items/offered", "items/of-mention", "annotations/uri-same"]
+    flaw!("params-kept" "state/params-per-request"
     "A request gets the answer to the request before, where that was for the same method."
     Effect::Request(|request, memory| {
         if let Some(last) = memory.last.as_ref().filter(|last| last.method == request.method) {

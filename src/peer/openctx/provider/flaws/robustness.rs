@@ -6,17 +6,16 @@ use super::super::request::Fault;
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("exits-on-bad-json" "robustness/alive" ["robustness/bad-json", "envelope/malformed", "envelope/answered", "robustness/deep-json"]
+    flaw!("exits-on-bad-json" "robustness/alive"
         "A body that is no JSON makes the provider exit."
         Effect::Instead(|s| (*s.request == Err(Fault::NoJson)).then_some(Instead::Die))),
-    flaw!("exits-on-unknown-method" "robustness/alive" ["robustness/unknown-method", "envelope/unknown-method", "envelope/answered"]
+    flaw!("exits-on-unknown-method" "robustness/alive"
         "A request for an unknown method makes the provider exit."
         Effect::Instead(|s| (*s.request == Err(Fault::NoMethod)).then_some(Instead::Die))),
-    flaw!("exits-on-deep-json" "robustness/deep-json" ["robustness/alive", "envelope/malformed", "envelope/answered"]
+    flaw!("exits-on-deep-json" "robustness/deep-json"
         "JSON that is nested deep makes the provider exit."
         Effect::Instead(|s| is_deep(&s.received.content).then_some(Instead::Die))),
-    flaw!("confuses-requests" "robustness/concurrent" ["mentions/offered", "items/offered", "annotations/offered",
-        "annotations/uri-same", "items/of-mention", "meta/result", "meta/name", "mentions/result", "items/result", "annotations/result"]
+    flaw!("confuses-requests" "robustness/concurrent"
         "Requests that come at the same time get the answer to the one before." Effect::Switch(Switch::SharesRequest)),
     flaw!("silent-after-bad-json" "robustness/bad-json" "After a body that is no JSON nothing is answered."
         Effect::Instead(|s| after(s, Trouble::NoJson))),
@@ -34,24 +33,22 @@ pub const FLAWS: &[Entry] = &[
         Effect::Instead(|s| after(s, Trouble::Head))),
     flaw!("silent-after-huge-head" "robustness/huge-head" "After an endless head nothing is answered."
         Effect::Instead(|s| after(s, Trouble::EndlessHead))),
-    flaw!("silent-after-wrong-length" "robustness/wrong-length" ["robustness/half-request", "robustness/reset"]
+    flaw!("silent-after-wrong-length" "robustness/wrong-length"
         "After a body that is not as long as its head says nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Length).or_else(|| after(s, Trouble::Head)))),
     flaw!("silent-after-bad-chunks" "robustness/bad-chunks" "After chunks that are none nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Chunks))),
-    flaw!("silent-after-reset" "robustness/reset" ["robustness/half-request", "robustness/silent-client"]
+    flaw!("silent-after-reset" "robustness/reset"
         "After a connection was cut while a request was open nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Cut))),
-    flaw!("one-at-a-time" "robustness/half-request" ["robustness/silent-client", "robustness/concurrent",
-        "robustness/connection-flood", "robustness/request-flood", "http/expect-continue", "envelope/answered", "http/timely"]
+    flaw!("one-at-a-time" "robustness/half-request"
         "One connection is served at a time." Effect::Switch(Switch::OneAtATime)),
-    flaw!("one-client-at-a-time" "robustness/silent-client" ["robustness/half-request", "robustness/concurrent",
-        "robustness/connection-flood", "robustness/request-flood", "http/expect-continue", "envelope/answered", "http/timely"]
+    flaw!("one-client-at-a-time" "robustness/silent-client"
         "While an answer is not read, nobody else gets one." Effect::Switch(Switch::OneAtATime)),
-    flaw!("leaks-connections" "robustness/connection-flood" ["robustness/silent-client"]
+    flaw!("leaks-connections" "robustness/connection-flood"
         "After twenty connections without a request nothing is answered."
         Effect::Instead(|s| (s.memory.unused(s.received.head.tcp) > 20).then_some(Instead::Close))),
-    flaw!("busy-beyond-fifty" "robustness/request-flood" ["envelope/answered"] "While fifty requests are open, others are not answered."
+    flaw!("busy-beyond-fifty" "robustness/request-flood" "While fifty requests are open, others are not answered."
         Effect::Switch(Switch::AtMost(50))),
 ];
 
