@@ -46,7 +46,7 @@ fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let repro = super::subjects::repro("certify", args.role.as_deref(), &args.options, &args.command);
     let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     let roles: Vec<&str> = subjects.iter().map(|spec| spec.role.name).collect();
-    let plans = embedded::plans_of(&roles);
+    let plans = embedded::plans_of(&roles)?;
     // Our mocks are in nobody's way, and their clients mostly wait. What users bring is left alone with the machine.
     let side_by_side = if own && args.options.run_dir.is_none() { OWN } else { 1 };
     Session { subjects, side_by_side, plans, whole: true, files, options: &args.options, repro }.run(terminal)

@@ -5,6 +5,8 @@ use include_dir::{Dir, include_dir};
 use crate::diagnostic::Source;
 use crate::scenario::{Loaded, Plan, load_texts};
 
+use super::{CliError, Exit};
+
 static SCENARIOS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scenarios");
 
 /// Every embedded file with its path below `scenarios/`, sorted by path.
@@ -24,14 +26,28 @@ pub fn sources() -> Vec<Source> {
     files().into_iter().filter_map(scenario).collect()
 }
 
-/// The plans of every embedded scenario. All of them are sound: a test holds it.
-pub fn plans() -> Vec<Plan> {
-    load(|_| true).plans
+/// The plans of every embedded scenario.
+///
+/// # Errors
+/// Where one of them is wrong: without it, a subject would pass that does not conform. A test holds that none is.
+pub fn plans() -> Result<Vec<Plan>, CliError> {
+    sound(load(|_| true))
 }
 
 /// The plans of the embedded scenarios of these roles.
-pub fn plans_of(roles: &[&str]) -> Vec<Plan> {
-    load(|role| roles.contains(&role)).plans
+///
+/// # Errors
+/// As of [`plans`].
+pub fn plans_of(roles: &[&str]) -> Result<Vec<Plan>, CliError> {
+    sound(load(|role| roles.contains(&role)))
+}
+
+fn sound(loaded: Loaded) -> Result<Vec<Plan>, CliError> {
+    if loaded.diagnostics.is_empty() {
+        Ok(loaded.plans)
+    } else {
+        Err(CliError { diagnostics: loaded.diagnostics, exit: Exit::USAGE })
+    }
 }
 
 /// Reads the scenarios of some roles: each has a folder of its name.
@@ -64,7 +80,7 @@ mod tests {
             assert_eq!(std::fs::read(root.join(path)).ok().as_deref(), Some(bytes), "{path}");
         }
         assert!(sources().iter().all(|s| s.name().starts_with("scenarios/") && !s.text().is_empty()));
-        for plan in plans() {
+        for plan in plans().expect("they are sound") {
             assert!(plan.file.starts_with(&format!("scenarios/{}/", plan.role)), "{} is for {}", plan.file, plan.role);
         }
     }

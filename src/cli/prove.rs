@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::judge::Shard;
 use crate::play::{Cancel, Options, Run, Traces, Until};
 use crate::protocol::protocols;
-use crate::prove::{Case, CaseKind, CaseResult, Extent, Proof, Prover, cases, prove};
+use crate::prove::{Case, CaseKind, CaseResult, Extent, PAIRS_TOLD, Proof, Prover, Told, cases, pairs, prove};
 
 use super::{CliError, Exit, Terminal};
 use crate::protocol::parse_bound;
@@ -39,6 +39,14 @@ pub struct Args {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
+    /// Play the whole suite against so many mocks with two flaws each, drawn at random, instead: neither may hide the other.
+    #[arg(long, value_name = "N", conflicts_with_all = ["quick", "shard"])]
+    pairs: Option<NonZeroUsize>,
+
+    /// What the pairs are drawn with: the same pairs come of the same seed.
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "pairs")]
+    seed: u64,
+
     /// How many mocks to play against at a time.
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -57,7 +65,7 @@ const RETRIES: u32 = 5;
 
 /// Runs the command.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let plans: Arc<[_]> = super::embedded::plans().into();
+    let plans: Arc<[_]> = super::embedded::plans()?.into();
     let roles: Vec<_> = protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))).collect();
     if let Some(role) = &args.role
         && !roles.iter().any(|(_, r)| r.name == role)
@@ -101,6 +109,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             (prover, cases.filter(in_shard).collect())
         })
         .collect();
+    let work = match args.pairs {
+        Some(count) => in_pairs(work, count.get(), args.seed),
+        None => work,
+    };
     let total: usize = work.iter().map(|(_, cases)| cases.len()).sum();
     let (counter, shared) = (AtomicUsize::new(0), Mutex::new(terminal));
     let done = |result: &CaseResult| {
@@ -133,10 +145,23 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     Ok(if proof.holds() { Exit::OK } else { Exit::FAILED })
 }
 
+/// The same with pairs of their flaws.
+fn in_pairs(work: Vec<(Prover, Vec<Case>)>, count: usize, seed: u64) -> Vec<(Prover, Vec<Case>)> {
+    let cases: Vec<Case> = work.iter().flat_map(|(_, cases)| cases.iter().cloned()).collect();
+    let drawn = pairs(&cases, count, seed);
+    let of_role = |role: &str| drawn.iter().filter(|case| case.role == role).cloned().collect();
+    let paired = |(prover, _): (Prover, Vec<Case>)| {
+        let cases = of_role(prover.role.name);
+        (prover, cases)
+    };
+    work.into_iter().map(paired).collect()
+}
+
 fn wanted(case: &Case, args: &Args) -> bool {
     let name = match &case.kind {
         CaseKind::Sound => "sound",
         CaseKind::Freedom { name, .. } | CaseKind::Flaw { name, .. } => name,
+        CaseKind::Pair { .. } => return true,
     };
     args.edition.as_deref().is_none_or(|e| e == case.edition)
         && (args.only.is_empty() || args.only.iter().any(|o| o == name))
@@ -158,6 +183,9 @@ fn line(result: &CaseResult) -> String {
             let by = result.caught_by.first().map_or("nothing", String::as_str);
             (format!("flaw {name}"), format!("caught by {breaks} in {by}{beside}"))
         }
+        CaseKind::Pair { flaws: [(first, _), (second, _)] } => {
+            (format!("flaws {first} and {second}"), "both told".to_owned())
+        }
     };
     let verdict = if result.holds() { outcome } else { format!("WRONG: {}", wrong(result).join("; ")) };
     format!("{} {}: {what}: {verdict}", case.role, case.edition)
@@ -168,6 +196,15 @@ fn wrong(result: &CaseResult) -> Vec<String> {
     let mut reasons = vec![];
     if result.scenarios == 0 {
         reasons.push("nothing was played".to_owned());
+    }
+    if let CaseKind::Pair { flaws } = &result.case.kind {
+        for ((name, breaks), told) in flaws.iter().zip(&result.told) {
+            if let Told::Hidden(how) = told {
+                reasons.push(format!("{name} is not told: {breaks} is {how}"));
+            }
+        }
+        reasons.extend(result.errors.iter().take(1).map(|(id, why)| format!("{id} could not be judged: {why}")));
+        return reasons;
     }
     if let CaseKind::Flaw { breaks, .. } = &result.case.kind {
         if result.caught_by.is_empty() {
@@ -208,14 +245,21 @@ fn tell(proof: &Proof) -> String {
     for id in &proof.unproved {
         push(format!("no flaw breaks {id}: nothing shows that it is checked"));
     }
-    let count = |flaw: bool| {
-        let of_kind = |r: &&CaseResult| matches!(r.case.kind, CaseKind::Flaw { .. }) == flaw;
-        let all = proof.results.iter().filter(of_kind).count();
-        let good = proof.results.iter().filter(of_kind).filter(|r| r.holds()).count();
-        (good, all)
+    let count = |of_kind: fn(&CaseKind) -> bool| {
+        let all = proof.results.iter().filter(|r| of_kind(&r.case.kind));
+        (all.clone().filter(|r| r.holds()).count(), all.count())
     };
-    let (caught, flaws) = count(true);
-    let (sound, mocks) = count(false);
+    let (told, pairs) = count(|kind| matches!(kind, CaseKind::Pair { .. }));
+    if pairs > 0 {
+        let share = told as f64 * 100.0 / pairs as f64;
+        push(format!(
+            "both flaws of {told} of {pairs} pairs told ({share:.1} %; {:.0} % have to be)",
+            PAIRS_TOLD * 100.0
+        ));
+        return text;
+    }
+    let (caught, flaws) = count(|kind| matches!(kind, CaseKind::Flaw { .. }));
+    let (sound, mocks) = count(|kind| matches!(kind, CaseKind::Sound | CaseKind::Freedom { .. }));
     push(format!(
         "{caught} of {flaws} flaws caught by the requirement they break; {sound} of {mocks} sound mocks never accused"
     ));

@@ -54,13 +54,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Err(CliError::usage("no requirement is meant").help("`wirecert requirements` lists all of them"));
     }
     let text = if args.json {
-        let plans = embedded::plans();
+        let plans = embedded::plans()?;
         let entries: Vec<Entry> = chosen.iter().map(|(p, r)| Entry::of(p, r, &plans)).collect();
         serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
     } else if named.is_empty() {
         list(&chosen)
     } else {
-        let plans = embedded::plans();
+        let plans = embedded::plans()?;
         chosen.iter().map(|(protocol, r)| explain(protocol, r, &plans)).collect::<Vec<_>>().join("\n")
     };
     terminal.result(&text);

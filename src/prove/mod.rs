@@ -4,5 +4,5 @@
 mod proof;
 mod run;
 
-pub use proof::{Case, CaseKind, Proof, Result as CaseResult, Spread};
-pub use run::{Extent, ProveError, Prover, cases, prove};
+pub use proof::{Case, CaseKind, PAIRS_TOLD, Proof, Result as CaseResult, Spread, Told};
+pub use run::{Extent, ProveError, Prover, cases, pairs, prove};

@@ -15,6 +15,13 @@ pub struct Case {
     pub kind: CaseKind,
 }
 
+impl Case {
+    /// Whether the mock is wrong on purpose.
+    pub fn is_flawed(&self) -> bool {
+        matches!(self.kind, CaseKind::Flaw { .. } | CaseKind::Pair { .. })
+    }
+}
+
 /// What is special about a mock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +44,23 @@ pub enum CaseKind {
         /// What else it breaks: each requirement's id, and why.
         also: Vec<(&'static str, &'static str)>,
     },
+    /// It has two flaws at once: neither may hide the other.
+    Pair {
+        /// The flaws, each with its name and the id of the requirement that it breaks.
+        flaws: [(&'static str, &'static str); 2],
+    },
+}
+
+/// What is told of a flaw of a mock that has another one as well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// What it breaks is violated.
+    Violated,
+    /// What it breaks could not be judged, because of these violated requirements.
+    Blocked(Vec<String>),
+    /// What it breaks counts as met, excused or never seen: the other flaw hides it.
+    Hidden(String),
 }
 
 /// How a case came out.
@@ -58,6 +82,8 @@ pub struct Result {
     pub violated: BTreeMap<String, BTreeSet<(String, String)>>,
     /// Scenarios that could not be judged, with the reason.
     pub errors: Vec<(String, String)>,
+    /// What is told of each flaw of a pair.
+    pub told: Vec<Told>,
 }
 
 impl Result {
@@ -72,17 +98,26 @@ impl Result {
             beside: BTreeSet::new(),
             violated: BTreeMap::new(),
             errors: vec![],
+            told: vec![],
         }
     }
 
     /// Whether the suite did what it should.
     pub fn holds(&self) -> bool {
         let flawed = matches!(self.case.kind, CaseKind::Flaw { .. });
+        if matches!(self.case.kind, CaseKind::Pair { .. }) {
+            return !self.told.is_empty() && !self.told.iter().any(|told| matches!(told, Told::Hidden(_)));
+        }
         // A flaw may make scenarios unplayable that are about something else; a sound mock may not.
         let judged = flawed || self.errors.is_empty();
         let caught = !flawed || !self.caught_by.is_empty();
         let exact = !self.whole || self.beside.is_empty() && self.unseen().is_empty();
         caught && exact && self.accused.is_empty() && judged && self.scenarios > 0
+    }
+
+    /// Whether the mock has two flaws.
+    pub fn is_pair(&self) -> bool {
+        matches!(self.case.kind, CaseKind::Pair { .. })
     }
 
     /// What the flaw breaks and was not seen violated.
@@ -103,6 +138,9 @@ impl Result {
     pub(super) fn unreachable(&mut self, scenarios: usize, how: &str) {
         self.scenarios += scenarios;
         self.caught_by.insert(how.to_owned());
+        if self.is_pair() {
+            self.told = vec![Told::Violated, Told::Blocked(vec![how.to_owned()])];
+        }
     }
 
     /// Takes in what was seen when doubtful scenarios were played once more: what was not seen again beside the flaw was
@@ -123,6 +161,9 @@ impl Result {
         self.caught_by.extend(again.caught_by.iter().cloned());
     }
 }
+
+/// The share of the pairs of flaws of which both have to be told. Some pairs act at the same place, where only one can show.
+pub const PAIRS_TOLD: f64 = 0.95;
 
 /// All cases of a proof.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -158,8 +199,11 @@ impl Proof {
         Some(Spread { median, mean, above_three, flaws: counts.len() })
     }
 
-    /// Whether every case holds and no `must` is without a flaw.
+    /// Whether every case holds, of pairs of flaws [`PAIRS_TOLD`], and no `must` is without a flaw.
     pub fn holds(&self) -> bool {
-        self.unproved.is_empty() && !self.results.is_empty() && self.results.iter().all(Result::holds)
+        let (pairs, others): (Vec<&Result>, Vec<&Result>) = self.results.iter().partition(|r| r.is_pair());
+        let told = pairs.iter().filter(|r| r.holds()).count();
+        let pairs_hold = told as f64 >= PAIRS_TOLD * pairs.len() as f64;
+        self.unproved.is_empty() && !self.results.is_empty() && pairs_hold && others.iter().all(|r| r.holds())
     }
 }

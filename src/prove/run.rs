@@ -8,7 +8,10 @@ use jiff::civil::Date;
 use tokio::task::JoinSet;
 
 use crate::config::{Access, SubjectSpec, own};
-use crate::judge::{Baseline, Blame, Play, Played, Repro, ScenarioStatus, Scope, Selection, SubjectRun, judge_subject};
+use crate::judge::{
+    Baseline, Blame, Play, Played, Repro, ScenarioStatus, Scope, Selection, Status, SubjectReport, SubjectRun,
+    judge_subject,
+};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, Until, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role};
@@ -16,7 +19,7 @@ use crate::report::Silent;
 use crate::scenario::Plan;
 use crate::subject::SubjectError;
 
-use super::proof::{Case, CaseKind, Proof, Result as CaseResult};
+use super::proof::{Case, CaseKind, Proof, Result as CaseResult, Told};
 
 /// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
 const READY: Duration = Duration::from_secs(2);
@@ -81,6 +84,31 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
     cases
 }
 
+/// So many pairs of these flaws, drawn with a seed: two of the same role and edition that break different requirements.
+/// Cases that are no flaws are passed over.
+pub fn pairs(cases: &[Case], count: usize, seed: u64) -> Vec<Case> {
+    let flaw = |case: &Case| match case.kind {
+        CaseKind::Flaw { name, breaks, .. } => Some((case.role, case.edition, (name, breaks))),
+        _ => None,
+    };
+    let flaws: Vec<_> = cases.iter().filter_map(flaw).collect();
+    let mut draw = fastrand::Rng::with_seed(seed);
+    let mut pairs = vec![];
+    let may_pair =
+        |a: &(&str, &str, (&str, &str)), b: &(&str, &str, (&str, &str))| (a.0, a.1) == (b.0, b.1) && a.2.1 != b.2.1;
+    if !flaws.iter().any(|a| flaws.iter().any(|b| may_pair(a, b))) {
+        return pairs;
+    }
+    while pairs.len() < count {
+        let (first, second) = (flaws[draw.usize(..flaws.len())], flaws[draw.usize(..flaws.len())]);
+        if may_pair(&first, &second) {
+            let (role, edition, _) = first;
+            pairs.push(Case { role, edition, kind: CaseKind::Pair { flaws: [first.2, second.2] } });
+        }
+    }
+    pairs
+}
+
 /// What the cases of a role are played with.
 #[derive(Clone)]
 pub struct Prover {
@@ -139,15 +167,19 @@ impl Prover {
             CaseKind::Sound => vec![],
             CaseKind::Freedom { name, .. } => vec!["--freedom".to_owned(), (*name).to_owned()],
             CaseKind::Flaw { name, .. } => vec!["--flaw".to_owned(), (*name).to_owned()],
+            CaseKind::Pair { flaws } => flaws.iter().flat_map(|(name, _)| ["--flaw".into(), (*name).into()]).collect(),
         };
         let mut spec = own(self.protocol, self.role, case.edition, &flags, peer::described(self.role.name));
-        if let (CaseKind::Flaw { .. }, Access::Launch(launch)) = (&case.kind, &mut spec.access) {
+        if let (true, Access::Launch(launch)) = (case.is_flawed(), &mut spec.access) {
             launch.ready.within = launch.ready.within.min(READY);
         }
         let mut result = CaseResult::of(case.clone());
         match (&case.kind, self.extent) {
             (CaseKind::Flaw { .. }, Extent::UntilCaught) => self.until_caught(&spec, &mut result).await?,
             (CaseKind::Flaw { .. }, Extent::Whole) => self.whole(&spec, &mut result).await?,
+            (CaseKind::Pair { .. }, _) => {
+                self.play(&spec, self.plans_of(case).cloned().collect(), Pace::Hurried, &mut result).await?;
+            }
             _ => self.play(&spec, self.plans_of(case).cloned().collect(), Pace::Unhurried, &mut result).await?,
         }
         Ok(result)
@@ -201,7 +233,7 @@ impl Prover {
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
             run.options.longest = Some(LONGEST.max(self.patience));
         }
-        let flawed = matches!(result.case.kind, CaseKind::Flaw { .. });
+        let flawed = result.case.is_flawed();
         match suite(spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
             Ok(played) => result.add(&played, self),
             // Nothing can be played against a server that nobody finds: that is how this one is caught.
@@ -256,8 +288,27 @@ impl Prover {
             Reach::Lockfile { proves, .. } | Reach::Url { proves, .. } => std::slice::from_ref(proves),
             Reach::Seeks { .. } => return false,
         };
-        let CaseKind::Flaw { breaks, .. } = &case.kind else { return false };
-        reach.iter().any(|short| breaks.ends_with(&format!("/{short}")))
+        let is_reach = |breaks: &str| reach.iter().any(|short| breaks.ends_with(&format!("/{short}")));
+        match &case.kind {
+            CaseKind::Flaw { breaks, .. } => is_reach(breaks),
+            CaseKind::Pair { flaws } => flaws.iter().any(|(_, breaks)| is_reach(breaks)),
+            CaseKind::Sound | CaseKind::Freedom { .. } => false,
+        }
+    }
+}
+
+/// What is told of a flaw that breaks this requirement.
+fn told(report: &SubjectReport, breaks: &str) -> Told {
+    let Some(result) = report.requirements.iter().find(|r| r.id == breaks) else {
+        return Told::Hidden("not asked for".to_owned());
+    };
+    let reason = result.reason.as_deref().unwrap_or_default();
+    match result.status {
+        Status::Violated => Told::Violated,
+        Status::NotAssessed if !result.because.is_empty() => Told::Blocked(result.because.clone()),
+        Status::NotAssessed => Told::Hidden(format!("not assessed: {reason}")),
+        Status::Excused => Told::Hidden(format!("excused: {reason}")),
+        Status::Met => Told::Hidden("met".to_owned()),
     }
 }
 
@@ -297,6 +348,9 @@ impl CaseResult {
             snapshots: vec![],
             notes: vec![],
         });
+        if let CaseKind::Pair { flaws } = &self.case.kind {
+            self.told = flaws.iter().map(|(_, breaks)| told(&judged, breaks)).collect();
+        }
         for found in judged.findings {
             let (id, scenario) = (found.requirement, found.scenario.unwrap_or_default());
             self.violated.entry(id.clone()).or_default().insert((scenario.clone(), found.message.clone()));
@@ -305,6 +359,7 @@ impl CaseResult {
                 CaseKind::Flaw { breaks, .. } if id == *breaks => _ = self.caught_by.insert(scenario),
                 CaseKind::Flaw { also, .. } if also.iter().any(|(also, _)| *also == id) => {}
                 CaseKind::Flaw { .. } => _ = self.beside.insert(id),
+                CaseKind::Pair { .. } => {}
                 CaseKind::Freedom { forgoes, .. } if forgoes.contains(&id.as_str()) && level(&id) != Level::Must => {}
                 CaseKind::Freedom { .. } | CaseKind::Sound => {
                     self.accused.insert((id, format!("{scenario}: {}{whose}", found.message)));
