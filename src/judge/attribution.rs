@@ -7,8 +7,8 @@ use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_a
 
 use super::{Blocked, Fault, Found, Missed, Way};
 
-/// The requirements that a process survives.
-const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
+/// The requirements that a process survives whatever comes, as area and slug.
+pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
 
 /// What attribution has to know of a play.
 pub struct Context<'a> {
@@ -68,6 +68,7 @@ impl Context<'_> {
             self.unreached(&findings, &mut blocked);
         }
         self.drop_consequences(&mut findings);
+        self.drop_what_follows(&mut findings, &mut blocked);
         let violated = |b: &Blocked| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
         blocked.retain(|b| !violated(b));
         Attributed { findings, blocked }
@@ -81,20 +82,40 @@ impl Context<'_> {
             .filter(|found| found.missed.as_ref().is_some_and(|missed| missed.way == Way::Absent))
             .map(|found| found.conn.clone())
             .collect();
-        let died = findings.iter().any(|found| {
-            let alive = |r: &&Requirement| r.level == Level::Must && ALIVE.contains(&r.short());
-            found.missed.is_none() && self.requirement(found.requirement).is_some_and(|r| alive(&r))
-        });
+        let alive = |found: &Found| {
+            found.missed.is_none() && self.requirement(found.requirement).is_some_and(|r| ALIVE.contains(&r.short()))
+        };
+        let died = findings.iter().position(alive);
+        let mut index = 0;
         findings.retain(|found| {
             let short = self.requirement(found.requirement).map(Requirement::short);
             let late = short.is_some_and(|short| self.attribution.timely.contains(&short)) && found.missed.is_none();
             let of_none = late && never.iter().any(|conn| conn.is_none() || *conn == found.conn);
-            let death = found.requirement.is_none() && found.missed.is_none() && found.fault == self.subject;
+            let again = alive(found) && died.is_some_and(|first| first < index);
+            index += 1;
             // Connections end with the process.
             let cut =
                 short.is_some_and(|short| self.attribution.astray.first() == Some(&short)) && found.missed.is_none();
-            !(of_none || (death || cut) && died)
+            !(of_none || again || cut && died.is_some())
         });
+    }
+
+    /// Drops what another finding of the play explains, whoever saw the two.
+    fn drop_what_follows(&self, findings: &mut Vec<Found>, blocked: &mut Vec<Blocked>) {
+        let short = |found: &Found| self.requirement(found.requirement).map(Requirement::short);
+        let cause = |found: &Found| {
+            let own = short(found).filter(|_| found.fault == self.subject)?;
+            let explains = |other: &&Found| short(other).is_some_and(|other| self.attribution.follows_from(own, other));
+            findings
+                .iter()
+                .filter(|other| other.fault == self.subject)
+                .find(explains)
+                .map(|other| by(other, found.requirement))
+        };
+        let causes: Vec<Option<Blocked>> = findings.iter().map(cause).collect();
+        let mut each = causes.iter();
+        findings.retain(|_| each.next().is_some_and(Option::is_none));
+        blocked.extend(causes.into_iter().flatten());
     }
 
     fn requirement(&self, id: Option<RequirementId>) -> Option<&Requirement> {
@@ -143,7 +164,13 @@ impl Context<'_> {
                         || astray && self.attribution.leads_astray(r.short(), missed.kind, selected, own)
                 })
             };
+            let spoilt = |other: &Found| {
+                self.requirement(other.requirement).is_some_and(|r| self.attribution.spoils_connection(r.short()))
+                    && other.conn.is_some()
+                    && other.conn == missed.conn
+            };
             let here = |other: &&Found| match missed.way {
+                _ if spoilt(other) => true,
                 Way::Different | Way::Unreadable => other.index == found.index,
                 _ => {
                     other.index.is_some_and(|index| index >= missed.since)

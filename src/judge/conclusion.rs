@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::protocol::{Level, NOTHING_KNOWN};
+use crate::protocol::{Attribution, Level, NOTHING_KNOWN, is_at_or_above};
 
 use super::scenario::Judged;
 use super::{
@@ -278,16 +278,28 @@ fn fold(grounds: &mut Grounds) {
         broken.entry(short(&finding.requirement)).or_default().push(finding.clone());
     }
     let cause = |finding: &Finding| {
-        let way = finding.way.filter(|way| *way != Way::Unwanted && finding.blame == Blame::Subject)?;
-        let bases = attribution.bases(&short(&finding.requirement), way != Way::Different);
+        let own = short(&finding.requirement);
+        let rests =
+            || broken.iter().filter(|(other, _)| attribution.rests_on(&own, other)).flat_map(|(_, found)| found);
+        if let Some(because) = Some(finding).filter(ours).and_then(|_| rests().next()) {
+            return Some((because.requirement.clone(), because.message.clone()));
+        }
+        let way = finding.way.filter(|_| finding.blame == Blame::Subject)?;
+        // What came and should not, and what came and differs, are both wrong by what came.
+        let came = |way: Way| matches!(way, Way::Different | Way::Unwanted);
+        let bases = attribution.bases(&own, !came(way));
         let found = bases.iter().filter_map(|base| broken.get(*base)).flatten();
         let fits = |other: &&Finding| match other.way {
-            // What a rule saw keeps messages from being read, or from coming.
-            None => way != Way::Different,
+            // The same status, whatever was due.
+            _ if status(finding).is_some() && status(other).is_some() => status(finding) == status(other),
+            // What a rule saw keeps messages from being read, or from coming, where it saw it.
+            None if !came(way) => other.scenario == finding.scenario,
+            // What it saw at this place of other messages is wrong in this one as well.
+            None => same_place(attribution, finding, other),
             Some(Way::Failure) => matches!(way, Way::Failure | Way::Absent),
             // Messages of one kind do not differ because those of another one do.
-            Some(Way::Different) => way == Way::Different && finding.awaited == other.awaited,
-            Some(other) => other == way,
+            Some(other_way) if came(other_way) => came(way) && finding.awaited == other.awaited,
+            Some(other_way) => other_way == way,
         };
         let because = found.into_iter().find(fits)?;
         Some((because.requirement.clone(), because.message.clone()))
@@ -316,6 +328,22 @@ fn fold(grounds: &mut Grounds) {
         }
         judged.result.blocked.extend(folded);
     }
+}
+
+/// Whether what an expectation saw stands at or below what a rule saw in another message.
+fn same_place(attribution: &Attribution, missed: &Finding, seen: &Finding) -> bool {
+    let awaited = missed.awaited.as_deref().zip(missed.path.as_deref());
+    let body = awaited.and_then(|(kind, path)| attribution.in_body(kind, path));
+    body.zip(seen.path.as_deref()).is_some_and(|(body, seen)| is_at_or_above(seen, &body))
+}
+
+/// The status of the response that a finding is about, where it is about that.
+fn status(finding: &Finding) -> Option<u64> {
+    let told = match finding.way {
+        Some(_) => finding.path.as_deref() == Some("/status"),
+        None => finding.path.is_none(),
+    };
+    finding.actual.as_ref().filter(|_| told)?.as_u64().filter(|status| (100..600).contains(status))
 }
 
 /// Takes back what [`promote`] did when the scenarios were judged apart from one another.

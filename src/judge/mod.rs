@@ -20,7 +20,7 @@ mod subject;
 mod suite;
 mod verdict;
 
-pub use attribution::{Context, explained_by};
+pub use attribution::{ALIVE, Context, explained_by};
 pub use baseline::{Baseline, Known};
 pub use basis::{Asked, BaselineLine, Basis, Scope, Selection, Unjudged};
 pub use causes::Cause;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::config::SubjectSpec;
-use crate::judge::{Context, Fault, Found, Play, RuleRun, ScenarioStatus};
+use crate::judge::{ALIVE, Blocked, Context, Fault, Found, Play, RuleRun, ScenarioStatus, Way};
 use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
-use crate::protocol::{Level, Part, Protocol};
+use crate::protocol::{Level, Part, Protocol, Requirement, RequirementId};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
 use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
@@ -97,7 +97,7 @@ pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath
     };
     let exited = venue.subject.as_ref().and_then(Running::exited);
     if let Some(exited) = exited.filter(|exited| !outcome.end_wanted && !exited.asked) {
-        outcome.findings.push(Found { last_events: traced.tail.lines(), ..death(&exited, venue.spec) });
+        outcome.findings.push(Found { last_events: traced.tail.lines(), ..death(&exited, venue.spec, plan.edition) });
     }
     if own && let Some(subject) = venue.subject.take() {
         subject.will_exit();
@@ -358,7 +358,7 @@ async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
         // One that is only watched may well be done.
         let done = scene.spec.observe.is_some() && exited.code == Some(0);
         if !done {
-            let found = death(&exited, scene.spec);
+            let found = death(&exited, scene.spec, scene.plan.edition);
             scene.outcome.findings.push(Found { last_events: tail.lines(), ..found });
         }
     }
@@ -421,14 +421,14 @@ fn known(scene: &Scene<'_>) -> Known {
 }
 
 /// The finding that the subject died although nobody asked it to.
-fn death(exited: &Exited, spec: &SubjectSpec) -> Found {
+fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> Found {
     let how = match (exited.code, exited.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "unknown cause".to_owned(),
     };
     Found {
-        requirement: None,
+        requirement: outlives(spec, edition),
         fault: Fault::End(spec.role.subject),
         step: None,
         place: None,
@@ -447,14 +447,30 @@ fn death(exited: &Exited, spec: &SubjectSpec) -> Found {
 /// What the finding says where a subject died.
 const DIED: &str = "the subject's process ended although nobody asked it to";
 
-/// Adds to a play that is over that the subject died of it, unless that was seen while it went on.
-pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec) {
-    let alive = |id: &str| id.ends_with("/robustness/alive") || id.ends_with("/robustness/client-alive");
-    let known = |found: &Found| found.message.starts_with(DIED) || found.requirement.is_some_and(alive);
+/// The requirement that the subject's process goes on whatever comes.
+fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
+    let catalogue = (spec.protocol.requirements)().iter();
+    let meant = |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition && ALIVE.contains(&r.short());
+    catalogue.filter(|r| r.level == Level::Must).find(meant).map(|r| r.id)
+}
+
+/// Adds to a play that is over that the subject died of it, unless that was seen while it went on. What then did not come,
+/// or failed, could not be judged.
+pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
+    let requirement = outlives(spec, edition);
+    let known = |found: &Found| found.message.starts_with(DIED) || found.requirement == requirement;
     if exited.asked || play.findings.iter().any(known) {
         return;
     }
-    let found = death(exited, spec);
+    let found = death(exited, spec, edition);
+    let gone = |found: &Found| {
+        let way = found.missed.as_ref().map(|missed| missed.way);
+        matches!(way, Some(Way::Absent | Way::Failure | Way::Unreachable))
+    };
+    for of_it in play.findings.extract_if(.., |found| gone(found)) {
+        let (because, message) = (found.requirement, found.message.clone());
+        play.blocked.push(Blocked { requirement: of_it.requirement, because, message });
+    }
     play.status = ScenarioStatus::Failed;
     play.reason.get_or_insert_with(|| found.message.clone());
     play.findings.push(found);

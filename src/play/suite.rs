@@ -324,7 +324,7 @@ async fn played_once(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Afterma
     let mut aftermath = play(plan, venue, options).await;
     if let Some(why) = stand.spoilt(&shared.spec, plan.edition, options.patience, aftermath.clean).await {
         if let Some(exited) = stand.exited().await {
-            died_of(&mut aftermath.play, &exited, &shared.spec);
+            died_of(&mut aftermath.play, &exited, &shared.spec, plan.edition);
         }
         if shared.spec.launch().is_some() {
             shared.progress.subject_restarted(&why);
@@ -397,7 +397,7 @@ async fn late_death(shared: &Shared, stand: &Stand, last: Option<usize>) {
     }
     let Some(exited) = stand.exited().await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
-        died_of(play, &exited, &shared.spec);
+        died_of(play, &exited, &shared.spec, shared.plans[n].edition);
         let reason = play.reason.clone().unwrap_or_default();
         shared.progress.remark(&format!("{}: {reason}", shared.plans[n].id));
     }

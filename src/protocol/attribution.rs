@@ -16,6 +16,14 @@ pub struct Attribution {
     /// Requirements whose violation makes a message or a connection unusable, so that what was due on it does not come: area
     /// and slug, or an area with the slash behind it.
     pub unusable: &'static [&'static str],
+    /// Of these, the ones that make all that comes on their connection later unusable, not only their message.
+    pub spoils: &'static [&'static str],
+    /// Requirements, each with those whose violation in the same play explains its own: nothing is learnt about the first
+    /// one then. Area and slug, or an area with the slash behind it.
+    pub follows: &'static [(&'static str, &'static [&'static str])],
+    /// Requirements, each with those whose violation in any play explains its own, whoever saw it: the first one cannot be
+    /// judged then. As in `follows`.
+    pub rests_on: &'static [(&'static str, &'static [&'static str])],
     /// Requirements whose violation makes a response one that nobody recognises: it explains that nothing came, unless the
     /// expectation is about just that (see [`Due::unless`]).
     pub astray: &'static [&'static str],
@@ -34,6 +42,9 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
     aspects: &[],
     places: &[],
     unusable: &[],
+    spoils: &[],
+    follows: &[],
+    rests_on: &[],
     astray: &[],
     timely: &[],
     compares: &[],
@@ -120,6 +131,21 @@ impl Attribution {
         self.unusable.iter().any(|pattern| covers(pattern, short))
     }
 
+    /// Whether what breaks this requirement makes all that comes on its connection later unusable.
+    pub fn spoils_connection(&self, short: &str) -> bool {
+        self.spoils.iter().any(|pattern| covers(pattern, short))
+    }
+
+    /// Whether a violation of `short` is explained by one of `other` in the same play.
+    pub fn follows_from(&self, short: &str, other: &str) -> bool {
+        names(self.follows, short, other)
+    }
+
+    /// Whether a violation of `short` is explained by one of `other` in any play.
+    pub fn rests_on(&self, short: &str, other: &str) -> bool {
+        names(self.rests_on, short, other)
+    }
+
     /// Whether what breaks this requirement explains that an observation did not come in an expectation that proves `own`.
     pub fn leads_astray<'v>(
         &self,
@@ -145,22 +171,24 @@ impl Attribution {
         Some(format!("{body}{}", &place[field.len()..]))
     }
 
-    /// What has to hold for a requirement to be judged, and for that in turn. What all others need stands by itself.
+    /// What has to hold for a requirement to be judged, and for that in turn. What all others need rests only on what is
+    /// named for itself.
     /// `failing`: of something that failed or did not come.
     pub fn bases(&self, short: &str, failing: bool) -> Vec<&'static str> {
         let for_all = |short: &str| self.bases.iter().any(|base| base.of.is_empty() && base.needs.contains(&short));
         let mut found: Vec<&'static str> = vec![];
         let mut open = vec![short.to_owned()];
         while let Some(next) = open.pop() {
-            if for_all(&next) {
-                continue;
-            }
             // What an area needs may itself need one of its requirements.
             let is_below = |base: &Base| {
                 self.bases.iter().any(|other| base.needs.contains(&other.of) && other.needs.contains(&next.as_str()))
             };
             let of_it = self.bases.iter().filter(|base| covers(base.of, &next) && (failing || !base.failing));
-            let of_it = of_it.filter(|base| base.of == next || !is_below(base));
+            let stands = for_all(&next);
+            let of_it = of_it.filter(|base| {
+                let among = base.needs.contains(&next.as_str());
+                base.of == next || !stands && !among && !is_below(base)
+            });
             for base in of_it.flat_map(|base| base.needs) {
                 if *base != short && !found.contains(base) {
                     found.push(base);
@@ -172,9 +200,16 @@ impl Attribution {
     }
 }
 
-/// Whether a pattern (area and slug, an area with a slash, or nothing) covers a requirement.
+/// Whether a table names `other` for `short`.
+fn names(table: &[(&str, &[&str])], short: &str, other: &str) -> bool {
+    let of_it = table.iter().filter(|(what, _)| covers(what, short));
+    short != other && of_it.flat_map(|(_, from)| *from).any(|pattern| covers(pattern, other))
+}
+
+/// Whether a pattern covers a requirement: area and slug, an area with its slash, the beginning of slugs with a hyphen, or
+/// nothing.
 fn covers(pattern: &str, short: &str) -> bool {
-    pattern == short || (pattern.is_empty() || pattern.ends_with('/')) && short.starts_with(pattern)
+    pattern == short || (pattern.is_empty() || pattern.ends_with(['/', '-'])) && short.starts_with(pattern)
 }
 
 /// Whether a JSON pointer, in which `*` stands for any one part, is another one's or leads to what holds it.
@@ -203,10 +238,26 @@ mod tests {
             let of_role = (protocol.requirements)().iter().filter(|r| r.binds == role.subject);
             let shorts: Vec<&str> = of_role.map(|r| r.short()).collect();
             let known = |pattern: &str| shorts.iter().any(|short| covers(pattern, short));
-            let Attribution { absent, aspects, places, unusable, astray, timely, compares, bases } = role.attribution;
+            let Attribution {
+                absent,
+                aspects,
+                places,
+                unusable,
+                spoils,
+                follows,
+                rests_on,
+                astray,
+                timely,
+                compares,
+                bases,
+            } = role.attribution;
             let dues = absent.iter().flat_map(|due| due.unless.iter().chain([&due.breaks]));
             let places_of = aspects.iter().flat_map(|aspect| aspect.unless.iter().chain([&aspect.breaks]));
             let needs = bases.iter().flat_map(|base| base.needs.iter().chain([&base.of]));
+            let follows = follows.iter().chain(*rests_on).flat_map(|(what, from)| from.iter().chain([what]));
+            for pattern in spoils.iter().chain(follows) {
+                assert!(known(pattern), "{}: there is no {pattern}", role.name);
+            }
             for pattern in
                 dues.chain(places_of).chain(*unusable).chain(*astray).chain(*timely).chain(*compares).chain(needs)
             {

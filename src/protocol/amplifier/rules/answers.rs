@@ -36,8 +36,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         refused(short, route, status, bench);
     }
     if status >= 400 {
-        if matches!(route.endpoint, Endpoint::Events | Endpoint::Socket) || json_of(response, content, bench).is_some()
-        {
+        if json_of(response, content, bench).is_some() {
             let session = route.name.as_deref().and_then(|id| sessions.of(id));
             let stopped = session.is_some_and(|session| session.stopped.is_some());
             errors::judge(route, status, stopped, content, bench);
@@ -62,7 +61,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         Endpoint::ListProfiles | Endpoint::ListCollections | Endpoint::ListAgents => format!("{area}list"),
         _ => object,
     };
-    let fault = Fault::new("an answer is no object").actual(json.clone());
+    let fault = Fault::new("an answer is no object").at("").actual(json.clone());
     bench.hold(&object, (!json.is_object()).then_some(fault));
     let Some(members) = json.as_object() else { return };
     body(route, exchange, Place { members, pointer: "" }, bench);

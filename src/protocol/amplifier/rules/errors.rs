@@ -18,7 +18,7 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
     let json = content.json();
     let error = json.and_then(|json| json.get("error")).and_then(Value::as_object);
     let fault = || {
-        let fault = Fault::new("an error has another format than the document's");
+        let fault = Fault::new("an error has another format than the document's").at("/error");
         let fault = fault.expected(serde_json::json!({"error": {"code": "…", "message": "…", "details": {}}}));
         json.map_or(fault.clone(), |json| fault.actual(json.clone()))
     };
@@ -71,7 +71,7 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
 /// Judges the format of an error where there is no endpoint.
 pub fn outside(content: &Content<'_>, bench: &mut Bench<'_>) {
     let format = content.json().and_then(|json| json.get("error")).is_some_and(Value::is_object);
-    let fault = Fault::new("an error outside the endpoints has another format than the document's");
+    let fault = Fault::new("an error outside the endpoints has another format than the document's").at("/error");
     bench.hold("errors/outside", (!format).then_some(fault));
 }
 

@@ -31,7 +31,8 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("invalid-request-422" "errors/invalid-request" "INVALID_REQUEST comes with the status 422."
         Effect::Failed(|r| instead(r, "INVALID_REQUEST", 422))),
-    flaw!("session-not-found-400" "errors/session-not-found" "SESSION_NOT_FOUND comes with the status 400."
+    flaw!("session-not-found-400" "errors/session-not-found"
+        ["http/unknown-path": "A path that is none of the interface has the same status."] "SESSION_NOT_FOUND comes with the status 400."
         Effect::Failed(|r| instead(r, "SESSION_NOT_FOUND", 400))),
     flaw!("profile-not-found-500" "errors/profile-not-found" "PROFILE_NOT_FOUND comes with the status 500."
         Effect::Failed(|r| instead(r, "PROFILE_NOT_FOUND", 500))),
