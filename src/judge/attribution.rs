@@ -10,6 +10,9 @@ use super::{Blocked, Fault, Found, Missed, Way};
 /// The requirements that a process survives whatever comes, as area and slug.
 pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
 
+/// What the end of a process leaves undone on its connections.
+const CUT_SHORT: [&str; 2] = ["framing/failure-code", "framing/client-failure-code"];
+
 /// What attribution has to know of a play.
 pub struct Context<'a> {
     /// How missed expectations of the role are attributed.
@@ -94,8 +97,8 @@ impl Context<'_> {
             let again = alive(found) && died.is_some_and(|first| first < index);
             index += 1;
             // Connections end with the process.
-            let cut =
-                short.is_some_and(|short| self.attribution.astray.first() == Some(&short)) && found.missed.is_none();
+            let by_end = |short: &str| self.attribution.astray.first() == Some(&short) || CUT_SHORT.contains(&short);
+            let cut = short.is_some_and(by_end) && found.missed.is_none();
             !(of_none || again || cut && died.is_some())
         });
     }
@@ -142,10 +145,13 @@ impl Context<'_> {
         });
         if missed.way == Way::Unwanted {
             let unusable = |other: &&Found| other.requirement.is_some_and(|id| self.is_unusable(id));
-            return seen
-                .iter()
-                .filter(unusable)
-                .find(|other| other.fault == self.subject && other.missed.is_none() && other.index == found.index);
+            let on_message = || {
+                let ours = seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
+                ours.filter(|other| other.index.is_some() && other.index == found.index)
+            };
+            // It may be taken for what must not come because it is wrong at a place by which that is known.
+            let wrong = || missed.places.iter().find_map(|place| self.at_the_place(missed.kind, place, on_message()));
+            return on_message().find(unusable).or_else(wrong);
         }
         let ours = || seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
         let gone = matches!(missed.way, Way::Absent | Way::Unreachable | Way::Failure);
@@ -194,6 +200,17 @@ impl Context<'_> {
             (other.part, other.path.clone())
         })
         .copied()
+    }
+
+    fn at_the_place<'f>(
+        &self,
+        kind: &str,
+        place: &str,
+        on_message: impl Iterator<Item = &'f Found>,
+    ) -> Option<&'f Found> {
+        let on_message: Vec<&Found> = on_message.collect();
+        let places = [place.to_owned()];
+        explained_by(self.attribution, kind, &places, &on_message, |other| (other.part, other.path.clone())).copied()
     }
 
     fn is_unusable(&self, id: RequirementId) -> bool {

@@ -307,7 +307,13 @@ fn fold(grounds: &mut Grounds) {
     for judged in &mut grounds.judged {
         let (mut left, mut folded) = (vec![], vec![]);
         for finding in std::mem::take(&mut judged.findings) {
-            match cause(&finding) {
+            // What a requirement asks for next builds on what could not be judged of it.
+            let before = |folded: &[BlockedBy]| {
+                let same = folded.iter().find(|blocked| blocked.requirement == finding.requirement)?;
+                let missed = finding.blame == Blame::Subject && finding.way.is_some();
+                missed.then(|| (same.because.clone(), same.message.clone()))
+            };
+            match cause(&finding).or_else(|| before(&folded)) {
                 Some((because, message)) => {
                     folded.push(BlockedBy { requirement: finding.requirement, because, message });
                 }

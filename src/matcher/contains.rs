@@ -71,6 +71,11 @@ fn item(node: &Node, items: &[Value], source: &Value, actual: Option<&Value>, ch
             nearest = Some(trial);
         }
     }
+    // Of a single item it is told what is wrong with it.
+    let nearest = match nearest {
+        Some(only) if items.len() == 1 => return checker.adopt(only),
+        nearest => nearest,
+    };
     let near =
         nearest.as_ref().and_then(|t| t.mismatches.first()).map(|m| format!("; nearest: {}", located(m, checker)));
     let message = format!("none of {} items is like {}{}", items.len(), show(&node.source), near.unwrap_or_default());

@@ -77,7 +77,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 )));
             }
             // What came before its cause is something else.
-            let since = scene.since.event;
+            let since = scene.since.event.max(scene.since.stimulus);
             let earlier = |(number, miss): &(usize, Miss)| {
                 outcomes[*number][miss.part].kind.pick == Pick::Any && miss.index.is_some_and(|index| index < since)
             };
@@ -125,7 +125,12 @@ fn known_outcome(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Option<(usize, 
         rules.judgements().violations.iter().filter(|violation| violation.blame == subject).cloned().collect()
     };
     let attribution = scene.spec.role.attribution;
+    let since = scene.since.event.max(scene.since.stimulus);
     let tolerated = |kind: &ObservationKind, index: u64, mismatches: &[Mismatch]| {
+        // What came before its cause is something else.
+        if kind.pick == Pick::Any && index < since {
+            return false;
+        }
         let places: Vec<String> = mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect();
         let here: Vec<&Violation> = known.iter().filter(|violation| violation.index == index).collect();
         let place = |violation: &&Violation| (violation.part, violation.path.clone());
@@ -232,7 +237,7 @@ fn failure(
                 _ => format!("the {what} is not as described: {detail}{more}"),
             };
             let missed = Missed {
-                way: if is_anything(want) { Way::Absent } else { way(&miss) },
+                way: if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) },
                 index: miss.index,
                 places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
                 ..missed(scene, want)
@@ -291,7 +296,9 @@ fn is_anything(want: &Wanted) -> bool {
 }
 
 /// Whether a failure came where a success was due, or something else that differs.
-fn way(miss: &Miss) -> Way {
+fn way(expected: &Value, miss: &Miss) -> Way {
+    let flag = |value: &Value| value.pointer("/result/success").and_then(Value::as_bool);
+    let refused = flag(&miss.actual) == Some(false) && flag(expected) != Some(false);
     let failed = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
         "/result/success" => mismatch.actual == Some(Value::Bool(false)),
         "/result" | "/error" => miss.actual.get("error").is_some_and(|error| !error.is_null()),
@@ -299,7 +306,7 @@ fn way(miss: &Miss) -> Way {
             let due = mismatch.expected.as_u64().is_some_and(|status| status < 400);
             due && mismatch.actual.as_ref().and_then(Value::as_u64).is_some_and(|status| status >= 400)
         }
-        _ => false,
+        pointer => refused && pointer.starts_with("/result/"),
     };
     // Neither a result nor an error, or a body that is no object.
     let has = |key: &str| miss.actual.get(key).is_some_and(|value| !value.is_null());
@@ -508,6 +515,19 @@ pub async fn never(
     Ok(())
 }
 
+/// The places that a pattern speaks of, as JSON pointers.
+fn places(pattern: &Value, pointer: &str) -> Vec<String> {
+    match pattern {
+        Value::Object(map) if map.keys().all(|key| !key.starts_with('$')) => {
+            let below = |(key, value): (&String, &Value)| {
+                places(value, &format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")))
+            };
+            map.iter().flat_map(below).collect()
+        }
+        _ => vec![pointer.to_owned()],
+    }
+}
+
 fn unwanted(
     scene: &Scene<'_>,
     step: &Step,
@@ -517,7 +537,7 @@ fn unwanted(
     index: Option<u64>,
 ) -> Failure {
     Failure {
-        missed: Missed { way: Way::Unwanted, ..missed(scene, want) },
+        missed: Missed { way: Way::Unwanted, places: places(&want.expected, ""), ..missed(scene, want) },
         proves: proves.to_vec(),
         step: name(&step.kind),
         place: step.place.clone(),

@@ -80,6 +80,8 @@ pub struct Scene<'a> {
 pub struct Since {
     /// The event.
     pub event: u64,
+    /// The last step that made the subject do something by itself: what it tells of that comes later.
+    pub stimulus: u64,
     /// Whether the next step that does something begins anew.
     fresh: bool,
 }

@@ -85,6 +85,9 @@ async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
     if matches!(step.kind, StepKind::Act { .. } | StepKind::Stimulate { .. }) {
         scene.since.acts(began);
     }
+    if matches!(step.kind, StepKind::Stimulate { .. }) {
+        scene.since.stimulus = began;
+    }
     if awaits_client(scene, &step.kind) {
         scene.alive.shows(scene.starting()).await;
     }

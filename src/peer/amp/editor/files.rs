@@ -20,8 +20,9 @@ impl Editor {
     pub(super) fn read_file(&self, params: &Params) -> Result<Outcome, Outcome> {
         let path = self.path_of(params, Method::ReadFile)?;
         let key = self.find(&path, Method::ReadFile);
-        let buffer = self.buffers.get(&key).filter(|_| !self.quirks.has(Switch::DiskOnly));
+        let buffer = self.buffers.get(&key);
         let dirty = buffer.is_some_and(|b| b.dirty);
+        let buffer = buffer.filter(|_| !self.quirks.has(Switch::DiskOnly));
         if self.quirks.has(Switch::ReadTouches) {
             let mut beside = key.clone().into_os_string();
             beside.push("~");
@@ -142,7 +143,7 @@ impl Editor {
     /// Makes editor and disk hold a new text, unless a flaw has it otherwise.
     fn put(&mut self, path: &Path, key: PathBuf, new: String) -> Result<(), String> {
         let mut new = new;
-        if self.quirks.has(Switch::EditsNothing)
+        if (key.is_file() && self.quirks.has(Switch::EditsNothing))
             || (key.is_dir() && self.quirks.has(Switch::EditsFoldersGladly))
             || (self.edited.contains(&key) && self.quirks.has(Switch::FirstEditOnly))
         {
@@ -178,7 +179,7 @@ impl Editor {
         {
             let _ = std::fs::create_dir_all(folder);
         }
-        if self.quirks.has(Switch::BufferOnly) {
+        if !missing && self.quirks.has(Switch::BufferOnly) {
             self.load(path).map_err(|e| e.to_string())?;
         } else {
             disk::write(&self.root, &key, &new).map_err(|e| e.to_string())?;

@@ -78,11 +78,13 @@ impl Lockfile {
             }
             std::fs::write(&running, "")?;
         }
-        let mut text = json(edition, quirks, content).to_string();
+        let keys = json(edition, quirks, content);
+        let port = keys["port"].as_u64().unwrap_or(content.port.into());
+        let mut text = keys.to_string();
         if quirks.has(Switch::LockfileTorn) {
             text.truncate(text.len() / 2);
         }
-        let name = if quirks.has(Switch::LockfileName) { "editor".to_owned() } else { content.port.to_string() };
+        let name = if quirks.has(Switch::LockfileName) { "editor".to_owned() } else { port.to_string() };
         let path = folder.join(format!("{name}.json"));
         if quirks.has(Switch::LockfileEmpty) {
             text.clear();

@@ -149,10 +149,13 @@ impl Editor {
             let next = self.visible.last().cloned();
             self.selection = next.map(|path| Selection { path, start: Pos::default(), end: Pos::default() });
         }
-        if !closed || self.quirks.has(Switch::OnlyOpenings) {
+        if !closed {
             return vec![];
         }
-        let mut notices = vec![Notice::VisibleFiles];
+        let mut notices = vec![];
+        if !self.quirks.has(Switch::OnlyOpenings) {
+            notices.push(Notice::VisibleFiles);
+        }
         if left && self.selection.is_some() && !self.quirks.has(Switch::StaysInClosed) {
             notices.push(Notice::Selection);
         }
@@ -201,12 +204,13 @@ impl Editor {
     pub fn greeting(&self) -> Vec<Notice> {
         let mut notices = vec![Notice::Metadata, Notice::VisibleFiles];
         notices.extend(self.selection.as_ref().map(|_| Notice::Selection));
-        if self.quirks.has(Switch::NothingAtFirst) || self.quirks.has(Switch::NoStateAtFirst) {
+        if self.quirks.has(Switch::NoStateAtFirst) {
             notices.truncate(1);
         }
         let unwanted = |notice: &Notice| match notice {
             Notice::Metadata => self.quirks.has(Switch::NoMetadata),
             Notice::VisibleFiles => self.quirks.has(Switch::NoFilesAtFirst),
+            Notice::Selection => self.quirks.has(Switch::NoSelectionAtFirst),
             _ => false,
         };
         notices.retain(|n| !unwanted(n));

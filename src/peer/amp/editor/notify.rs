@@ -23,8 +23,7 @@ impl Editor {
             Notice::Selection => self.selection_data(self.selection.as_ref()?)?,
             Notice::VisibleFiles => self.visible_data()?,
             Notice::Message(text) | Notice::Prompt(text) => {
-                let first = self.quirks.has(Switch::FirstLineOfTexts);
-                json!({"message": if first { text.lines().next().unwrap_or_default() } else { text }})
+                json!({"message": text})
             }
             Notice::Metadata => json!({"version": env!("CARGO_PKG_VERSION")}),
         };
@@ -46,13 +45,14 @@ impl Editor {
         let (key, shown) = (&selection.path, self.shown(&selection.path));
         let content = self.text(key);
         // The text may have become shorter since.
-        let (start, mut end) = (text::clamp(&content, selection.start), text::clamp(&content, selection.end));
+        let (start, end) = (text::clamp(&content, selection.start), text::clamp(&content, selection.end));
+        let mut told = end;
         if self.quirks.has(Switch::FirstLineOnly) && end.line > start.line {
-            end = text::clamp(&content, Pos { line: start.line, col: usize::MAX });
+            told = text::clamp(&content, Pos { line: start.line, col: usize::MAX });
         }
         if self.edition == Edition::Guide {
             let place = |pos: Pos| json!({"line": pos.line, "col": self.column(&content, pos)});
-            return Some(json!({"path": self.path(shown), "start": place(start), "end": place(end)}));
+            return Some(json!({"path": self.path(shown), "start": place(start), "end": place(told)}));
         }
         let selected = if start == end && self.quirks.has(Switch::CaretWithLine) {
             text::line(&content, start.line).to_owned()
@@ -61,7 +61,7 @@ impl Editor {
         } else {
             text::slice(&content, start, end).to_owned()
         };
-        let range = self.range(&content, start, end);
+        let range = self.range(&content, start, told);
         Some(json!({"uri": self.uri(shown), "selections": [{"range": range, "content": selected}]}))
     }
 
@@ -80,23 +80,13 @@ impl Editor {
     /// The URI that clients are told for a path.
     pub(super) fn uri(&self, path: &Path) -> String {
         let path = path.to_string_lossy();
-        if self.quirks.has(Switch::PathsForUris) {
-            return path.into_owned();
-        }
-        if self.quirks.has(Switch::UnencodedUris) {
-            return format!("file://{path}");
-        }
         let eager = self.quirks.has(Switch::EagerEncoding);
         uri::from_path(&path, if eager { uri::Encode::Eager } else { uri::Encode::Needed })
     }
 
     /// The path that clients are told for a path.
     pub(super) fn path(&self, path: &Path) -> String {
-        let path = path.to_string_lossy();
-        if self.quirks.has(Switch::EncodedPaths) {
-            return uri::from_path(&path, uri::Encode::Eager).replacen("file://", "", 1);
-        }
-        path.into_owned()
+        path.to_string_lossy().into_owned()
     }
 
     /// Whether a notice may go to a client, `place` being its place among those connected and `count` the number of

@@ -18,6 +18,8 @@ use super::server::MAX_MESSAGE;
 use super::service::Handled;
 use super::shared::{Order, Phase, Shared, reached};
 
+/// The reason in the close frames of an editor that quits.
+pub const QUITS: &str = "the editor quits";
 /// How long the other side may take to end a connection that we have ended.
 const LINGER: Duration = Duration::from_secs(1);
 /// How long the freedom to answer in another order holds an answer back, hoping for the next request.
@@ -163,7 +165,7 @@ impl Session {
                     reached(&mut self.phase, Phase::Closing).await;
                     return match self.shared.quirks().why(Switch::NoGoingAway) {
                         Some(why) => End::Hang(Some(why)),
-                        None => End::Close(1001, "the editor quits"),
+                        None => End::Close(1001, QUITS),
                     };
                 }
                 () = sleep_until(arrives.unwrap_or(beat)), if arrives.is_some() => {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::wire::websocket::FrameSpec;
 
 use super::super::quirks::{Effect, Kind, Switch};
+use super::super::session::QUITS;
 use super::{BOTH, CLI, Entry, flaw, remove, set};
 
 /// A number that is no running process's: beyond what systems give out.
@@ -83,8 +84,8 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::RemovesOtherLockfiles)),
 ];
 
-/// A close frame with 1001 becomes one with this payload.
+/// The close frame of an editor that quits gets this payload.
 fn goes_away(frame: FrameSpec, payload: &[u8]) -> Vec<FrameSpec> {
-    let going = frame.payload.starts_with(&1001u16.to_be_bytes());
+    let going = frame.payload.ends_with(QUITS.as_bytes());
     vec![if going { FrameSpec { payload: payload.to_vec(), ..frame } } else { frame }]
 }

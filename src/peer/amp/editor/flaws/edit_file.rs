@@ -17,8 +17,8 @@ pub const FLAWS: &[Entry] = &[
         "`editFile` never succeeds." Effect::Switch(Switch::RefusesEdits)),
     flaw!("edit-not-saved" BOTH "edit-file/disk"
         "`editFile` changes the editor's text and does not save it." Effect::Switch(Switch::BufferOnly)),
-    flaw!("edit-does-nothing" BOTH "edit-file/read-back"
-        "`editFile` succeeds and changes nothing." Effect::Switch(Switch::EditsNothing)),
+    flaw!("edit-does-nothing" BOTH "edit-file/read-back" ["edit-file/disk": "Nothing is written either."]
+        "`editFile` of a file succeeds and does not change it." Effect::Switch(Switch::EditsNothing)),
     flaw!("edit-behind-editor" BOTH "edit-file/open-file"
         "`editFile` writes the file and leaves the editor's text as it was." Effect::Switch(Switch::DiskButNotBuffer)),
     flaw!("edit-loses-unicode" BOTH "edit-file/unicode" "`editFile` writes `?` for what is beyond ASCII."
@@ -28,6 +28,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("first-edit-only" BOTH "edit-file/again"
         "`editFile` of a file that was edited before does nothing." Effect::Switch(Switch::FirstEditOnly)),
     flaw!("edit-decodes-names" BOTH "edit-file/special-names"
+        ["edit-file/other-files": "The file of the name that is read into the path is changed."]
         "`editFile` takes `%`, `#` and brackets in a path for something else." Effect::Switch(Switch::DecodesNames(Method::EditFile))),
     flaw!("edit-partial-names" BOTH "edit-file/other-files"
         "`editFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."

@@ -14,7 +14,8 @@ const OPEN_URI: Of = Of::Success(Some(Method::OpenUri));
 pub const FLAWS: &[Entry] = &[
     flaw!("ping-renamed" CLI "ping/result" "The answer to a ping calls the message `pong`."
         Effect::Body(PING, |b| *b = json!({"pong": remove(b, "message")}))),
-    flaw!("ping-says-pong" CLI "ping/echo" "A ping is answered with `pong`, whatever it said."
+    flaw!("ping-says-pong" CLI "ping/echo" ["ping/any-text": "No other text comes back either."]
+        "A ping is answered with `pong`, whatever it said."
         Effect::Body(PING, |b| set(b, "message", "pong"))),
     flaw!("ping-one-line" CLI "ping/any-text" "A ping is answered with the first line of its message."
         Effect::Switch(Switch::PingOneLine)),
@@ -54,11 +55,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("diagnostics-path" CLI "diagnostics/uri" "The `uri` of an entry is a path."
         Effect::Body(DIAGNOSTICS, |b| each(b, "uri", without_scheme))),
     flaw!("diagnostics-uri-unencoded" CLI "diagnostics/uri" "The `uri` of an entry is not percent-encoded."
-    Effect::Body(DIAGNOSTICS, |b| each(b, "uri", |uri| {
-        if let Some(path) = uri.as_str().and_then(|u| super::super::uri::to_path(u).ok()) {
-            *uri = format!("file://{path}").into();
-        }
-    }))),
+    Effect::Body(DIAGNOSTICS, |b| each(b, "uri", unencoded))),
     flaw!("severity-upper-case" CLI "diagnostics/severity"
     "Severities are written in capitals." Effect::Body(DIAGNOSTICS, |b| each(b, "severity", |s| {
         *s = s.as_str().unwrap_or_default().to_uppercase().into();
@@ -100,6 +97,13 @@ pub const FLAWS: &[Entry] = &[
     flaw!("open-uri-anything" BOTH "open-uri/invalid" "`openURI` succeeds for what is no URI."
         Effect::Switch(Switch::OpensAnything)),
 ];
+
+/// What is percent-encoded in a URI is so no more.
+pub(super) fn unencoded(uri: &mut Value) {
+    if let Some(path) = uri.as_str().and_then(|u| super::super::uri::to_path(u).ok()) {
+        *uri = format!("file://{path}").into();
+    }
+}
 
 /// A URI becomes the path in it.
 pub(super) fn without_scheme(uri: &mut Value) {

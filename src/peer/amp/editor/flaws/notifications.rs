@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::wire::websocket::FrameSpec;
+
 use super::super::edition::Topic;
-use super::super::quirks::{Effect, Of, Switch};
-use super::methods::{from_one, without_scheme};
+use super::super::quirks::{Effect, Kind, Of, Switch};
+use super::methods::{from_one, unencoded, without_scheme};
 use super::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
 
 const SELECTION: Of = Of::Notification(Some(Topic::Selection));
@@ -28,11 +30,16 @@ pub const FLAWS: &[Entry] = &[
     flaw!("selection-path" CLI "selection/uri" "The `uri` of a selection is a path."
         Effect::Body(SELECTION, |b| each(b, "uri", without_scheme))),
     flaw!("uris-unencoded" CLI "selection/uri"
-        "URIs are not percent-encoded." Effect::Switch(Switch::UnencodedUris)),
+        "The `uri` of a selection is not percent-encoded." Effect::Body(SELECTION, |b| each(b, "uri", unencoded))),
     flaw!("paths-for-uris" CLI "visible-files/uri"
-        "Every URI is a path." Effect::Switch(Switch::PathsForUris)),
+        "The visible files are told as paths."
+        Effect::Body(VISIBLE, |b| for uri in b["uris"].as_array_mut().into_iter().flatten() { without_scheme(uri) })),
     flaw!("selection-path-encoded" GUIDE "selection/path"
-        "Paths are percent-encoded as in URIs." Effect::Switch(Switch::EncodedPaths)),
+    "The `path` of a selection is percent-encoded as in URIs."
+    Effect::Body(SELECTION, |b| each(b, "path", |path| {
+        as_uri(path);
+        without_scheme(path);
+    }))),
     flaw!("selection-uri" GUIDE "selection/path" "The `path` of a selection is a URI."
         Effect::Body(SELECTION, |b| each(b, "path", as_uri))),
     flaw!("selection-from-one" CLI "selection/range"
@@ -42,14 +49,17 @@ pub const FLAWS: &[Entry] = &[
     flaw!("selection-columns-first" GUIDE "selection/range"
         "Lines and columns of selections are swapped." Effect::Body(SELECTION, swap_axes)),
     flaw!("selection-first-line" BOTH "selection/multi-line"
-        "Of a selection over several lines the first line is told." Effect::Switch(Switch::FirstLineOnly)),
+        "The range of a selection over several lines ends with the first one." Effect::Switch(Switch::FirstLineOnly)),
     flaw!("selection-without-content" CLI "selection/content" "The `content` of a selection is empty."
         Effect::Body(SELECTION, |b| each(b, "content", |c| *c = "".into()))),
     flaw!("selection-content-of-disk" CLI "selection/content" "The `content` of a selection is what the disk has there."
         Effect::Switch(Switch::DiskContent)),
     flaw!("caret-as-character" BOTH "selection/caret"
         "A caret is told as the character under it." Effect::Body(SELECTION, widen)),
-    flaw!("selection-every-other" BOTH "selection/latest"
+    flaw!("selection-then-start" BOTH "selection/latest"
+        "After each selection goes another one, of nothing at the beginning of the file."
+        Effect::Frame(Kind::Message, |f| followed(f, to_start))),
+    flaw!("selection-every-other" BOTH "selection/notified"
         "Every other selection is not told." Effect::Switch(Switch::EveryOther(Topic::Selection))),
     flaw!("selection-end-first" BOTH "selection/ordered"
         "A selection is told with its end first, as when it was made backwards." Effect::Body(SELECTION, swap_ends)),
@@ -58,8 +68,8 @@ pub const FLAWS: &[Entry] = &[
     flaw!("selection-in-closed-file" CLI "selection/closed"
         "When the file with the selection is closed, clients are not told where the user is then."
         Effect::Switch(Switch::StaysInClosed)),
-    flaw!("silent-at-first" CLI "selection/initial"
-        "A client that has just connected is told nothing of files and selection." Effect::Switch(Switch::NothingAtFirst)),
+    flaw!("no-selection-at-first" CLI "selection/initial"
+        "A client that has just connected is not told of the selection." Effect::Switch(Switch::NoSelectionAtFirst)),
     flaw!("no-files-at-first" CLI "visible-files/initial"
         "A client that has just connected is not told which files are visible." Effect::Switch(Switch::NoFilesAtFirst)),
     flaw!("visible-files-as-objects" BOTH "visible-files/data"
@@ -76,7 +86,9 @@ pub const FLAWS: &[Entry] = &[
         "Clients are not told that no file is visible any more." Effect::Switch(Switch::NeverEmpty)),
     flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are told as URIs."
         Effect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
-    flaw!("visible-files-every-other" BOTH "visible-files/latest"
+    flaw!("visible-files-then-none" BOTH "visible-files/latest" "After each list of visible files goes an empty one."
+        Effect::Frame(Kind::Message, |f| followed(f, to_none))),
+    flaw!("visible-files-every-other" BOTH "visible-files/opened"
         "Every other list of visible files is not sent." Effect::Switch(Switch::EveryOther(Topic::VisibleFiles))),
     flaw!("visible-files-twice" BOTH "visible-files/no-duplicates" "Visible files are listed twice."
     Effect::Body(VISIBLE, |b| for key in ["uris", "files"] {
@@ -90,8 +102,10 @@ pub const FLAWS: &[Entry] = &[
         "`userSentMessage` calls the message `text`." Effect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
     flaw!("message-silent" CLI "message/sent"
         "The user's messages do not reach clients." Effect::Switch(Switch::Silent(Topic::Message))),
-    flaw!("message-one-line" CLI "message/any-text" "The user's texts arrive with their first line only."
-        Effect::Switch(Switch::FirstLineOfTexts)),
+    flaw!("message-one-line" CLI "message/any-text" "The user's messages arrive with their first line only."
+    Effect::Body(MESSAGE, |b| each(b, "message", |m| {
+        *m = m.as_str().unwrap_or_default().lines().next().unwrap_or_default().into();
+    }))),
     flaw!("message-first-client-only" CLI "message/every-client" "The first client alone is sent the user's messages."
         Effect::Switch(Switch::FirstClientOnly(Topic::Message))),
     flaw!("prompt-as-list" CLI "prompt/data"
@@ -107,6 +121,48 @@ pub const FLAWS: &[Entry] = &[
     flaw!("metadata-version-number" CLI "metadata/data" "The `version` of `pluginMetadata` is a number."
         Effect::Body(METADATA, |b| set(b, "version", 1))),
 ];
+
+/// A message, and behind it what becomes of it by a change, where that is anything.
+fn followed(frame: FrameSpec, change: fn(&mut Value) -> bool) -> Vec<FrameSpec> {
+    let Ok(mut message) = serde_json::from_slice::<Value>(&frame.payload) else { return vec![frame] };
+    if !change(&mut message) {
+        return vec![frame];
+    }
+    let next = FrameSpec { payload: message.to_string().into_bytes(), ..frame.clone() };
+    vec![frame, next]
+}
+
+/// Takes the selection of a notification to the beginning of its file.
+fn to_start(message: &mut Value) -> bool {
+    let inside = &mut message["serverNotification"];
+    if let Some(data) = inside.get_mut("selectionDidChange") {
+        let range = json!({"startLine": 0, "startCharacter": 0, "endLine": 0, "endCharacter": 0});
+        set(data, "selections", json!([{"range": range, "content": ""}]));
+        return true;
+    }
+    let data = inside.get_mut("method").and_then(|method| method.get_mut("selectionChanged"));
+    let told = data.is_some();
+    if let Some(data) = data {
+        set(data, "start", json!({"line": 0, "col": 0}));
+        set(data, "end", json!({"line": 0, "col": 0}));
+    }
+    told
+}
+
+/// Takes every file out of a notification.
+fn to_none(message: &mut Value) -> bool {
+    let inside = &mut message["serverNotification"];
+    if let Some(data) = inside.get_mut("visibleFilesDidChange") {
+        set(data, "uris", json!([]));
+        return true;
+    }
+    let data = inside.get_mut("method").and_then(|method| method.get_mut("visibleFilesChanged"));
+    let told = data.is_some();
+    if let Some(data) = data {
+        set(data, "files", json!([]));
+    }
+    told
+}
 
 fn as_uri(path: &mut Value) {
     *path = super::super::uri::from_path(path.as_str().unwrap_or_default(), Default::default()).into();

@@ -45,6 +45,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("crlf-read-as-lf" BOTH "read-file/crlf" "`readFile` turns CRLF into LF."
         Effect::Body(READ, |b| each(b, "content", |c| *c = c.as_str().unwrap_or_default().replace("\r\n", "\n").into()))),
     flaw!("read-decodes-names" BOTH "read-file/special-names"
+        ["read-file/exact-name": "The file of the name that is read into the path is taken for it."]
         "`readFile` takes `%`, `#` and brackets in a path for something else." Effect::Switch(Switch::DecodesNames(Method::ReadFile))),
     flaw!("read-partial-names" BOTH "read-file/exact-name"
         "`readFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
