@@ -45,6 +45,11 @@ impl Context<'_> {
         let stopped = !missed.is_empty();
         for found in missed {
             let own = found.requirement;
+            // What a requirement asks for next builds on what could not be judged of it.
+            if let Some(before) = blocked.iter().find(|b: &&Blocked| own.is_some() && b.requirement == own).cloned() {
+                blocked.push(before);
+                continue;
+            }
             if let Some(cause) = self.explanation(&found, &findings) {
                 blocked.push(by(cause, own));
                 // What a rule saw as well is shown where the scenario asks for it.
@@ -177,7 +182,7 @@ impl Context<'_> {
             };
             let here = |other: &&Found| match missed.way {
                 _ if spoilt(other) => true,
-                Way::Different | Way::Unreadable => other.index == found.index,
+                Way::Different => other.index == found.index,
                 _ => {
                     other.index.is_some_and(|index| index >= missed.since)
                         && (missed.conn.is_none() || other.conn.is_none() || other.conn == missed.conn)

@@ -6,12 +6,7 @@ use crate::protocol::{Aspect, Attribution, Base, Due};
 pub const SERVER: Attribution = Attribution {
     absent: &[
         Due { kind: "response", with: None, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
-        Due {
-            kind: "frame",
-            with: None,
-            breaks: "envelope/answered",
-            unless: &["framing/pong", "framing/close-answered"],
-        },
+        Due { kind: "frame", with: None, breaks: "envelope/answered", unless: &["framing/"] },
         Due {
             kind: "close",
             with: None,
@@ -109,7 +104,7 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "read-file/huge", needs: &["read-file/large"], failing: false },
         Base { of: "read-file/exact-name", needs: &["read-file/special-names"], failing: true },
         // A file that is read shows that its request was understood.
-        Base { of: "envelope/unicode", needs: &["read-file/not-open", "read-file/special-names"], failing: true },
+        Base { of: "envelope/unicode", needs: &["read-file/not-open"], failing: true },
         Base { of: "envelope/escapes", needs: &["read-file/not-open"], failing: true },
         Base { of: "envelope/whitespace", needs: &["read-file/not-open"], failing: true },
         Base { of: "envelope/extra-keys", needs: &["read-file/not-open"], failing: true },
@@ -149,6 +144,31 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "diagnostics/", needs: &["diagnostics/reported"], failing: false },
         Base { of: "open-uri/", needs: &["open-uri/opens"], failing: false },
         Base { of: "ping/", needs: &["ping/echo"], failing: false },
+        // Frames that are sent one behind the other come in one segment.
+        Base {
+            of: "framing/control-between",
+            needs: &["framing/pong", "framing/fragmented-input", "framing/joined-segments"],
+            failing: true,
+        },
+        Base {
+            of: "framing/fragmented-character",
+            needs: &["framing/fragmented-input", "framing/joined-segments"],
+            failing: true,
+        },
+        Base { of: "framing/fragmented-input", needs: &["framing/joined-segments"], failing: true },
+        Base { of: "framing/fragments-refused", needs: &["framing/joined-segments"], failing: true },
+        Base { of: "framing/pong-unsolicited", needs: &["framing/joined-segments"], failing: true },
+        Base { of: "framing/close-answered", needs: &["framing/joined-segments"], failing: true },
+        Base { of: "framing/shortest-length", needs: &["framing/one-frame"], failing: true },
+        Base { of: "framing/large-message", needs: &["framing/length-64"], failing: true },
+        Base { of: "edit-file/large", needs: &["framing/length-64"], failing: true },
+        Base { of: "robustness/request-flood", needs: &["envelope/pipelined"], failing: true },
+        // Clients count their ids alike.
+        Base { of: "robustness/", needs: &["envelope/ids-per-connection"], failing: true },
+        Base { of: "connection/several", needs: &["envelope/ids-per-connection"], failing: true },
+        // What an error looks like is shown with one about an unknown method.
+        Base { of: "envelope/error-shape", needs: &["envelope/unknown-method"], failing: true },
+        Base { of: "envelope/error-codes", needs: &["envelope/unknown-method"], failing: true },
         // Editors are started again beside what the one before left.
         Base { of: "discovery/default-data-home", needs: &["lifecycle/restart"], failing: true },
         Base { of: "discovery/xdg-data-home", needs: &["lifecycle/restart"], failing: true },
@@ -186,6 +206,7 @@ const ANSWERED_ALL_THE_SAME: &[&str] = &[
     "discovery/",
     // A request that is wrong on purpose may be passed over.
     "envelope/unknown-method",
+    "envelope/error-shape",
     "envelope/no-method",
     "envelope/missing-param",
     "envelope/wrong-param",
@@ -200,6 +221,7 @@ const ANSWERED_ALL_THE_SAME: &[&str] = &[
     "envelope/whitespace",
     "envelope/extra-keys",
     "read-file/not-utf8",
+    "edit-file/large",
 ];
 
 /// What says when a selection is told, and to whom.

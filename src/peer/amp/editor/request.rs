@@ -90,7 +90,8 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
 
 /// What a flawed reader makes of the text before it understands it.
 fn mangle<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
-    if quirks.has(Switch::OnlyCompactRequests) && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
+    let escaped = bytes.windows(2).any(|pair| pair == b"\\u");
+    if quirks.has(Switch::OnlyCompactRequests) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
         return b"!".as_slice().into();
     }
     if quirks.has(Switch::EscapesKept) {

@@ -46,13 +46,14 @@ impl Editor {
             Request::Bad { id, name, code, message, kind } => {
                 let unknown = code == request::METHOD_NOT_FOUND;
                 let no_method = code == request::INVALID_REQUEST && !id.is_null();
+                let quiet = [Switch::QuietOnBadInput, Switch::OnlyCompactRequests, Switch::EscapesKept];
                 let outcome = if unknown && self.quirks.has(Switch::UnknownSucceeds)
                     || no_method && self.quirks.has(Switch::NoMethodSucceeds)
                 {
                     Outcome::Done(serde_json::json!({}))
                 } else if unknown && self.quirks.has(Switch::UnknownUnanswered)
                     || no_method && self.quirks.has(Switch::NoMethodUnanswered)
-                    || id.is_null() && self.quirks.has(Switch::QuietOnBadInput)
+                    || id.is_null() && quiet.into_iter().any(|switch| self.quirks.has(switch))
                 {
                     Outcome::Silence
                 } else {

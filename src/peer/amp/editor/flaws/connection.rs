@@ -26,20 +26,20 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::Upgrade(Upgrade::Nonsense))),
     flaw!("never-reads" BOTH "envelope/answered" "The editor lets clients in, and reads nothing of what they send."
         Effect::Switch(Switch::NeverReads)),
-    flaw!("cut-in-frame" BOTH "envelope/pipelined"
+    flaw!("cut-in-frame" BOTH "envelope/answered"
         "The third answer of a connection is cut in the middle of its frame, where the connection ends."
         Effect::Switch(Switch::Breaks(Breakdown::InFrame))),
-    flaw!("hangs-up-after-two" BOTH "envelope/pipelined"
+    flaw!("hangs-up-after-two" BOTH "envelope/answered"
         "After two requests the connection ends without a close frame."
         Effect::Switch(Switch::Breaks(Breakdown::Fin))),
-    flaw!("resets-after-two" BOTH "envelope/pipelined" "After two requests the connection is reset."
+    flaw!("resets-after-two" BOTH "envelope/answered" "After two requests the connection is reset."
         Effect::Switch(Switch::Breaks(Breakdown::Reset))),
-    flaw!("fails-after-two" BOTH "envelope/pipelined"
+    flaw!("fails-after-two" BOTH "envelope/answered"
         "After two requests the connection is closed with the code 1011, an internal error."
         Effect::Switch(Switch::Breaks(Breakdown::Close(1011)))),
-    flaw!("closes-after-two" BOTH "envelope/pipelined" "After two requests the connection is closed with the code 1000."
+    flaw!("closes-after-two" BOTH "envelope/answered" "After two requests the connection is closed with the code 1000."
         Effect::Switch(Switch::Breaks(Breakdown::Close(1000)))),
-    flaw!("closes-privately-after-two" BOTH "envelope/pipelined"
+    flaw!("closes-privately-after-two" BOTH "envelope/answered"
         "After two requests the connection is closed with the code 4000, which every application means as it likes."
         Effect::Switch(Switch::Breaks(Breakdown::Close(4000)))),
     flaw!("token-not-decoded" BOTH "connection/token-encoded"

@@ -22,6 +22,8 @@ pub const FLAWS: &[Entry] = &[
         "What cannot be done is not answered." Effect::Switch(Switch::FailuresUnanswered)),
     flaw!("answers-twice" BOTH "envelope/answered-once" "Every answer is sent twice." Effect::Switch(Switch::AnswersTwice)),
     flaw!("answers-everybody" BOTH "envelope/unasked"
+        ["envelope/answered-once": "A client that has used the id as well is answered twice.",
+         "envelope/ids-per-connection": "What it takes for its answer may be that of another."]
         "Answers go to every client." Effect::Switch(Switch::AnswersEverybody)),
     flaw!("answers-nobody" BOTH "envelope/unasked" "Before each message goes a response to a request that nobody made."
         Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(UNASKED), f])),
@@ -42,6 +44,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("id-missing" BOTH "envelope/id"
         "Responses have no id." Effect::Whole(Of::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
     flaw!("ids-shared" BOTH "envelope/ids-per-connection"
+        ["envelope/answered-once": "The client that used it first is answered twice."]
         "An id is taken for unique: the answer goes to the client that used it first."
         Effect::Switch(Switch::IdsAcrossConnections)),
     flaw!("result-key" CLI "envelope/method-key" "The result is under `result`, as in the quick reference."
@@ -74,10 +77,13 @@ pub const FLAWS: &[Entry] = &[
     flaw!("slow-answers" CLI "envelope/timely" "Every answer takes more than two seconds."
         Effect::Switch(Switch::SlowAnswers)),
     flaw!("last-of-pipelined" BOTH "envelope/pipelined"
+        ["framing/joined-segments": "What comes at once comes in one segment."]
         "Of requests that come at once only the last is answered." Effect::Switch(Switch::LastOfPipelined)),
     flaw!("ascii-requests" BOTH "envelope/unicode"
+        ["read-file/special-names": "Names lose them.", "edit-file/special-names": "Names lose them.",
+         "edit-file/unicode": "Texts lose them.", "envelope/unasked": "Ids lose them."]
         "Characters beyond ASCII in requests are lost." Effect::Switch(Switch::AsciiRequests)),
-    flaw!("escapes-kept" BOTH "envelope/escapes"
+    flaw!("escapes-kept" BOTH "envelope/escapes" ["ping/any-text": "A text comes back with its escapes in it."]
         "Escaped characters in requests are taken as they stand." Effect::Switch(Switch::EscapesKept)),
     flaw!("compact-requests-only" BOTH "envelope/whitespace"
         "Requests are understood only without white space, the id first." Effect::Switch(Switch::OnlyCompactRequests)),

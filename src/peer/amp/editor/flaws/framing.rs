@@ -41,7 +41,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("bad-byte" BOTH "framing/utf8" "Each message ends with a byte that no UTF-8 has."
         Effect::Text(Of::Any, |text| text.push(0xff))),
     flaw!("latin-1" BOTH "framing/utf8"
-        "Characters beyond ASCII are sent as Latin-1." Effect::Text(Of::Any, latin_1)),
+        "The characters that Latin-1 has are sent as bytes of it." Effect::Text(Of::Any, latin_1)),
     flaw!("masked-frames" BOTH "framing/unmasked" "The editor masks its frames as clients do."
         Effect::Frame(Kind::Message, |f| vec![f.masked(Mask::Fresh)])),
     flaw!("reserved-bit" BOTH "framing/reserved-bits" "Messages have a reserved bit set, as if they were compressed."
@@ -72,12 +72,16 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::CloseIgnored)),
     flaw!("talks-after-close" BOTH "framing/close-last"
         "After its close frame the editor says one more thing."
-        Effect::Frame(Kind::Close, |f| vec![f, FrameSpec::text("{}")])),
+        Effect::Frame(Kind::Close, |f| vec![f, FrameSpec::text(STRANGE)])),
     flaw!("close-code-reserved" BOTH "framing/close-code"
+        ["framing/close-refused": "A close frame with this code is answered as if it were sound."]
         "Close frames carry the code 1006." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3, 238], ..f }])),
-    flaw!("close-code-no-status" BOTH "framing/close-code" "Close frames carry the code 1005, which stands for none."
+    flaw!("close-code-no-status" BOTH "framing/close-code"
+        ["framing/close-refused": "A close frame with this code is answered as if it were sound."]
+        "Close frames carry the code 1005, which stands for none."
         Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3, 237], ..f }])),
     flaw!("close-payload-short" BOTH "framing/close-payload"
+        ["framing/close-refused": "A close frame with a single byte is answered as if it were sound."]
         "Close frames carry a single byte." Effect::Frame(Kind::Close, |f| vec![FrameSpec { payload: vec![3], ..f }])),
     flaw!("close-reason-not-utf8" BOTH "framing/close-reason" "The reason in close frames is no UTF-8."
     Effect::Frame(Kind::Close, |mut f| {
@@ -101,6 +105,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("frame-in-one-read" BOTH "framing/split-segments"
         "A frame must come in one TCP segment." Effect::Switch(Switch::LosesSplitFrames)),
     flaw!("one-frame-a-read" BOTH "framing/joined-segments"
+        ["envelope/pipelined": "Requests that are sent at once come in one segment."]
         "Of several frames in one TCP segment the first is seen." Effect::Switch(Switch::LosesJoinedFrames)),
     flaw!("closes-on-pong" BOTH "framing/pong-unsolicited" "A pong that nobody asked for ends the connection."
         Effect::Switch(Switch::ClosesOnPong)),
@@ -126,6 +131,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("takes-bad-close" BOTH "framing/close-refused"
         "A malformed close frame is answered with the code that it has, as a sound one is." Effect::Switch(Switch::Tolerates(FrameFault::Close))),
     flaw!("failure-code-normal" BOTH "framing/failure-code"
+        ["framing/close-refused": "So is one that fails for a bad close frame."]
         "A connection that fails for a fault of the client is closed with the code 1000."
         Effect::Switch(Switch::WrongFailureCode)),
 ];
@@ -165,5 +171,6 @@ fn split(frame: FrameSpec, second: fn(FrameSpec) -> FrameSpec) -> Vec<FrameSpec>
 
 fn latin_1(text: &mut Vec<u8>) {
     let chars = String::from_utf8_lossy(text).into_owned();
-    *text = chars.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect();
+    let bytes = |c: char| u8::try_from(u32::from(c)).map_or_else(|_| c.to_string().into_bytes(), |byte| vec![byte]);
+    *text = chars.chars().flat_map(bytes).collect();
 }
