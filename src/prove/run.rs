@@ -235,6 +235,10 @@ impl Prover {
         }
         let flawed = result.case.is_flawed();
         match suite(spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
+            // Nothing could be played against a server that accepts no connection either, whatever rules made of its start.
+            Ok(played) if flawed && !was_judged(&played) && self.breaks_reach(&result.case, true) => {
+                result.unreachable(plans.len(), "its port accepts no connection");
+            }
             Ok(played) => result.add(&played, self),
             // Nothing can be played against a server that nobody finds: that is how this one is caught.
             Err(SuiteError::Subject(SubjectError::NotReady { found, .. }))
@@ -310,6 +314,13 @@ fn told(report: &SubjectReport, breaks: &str) -> Told {
         Status::Excused => Told::Hidden(format!("excused: {reason}")),
         Status::Met => Told::Hidden("met".to_owned()),
     }
+}
+
+/// Whether any scenario came to a verdict.
+fn was_judged(played: &[Played]) -> bool {
+    let verdict =
+        |play: &Play| matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked);
+    played.iter().flat_map(|played| &played.plays).any(verdict)
 }
 
 /// The area of a requirement or scenario, both of which have it in the third place.

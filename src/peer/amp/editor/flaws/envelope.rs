@@ -83,9 +83,12 @@ pub const FLAWS: &[Entry] = &[
         ["read-file/special-names": "Names lose them.", "edit-file/special-names": "Names lose them.",
          "edit-file/unicode": "Texts lose them.", "envelope/unasked": "Ids lose them."]
         "Characters beyond ASCII in requests are lost." Effect::Switch(Switch::AsciiRequests)),
-    flaw!("escapes-kept" BOTH "envelope/escapes" ["ping/any-text": "A text comes back with its escapes in it."]
+    flaw!("escapes-kept" BOTH "envelope/escapes" 
+        ["ping/any-text": "A text comes back with its escapes in it.",
+         "envelope/parse-error": "What cannot be read is passed over."]
         "Escaped characters in requests are taken as they stand." Effect::Switch(Switch::EscapesKept)),
     flaw!("compact-requests-only" BOTH "envelope/whitespace"
+        ["envelope/parse-error": "What cannot be read is passed over."]
         "Requests are understood only without white space, the id first." Effect::Switch(Switch::OnlyCompactRequests)),
     flaw!("extra-keys-refused" BOTH "envelope/extra-keys" "A parameter that is not known makes a request fail."
         Effect::Switch(Switch::RefusesExtraKeys)),
