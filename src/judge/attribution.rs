@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
 
+use crate::trace::End;
+
 use super::{Blocked, Fault, Found, Missed, Way};
 
 /// The requirements that a process survives whatever comes, as area and slug.
@@ -61,6 +63,7 @@ impl Context<'_> {
                 continue;
             }
             let found = self.charged(found);
+            self.drop_general(&found, own, &mut findings);
             if found.requirement != own && own.is_some() {
                 blocked.push(by(&found, own));
             }
@@ -80,6 +83,23 @@ impl Context<'_> {
         let violated = |b: &Blocked| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
         blocked.retain(|b| !violated(b));
         Attributed { findings, blocked }
+    }
+
+    /// Drops what a rule says of any request where an expectation says it of this one: that there is no response.
+    fn drop_general(&self, found: &Found, own: Option<RequirementId>, findings: &mut Vec<Found>) {
+        let Some(missed) = found.missed.as_ref().filter(|missed| missed.way == Way::Absent) else { return };
+        let Some(own) = self.requirement(own).filter(|own| found.requirement == Some(own.id)) else { return };
+        let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
+        if own.level == Level::May || !self.attribution.is_own(missed.kind, selected, own.short()) {
+            return;
+        }
+        findings.retain(|other| {
+            let general =
+                self.requirement(other.requirement).is_some_and(|r| self.attribution.astray.contains(&r.short()));
+            let here = missed.conn.is_none() || missed.conn == other.conn;
+            let since = other.index.is_some_and(|index| index >= missed.since);
+            !(other.missed.is_none() && other.fault == self.subject && general && here && since)
+        });
     }
 
     /// Drops what says again what another finding says: that something was late which never came, and that the process
@@ -156,7 +176,13 @@ impl Context<'_> {
             };
             // It may be taken for what must not come because it is wrong at a place by which that is known.
             let wrong = || missed.places.iter().find_map(|place| self.at_the_place(missed.kind, place, on_message()));
-            return on_message().find(unusable).or_else(wrong);
+            // What a client does after our server could not answer it comes of that.
+            let client = self.subject == Fault::End(End::Client);
+            let before = |other: &&Found| {
+                client && other.missed.is_none() && other.fault == self.subject && other.index < found.index
+            };
+            let earlier = || seen.iter().filter(unusable).find(before);
+            return on_message().find(unusable).or_else(earlier).or_else(wrong);
         }
         let ours = || seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
         let gone = matches!(missed.way, Way::Absent | Way::Unreachable | Way::Failure);
@@ -180,9 +206,11 @@ impl Context<'_> {
                     && other.conn.is_some()
                     && other.conn == missed.conn
             };
+            // What rules say of a head is said before the body comes.
+            let exchange = missed.exchange().filter(|exchange| missed.conn.as_deref() == Some(exchange));
             let here = |other: &&Found| match missed.way {
                 _ if spoilt(other) => true,
-                Way::Different => other.index == found.index,
+                Way::Different => other.index == found.index || exchange.is_some() && other.conn.as_deref() == exchange,
                 _ => {
                     other.index.is_some_and(|index| index >= missed.since)
                         && (missed.conn.is_none() || other.conn.is_none() || other.conn == missed.conn)

@@ -148,6 +148,13 @@ pub struct Missed {
     pub since: u64,
 }
 
+impl Missed {
+    /// The name of the exchange, where one is chosen by its label.
+    pub fn exchange(&self) -> Option<&str> {
+        ["to", "of"].iter().find_map(|key| self.selectors.get(*key)?.as_str())
+    }
+}
+
 /// The ways in which an expectation is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -96,8 +96,13 @@ fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate])
         return Ok(Some(failure(scene, step, collect, "the stream is empty".into(), None, None, None)));
     }
     if let Some(pattern) = &collect.count {
-        let found = check(scene, step, collect, "the number of items", pattern, &items.len().into(), None)?;
-        if found.is_some() {
+        // The last one is one too many, if any is.
+        let index = items.last().map(|item| item.observation.index);
+        let mut found = check(scene, step, collect, "the number of items", pattern, &items.len().into(), index)?;
+        if let Some(failure) = &mut found {
+            let missing = least(pattern).is_some_and(|least| (items.len() as u64) < least);
+            failure.missed.way = if missing { Way::Absent } else { Way::Unwanted };
+            failure.missed.index = index;
             return Ok(found);
         }
     }
@@ -107,6 +112,11 @@ fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate])
         return check(scene, step, collect, "the joined text", pattern, &joined.into(), None);
     }
     Ok(None)
+}
+
+/// The least number that this pattern takes.
+fn least(pattern: &Value) -> Option<u64> {
+    pattern.as_u64().or_else(|| pattern.pointer("/$range/min")?.as_u64())
 }
 
 fn check(

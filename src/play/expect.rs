@@ -276,17 +276,19 @@ fn failure(
 
 /// That an observation did not come.
 fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
-    // Where an exchange is chosen by its label, that is its name.
-    let label = ["to", "of"].iter().find_map(|key| want.selectors.get(*key).and_then(Value::as_str));
-    Missed {
+    let mut missed = Missed {
         kind: want.kind.name,
         selectors: want.selectors.clone(),
-        conn: want.conn.clone().or_else(|| label.map(str::to_owned)),
+        conn: want.conn.clone(),
         way: Way::Absent,
         places: vec![],
         index: None,
         since: scene.since.event,
+    };
+    if missed.conn.is_none() {
+        missed.conn = missed.exchange().map(str::to_owned);
     }
+    missed
 }
 
 /// Whether an observation is awaited that nothing but its pattern tells from others of its kind: the one that came nearest may
@@ -299,7 +301,9 @@ fn is_anything(want: &Wanted) -> bool {
 fn way(expected: &Value, miss: &Miss) -> Way {
     let flag = |value: &Value| value.pointer("/result/success").and_then(Value::as_bool);
     let refused = flag(&miss.actual) == Some(false) && flag(expected) != Some(false);
+    let failed_status = miss.actual.get("status").and_then(Value::as_u64).is_some_and(|status| status >= 400);
     let failed = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
+        "/result" | "/error" | "/json" if failed_status => true,
         "/result/success" => mismatch.actual == Some(Value::Bool(false)),
         "/result" | "/error" => miss.actual.get("error").is_some_and(|error| !error.is_null()),
         "/status" => {
@@ -314,7 +318,11 @@ fn way(expected: &Value, miss: &Miss) -> Way {
         "/result" | "/error" => !has("result") && !has("error"),
         pointer => pointer.starts_with("/json") && !miss.actual.get("json").is_some_and(Value::is_object),
     };
-    if miss.mismatches.iter().any(failed) {
+    // What did not come whole did not come.
+    let cut = |mismatch: &Mismatch| mismatch.pointer == "/whole" && mismatch.actual == Some(Value::Bool(false));
+    if miss.mismatches.iter().any(cut) {
+        Way::Absent
+    } else if miss.mismatches.iter().any(failed) {
         Way::Failure
     } else if miss.mismatches.iter().any(unreadable) {
         Way::Unreadable

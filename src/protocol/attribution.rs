@@ -42,12 +42,12 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
     aspects: &[],
     places: &[],
     unusable: &[],
-    spoils: &[],
     follows: &[],
     rests_on: &[],
     astray: &[],
     timely: &[],
     compares: &[],
+    spoils: &[],
     bases: &[],
 };
 
@@ -105,6 +105,13 @@ impl Attribution {
         let due = self.absent.iter().find(meant)?;
         let own = proves.is_some_and(|short| due.unless.iter().any(|pattern| covers(pattern, short)));
         (!own && proves != Some(due.breaks)).then_some(due.breaks)
+    }
+
+    /// Whether an expectation that proves `own` is about just that an observation of this kind comes.
+    pub fn is_own<'v>(&self, kind: &str, selected: impl Fn(&str) -> Option<&'v str>, own: &str) -> bool {
+        let meant = |due: &&Due| due.kind == kind && due.with.is_none_or(|(key, value)| selected(key) == Some(value));
+        let is_own = |due: &Due| due.breaks != own && due.unless.iter().any(|pattern| covers(pattern, own));
+        self.absent.iter().find(meant).is_some_and(is_own)
     }
 
     /// What is broken where an observation of this kind differs at this place. None where that is what the expectation

@@ -11,9 +11,9 @@ use crate::wire::http::{Content, Ending, Piece, Request};
 use crate::wire::http_head;
 use crate::wire::websocket::Manner;
 
-/// How long a request that expects `100-continue` holds its body back: an answer should come before that (RFC 9110
-/// section 10.1.1).
-const CONTINUE: Duration = Duration::from_millis(800);
+/// How long a request that expects `100-continue` holds its body back where it is not told to go on: an answer should come
+/// before that (RFC 9110 section 10.1.1).
+const CONTINUE: Duration = Duration::from_secs(5);
 
 /// The step `http`.
 #[derive(Clone, Default, Deserialize)]

@@ -91,7 +91,7 @@ const VERBS: &[Verb] = &[
             Field::optional(
                 "continue",
                 Shape::Bool,
-                "Sends `Expect: 100-continue`, and the body after a moment in which that is to be answered; not where not said.",
+                "Sends `Expect: 100-continue`, and the body once it is told to go on, or after five seconds; not where not said.",
             ),
             READ,
             DELIBERATE,

@@ -1,18 +1,21 @@
 //! Conducts one exchange of a client: sends the request, reads the response beside it, and keeps to the bounds.
 
+use std::sync::Arc;
+
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 
 use crate::trace::{Closed, Head, HttpResponse};
-use crate::wire::{Tap, http_head};
+use crate::wire::Tap;
+use crate::wire::http_head::{self, has_token};
 
 use super::Limits;
 use super::client::{Connection, Incoming, Order};
 use super::connection::{BUFFER, Broken, Writer, closing};
 use super::framing::keeps_alive;
-use super::outgoing::{Ending, Request};
+use super::outgoing::{Content, Ending, Request};
 use super::transcript::{Seen, Transcript};
 
 /// An exchange under way.
@@ -34,6 +37,8 @@ struct Reading {
     orders: watch::Receiver<Order>,
     /// The head of the response.
     head: Option<Head>,
+    /// Told when the server says that the body may come.
+    go_on: Arc<Notify>,
     /// How the server ended the connection.
     ended: Option<Closed>,
 }
@@ -65,10 +70,12 @@ impl Conduct {
             queue,
             orders: orders.clone(),
             head: None,
+            go_on: Arc::new(Notify::new()),
             ended: None,
         };
+        let go_on = reading.go_on.clone();
         let why = request.manner.deliberate.clone();
-        let sending = send(&mut write, &mut sent, &head, &request);
+        let sending = send(&mut write, &mut sent, &head, &request, &go_on);
         // Our side's end is in the trace before the server can react to it.
         let outcome = {
             let reading = reading.read_all();
@@ -143,8 +150,17 @@ async fn send(
     sent: &mut Transcript,
     head: &Head,
     request: &Request,
+    go_on: &Notify,
 ) -> Result<Option<Closed>, Broken> {
-    write.send_message(sent, http_head::encode(head), &request.content, &request.manner).await?;
+    let (mut start, mut content) = (http_head::encode(head), request.content.clone());
+    // The pause before the body ends where the server says so.
+    let expects = has_token(head, "expect", "100-continue") && request.manner.cut.is_none();
+    if let Some(pause) = content.first_pause().filter(|_| expects) {
+        let head = std::mem::take(&mut start);
+        write.send_message(sent, head, &Content::None, &request.manner).await?;
+        let _ = tokio::time::timeout(std::mem::take(pause), go_on.notified()).await;
+    }
+    write.send_message(sent, start, &content, &request.manner).await?;
     let ending = closing(request.ending);
     if ending == Some(Closed::Eof) {
         sent.closed(Closed::Eof, request.manner.deliberate.as_deref());
@@ -205,6 +221,9 @@ impl Reading {
                 }
             };
             for one in seen {
+                if matches!(&one, Seen::Interim(head) if head.status() == Some(100)) {
+                    self.go_on.notify_one();
+                }
                 if let Seen::Head(head) = &one {
                     self.head = Some(head.clone());
                     body_begun = Some(Instant::now());

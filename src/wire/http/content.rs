@@ -15,6 +15,8 @@ pub struct Content {
     coding: Coding,
     form: Form,
     most: usize,
+    /// Whether anything has come.
+    begun: bool,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl Content {
             Some(_) if response && is_event_stream(head) => Form::Events(EventReader::new(limits.event)),
             Some(_) => Form::Whole(vec![]),
         };
-        Self { coding: coding.unwrap_or(Coding::Broken), form, most: limits.message }
+        Self { coding: coding.unwrap_or(Coding::Broken), form, most: limits.message, begun: false }
     }
 
     /// Whether it is read as an event stream.
@@ -69,6 +71,7 @@ impl Content {
 
     /// Takes the next piece in; gives the events that it completes.
     pub fn read(&mut self, piece: &[u8]) -> Vec<StreamEvent> {
+        self.begun |= !piece.is_empty();
         if matches!(self.coding, Coding::Identity) {
             return self.take(piece);
         }
@@ -83,9 +86,12 @@ impl Content {
         events
     }
 
-    /// The whole message; none for an event stream, or where it was too long.
+    /// The whole message; none for an event stream, or where it was too long. What is not in its coding, or ends within it,
+    /// has no payload.
     pub fn finish(self) -> Option<Message> {
+        let decoded = !self.begun || self.coding.is_whole();
         match self.form {
+            Form::Whole(_) if !decoded => Some(Message { text: false, json: None, payload: None, frames: 1 }),
             Form::Whole(bytes) => {
                 let text = std::str::from_utf8(&bytes).is_ok();
                 Some(Message::joined(text, &bytes, 1))
@@ -107,6 +113,17 @@ impl Content {
 }
 
 impl Coding {
+    /// Whether what came ends where the coding does.
+    fn is_whole(self) -> bool {
+        match self {
+            Self::Identity => true,
+            Self::Gzip(mut decoder) => decoder.try_finish().is_ok(),
+            Self::Zlib(mut decoder) => decoder.try_finish().is_ok(),
+            Self::BareDeflate(mut decoder) => decoder.try_finish().is_ok(),
+            Self::Deflate(_) | Self::Broken => false,
+        }
+    }
+
     /// The plain bytes that these complete. What is no longer in the coding gives none.
     fn undo(&mut self, bytes: &[u8]) -> Vec<u8> {
         if let Self::Deflate(held) = self {
@@ -200,11 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_its_coding_gives_nothing_and_an_unknown_coding_says_so() {
+    fn what_cannot_be_undone_has_no_payload() {
         let empty = Message::joined(true, b"", 1);
-        assert_eq!(message("gzip", b"plain text", 100, 100), Some(empty));
+        assert_eq!(message("gzip", b"", 100, 100), Some(empty));
         let unknown = Message { text: false, json: None, payload: None, frames: 1 };
         assert_eq!(message("br", b"anything", 100, 100), Some(unknown.clone()));
-        assert_eq!(message("gzip, gzip", b"anything", 100, 100), Some(unknown));
+        assert_eq!(message("gzip, gzip", b"anything", 100, 100), Some(unknown.clone()));
+        assert_eq!(message("gzip", b"plain text", 100, 100), Some(unknown.clone()));
+        let cut = &coded("gzip", b"a text")[..20];
+        assert_eq!(message("gzip", cut, 100, 100), Some(unknown));
     }
 }

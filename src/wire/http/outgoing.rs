@@ -67,6 +67,16 @@ pub enum Content {
     Raw(Vec<Piece>),
 }
 
+impl Content {
+    /// The pause before its first piece, where it has pieces.
+    pub fn first_pause(&mut self) -> Option<&mut Duration> {
+        match self {
+            Self::Chunked { pieces, .. } | Self::Raw(pieces) => pieces.first_mut().map(|piece| &mut piece.after),
+            Self::None | Self::Whole(_) => None,
+        }
+    }
+}
+
 /// Bytes, and how long to wait before they are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Piece {

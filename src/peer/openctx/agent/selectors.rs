@@ -58,7 +58,8 @@ fn path_matches(glob: &str, uri: &str, quirks: &Quirks) -> bool {
         return quirks.has(Switch::IgnoresPath);
     }
     let (host, path) = host_and_path(uri);
-    let slash = if quirks.has(Switch::KeepsSlash) { "/" } else { "" };
+    // Two stars at the beginning match the slash as well.
+    let slash = if quirks.has(Switch::KeepsSlash) && !glob.starts_with("**") { "/" } else { "" };
     let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), quirks)) else { return false };
     let alone = !quirks.has(Switch::ByHost) && expression.is_match(&format!("{slash}{path}"));
     alone
@@ -88,7 +89,8 @@ fn expression(glob: &str, quirks: &Quirks) -> String {
     while let Some(c) = rest.chars().next() {
         let (taken, part) = match c {
             '*' if rest.starts_with("**/") => (3, parent.to_owned()),
-            '*' if rest.starts_with("**") => (2, below.to_owned()),
+            '*' if rest == "**" && found.ends_with('/') => (2, below.to_owned()),
+            '*' if rest.starts_with("**") => (2, ".*".to_owned()),
             '*' => (1, star.to_owned()),
             '?' if rest.starts_with("?(") => (1, String::new()),
             '?' => (1, "[^/]".to_owned()),

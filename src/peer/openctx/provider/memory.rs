@@ -1,6 +1,6 @@
 //! What a provider with flaws remembers of earlier requests. Sound ones remember nothing: providers are stateless.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -28,6 +28,8 @@ pub struct Memory {
     pub settings: Map<String, Value>,
     /// The sound request that came last.
     pub last: Option<Request>,
+    /// And that for each method.
+    pub last_of: BTreeMap<Method, Request>,
     /// The numbers of the TCP connections with requests.
     pub connections: BTreeSet<u64>,
     /// How many requests are being answered.
@@ -55,8 +57,10 @@ pub enum Trouble {
     Head,
     /// An endless head.
     EndlessHead,
-    /// A body that is not as long as the head says.
+    /// A length that is none.
     Length,
+    /// A body that ends before it is as long as the head says.
+    Torn,
     /// Chunks that are none.
     Chunks,
     /// A connection that was cut while a request was open.
@@ -98,6 +102,7 @@ impl Memory {
                     self.settings = request.settings.clone();
                 }
                 self.last = Some(request.clone());
+                self.last_of.insert(request.method, request.clone());
             }
             Err(fault) => {
                 self.troubles.insert(match fault {
@@ -117,8 +122,7 @@ impl Memory {
             Mishap::Fault(Wrong::Chunk(_) | Wrong::Coding(_)) => Trouble::Chunks,
             Mishap::Fault(Wrong::Length(_) | Wrong::BodyTooLong(_)) => Trouble::Length,
             Mishap::Fault(_) => Trouble::Head,
-            Mishap::Late => Trouble::Length,
-            Mishap::Left(crate::trace::Closed::Eof) => Trouble::Length,
+            Mishap::Late | Mishap::Left(crate::trace::Closed::Eof) => Trouble::Torn,
             Mishap::Left(crate::trace::Closed::Reset) => Trouble::Cut,
         });
     }

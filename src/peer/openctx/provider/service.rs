@@ -134,7 +134,9 @@ impl Service {
         let instead = state.quirks.instead(&seen);
         let mut why = None;
         let as_it_came = request.clone();
-        let before = state.memory.last.clone().filter(|_| state.memory.active > 0);
+        // Only what is for the same method can be taken for it.
+        let before = request.as_ref().ok().and_then(|request| state.memory.last_of.get(&request.method).cloned());
+        let before = before.filter(|_| state.memory.active > 0);
         if let Ok(request) = &mut request {
             why = state.quirks.ask(request, &state.memory);
         }

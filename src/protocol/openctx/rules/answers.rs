@@ -163,12 +163,14 @@ fn json_of<'c>(content: &'c Content<'_>, bench: &mut Bench<'_>) -> Option<Cow<'c
     };
     bench.hold_if("http/utf-8", !utf8, || "the body of an answer is no UTF-8".to_owned());
     bench.hold_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    // What is no UTF-8 need not be told twice.
+    let none = json.is_none() && utf8;
     let fault = Fault::new("the body of an answer is no JSON");
     let fault = match content {
         Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
         _ => fault,
     };
-    bench.hold("envelope/json", json.is_none().then_some(fault));
+    bench.hold("envelope/json", none.then_some(fault));
     if content.is_lossy() {
         bench.note("envelope/json", LOSSY);
     }
@@ -183,7 +185,9 @@ fn outcome(answer: Place<'_>, bench: &mut Bench<'_>) {
     bench.hold("envelope/outcome", (result.is_none() && error.is_none()).then(fault));
     let both = result.is_some() && error.is_some();
     bench.hold_if("envelope/one-outcome", both, || "an answer holds both a result and an error".to_owned());
-    let null = ["result", "error"].into_iter().find(|key| answer.members.get(*key).is_some_and(Value::is_null));
+    // Beside nothing, null is what is told above.
+    let null = ["result", "error"].into_iter().filter(|_| result.is_some() || error.is_some());
+    let null = null.into_iter().find(|key| answer.members.get(*key).is_some_and(Value::is_null));
     let fault = null.map(|key| Fault::new(format!("`{key}` is null instead of being left out")).at(answer.at(key)));
     bench.hold("envelope/no-nulls", fault);
     if let Some(result) = result {

@@ -100,15 +100,14 @@ pub fn judge(asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) {
     let fault = Fault::new("a request names none of the four methods").at("/method").expected(METHODS.to_vec());
     let actual = method.cloned().unwrap_or(Value::Null);
     bench.hold("envelope/client-method", known.is_none().then(|| fault.actual(actual)));
-    let params = place.optional(bench, "params", OBJECT, "envelope/client-params").and_then(Value::as_object);
+    let short = if known == Some("meta") { "meta/client-params" } else { "envelope/client-params" };
+    let params = place.optional(bench, "params", OBJECT, short).and_then(Value::as_object);
     place.optional(bench, "settings", OBJECT, "envelope/client-settings-type");
     let others = place.others(&["method", "params", "settings"]);
     let fault = Fault::new("a request has members that the protocol does not know").actual(others.clone());
     bench.hold("envelope/client-members", (!others.is_empty()).then_some(fault));
-    if let Some(method) = known {
-        if method == "meta" {
-            place.optional(bench, "params", OBJECT, "meta/client-params");
-        }
+    // What is no object has no members to be judged.
+    if let Some(method) = known.filter(|_| params.is_some() || !members.contains_key("params")) {
         let none = Map::new();
         params::judge(method, Place { members: params.unwrap_or(&none), pointer: "/params" }, bench);
     }

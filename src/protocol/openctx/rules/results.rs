@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::members::{LIST, OBJECT, Place, STRING, STRING_OR_BOOLEAN, uri};
+use super::members::{LIST, OBJECT, Place, STRING, STRING_OR_BOOLEAN, is_uri, uri};
 use super::requests::Request;
 use super::{patterns, ranges};
 use crate::protocol::Fault;
@@ -10,6 +10,10 @@ use crate::protocol::http::book::Bench;
 
 /// Judges the result of a request.
 pub fn judge(request: &Request, result: &Value, bench: &mut Bench<'_>) {
+    // What is neither an object nor a list is no result of any method.
+    if !result.is_object() && !result.is_array() {
+        return;
+    }
     if request.method == "meta" {
         let fault = Fault::new("the result of `meta` is no object").at("/result").actual(result.clone());
         bench.hold("meta/result", (!result.is_object()).then_some(fault));
@@ -158,9 +162,11 @@ fn annotation(request: &Request, content: &ranges::Measures, annotation: Place<'
     if let Some(value) = annotation.required(bench, "uri", STRING, "annotations/uri") {
         uri(bench, value, &annotation.at("uri"), "annotations/uri-syntax");
         let asked = request.params.get("uri").and_then(Value::as_str).unwrap_or_default();
-        let other = value.as_str().is_none_or(|uri| plain(uri) != plain(asked));
-        let fault = Fault::new("an annotation is one of another resource").at(annotation.at("uri"));
-        bench.hold("annotations/uri-same", other.then(|| fault.expected(asked).actual(value.clone())));
+        if let Some(uri) = value.as_str().filter(|uri| is_uri(uri)) {
+            let fault = Fault::new("an annotation is one of another resource").at(annotation.at("uri"));
+            let fault = || fault.expected(asked).actual(value.clone());
+            bench.hold("annotations/uri-same", (plain(uri) != plain(asked)).then(fault));
+        }
     }
     let held = annotation.required(bench, "item", OBJECT, "annotations/item").and_then(Value::as_object);
     if let Some(members) = held {

@@ -15,7 +15,7 @@ const ANSWERS: usize = 16;
 /// What `meta` gave, by the settings of the request.
 ///
 /// Clients may keep such an answer for a while, so that a request is only too much where none of them allows it. Globs are
-/// left to scenarios.
+/// left to scenarios, and so are selectors with a glob beside a text and texts that only differ in their case.
 #[derive(Default)]
 pub struct Scopes {
     told: HashMap<String, Vec<Value>>,
@@ -47,19 +47,23 @@ impl Scopes {
         let fault = Fault::new("a provider without the annotations feature is asked for annotations");
         bench.hold("selectors/client-feature", features.is_empty().then_some(fault));
         let texts: Option<Vec<&str>> = features.iter().flat_map(|feature| texts(feature)).collect();
-        // A selector without a text may match anything.
+        // A selector without a text, or with a glob, may match anything.
         let Some(texts) = texts.filter(|texts| !texts.is_empty()) else { return };
-        let matches = texts.iter().any(|text| content.contains(text));
+        let content = content.to_lowercase();
+        let matches = texts.iter().any(|text| content.contains(&text.to_lowercase()));
         let fault = Fault::new("a provider is asked about a resource whose content none of its selectors matches");
         bench.hold("selectors/client-content-other", (!matches).then(|| fault.expected(texts)));
     }
 }
 
-/// The text that each selector of a feature asks for; none for one that asks for none. A feature without selectors counts
-/// as one such.
-fn texts(feature: &Value) -> Vec<Option<&str>> {
+/// The text that each selector of a feature asks for; none for one that asks for none, or for a path as well. A feature
+/// without selectors counts as one such.
+fn texts<'m>(feature: &'m Value) -> Vec<Option<&'m str>> {
     match feature.get("selectors").and_then(Value::as_array).filter(|selectors| !selectors.is_empty()) {
-        Some(selectors) => selectors.iter().map(|s| s.get("contentContains").and_then(Value::as_str)).collect(),
+        Some(selectors) => {
+            let text = |selector: &'m Value| selector.get("contentContains").and_then(Value::as_str);
+            selectors.iter().map(|selector| text(selector).filter(|_| selector.get("path").is_none())).collect()
+        }
         None => vec![None],
     }
 }

@@ -15,7 +15,9 @@ pub const FLAWS: &[Entry] = &[
         Effect::Message(|message| *message = json!([message.take()]))),
     flaw!("prefixed-methods" "envelope/client-method" "The names of methods have a prefix."
         Effect::Message(|message| super::text(message, "method", |method| json!(format!("openctx/{method}"))))),
-    flaw!("params-in-list" "envelope/client-params" "Parameters stand in a list."
+    flaw!("params-in-list" "envelope/client-params"
+        ["meta/client-params": "The parameters of `meta` are a list as well."]
+        "Parameters stand in a list."
         Effect::Message(|message| message["params"] = json!([message["params"]]))),
     flaw!("settings-as-text" "envelope/client-settings-type" "Settings are sent as a text."
         Effect::Message(|message| message["settings"] = message["settings"].to_string().into())),
@@ -26,9 +28,9 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("settings-lost" "envelope/client-settings" "Settings are sent empty."
         Effect::Message(|message| message["settings"] = json!({}))),
-    flaw!("settings-for-meta-only" "envelope/client-settings-always"
-        "Settings go with requests for metadata only."
-    Effect::Message(|message| if message["method"] != "meta" {
+    flaw!("settings-not-for-meta" "envelope/client-settings-always"
+        "Settings do not go with requests for metadata."
+    Effect::Message(|message| if message["method"] == "meta" {
         message["settings"] = json!({});
     })),
     flaw!("first-settings" "envelope/client-settings-changed"
@@ -52,8 +54,11 @@ pub const FLAWS: &[Entry] = &[
     flaw!("refuses-extra-members" "envelope/client-extra-members" "Answers with members that it does not know are not taken."
         Effect::Fails(|seen| seen.json.as_ref().is_some_and(|json| has_others(json, &["result", "error"])))),
     flaw!("ascii-only" "envelope/client-unicode" "Characters beyond ASCII are read as question marks."
-    Effect::Incoming(|body| for byte in body.iter_mut().filter(|byte| !byte.is_ascii()) {
-        *byte = b'?';
+    Effect::Incoming(|body| {
+        let mark = if body.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        for byte in body.iter_mut().skip(mark).filter(|byte| !byte.is_ascii()) {
+            *byte = b'?';
+        }
     })),
     flaw!("escapes-kept" "envelope/client-escapes" "Escaped characters are kept as they are written."
     Effect::Incoming(|body| {

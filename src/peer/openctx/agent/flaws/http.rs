@@ -42,13 +42,15 @@ pub const FLAWS: &[Entry] = &[
         }
         set(request, "Content-Encoding", Some("gzip"));
     })),
-    flaw!("refuses-200" "http/client-status-ok" "Answers with the status 200 are not taken."
-        Effect::Fails(|seen| seen.status == 200)),
+    flaw!("refuses-200" "http/client-status-ok" "Answers with the status 200 are not taken, unless they are metadata."
+        Effect::Fails(|seen| seen.status == 200 && seen.of != "meta")),
     flaw!("only-200" "http/client-status-2xx" "Answers with another status than 200 are not taken."
         Effect::Fails(|seen| seen.status != 200)),
     flaw!("reads-failures" "http/client-status-failed" "The body of an answer counts whatever its status is."
         Effect::Switch(Switch::ReadsFailures)),
-    flaw!("exact-content-type" "http/client-charset" "A content type with parameters is not taken."
+    flaw!("exact-content-type" "http/client-charset"
+        ["http/client-content-type-any": "A content type with parameters is a content type."]
+        "A content type with parameters is not taken."
         Effect::Fails(|seen| seen.header("content-type").is_some_and(|value| value.contains(';')))),
     flaw!("checks-content-type" "http/client-content-type-any" "Only answers that say that they are JSON are taken."
         Effect::Fails(|seen| !seen.header("content-type").is_some_and(|value| value.starts_with("application/json")))),

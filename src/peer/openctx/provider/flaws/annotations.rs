@@ -100,9 +100,9 @@ pub const FLAWS: &[Entry] = &[
         annotations(|a| set_in_items(a, "ai", &json!("content")))),
     flaw!("empty-document-unanswered" "annotations/any-content" "An empty document is not answered."
         Effect::Instead(|s| (s.is(Method::Annotations) && s.text("content").is_empty()).then_some(Instead::Close))),
-    flaw!("odd-document-unanswered" "annotations/any-content" "A document with a control character or one beyond the Basic Multilingual Plane is not answered."
+    flaw!("odd-document-unanswered" "annotations/any-content" "A document with a control character is not answered."
     Effect::Instead(|s| {
-        let odd = |c: char| c > '\u{ffff}' || (c.is_control() && !"\r\n\t".contains(c));
+        let odd = |c: char| c.is_control() && !"\r\n\t".contains(c);
         (s.is(Method::Annotations) && s.text("content").contains(odd)).then_some(Instead::Close)
     })),
     flaw!("files-only" "annotations/any-uri" "A document that is no file is not answered."
@@ -110,17 +110,19 @@ pub const FLAWS: &[Entry] = &[
     flaw!("encoded-uri-unanswered" "annotations/any-uri" "A URI with encoded characters is not answered."
         Effect::Instead(|s| (s.is(Method::Annotations) && s.text("uri").contains('%')).then_some(Instead::Close))),
     flaw!("unmatched-unanswered" "annotations/unmatched"
-    "A document that no selector matches is not answered."
+    "A document whose name has no extension that is known is not answered."
     Effect::Instead(|s| {
         let path = s.text("uri").split(['?', '#']).next().unwrap_or_default();
-        let matched = path.ends_with(".ts") || s.text("content").contains("WIRE-")
-            || (path.ends_with(".md") && s.text("content").contains("TODO"));
-        (s.is(Method::Annotations) && !matched).then_some(Instead::Close)
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let unknown = !name.contains('.') || name.ends_with("-unknown");
+        (s.is(Method::Annotations) && unknown).then_some(Instead::Close)
     })),
     flaw!("annotations-missing-empty-object" "envelope/method-not-offered"
+        ["annotations/result": "An object is no list."]
+       
         "There is no annotations feature, and `annotations` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
-    flaw!("annotations-missing-unanswered" "envelope/method-not-offered"
+    flaw!("annotations-missing-unanswered" "envelope/answered"
         "There is no annotations feature, and `annotations` is not answered."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Close))),
 ];

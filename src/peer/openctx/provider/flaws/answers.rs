@@ -45,15 +45,17 @@ pub const FLAWS: &[Entry] = &[
             .then(|| Instead::status("401 Unauthorized", &body))
     })),
     flaw!("bad-gateway" "mentions/offered"
-        "All but `meta` is answered with the status 502 and a page."
+        "`mentions` is answered with the status 502 and a page."
     Effect::Instead(|s| {
         let page = Response::new("502 Bad Gateway").header("Content-Type", "text/html");
         let page = page.content(Content::Whole(b"<html><h1>502 Bad Gateway</h1></html>".to_vec()));
-        (!s.is(Method::Meta)).then(|| Instead::Respond(Box::new(page)))
+        s.is(Method::Mentions).then(|| Instead::Respond(Box::new(page)))
     })),
     flaw!("no-content" "envelope/json"
-        "Requests are answered with the status 204 and nothing."
-        Effect::Instead(|_| Some(Instead::Respond(Box::new(Response::new("204 No Content")))))),
+    "Requests are answered with the status 204 and nothing."
+    Effect::Instead(|s| {
+        (s.received.head.method() == "POST").then(|| Instead::Respond(Box::new(Response::new("204 No Content"))))
+    })),
     flaw!("redirect-301" "http/redirect"
         "Requests are redirected with the status 301."
         Effect::Instead(|s| redirected(s, "301 Moved Permanently"))),

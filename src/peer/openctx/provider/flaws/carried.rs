@@ -25,7 +25,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Carried(|r| raw(r, |head| head.replacen("\r\n", "\r\nX-Powered-By\r\n", 1)))),
     flaw!("header-with-space" "http/valid-head"
         "A header name has a space before its colon."
-        Effect::Carried(|r| raw(r, |head| head.replacen("Content-Type:", "Content-Type :", 1)))),
+        Effect::Carried(|r| raw(r, |head| head.replacen("\r\n", "\r\nX-Powered-By : wirecert\r\n", 1)))),
     flaw!("header-not-text" "http/valid-head"
         "A header has a control character."
         Effect::Carried(|r| raw(r, |head| head.replacen("\r\n", "\r\nX-Odd: a\u{1}b\r\n", 1)))),
@@ -146,7 +146,7 @@ pub const FLAWS: &[Entry] = &[
         body.truncate(body.len() / 2);
         r.content = Content::Whole(body);
     })),
-    flaw!("coding-unknown" "http/encoding"
+    flaw!("coding-unknown" "http/encoding-offered"
         "The head names a content coding that nobody knows."
         Effect::Carried(|r| r.headers.push(("Content-Encoding".to_owned(), Some("rot13".to_owned()))))),
     flaw!("gzip-unasked" "http/encoding-offered" "Bodies are gzip, whether the request allows it or not."

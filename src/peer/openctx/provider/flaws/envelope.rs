@@ -97,7 +97,10 @@ pub const FLAWS: &[Entry] = &[
     flaw!("unknown-method-empty" "envelope/unknown-method" "Unknown methods are answered with an empty list."
         Effect::Instead(|s| (*s.request == Err(Fault::NoMethod)).then(|| Instead::Result(json!([]))))),
     flaw!("malformed-as-empty" "envelope/malformed" "A body that is no JSON counts as an empty request for `mentions`."
-        Effect::Instead(|s| (*s.request == Err(Fault::NoJson)).then(|| Instead::Result(json!([]))))),
+    Effect::Instead(|s| {
+        let posted = s.received.head.method() == "POST";
+        (posted && *s.request == Err(Fault::NoJson)).then(|| Instead::Result(json!([])))
+    })),
     flaw!("malformed-fails" "envelope/malformed" "A body that is no JSON is answered with the status 500 and a page."
         Effect::Instead(|s| (*s.request == Err(Fault::NoJson)).then(failed))),
     flaw!("no-request-as-meta" "envelope/no-request" "JSON that is no request is answered as `meta` is."

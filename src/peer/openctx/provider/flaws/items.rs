@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::quirks::{Effect, Instead};
-use super::super::request::Method;
+use super::super::request::{Method, Request};
 use super::{Entry, each, flaw, remove, set, set_each, without};
 
 pub const FLAWS: &[Entry] = &[
@@ -30,22 +30,21 @@ pub const FLAWS: &[Entry] = &[
     flaw!("item-content-as-list" "items/ai" "`content` of items is a list of lines."
         items(|i| set_each(i, "ai", json!({"content": ["line", "line"]})))),
     flaw!("item-content-null" "items/ai" "`content` of items is null." items(|i| set_each(i, "ai", json!({"content": null})))),
-    flaw!("message-needed" "items/optional-params"
-    "Without a message `items` is not answered."
+    flaw!("message-or-mention-needed" "items/optional-params"
+    "Without a message and a mention `items` is not answered."
     Effect::Instead(|s| {
-        let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("message"));
-        (s.is(Method::Items) && absent).then_some(Instead::Close)
+        let none = |request: &Request| ["message", "mention"].iter().all(|key| !request.params.contains_key(*key));
+        (s.is(Method::Items) && s.request.as_ref().is_ok_and(none)).then_some(Instead::Close)
     })),
-    flaw!("mention-needed" "items/optional-params"
-    "Without a mention `items` is not answered."
+    flaw!("both-unanswered" "items/optional-params"
+    "With both a message and a mention `items` is not answered."
     Effect::Instead(|s| {
-        let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("mention"));
-        (s.is(Method::Items) && absent).then_some(Instead::Close)
+        let both = |request: &Request| ["message", "mention"].iter().all(|key| request.params.contains_key(*key));
+        (s.is(Method::Items) && s.request.as_ref().is_ok_and(both)).then_some(Instead::Close)
     })),
-    flaw!("odd-message-unanswered" "items/any-message" "A message with other than printable ASCII characters is not answered."
+    flaw!("odd-message-unanswered" "items/any-message" "A message with a control character is not answered."
     Effect::Instead(|s| {
-        let odd = |c: char| !(' '..='~').contains(&c);
-        (s.is(Method::Items) && s.text("message").contains(odd)).then_some(Instead::Close)
+        (s.is(Method::Items) && s.text("message").contains(|c: char| c.is_control())).then_some(Instead::Close)
     })),
     flaw!("long-message-unanswered" "items/any-message" "A message of more than 1000 bytes is not answered."
         Effect::Instead(|s| (s.is(Method::Items) && s.text("message").len() > 1000).then_some(Instead::Close))),
@@ -60,9 +59,11 @@ pub const FLAWS: &[Entry] = &[
         let known = ["https://tickets.example/", "wirecert:"].iter().any(|ours| uri.starts_with(ours));
         (s.is(Method::Items) && !known).then_some(Instead::Close)
     })),
-    flaw!("items-missing-empty-object" "envelope/method-not-offered" "There is no items feature, and `items` is answered with an empty object."
+    flaw!("items-missing-empty-object" "envelope/method-not-offered"
+        ["items/result": "An object is no list."]
+        "There is no items feature, and `items` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
-    flaw!("items-missing-unanswered" "envelope/method-not-offered" "There is no items feature, and `items` is not answered."
+    flaw!("items-missing-unanswered" "envelope/answered" "There is no items feature, and `items` is not answered."
     Effect::Instead(|s| without(s, Method::Items, Instead::Close))),
 ];
 

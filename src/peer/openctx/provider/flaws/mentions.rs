@@ -48,10 +48,10 @@ pub const FLAWS: &[Entry] = &[
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("query"));
         (s.is(Method::Mentions) && absent).then(|| Instead::error(-32602, "`query` is needed"))
     })),
-    flaw!("uri-needed" "mentions/optional-params" "Without the URI of a document `mentions` fails."
+    flaw!("uri-needed" "mentions/optional-params" "Without the URI of a document `mentions` is answered with an error."
     Effect::Instead(|s| {
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("uri"));
-        (s.is(Method::Mentions) && absent).then(|| Instead::status("500 Internal Server Error", &json!({"message": "undefined"})))
+        (s.is(Method::Mentions) && absent).then(|| Instead::error(-32602, "`uri` is needed"))
     })),
     flaw!("query-as-expression" "mentions/any-query" "A query that is no regular expression is not answered."
     Effect::Instead(|s| {
@@ -68,9 +68,11 @@ pub const FLAWS: &[Entry] = &[
         Effect::Instead(|s| include(s, Value::is_string))),
     flaw!("auto-include-text-only" "mentions/auto-include" "`autoInclude` as a boolean is answered with an error."
         Effect::Instead(|s| include(s, Value::is_boolean))),
-    flaw!("mentions-missing-empty-object" "envelope/method-not-offered" "There is no mentions feature, and `mentions` is answered with an empty object."
+    flaw!("mentions-missing-empty-object" "envelope/method-not-offered"
+        ["mentions/result": "An object is no list."]
+        "There is no mentions feature, and `mentions` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
-    flaw!("mentions-missing-unanswered" "envelope/method-not-offered" "There is no mentions feature, and `mentions` is not answered."
+    flaw!("mentions-missing-unanswered" "envelope/answered" "There is no mentions feature, and `mentions` is not answered."
     Effect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
 ];
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::wire::http::{Ending, Response};
 
 use super::super::quirks::{Effect, Instead, Switch};
-use super::super::request::{Fault, Method};
+use super::super::request::{Fault, Method, Request};
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
@@ -22,15 +22,15 @@ pub const FLAWS: &[Entry] = &[
     "The content type is known by a header that is written like this or in lower case only."
     Effect::Instead(|s| {
         let known = |(name, _): &(String, String)| name == "Content-Type" || name == "content-type";
-        if s.received.head.headers.iter().any(known) { None } else { refused("415 Unsupported Media Type") }
+        if s.received.head.headers.iter().any(known) { None } else { Some(misread()) }
     })),
     flaw!("extra-headers-refused" "http/extra-headers" "A request with a header that is not known is refused."
     Effect::Instead(|s| {
         let odd = |(name, _): &(String, String)| !HEADERS.contains(&name.to_lowercase().as_str());
-        if s.received.head.headers.iter().any(odd) { refused("400 Bad Request") } else { None }
+        s.received.head.headers.iter().any(odd).then(misread)
     })),
     flaw!("request-in-one-read" "http/segments"
-        "A request must come in few TCP segments." Effect::Instead(|s| (s.received.reads > 3).then_some(Instead::Refuse(Fault::NoJson)))),
+        "A request must come in few TCP segments." Effect::Instead(|s| (s.received.reads > 3).then(misread))),
     flaw!("second-request-unanswered" "http/keep-alive"
         "On each connection the first request is answered."
         Effect::Instead(|s| s.memory.knows(s.received.head.tcp).then_some(Instead::Close))),
@@ -58,32 +58,32 @@ pub const FLAWS: &[Entry] = &[
     flaw!("close-unanswered" "http/close-asked" "A request that asks for the end of the connection gets that, and no answer."
         Effect::Instead(|s| s.header("connection")?.eq_ignore_ascii_case("close").then_some(Instead::Close))),
     flaw!("chunked-refused" "http/chunked-request" "A chunked request counts as one without a body."
-        Effect::Instead(|s| s.header("transfer-encoding").map(|_| Instead::Refuse(Fault::NoJson)))),
+        Effect::Instead(|s| s.header("transfer-encoding").map(|_| misread()))),
     flaw!("continue-unanswered" "http/expect-continue" "A request that expects `100-continue` waits in vain."
         Effect::Switch(Switch::NoContinue)),
     flaw!("any-method" "http/method-not-allowed" "A request with another method than POST is answered as `meta` is."
         Effect::Instead(|s| (s.received.head.method() != "POST").then(|| Instead::Result(json!({"name": "Any method"}))))),
-    flaw!("settings-needed" "envelope/without-settings" "A request without settings is answered with the status 500."
-        Effect::Instead(|s| if s.json().get("settings").is_none() { refused("500 Internal Server Error") } else { None })),
-    flaw!("params-needed" "envelope/without-params" "A request without parameters is answered with the status 500."
-        Effect::Instead(|s| if s.json().get("params").is_none() { refused("500 Internal Server Error") } else { None })),
+    flaw!("settings-needed" "envelope/without-settings" "A request without settings is not answered."
+        Effect::Instead(|s| (s.request.is_ok() && s.json().get("settings").is_none()).then_some(Instead::Close))),
+    flaw!("params-needed" "envelope/without-params" "A request without parameters is not answered."
+        Effect::Instead(|s| (s.request.is_ok() && s.json().get("params").is_none()).then_some(Instead::Close))),
     flaw!("ascii-only" "envelope/unicode"
         "A body with characters beyond ASCII counts as no JSON."
-        Effect::Instead(|s| (!s.body().is_ascii()).then_some(Instead::Refuse(Fault::NoJson)))),
+        Effect::Instead(|s| (!s.body().is_ascii()).then(misread))),
     flaw!("basic-plane-only" "envelope/unicode"
         "A body with characters beyond the Basic Multilingual Plane counts as no JSON."
-        Effect::Instead(|s| s.body().contains(|c: char| c > '\u{ffff}').then_some(Instead::Refuse(Fault::NoJson)))),
+        Effect::Instead(|s| s.body().contains(|c: char| c > '\u{ffff}').then(misread))),
     flaw!("escapes-refused" "envelope/escapes" "A body with escaped code units counts as no JSON."
-        Effect::Instead(|s| s.body().contains("\\u").then_some(Instead::Refuse(Fault::NoJson)))),
+        Effect::Instead(|s| s.body().contains("\\u").then(misread))),
     flaw!("whitespace-refused" "envelope/whitespace" "A body with white space at its beginning or between its tokens counts as no JSON."
     Effect::Instead(|s| {
         let compact = s.json().to_string().len() >= s.body().len();
-        (s.request.is_ok() && !compact && !s.body().contains('\\')).then_some(Instead::Refuse(Fault::NoJson))
+        (s.request.is_ok() && !compact && !s.body().contains('\\')).then(misread)
     })),
     flaw!("method-first" "envelope/member-order" "The method must be the first member of a request."
     Effect::Instead(|s| {
         let first = s.json().as_object()?.keys().next()?.clone();
-        (s.request.is_ok() && first != "method").then_some(Instead::Refuse(Fault::NoRequest))
+        (s.request.is_ok() && first != "method").then(misread)
     })),
     flaw!("extra-members-refused" "envelope/extra-members" "A request with a member that is not known is refused."
     Effect::Instead(|s| {
@@ -120,9 +120,10 @@ pub const FLAWS: &[Entry] = &[
         (kept && s.is(Method::Meta)).then(|| Instead::Result(Value::Object(meta)))
     })),
     flaw!("params-kept" "state/params-per-request"
-    "A request gets the answer to the request before, where that was for the same method."
+    "A request for mentions or items gets the answer to the request before, where that was for the same method."
     Effect::Request(|request, memory| {
-        if let Some(last) = memory.last.as_ref().filter(|last| last.method == request.method) {
+        let same = |last: &&Request| last.method == request.method && request.method != Method::Annotations;
+        if let Some(last) = memory.last.as_ref().filter(same) {
             request.params.clone_from(&last.params);
         }
     })),
@@ -147,6 +148,11 @@ const HEADERS: [&str; 16] = [
     "transfer-encoding",
     "te",
 ];
+
+/// What is answered by whoever does not understand a sound request.
+fn misread() -> Instead {
+    Instead::error(-32700, "this is no request")
+}
 
 fn refused(status: &str) -> Option<Instead> {
     Some(Instead::Respond(Box::new(Response::new(status).text("no\n"))))

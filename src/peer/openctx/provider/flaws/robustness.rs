@@ -12,7 +12,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("exits-on-unknown-method" "robustness/alive"
         "A request for an unknown method makes the provider exit."
         Effect::Instead(|s| (*s.request == Err(Fault::NoMethod)).then_some(Instead::Die))),
-    flaw!("exits-on-deep-json" "robustness/deep-json"
+    flaw!("exits-on-deep-json" "robustness/alive"
         "JSON that is nested deep makes the provider exit."
         Effect::Instead(|s| is_deep(&s.received.content).then_some(Instead::Die))),
     flaw!("confuses-requests" "robustness/concurrent"
@@ -34,16 +34,18 @@ pub const FLAWS: &[Entry] = &[
     flaw!("silent-after-huge-head" "robustness/huge-head" "After an endless head nothing is answered."
         Effect::Instead(|s| after(s, Trouble::EndlessHead))),
     flaw!("silent-after-wrong-length" "robustness/wrong-length"
-        "After a body that is not as long as its head says nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Length).or_else(|| after(s, Trouble::Head)))),
+        "After a head with a length that is none nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Length))),
     flaw!("silent-after-bad-chunks" "robustness/bad-chunks" "After chunks that are none nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Chunks))),
     flaw!("silent-after-reset" "robustness/reset"
         "After a connection was cut while a request was open nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Cut))),
     flaw!("one-at-a-time" "robustness/half-request"
+        ["robustness/silent-client": "A client that does not read has a connection as well."]
         "One connection is served at a time." Effect::Switch(Switch::OneAtATime)),
     flaw!("one-client-at-a-time" "robustness/silent-client"
+        ["robustness/half-request": "A client that stops in the middle of a request has not read its answer either."]
         "While an answer is not read, nobody else gets one." Effect::Switch(Switch::OneAtATime)),
     flaw!("leaks-connections" "robustness/connection-flood"
         "After twenty connections without a request nothing is answered."
