@@ -307,8 +307,9 @@ fn way(expected: &Value, miss: &Miss) -> Way {
         "/result/success" => mismatch.actual == Some(Value::Bool(false)),
         "/result" | "/error" => miss.actual.get("error").is_some_and(|error| !error.is_null()),
         "/status" => {
-            let due = mismatch.expected.as_u64().is_some_and(|status| status < 400);
-            due && mismatch.actual.as_ref().and_then(Value::as_u64).is_some_and(|status| status >= 400)
+            let least = mismatch.expected.pointer("/$range/min").unwrap_or(&mismatch.expected);
+            let due = least.as_u64().is_some_and(|status| status < 300);
+            due && mismatch.actual.as_ref().and_then(Value::as_u64).is_some_and(|status| status >= 300)
         }
         pointer => refused && pointer.starts_with("/result/"),
     };

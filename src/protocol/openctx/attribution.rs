@@ -93,6 +93,7 @@ pub const SERVER: Attribution = Attribution {
                 "http/length",
                 "http/utf-8",
                 "http/encoding",
+                "http/encoding-offered",
                 "http/redirect",
                 "http/status-error",
                 "http/content-type-charset",
