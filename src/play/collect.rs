@@ -141,6 +141,10 @@ fn check(
             let path = first.as_ref().map(|m| m.pointer.clone());
             let mut failure = failure(scene, step, collect, message, Some(resolved), Some(actual.clone()), index);
             failure.missed.places = path.iter().cloned().collect();
+            // What did not come whole did not come.
+            if path.as_deref() == Some("/whole") {
+                failure.missed.way = Way::Absent;
+            }
             failure.path = path;
             Ok(Some(failure))
         }

@@ -301,7 +301,7 @@ fn is_anything(want: &Wanted) -> bool {
 fn way(expected: &Value, miss: &Miss) -> Way {
     let flag = |value: &Value| value.pointer("/result/success").and_then(Value::as_bool);
     let refused = flag(&miss.actual) == Some(false) && flag(expected) != Some(false);
-    let failed_status = miss.actual.get("status").and_then(Value::as_u64).is_some_and(|status| status >= 400);
+    let failed_status = miss.actual.get("status").and_then(Value::as_u64).is_some_and(|status| status >= 300);
     let failed = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
         "/result" | "/error" | "/json" if failed_status => true,
         "/result/success" => mismatch.actual == Some(Value::Bool(false)),
@@ -309,7 +309,11 @@ fn way(expected: &Value, miss: &Miss) -> Way {
         "/status" => {
             let least = mismatch.expected.pointer("/$range/min").unwrap_or(&mismatch.expected);
             let due = least.as_u64().is_some_and(|status| status < 300);
-            due && mismatch.actual.as_ref().and_then(Value::as_u64).is_some_and(|status| status >= 300)
+            // Whoever is sent elsewhere has got nothing, whatever was due.
+            let elsewhere = |status: &u64| (300..400).contains(status);
+            let status = mismatch.actual.as_ref().and_then(Value::as_u64);
+            let wanted = mismatch.expected.as_u64().as_ref().is_some_and(elsewhere);
+            status.is_some_and(|status| due && status >= 400 || elsewhere(&status) && !wanted)
         }
         pointer => refused && pointer.starts_with("/result/"),
     };

@@ -125,6 +125,11 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "envelope/", needs: &["meta/offered"], failing: false },
         Base { of: "envelope/", needs: &["mentions/offered", "items/offered", "annotations/offered"], failing: true },
         Base { of: "state/", needs: &["meta/offered"], failing: false },
+        Base {
+            of: "state/params-per-request",
+            needs: &["mentions/offered", "items/offered", "annotations/offered"],
+            failing: true,
+        },
         Base { of: "robustness/", needs: &["meta/offered"], failing: false },
         // Whoever suffers from one thing suffers from what is like it.
         Base {
