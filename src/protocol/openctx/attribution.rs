@@ -96,7 +96,6 @@ pub const SERVER: Attribution = Attribution {
                 "http/encoding-offered",
                 "http/redirect",
                 "http/status-error",
-                "http/content-type-charset",
                 "envelope/json",
                 "envelope/object",
                 "envelope/outcome",

@@ -63,7 +63,9 @@ pub const FLAWS: &[Entry] = &[
         ["items/result": "An object is no list."]
         "There is no items feature, and `items` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
-    flaw!("items-missing-unanswered" "envelope/answered" "There is no items feature, and `items` is not answered."
+    flaw!("items-missing-unanswered" "envelope/answered"
+        ["envelope/method-not-offered": "There is neither an empty list nor an error."]
+        "There is no items feature, and `items` is not answered."
     Effect::Instead(|s| without(s, Method::Items, Instead::Close))),
 ];
 
