@@ -54,11 +54,14 @@ impl Context<'_> {
             }
             if let Some(cause) = self.explanation(&found, &findings) {
                 blocked.push(by(cause, own));
-                // What a rule saw as well is shown where the scenario asks for it.
+                // What a rule saw as well is shown where the scenario asks for it, and with what came before.
                 let at = findings.iter().position(|other| std::ptr::eq(other, cause));
-                let cause = at.and_then(|at| findings.get_mut(at)).filter(|cause| cause.requirement == own);
-                if let Some(cause) = cause.filter(|cause| cause.place.is_none()) {
+                let asks = |cause: &&mut Found| (own.is_none() || cause.requirement == own) && cause.place.is_none();
+                if let Some(cause) = at.and_then(|at| findings.get_mut(at)).filter(asks) {
                     (cause.step, cause.place) = (found.step, found.place);
+                    if cause.last_events.is_empty() {
+                        cause.last_events = found.last_events;
+                    }
                 }
                 continue;
             }
