@@ -44,6 +44,7 @@ const JUDGED_BY_RULES: &[&str] = &[
 /// The same of OpenCtx.
 const JUDGED_BY_RULES_OF_OPENCTX: &[&str] = &[
     "annotations/client-extra-params",
+    "annotations/client-params",
     "annotations/client-uri-syntax",
     "envelope/client-json",
     "envelope/client-members",
@@ -60,6 +61,7 @@ const JUDGED_BY_RULES_OF_OPENCTX: &[&str] = &[
     "http/client-valid-head",
     "items/client-extra-params",
     "items/client-mention-shape",
+    "items/client-params",
     "mentions/client-auto-include",
     "mentions/client-extra-params",
     "meta/client-params",

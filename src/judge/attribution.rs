@@ -54,10 +54,10 @@ impl Context<'_> {
             }
             if let Some(cause) = self.explanation(&found, &findings) {
                 blocked.push(by(cause, own));
-                // What a rule saw as well is shown where the scenario asks for it, and with what came before.
+                // What a rule saw is shown where the scenario stumbled over it first, and with what came before.
                 let at = findings.iter().position(|other| std::ptr::eq(other, cause));
-                let asks = |cause: &&mut Found| (own.is_none() || cause.requirement == own) && cause.place.is_none();
-                if let Some(cause) = at.and_then(|at| findings.get_mut(at)).filter(asks) {
+                let cause = at.and_then(|at| findings.get_mut(at)).filter(|cause| cause.place.is_none());
+                if let Some(cause) = cause {
                     (cause.step, cause.place) = (found.step, found.place);
                     if cause.last_events.is_empty() {
                         cause.last_events = found.last_events;
