@@ -309,3 +309,6 @@ pub fn explained_by<'f, F>(
 fn by(cause: &Found, requirement: Option<RequirementId>) -> Blocked {
     Blocked { requirement, because: cause.requirement, message: cause.message.clone() }
 }
+
+#[cfg(test)]
+mod tests;

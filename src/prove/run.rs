@@ -208,7 +208,7 @@ impl Prover {
         let unseen = result.unseen();
         let doubtful = |plan: &&Plan| {
             let missing = |id: &&str| plan.requirements.contains(id) || area(&plan.id) == area(id);
-            unseen.iter().any(|id| missing(id)) || result.saw_beside(plan.id.as_str())
+            unseen.iter().any(missing) || result.saw_beside(plan.id.as_str())
         };
         let plans: Arc<[Plan]> = self.plans_of(&result.case).filter(doubtful).cloned().collect();
         if !plans.is_empty() {

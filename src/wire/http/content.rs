@@ -89,7 +89,7 @@ impl Content {
     /// The whole message; none for an event stream, or where it was too long. What is not in its coding, or ends within it,
     /// has no payload.
     pub fn finish(self) -> Option<Message> {
-        let decoded = !self.begun || self.coding.is_whole();
+        let decoded = !self.begun || self.coding.ends();
         match self.form {
             Form::Whole(_) if !decoded => Some(Message { text: false, json: None, payload: None, frames: 1 }),
             Form::Whole(bytes) => {
@@ -114,7 +114,7 @@ impl Content {
 
 impl Coding {
     /// Whether what came ends where the coding does.
-    fn is_whole(self) -> bool {
+    fn ends(self) -> bool {
         match self {
             Self::Identity => true,
             Self::Gzip(mut decoder) => decoder.try_finish().is_ok(),

@@ -1,0 +1,140 @@
+use serde_json::{Map, json};
+
+use super::*;
+use crate::protocol::{Due, NOTHING_KNOWN, Section};
+use crate::trace::End;
+
+const fn requirement(id: &'static str) -> Requirement {
+    let source = Section { document: "", section: "" };
+    Requirement {
+        id,
+        level: Level::Must,
+        binds: End::Server,
+        statement: "",
+        why: "",
+        source,
+        since: "0.1.0",
+        capability: None,
+    }
+}
+
+const ECHO: RequirementId = "p/1/ping/echo";
+const SHAPE: RequirementId = "p/1/ping/shape";
+const ANSWERED: RequirementId = "p/1/envelope/answered";
+const STREAM: RequirementId = "p/1/stream/type";
+const DIED: RequirementId = "p/1/robustness/alive";
+
+static CATALOGUE: [Requirement; 5] =
+    [requirement(ECHO), requirement(SHAPE), requirement(ANSWERED), requirement(STREAM), requirement(DIED)];
+
+const ATTRIBUTION: Attribution = Attribution {
+    absent: &[Due { kind: "response", with: None, breaks: "envelope/answered", unless: &[] }],
+    places: &[("response", "/result", "/result")],
+    spoils: &["stream/type"],
+    unusable: &["stream/type"],
+    follows: &[("ping/echo", &["ping/shape"])],
+    ..NOTHING_KNOWN
+};
+
+fn seen(requirement: RequirementId, index: u64) -> Found {
+    Found {
+        requirement: Some(requirement),
+        fault: Fault::End(End::Server),
+        step: None,
+        place: None,
+        message: format!("{requirement} is broken"),
+        path: None,
+        expected: None,
+        actual: None,
+        index: Some(index),
+        last_events: vec![],
+        part: Part::Body,
+        conn: Some("main".to_owned()),
+        missed: None,
+    }
+}
+
+fn seen_at(requirement: RequirementId, index: u64, path: &str) -> Found {
+    Found { path: Some(path.to_owned()), ..seen(requirement, index) }
+}
+
+fn missed(requirement: RequirementId, way: Way, index: Option<u64>, places: &[&str]) -> Found {
+    let missed = Missed {
+        kind: "response",
+        selectors: Map::from_iter([("to".to_owned(), json!("one"))]),
+        conn: Some("main".to_owned()),
+        way,
+        places: places.iter().map(|place| (*place).to_owned()).collect(),
+        index,
+        since: 3,
+    };
+    Found { index, missed: Some(missed), ..seen(requirement, 0) }
+}
+
+/// The requirements that are violated, and those that are blocked, each with its cause.
+type Told = (Vec<RequirementId>, Vec<(RequirementId, RequirementId)>);
+
+fn told(found: Vec<Found>) -> Told {
+    let context = Context {
+        attribution: &ATTRIBUTION,
+        catalogue: &CATALOGUE,
+        edition: "1",
+        subject: Fault::End(End::Server),
+        proves: &[ECHO],
+        assessed: &[],
+    };
+    let Attributed { findings, blocked } = context.attribute(found);
+    let violated = findings.into_iter().filter_map(|found| found.requirement).collect();
+    (violated, blocked.into_iter().filter_map(|blocked| blocked.requirement.zip(blocked.because)).collect())
+}
+
+#[test]
+fn what_did_not_come_breaks_that_it_comes_and_nothing_else() {
+    assert_eq!(told(vec![missed(ECHO, Way::Absent, None, &[])]), (vec![ANSWERED], vec![(ECHO, ANSWERED)]));
+}
+
+#[test]
+fn a_rule_at_the_place_of_the_message_beats_the_expectation() {
+    let found = vec![seen_at(SHAPE, 5, "/result"), missed(ECHO, Way::Different, Some(5), &["/result/message"])];
+    assert_eq!(told(found), (vec![SHAPE], vec![(ECHO, SHAPE)]));
+}
+
+#[test]
+fn a_rule_about_another_place_or_message_explains_nothing() {
+    for rule in [seen_at(STREAM, 5, "/other"), seen_at(STREAM, 4, "/result")] {
+        let found = vec![Found { conn: Some("other".to_owned()), ..rule }];
+        let missed = missed(ECHO, Way::Different, Some(6), &["/result/message"]);
+        let found = found.into_iter().chain([missed]).collect();
+        assert_eq!(told(found), (vec![STREAM, ECHO], vec![]));
+    }
+}
+
+#[test]
+fn the_end_of_the_process_explains_what_no_longer_came_and_is_told_once() {
+    let found = vec![seen(DIED, 4), seen(DIED, 9), missed(ECHO, Way::Absent, None, &[])];
+    assert_eq!(told(found), (vec![DIED], vec![(ECHO, DIED)]));
+    let found = vec![seen(DIED, 9), missed(ECHO, Way::Different, Some(5), &["/result"])];
+    assert_eq!(told(found), (vec![DIED, ECHO], vec![]));
+}
+
+#[test]
+fn a_spoilt_connection_explains_what_did_not_come_on_it_later_and_on_no_other() {
+    let found = vec![seen(STREAM, 1), missed(ECHO, Way::Absent, None, &[])];
+    assert_eq!(told(found), (vec![STREAM], vec![(ECHO, STREAM)]));
+    let elsewhere = Found { conn: Some("other".to_owned()), ..seen(STREAM, 1) };
+    let found = vec![elsewhere, missed(ECHO, Way::Absent, None, &[])];
+    assert_eq!(told(found), (vec![STREAM, ANSWERED], vec![(ECHO, ANSWERED)]));
+}
+
+#[test]
+fn what_a_rule_sees_because_of_something_else_is_blocked_by_that() {
+    assert_eq!(told(vec![seen(ECHO, 5), seen(SHAPE, 4)]), (vec![SHAPE], vec![(ECHO, SHAPE)]));
+    assert_eq!(told(vec![seen(ECHO, 5), seen(STREAM, 4)]), (vec![ECHO, STREAM], vec![]));
+}
+
+#[test]
+fn what_the_other_end_did_explains_nothing() {
+    let theirs = Found { fault: Fault::End(End::Client), ..seen_at(SHAPE, 5, "/result") };
+    let found = vec![theirs, missed(ECHO, Way::Different, Some(5), &["/result/message"])];
+    assert_eq!(told(found), (vec![SHAPE, ECHO], vec![]));
+}
