@@ -4,7 +4,6 @@
 use serde_json::Value;
 
 use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
-
 use crate::trace::End;
 
 use super::{Blocked, Fault, Found, Missed, Way};
@@ -238,6 +237,7 @@ impl Context<'_> {
         .copied()
     }
 
+    /// The finding of a rule on this message at, above or below a place.
     fn at_the_place<'f>(
         &self,
         kind: &str,

@@ -406,6 +406,8 @@ fn verdict(grounds: &Grounds, requirements: &[RequirementResult], counts: &Count
     let excepted = |r: &RequirementResult| !r.because.is_empty() && r.because.iter().all(known);
     let unproved_must =
         requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed && !excepted(r));
+    // In a part of the suite, only what was asked for and could not be judged counts.
+    let blocked_must = requirements.iter().any(|r| r.level == Level::Must && !r.because.is_empty() && !excepted(r));
     let expected = grounds.judged.iter().flat_map(|j| &j.findings).any(|f| binds(grounds, f) && f.baseline.is_some());
     if counts.failed > 0 {
         Verdict::Nonconforming
@@ -413,6 +415,7 @@ fn verdict(grounds: &Grounds, requirements: &[RequirementResult], counts: &Count
         Verdict::Incomplete
     } else {
         match scope {
+            Scope::Partial if blocked_must => Verdict::Incomplete,
             Scope::Partial => Verdict::Partial,
             Scope::CutShort => Verdict::Incomplete,
             Scope::Full if unproved_must => Verdict::Incomplete,

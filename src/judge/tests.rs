@@ -329,6 +329,15 @@ fn a_partial_run_says_nothing_about_completeness() {
 }
 
 #[test]
+fn a_part_in_which_a_should_hides_a_must_is_not_green() {
+    let should = found(SHOULD, Fault::End(End::Server));
+    let blocked = vec![Blocked { requirement: Some(MUST), because: Some(SHOULD), message: "it is wrong".to_owned() }];
+    let play = Play { blocked, ..play(ScenarioStatus::Blocked, &[SHOULD], vec![should]) };
+    let report = Given { scope: Scope::Partial, ..Given::default() }.judge(&[scenario("a", &[MUST], vec![play])]);
+    assert_eq!(report.verdict, Verdict::Incomplete);
+}
+
+#[test]
 fn a_run_that_was_cut_short_is_incomplete_at_best() {
     let given = Given { scope: Scope::CutShort, ..Given::default() };
     assert_eq!(given.judge(&complete()).verdict, Verdict::Incomplete);

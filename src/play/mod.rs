@@ -15,6 +15,7 @@ mod lag;
 mod laid;
 mod log;
 mod meddled;
+mod missed;
 mod needs;
 mod one;
 mod scene;
@@ -23,6 +24,7 @@ mod stand;
 mod standing;
 mod steps;
 mod suite;
+mod tolerated;
 mod traces;
 
 pub use cancel::Cancel;

@@ -458,7 +458,8 @@ fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
 /// or failed, could not be judged.
 pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
     let requirement = outlives(spec, edition);
-    let known = |found: &Found| found.message.starts_with(DIED) || found.requirement == requirement;
+    let known =
+        |found: &Found| found.message.starts_with(DIED) || requirement.is_some() && found.requirement == requirement;
     if exited.asked || play.findings.iter().any(known) {
         return;
     }

@@ -283,6 +283,43 @@ mod tests {
         }
     }
 
+    /// Two findings that explain each other would both be dropped. What follows from something is dropped play by play,
+    /// before anything else is looked at.
+    #[test]
+    fn nothing_explains_itself_by_way_of_others() {
+        for (protocol, role) in crate::protocol::protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (p, r))) {
+            let of_role = (protocol.requirements)().iter().filter(|r| r.binds == role.subject);
+            let shorts: Vec<&str> = of_role.map(|r| r.short()).collect();
+            let attribution = role.attribution;
+            let in_a_play = |short: &str| -> Vec<&str> {
+                shorts.iter().copied().filter(|other| attribution.follows_from(short, other)).collect()
+            };
+            let over_plays = |short: &str| -> Vec<&str> {
+                let bases = attribution.bases(short, true);
+                let explains = |other: &&str| bases.contains(other) || attribution.rests_on(short, other);
+                shorts.iter().copied().filter(explains).collect()
+            };
+            for short in &shorts {
+                assert!(!leads_back(short, &in_a_play), "{}: {short} explains itself in a play", role.name);
+                assert!(!leads_back(short, &over_plays), "{}: {short} explains itself over plays", role.name);
+            }
+        }
+    }
+
+    fn leads_back<'a>(start: &str, causes: &dyn Fn(&str) -> Vec<&'a str>) -> bool {
+        let (mut seen, mut open) = (vec![], causes(start));
+        while let Some(next) = open.pop() {
+            if next == start {
+                return true;
+            }
+            if !seen.contains(&next) {
+                seen.push(next);
+                open.extend(causes(next));
+            }
+        }
+        false
+    }
+
     #[test]
     fn bases_have_bases() {
         const OF: Attribution = Attribution {

@@ -95,7 +95,6 @@ pub const SERVER: Attribution = Attribution {
         ("life/session-end", &["events/session-end-"]),
         ("websocket/events", &["stream/order"]),
         ("prompt/refused-no-work", &["life/one-at-a-time"]),
-        ("websocket/busy", &["life/one-at-a-time"]),
     ],
     rests_on: &[
         (

@@ -1,0 +1,208 @@
+//! What is said of an expectation that was missed: in words, and in which way.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::judge::{Missed, Way};
+use crate::matcher::Mismatch;
+use crate::protocol::{Pick, RequirementId, Shape};
+use crate::scenario::{Expectation, Step};
+use crate::trace::{Direction, End};
+
+use super::expect::{MAIN, each_once};
+use super::scene::{Failure, Scene};
+use super::standing::{Miss, Wanted};
+use super::steps::name;
+
+pub fn failure(
+    scene: &Scene<'_>,
+    step: &Step,
+    expectation: &Expectation,
+    outcomes: &[Vec<Wanted>],
+    nearest: Option<(usize, Miss)>,
+    late: Option<Duration>,
+) -> Failure {
+    let step_name = name(&step.kind);
+    let proves = expectation.proves.clone();
+    match nearest {
+        Some((number, miss)) => {
+            let want = &outcomes[number][miss.part];
+            let what = describe(want);
+            let first = miss.mismatches.first();
+            let detail = first.map_or_else(|| "it does not match".to_owned(), |m| m.message.clone());
+            let more = miss.mismatches.len().saturating_sub(1);
+            let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            let message = match late {
+                Some(within) if want.kind.pick == Pick::Any => {
+                    format!("no {what} as described within {within:?}; the nearest: {detail}{more}")
+                }
+                _ if outcomes.len() > 1 => {
+                    let n = outcomes.len();
+                    format!("the {what} is none of the {n} outcomes that are taken; the nearest: {detail}{more}")
+                }
+                _ => format!("the {what} is not as described: {detail}{more}"),
+            };
+            let missed = Missed {
+                way: if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) },
+                index: miss.index,
+                places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
+                ..missed(scene, want)
+            };
+            Failure {
+                missed,
+                proves,
+                step: step_name,
+                place: expectation.any_of[number].parts[miss.part].place.clone(),
+                message,
+                path: first.map(|m| m.pointer.clone()),
+                expected: first.map(|m| m.expected.clone()),
+                actual: first.map_or(Some(miss.actual), |m| m.actual.clone()),
+                index: miss.index,
+            }
+        }
+        None => {
+            let whats = outcomes.iter().map(|parts| parts.iter().map(describe).collect::<Vec<_>>().join(" and "));
+            let whats: Vec<String> = each_once(whats);
+            let within = late.unwrap_or_default();
+            let first = outcomes.first().and_then(|parts| parts.first());
+            Failure {
+                missed: first.map_or_else(|| scene.unreachable("expect", Way::Absent), |want| missed(scene, want)),
+                proves,
+                step: step_name,
+                place: step.place.clone(),
+                message: format!("no {} came within {within:?}", whats.join(", nor ")),
+                path: None,
+                expected: first.map(|w| w.expected.clone()),
+                actual: None,
+                index: None,
+            }
+        }
+    }
+}
+
+/// That an observation did not come.
+pub fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
+    let mut missed = Missed {
+        kind: want.kind.name,
+        selectors: want.selectors.clone(),
+        conn: want.conn.clone(),
+        way: Way::Absent,
+        places: vec![],
+        index: None,
+        since: scene.since.event,
+    };
+    if missed.conn.is_none() {
+        missed.conn = missed.exchange().map(str::to_owned);
+    }
+    missed
+}
+
+/// Whether an observation is awaited that nothing but its pattern tells from others of its kind: the one that came nearest may
+/// have nothing to do with it.
+fn is_anything(want: &Wanted) -> bool {
+    want.kind.pick == Pick::Any && want.selectors.is_empty() && want.lookup.is_none()
+}
+
+/// Whether a failure came where a success was due, or something else that differs.
+fn way(expected: &Value, miss: &Miss) -> Way {
+    let flag = |value: &Value| value.pointer("/result/success").and_then(Value::as_bool);
+    let refused = flag(&miss.actual) == Some(false) && flag(expected) != Some(false);
+    let failed_status = miss.actual.get("status").and_then(Value::as_u64).is_some_and(|status| status >= 300);
+    let failed = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
+        "/result" | "/error" | "/json" if failed_status => true,
+        "/result/success" => mismatch.actual == Some(Value::Bool(false)),
+        "/result" | "/error" => miss.actual.get("error").is_some_and(|error| !error.is_null()),
+        "/status" => {
+            let least = mismatch.expected.pointer("/$range/min").unwrap_or(&mismatch.expected);
+            let due = least.as_u64().is_some_and(|status| status < 300);
+            // Whoever is sent elsewhere has got nothing, whatever was due.
+            let elsewhere = |status: &u64| (300..400).contains(status);
+            let status = mismatch.actual.as_ref().and_then(Value::as_u64);
+            let wanted = mismatch.expected.as_u64().as_ref().is_some_and(elsewhere);
+            status.is_some_and(|status| due && status >= 400 || elsewhere(&status) && !wanted)
+        }
+        pointer => refused && pointer.starts_with("/result/"),
+    };
+    // Neither a result nor an error, or a body that is no object.
+    let has = |key: &str| miss.actual.get(key).is_some_and(|value| !value.is_null());
+    let unreadable = |mismatch: &Mismatch| match mismatch.pointer.as_str() {
+        "/result" | "/error" => !has("result") && !has("error"),
+        pointer => pointer.starts_with("/json") && !miss.actual.get("json").is_some_and(Value::is_object),
+    };
+    // What did not come whole did not come.
+    let cut = |mismatch: &Mismatch| mismatch.pointer == "/whole" && mismatch.actual == Some(Value::Bool(false));
+    if miss.mismatches.iter().any(cut) {
+        Way::Absent
+    } else if miss.mismatches.iter().any(failed) {
+        Way::Failure
+    } else if miss.mismatches.iter().any(unreadable) {
+        Way::Unreadable
+    } else {
+        Way::Different
+    }
+}
+
+/// Says of what did not come that something came where it was awaited, and could not be read.
+pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Failure) {
+    let dir = match scene.spec.role.subject {
+        End::Server => Direction::ToClient,
+        End::Client => Direction::ToServer,
+    };
+    let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
+    if let Some((index, lacks)) = awaited.find_map(|conn| scene.log.unread(conn, dir)) {
+        failure.message += &format!("; a message came there that is not {lacks} (event {index})");
+        failure.index = Some(index);
+        if index >= scene.since.event {
+            failure.missed.way = Way::Unreadable;
+        }
+    }
+}
+
+/// An awaited observation in words: ``response to `3` on `main` ``.
+fn describe(want: &Wanted) -> String {
+    let mut text = want.kind.name.to_owned();
+    for (key, value) in &want.selectors {
+        let names_another = want.kind.selectors.iter().any(|f| f.name == key && matches!(f.shape, Shape::Bound(_)));
+        text.push_str(if names_another { " " } else { " with " });
+        text.push_str(&format!("{key} {value}"));
+    }
+    if let Some(conn) = want.conn.as_deref().filter(|c| *c != MAIN) {
+        text.push_str(&format!(" on `{conn}`"));
+    }
+    text
+}
+
+/// The places that a pattern speaks of, as JSON pointers.
+fn places(pattern: &Value, pointer: &str) -> Vec<String> {
+    match pattern {
+        Value::Object(map) if map.keys().all(|key| !key.starts_with('$')) => {
+            let below = |(key, value): (&String, &Value)| {
+                places(value, &format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")))
+            };
+            map.iter().flat_map(below).collect()
+        }
+        _ => vec![pointer.to_owned()],
+    }
+}
+
+pub fn unwanted(
+    scene: &Scene<'_>,
+    step: &Step,
+    want: &Wanted,
+    proves: &[RequirementId],
+    actual: Value,
+    index: Option<u64>,
+) -> Failure {
+    Failure {
+        missed: Missed { way: Way::Unwanted, places: places(&want.expected, ""), ..missed(scene, want) },
+        proves: proves.to_vec(),
+        step: name(&step.kind),
+        place: step.place.clone(),
+        message: format!("a {} came that must not come", describe(want)),
+        path: None,
+        expected: Some(json!({ "$not": want.expected })),
+        actual: Some(actual),
+        index,
+    }
+}
