@@ -313,7 +313,8 @@ impl Desk {
     }
 }
 
-/// Bounds that no expectation outlasts, but for connecting and for a server that does not read.
+/// Bounds that no expectation outlasts, but for connecting and for a server that does not read. A connection is kept for
+/// whatever step names it, however long that takes on a busy machine.
 fn limits(patience: Duration) -> Limits {
-    Limits { connect: patience, head_within: LONG, body_within: LONG, write: LONG, ..Limits::default() }
+    Limits { connect: patience, head_within: LONG, body_within: LONG, write: LONG, idle: LONG, ..Limits::default() }
 }

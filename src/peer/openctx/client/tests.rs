@@ -126,6 +126,9 @@ async fn a_label_that_is_given_again_names_the_latest_exchange() {
 async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
     let mut play = Play::new().await;
     play.act("request", json!({"as": "a", "method": "meta"})).await.unwrap();
+    play.barrier().await.unwrap();
+    // Longer than a client keeps a connection that nobody names.
+    tokio::time::sleep(Limits::default().idle + Duration::from_millis(100)).await;
     play.act("http", json!({"as": "b", "over": "a", "json": {"method": "meta"}})).await.unwrap();
     play.barrier().await.unwrap();
     play.act("request", json!({"as": "c", "method": "meta"})).await.unwrap();
