@@ -6,11 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::book::Bench;
+use super::heads;
 use crate::protocol::Fault;
 use crate::trace::{Direction, Event, HttpRequest, HttpResponse, What};
 
 /// Microseconds within which an answer is expected of a server. The protocols' own pages say so, under Time.
 pub const TIMELY: u64 = 10_000_000;
+
+/// A client that has begun a request does not pause for so long, in microseconds, while it sends what it has at hand.
+const STALLED: u64 = 2_000_000;
 
 /// How long a server is waited for where nobody says otherwise: until it is known to be late, and a little longer, so
 /// that an answer in good time is not lost on its way.
@@ -29,16 +33,20 @@ pub struct Exchange<T> {
     /// The number of the request's last event, and when it was whole.
     pub index: u64,
     pub sent: Option<u64>,
+    /// When something of the request came last.
+    pub touched: u64,
     /// When its answer was whole.
     pub answered: u64,
     pub response: Option<HttpResponse>,
     /// Whether the client, or the server, did something wrong on purpose here, or what no rule understands.
     pub client_is_odd: bool,
     pub server_is_odd: bool,
+    /// Whether the request was whole and framed as HTTP wants it, be its content odd or not.
+    pub framed: bool,
     /// Whether the connection's last bytes are the beginning of the head of an answer.
     pub half_head: bool,
-    /// Whether the client ended the TCP connection.
-    pub left: bool,
+    /// When the client ended the TCP connection, if it did.
+    pub left: Option<u64>,
     /// Whether it is the first of its TCP connection.
     pub first: bool,
     /// What the protocol makes of it.
@@ -51,6 +59,11 @@ impl<T> Exchange<T> {
         !self.client_is_odd && !self.server_is_odd
     }
 
+    /// Whether the server can be held to how its answer is framed and coded, whatever it answers.
+    pub fn counts_for_http(&self) -> bool {
+        self.counts() || self.framed && !self.server_is_odd
+    }
+
     /// The status of the answer.
     pub fn status(&self) -> Option<u16> {
         self.response.as_ref().and_then(HttpResponse::status)
@@ -60,7 +73,7 @@ impl<T> Exchange<T> {
 /// The exchanges that are under way, by their names, and what HTTP asks of all of them.
 ///
 /// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the answer to a request
-/// that is wrong on purpose may be any.
+/// that is wrong on purpose may be any, but where the request is framed as HTTP wants it the answer has to be so, too.
 pub struct Exchanges<T> {
     /// The requirement that a request has an answer.
     answered: &'static str,
@@ -100,11 +113,16 @@ impl<T: Default> Exchanges<T> {
         let Some(exchange) = event.conn.as_deref().and_then(|conn| self.open.get_mut(conn)) else { return };
         let odd = event.deliberate.is_some();
         match event.dir {
-            Some(Direction::ToServer) => exchange.client_is_odd |= odd,
+            Some(Direction::ToServer) => {
+                exchange.client_is_odd |= odd;
+                match event.what {
+                    What::Closed(_) => exchange.left = Some(event.t),
+                    _ => exchange.touched = event.t,
+                }
+            }
             Some(Direction::ToClient) => exchange.server_is_odd |= odd,
             None => {}
         }
-        exchange.left |= event.dir == Some(Direction::ToServer) && matches!(event.what, What::Closed(_));
     }
 
     /// The exchange of this name, where it is under way.
@@ -119,6 +137,7 @@ impl<T: Default> Exchanges<T> {
         let fresh = Exchange {
             index: event.i,
             client_is_odd: event.deliberate.is_some(),
+            touched: event.t,
             first: *carried == 1,
             request: Some(head.clone()),
             own,
@@ -133,6 +152,7 @@ impl<T: Default> Exchanges<T> {
     pub fn sent(&mut self, conn: &str, event: &Event) -> Option<&mut Exchange<T>> {
         let exchange = self.open.get_mut(conn)?;
         (exchange.index, exchange.sent) = (event.i, Some(event.t));
+        exchange.framed = exchange.request.as_ref().is_some_and(heads::is_plain);
         Some(exchange)
     }
 
@@ -171,7 +191,7 @@ impl<T: Default> Exchanges<T> {
     pub fn cut(&mut self, conn: &str, bench: &mut Bench<'_>, may: impl Fn(&Exchange<T>) -> bool) {
         let Some(exchange) = self.open.remove(conn) else { return };
         self.remember(conn);
-        if !exchange.counts() || exchange.left || exchange.sent.is_none() {
+        if !exchange.counts_for_http() || exchange.left.is_some() || exchange.sent.is_none() {
             return;
         }
         match &exchange.response {
@@ -184,7 +204,7 @@ impl<T: Default> Exchanges<T> {
                 bench.hold("http/valid-head", Some(Fault::new("the connection ended in the head of an answer")));
             }
             // An idle connection may be closed at any time, also when a request is under way to it.
-            None if exchange.first => {
+            None if exchange.first && exchange.counts() => {
                 bench.hold(self.answered, Some(Fault::new("the connection was closed without an answer")));
             }
             None => {}
@@ -200,7 +220,7 @@ impl<T: Default> Exchanges<T> {
                     let fault = Fault::new("the body of a request is not as its head says");
                     bench.hold("http/client-length", Some(fault));
                 }
-                exchange.client_is_odd = true;
+                (exchange.client_is_odd, exchange.framed) = (true, false);
             }
             (Some(Direction::ToServer), None) => {
                 // Of a connection whose beginning is not in the trace, it may be the rest of anything.
@@ -215,9 +235,9 @@ impl<T: Default> Exchanges<T> {
             }
             (Some(Direction::ToClient), Some(exchange)) => {
                 // Of a head without a status nobody knows how long its body is.
-                if exchange.counts() && exchange.status().is_some() {
+                if exchange.counts_for_http() && exchange.status().is_some() {
                     bench.hold("http/length", Some(Fault::new("the body of an answer is not as its head says")));
-                } else if exchange.counts() && exchange.sent.is_some() && exchange.response.is_none() {
+                } else if exchange.counts_for_http() && exchange.sent.is_some() && exchange.response.is_none() {
                     bench.hold("http/valid-head", Some(Fault::new("this is no answer of HTTP")));
                 }
                 exchange.server_is_odd = true;
@@ -236,10 +256,23 @@ impl<T: Default> Exchanges<T> {
         let mut left: Vec<_> = self.open.drain().map(|(_, exchange)| exchange).collect();
         left.sort_by_key(|exchange| exchange.index);
         let waited = |exchange: &Exchange<T>| {
-            let sent = exchange.sent.filter(|_| exchange.counts() && !exchange.left)?;
+            let sent = exchange.sent.filter(|_| exchange.counts() && exchange.left.is_none())?;
             Some(self.now.saturating_sub(sent))
         };
         left.into_iter().map(|exchange| (waited(&exchange), exchange)).map(|(waited, own)| (own, waited)).collect()
+    }
+
+    /// Judges a request that is still under way at the end by whether all of it came that its head announces.
+    pub fn judge_unsent(&self, exchange: &Exchange<T>, bench: &mut Bench<'_>) {
+        let stalled = exchange.left.unwrap_or(self.now).saturating_sub(exchange.touched);
+        let theirs = exchange.counts() && exchange.response.is_none();
+        // Who expects to be told to go on may wait.
+        let waits = |request: &HttpRequest| request.header("expect").next().is_some();
+        let begun = exchange.request.as_ref().is_some_and(|request| !waits(request)) && exchange.sent.is_none();
+        if theirs && begun && stalled > STALLED {
+            let fault = Fault::new("the body of a request is shorter than its head says");
+            bench.hold("http/client-length", Some(fault.late(stalled - STALLED)));
+        }
     }
 
     fn remember(&mut self, conn: &str) {

@@ -18,6 +18,19 @@ pub fn request(head: &HttpRequest, bench: &mut Bench<'_>) {
     }
 }
 
+/// Whether the head of a request is one that every server can read, and says no more than where the request goes and how
+/// long it is: whatever it asks for, HTTP holds for its answer.
+pub fn is_plain(head: &HttpRequest) -> bool {
+    let words: Vec<&str> = head.start.split(' ').collect();
+    let line = matches!(words[..], [method, target, "HTTP/1.1"]
+        if is_token(method) && !target.is_empty() && target.bytes().all(|b| b.is_ascii_graphic()));
+    let count = |name: &str| head.header(name).count();
+    let one_length = count("content-length") + count("transfer-encoding") <= 1;
+    let chunked = head.header("transfer-encoding").all(|coding| coding.eq_ignore_ascii_case("chunked"));
+    let special = ["expect", "upgrade", "te", "range"].iter().any(|name| count(name) > 0);
+    line && are_fields(&head.headers, head.raw.as_ref()) && count("host") == 1 && one_length && chunked && !special
+}
+
 /// Judges what the head of a request that has a body says of it.
 pub fn request_body(head: &HttpRequest, bench: &mut Bench<'_>) {
     let fault = Fault::new("a request's content type is not JSON").expected("application/json");

@@ -79,7 +79,7 @@ pub const SERVER: Attribution = Attribution {
         ("envelope/json", &["http/length"]),
         ("http/encoding-offered", &["http/encoding"]),
     ],
-    rests_on: &[],
+    rests_on: &[("annotations/range-inside", &["annotations/range-zero-based"])],
     astray: &["envelope/answered"],
     timely: &["http/timely"],
     compares: &["state/", "robustness/concurrent"],
@@ -115,6 +115,12 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "mentions/", needs: &["mentions/offered"], failing: false },
         Base { of: "items/", needs: &["items/offered"], failing: false },
         Base { of: "items/of-mention", needs: &["envelope/unicode"], failing: true },
+        // Which it is given back.
+        Base {
+            of: "items/of-mention",
+            needs: &["mentions/result", "mentions/title", "mentions/uri", "mentions/description", "mentions/data"],
+            failing: true,
+        },
         Base { of: "items/optional-params", needs: &["items/foreign-mention"], failing: true },
         Base { of: "annotations/", needs: &["annotations/offered"], failing: false },
         Base { of: "annotations/any-content", needs: &["annotations/unmatched"], failing: true },
@@ -204,6 +210,8 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "http/client-reuse", needs: &["http/client-status-ok"], failing: true },
         // What is read of a body.
         Base { of: "http/client-segments", needs: &["envelope/client-unicode"], failing: false },
+        // Its segments take their time.
+        Base { of: "http/client-segments", needs: &["robustness/client-slow"], failing: true },
         Base { of: "http/client-chunked", needs: &["http/client-segments"], failing: false },
         // What an error is taken for.
         Base { of: "envelope/client-error-told", needs: &["envelope/client-error"], failing: false },

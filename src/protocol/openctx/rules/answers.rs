@@ -71,12 +71,13 @@ pub fn judge(
     None
 }
 
-/// Judges an error that is told in the protocol's envelope, in answer to a request of it that is wrong on purpose. Any
-/// other answer may be as it likes.
-pub fn judge_error(exchange: &Exchange<Option<Asked>>, content: &Content<'_>, bench: &mut Bench<'_>) {
+/// Judges the answer to a POST request that is wrong on purpose: where it is taken the answer is JSON all the same, and an
+/// error of a request that can be understood is one. Any other answer may be as it likes.
+pub fn judge_odd(exchange: &Exchange<Option<Asked>>, content: &Content<'_>, bench: &mut Bench<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
-    let understood = exchange.own.as_ref().is_some_and(|asked| asked.request().is_some());
-    if let Some(members) = content.json().and_then(Value::as_object).filter(|_| taken && understood)
+    let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
+    let Some(json) = body(exchange, content, bench) else { return };
+    if let Some(members) = json.as_object().filter(|_| asked.request().is_some())
         && members.get("error").is_some_and(|error| !error.is_null())
     {
         outcome(Place { members, pointer: "" }, bench);
@@ -129,17 +130,8 @@ fn envelope<'c>(
     content: &'c Content<'_>,
     bench: &mut Bench<'_>,
 ) -> Option<Cow<'c, Map<String, Value>>> {
-    let head = exchange.response.as_ref()?;
-    if let Content::Coded = content {
-        let broken = heads::is_zipped(head);
-        bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
-        return None;
-    }
-    if head.header("content-encoding").next().is_some() {
-        bench.hold("http/encoding", None);
-    }
-    let json = json_of(content, bench)?;
-    heads::answer_type(head, bench);
+    let json = body(exchange, content, bench)?;
+    heads::answer_type(exchange.response.as_ref()?, bench);
     let fault = Fault::new("an answer is no object").actual(json.as_ref().clone());
     bench.hold("envelope/object", (!json.is_object()).then_some(fault));
     let members = match json {
@@ -149,6 +141,24 @@ fn envelope<'c>(
     };
     outcome(Place { members: &members, pointer: "" }, bench);
     Some(members)
+}
+
+/// Judges the body of an answer by its being JSON. Gives that.
+fn body<'c>(
+    exchange: &Exchange<Option<Asked>>,
+    content: &'c Content<'_>,
+    bench: &mut Bench<'_>,
+) -> Option<Cow<'c, Value>> {
+    let head = exchange.response.as_ref()?;
+    if let Content::Coded = content {
+        let broken = heads::is_zipped(head);
+        bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
+        return None;
+    }
+    if head.header("content-encoding").next().is_some() {
+        bench.hold("http/encoding", None);
+    }
+    json_of(content, bench)
 }
 
 /// The JSON of a body, judged for being that.

@@ -50,7 +50,7 @@ impl Exchanges {
     fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, bench: &mut Bench<'_>) {
         let Some(exchange) = self.open.answered(conn, event) else { return };
         if exchange.client_is_odd && !exchange.server_is_odd {
-            answers::judge_error(&exchange, content, bench);
+            answers::judge_odd(&exchange, content, bench);
         }
         if !exchange.counts() || exchange.request.is_none() {
             return;
@@ -78,7 +78,7 @@ impl Exchanges {
     fn response(&mut self, conn: &str, head: &HttpResponse, bench: &mut Bench<'_>) {
         self.diverted |= matches!(head.status(), Some(301..=303));
         let Some(exchange) = self.open.responded(conn, head) else { return };
-        if exchange.counts() {
+        if exchange.counts_for_http() {
             http::response(exchange.request.as_ref(), head, bench);
         }
     }
@@ -106,8 +106,9 @@ impl Rule for Exchanges {
 
     fn end(&mut self, out: &mut Judgements) {
         for (exchange, waited) in self.open.left() {
-            let Some(waited) = waited else { continue };
             let bench = &mut BOOK.bench(out, exchange.index);
+            self.open.judge_unsent(&exchange, bench);
+            let Some(waited) = waited else { continue };
             if waited > TIMELY {
                 timely(waited, bench);
             }

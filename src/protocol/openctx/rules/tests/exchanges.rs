@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::super::super::testing::Play;
-use crate::trace::{Exited, What};
+use crate::trace::{Direction, Exited, What};
 
 fn asked() -> Play {
     Play::new().asks("meta", json!({}))
@@ -88,6 +88,29 @@ fn what_is_wrong_on_purpose_may_be_answered_in_any_way() {
     let peer = asked().response_head(500, &[]).deliberate().server_closes();
     assert!(peer.broken().is_empty(), "{:?}", peer.broken());
     assert!(later(asked().server(What::Bytes { bytes: b"".as_slice().into() }).deliberate(), 301).broken().is_empty());
+}
+
+#[test]
+fn what_is_wrong_on_purpose_is_answered_as_http_wants_it() {
+    let odd = || Play::new().posts(b"{").deliberate();
+    let long = [("Content-Type", "application/json"), ("Content-Length", "10")];
+    assert_eq!(odd().response_head(400, &long).server_closes().broken(), ["http/length"]);
+    assert_eq!(odd().responds(200, &[], b"{").broken(), ["envelope/json"]);
+    assert!(odd().responds(400, &[], b"{").broken().is_empty());
+    // Of a request that is no HTTP nothing can be said.
+    let bad = || Play::new().request_head("POST / HTTP/1.1", &[("Host", "a"), ("Host", "b")]).deliberate();
+    let bad = || bad().body(Direction::ToServer, b"{}");
+    assert!(bad().response_head(400, &long).server_closes().broken().is_empty());
+}
+
+#[test]
+fn a_request_that_stops_short_is_told_where_the_client_waits() {
+    let head = [("Host", "127.0.0.1:1"), ("Content-Type", "application/json"), ("Content-Length", "10")];
+    let begun = || Play::new().request_head("POST / HTTP/1.1", &head);
+    assert_eq!(begun().wait(3).client_closes().broken(), ["http/client-length"]);
+    assert_eq!(later(begun(), 3).broken(), ["http/client-length"]);
+    assert!(begun().wait(1).client_closes().broken().is_empty());
+    assert!(begun().response_head(413, &[]).wait(3).client_closes().broken().is_empty());
 }
 
 #[test]
