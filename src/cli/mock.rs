@@ -14,6 +14,7 @@ use tokio::sync::{RwLock, Semaphore, broadcast, mpsc};
 
 use crate::diagnostic::{Diagnostic, yaml};
 use crate::peer::control;
+use crate::peer::modifier::Modifier;
 use crate::peer::script::{self, Script};
 use crate::peer::{self, Begin, Ended, Happening, Latency, Mock, MockError, MockKind, MockOptions, Starting};
 use crate::protocol;
@@ -407,6 +408,10 @@ fn list(kind: &MockKind, terminal: &mut Terminal) {
     for flaw in (kind.flaws)() {
         text +=
             &format!("  {} ({})\n      {} Breaks {}.\n", flaw.name, flaw.editions.join(", "), flaw.about, flaw.breaks);
+    }
+    text += "\nModifiers of flaws, as in `--flaw NAME@late`: when a flaw shows, instead of always\n";
+    for modifier in Modifier::ALL {
+        text += &format!("  @{}\n      {}\n", modifier.name(), modifier.about());
     }
     text += "\nFreedoms: ways to be different and right\n";
     for freedom in (kind.freedoms)() {

@@ -9,7 +9,9 @@ use std::time::Duration;
 use crate::judge::Shard;
 use crate::play::{Cancel, Options, Run, Traces, Until};
 use crate::protocol::protocols;
-use crate::prove::{Case, CaseKind, CaseResult, Extent, PAIRS_TOLD, Proof, Prover, Told, cases, pairs, prove};
+use crate::prove::{
+    Case, CaseKind, CaseResult, Extent, Modified, PAIRS_TOLD, Proof, Prover, Told, cases, modified, pairs, prove,
+};
 
 use super::{CliError, Exit, Terminal};
 use crate::protocol::parse_bound;
@@ -42,6 +44,11 @@ pub struct Args {
     /// Play the whole suite against so many mocks with two flaws each, drawn at random, instead: neither may hide the other.
     #[arg(long, value_name = "N", conflicts_with_all = ["quick", "shard"])]
     pairs: Option<NonZeroUsize>,
+
+    /// Play instead against every flaw that breaks a `must` with each modifier (@late, @sometimes, @second, @after-error),
+    /// until it is caught.
+    #[arg(long, conflicts_with_all = ["quick", "pairs"])]
+    modified: bool,
 
     /// What the pairs are drawn with: the same pairs come of the same seed.
     #[arg(long, value_name = "S", default_value_t = 1, requires = "pairs")]
@@ -106,7 +113,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
                 flaws += usize::from(is_flaw);
                 !is_flaw || args.shard.is_none_or(|shard| shard.takes(flaws - 1))
             };
-            (prover, cases.filter(in_shard).collect())
+            let cases: Vec<Case> = cases.filter(in_shard).collect();
+            let cases = if args.modified { modified(protocol, &cases) } else { cases };
+            (prover, cases)
         })
         .collect();
     let work = match args.pairs {
@@ -173,6 +182,10 @@ fn line(result: &CaseResult) -> String {
     let (what, outcome) = match &case.kind {
         CaseKind::Sound => ("the sound mock".to_owned(), "conforms".to_owned()),
         CaseKind::Freedom { name, .. } => (format!("freedom {name}"), "not accused".to_owned()),
+        CaseKind::Flaw { name, when: Some(when), .. } => {
+            let how = result.caught_by.first().map_or("not caught".to_owned(), |by| format!("caught in {by}"));
+            (format!("flaw {name}@{}", when.name()), how)
+        }
         CaseKind::Flaw { name, breaks, .. } => {
             let beside = match result.beside.len() {
                 0 => String::new(),
@@ -258,6 +271,9 @@ fn tell(proof: &Proof) -> String {
         ));
         return text;
     }
+    if let Some(modified) = proof.modified() {
+        return text + &tell_modified(&modified);
+    }
     let (caught, flaws) = count(|kind| matches!(kind, CaseKind::Flaw { .. }));
     let (sound, mocks) = count(|kind| matches!(kind, CaseKind::Sound | CaseKind::Freedom { .. }));
     push(format!(
@@ -271,4 +287,20 @@ fn tell(proof: &Proof) -> String {
         ));
     }
     text
+}
+
+/// What was caught of flaws with modifiers.
+fn tell_modified(modified: &Modified) -> String {
+    let mut text = String::new();
+    for (id, with) in modified.seldom() {
+        let with: Vec<_> = with.iter().map(|modifier| format!("@{}", modifier.name())).collect();
+        let with = if with.is_empty() { "no modifier".to_owned() } else { format!("{} only", with.join(", ")) };
+        text += &format!("{id}: caught with {with}\n");
+    }
+    for (modifier, (caught, all)) in &modified.flaws {
+        text += &format!("@{}: {caught} of {all} flaws caught\n", modifier.name());
+    }
+    let (seldom, all) = (modified.seldom().count(), modified.requirements.len());
+    let (often, least) = (all - seldom, Modified::ENOUGH);
+    text + &format!("{often} of {all} `must`s are caught with at least {least} modifiers\n")
 }

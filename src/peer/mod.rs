@@ -21,6 +21,7 @@ mod kind;
 mod latency;
 mod lines;
 mod mock;
+pub mod modifier;
 pub mod openctx;
 mod params;
 mod quirks;

@@ -1,5 +1,6 @@
 //! Flaws and freedoms of a mock that are switched on, whatever their effects are.
 
+use super::modifier::{Course, Modifier};
 use super::{MockError, MockOptions};
 
 /// A flaw or freedom that is switched on.
@@ -11,47 +12,138 @@ pub struct Quirk<E> {
     pub flaw: bool,
     /// What it does.
     pub effect: E,
+    /// When it shows; always, where that is not said.
+    pub when: Option<Modifier>,
+}
+
+impl<E> Quirk<E> {
+    /// A flaw that always shows.
+    pub fn flaw(name: &'static str, effect: E) -> Self {
+        Self { name, flaw: true, effect, when: None }
+    }
+
+    /// A freedom that is always taken.
+    pub fn freedom(name: &'static str, effect: E) -> Self {
+        Self { flaw: false, ..Self::flaw(name, effect) }
+    }
+
+    /// The flaw that is to blame for what this one did; none where it is a freedom.
+    pub fn why(&self) -> Option<&'static str> {
+        self.flaw.then_some(self.name)
+    }
 }
 
 /// Where quirks are looked up by their names.
-pub struct Known<E> {
+pub struct Known<'a, E> {
     /// The flaw of a name.
-    pub flaw: fn(&str) -> Option<Quirk<E>>,
+    pub flaw: &'a dyn Fn(&str) -> Option<Quirk<E>>,
     /// The freedom of a name.
-    pub freedom: fn(&str) -> Option<Quirk<E>>,
+    pub freedom: &'a dyn Fn(&str) -> Option<Quirk<E>>,
     /// Every name.
     pub names: fn() -> Vec<&'static str>,
 }
 
-/// The quirks that are switched on.
+impl<E> Known<'_, E> {
+    /// The flaw of a name, which may be followed by `@` and a modifier.
+    ///
+    /// # Errors
+    /// A name or modifier that does not exist, with one that is like it.
+    pub fn flaw(&self, text: &str) -> Result<Quirk<E>, String> {
+        let (name, modifier) = text.split_once('@').map_or((text, None), |(name, modifier)| (name, Some(modifier)));
+        let when =
+            modifier.map(|modifier| Modifier::parse(modifier).ok_or_else(|| no_modifier(modifier))).transpose()?;
+        let flaw = (self.flaw)(name).ok_or_else(|| self.unknown("flaw", name))?;
+        Ok(Quirk { when, ..flaw })
+    }
+
+    /// The freedom of a name.
+    ///
+    /// # Errors
+    /// A name that does not exist, with one that is like it.
+    pub fn freedom(&self, name: &str) -> Result<Quirk<E>, String> {
+        (self.freedom)(name).ok_or_else(|| self.unknown("freedom", name))
+    }
+
+    /// The freedom of a name, or the flaw of one as [`Known::flaw`] reads it.
+    ///
+    /// # Errors
+    /// As [`Known::flaw`] gives them.
+    pub fn either(&self, text: &str) -> Result<Quirk<E>, String> {
+        self.freedom(text).or_else(|_| self.flaw(text)).map_err(|error| {
+            let name = text.split('@').next().unwrap_or_default();
+            if (self.flaw)(name).is_some() { error } else { self.unknown("flaw or freedom", name) }
+        })
+    }
+
+    fn unknown(&self, kind: &str, name: &str) -> String {
+        match crate::diagnostic::nearest(name, (self.names)()) {
+            Some(near) => format!("there is no {kind} `{name}` in this edition; did you mean `{near}`?"),
+            None => format!("there is no {kind} `{name}` in this edition; --list-flaws lists them all"),
+        }
+    }
+}
+
+fn no_modifier(name: &str) -> String {
+    let names: Vec<_> = Modifier::ALL.into_iter().map(|modifier| format!("@{}", modifier.name())).collect();
+    format!("a flaw cannot be modified by `@{name}`; there are {}", names.join(", "))
+}
+
+/// The quirks that are switched on. Clones are of the same mock: what has happened there has happened to all of them.
 #[derive(Clone, Debug)]
-pub struct Quirks<E>(Vec<Quirk<E>>);
+pub struct Quirks<E> {
+    on: Vec<Quirk<E>>,
+    course: Course,
+}
 
 impl<E> Default for Quirks<E> {
     fn default() -> Self {
-        Self(vec![])
+        Self { on: vec![], course: Course::default() }
+    }
+}
+
+impl<E> FromIterator<Quirk<E>> for Quirks<E> {
+    fn from_iter<I: IntoIterator<Item = Quirk<E>>>(quirks: I) -> Self {
+        Self { on: quirks.into_iter().collect(), course: Course::default() }
     }
 }
 
 impl<E: Copy> Quirks<E> {
-    /// With these switched on.
-    #[cfg(test)]
-    pub fn new(quirks: impl IntoIterator<Item = Quirk<E>>) -> Self {
-        Self(quirks.into_iter().collect())
-    }
-
     /// Those that a mock's options name.
     ///
     /// # Errors
     /// A name that does not exist, with one that is like it.
-    pub fn chosen(options: &MockOptions, known: &Known<E>) -> Result<Self, MockError> {
-        let of = |kind, find: fn(&str) -> Option<Quirk<E>>, names: &[String]| {
-            let find = |name: &String| find(name).ok_or_else(|| MockError::Option(unknown(kind, name, known)));
-            names.iter().map(find).collect::<Result<Vec<_>, _>>()
-        };
-        let mut all = of("flaw", known.flaw, &options.flaws)?;
-        all.extend(of("freedom", known.freedom, &options.freedoms)?);
-        Ok(Self(all))
+    pub fn chosen(options: &MockOptions, known: &Known<'_, E>) -> Result<Self, MockError> {
+        let flaws = options.flaws.iter().map(|name| known.flaw(name));
+        let freedoms = options.freedoms.iter().map(|name| known.freedom(name));
+        flaws.chain(freedoms).collect::<Result<_, _>>().map_err(MockError::Option)
+    }
+
+    /// Switches one on or off, with whatever modifier.
+    pub fn set(&mut self, quirk: Quirk<E>, on: bool) {
+        self.on.retain(|other| other.name != quirk.name);
+        if on {
+            self.on.push(quirk);
+        }
+    }
+
+    /// The names of all of them, whether they show now or not.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.on.iter().map(|quirk| quirk.name).collect()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.on.is_empty()
+    }
+
+    /// What has happened at the mock, on which it depends which of them show.
+    pub fn course(&self) -> &Course {
+        &self.course
+    }
+
+    /// Those that show now.
+    pub fn iter(&self) -> impl Iterator<Item = &Quirk<E>> {
+        self.on.iter().filter(|quirk| self.course.shows(quirk.when))
     }
 
     /// Whether one has such an effect.
@@ -61,7 +153,30 @@ impl<E: Copy> Quirks<E> {
 
     /// The name of the first one that has such an effect.
     pub fn named(&self, is: impl Fn(E) -> bool) -> Option<&'static str> {
-        self.0.iter().find(|quirk| is(quirk.effect)).map(|quirk| quirk.name)
+        self.find_effect(is).map(|quirk| quirk.name)
+    }
+
+    /// The first one that has such an effect.
+    pub fn find_effect(&self, is: impl Fn(E) -> bool) -> Option<&Quirk<E>> {
+        self.iter().find(|quirk| is(quirk.effect))
+    }
+
+    /// What the first effect gives for which `choose` gives something.
+    pub fn choose_effect<T>(&self, choose: impl Fn(E) -> Option<T>) -> Option<T> {
+        self.iter().find_map(|quirk| choose(quirk.effect))
+    }
+
+    /// Applies effects to a thing. Gives the flaw that changed it, if one did.
+    pub fn apply<T: Clone + PartialEq>(&self, thing: &mut T, effect: impl Fn(E, &mut T)) -> Option<&'static str> {
+        let mut why = None;
+        for quirk in self.iter() {
+            let before = quirk.flaw.then(|| thing.clone());
+            effect(quirk.effect, thing);
+            if before.is_some_and(|before| before != *thing) {
+                why = Some(quirk.name);
+            }
+        }
+        why
     }
 
     /// Applies the effects that `choose` picks to a thing. Gives the flaw that changed it, if one did.
@@ -70,22 +185,54 @@ impl<E: Copy> Quirks<E> {
         thing: &mut T,
         choose: impl Fn(E) -> Option<fn(&mut T)>,
     ) -> Option<&'static str> {
-        let mut why = None;
-        for quirk in &self.0 {
-            let Some(change) = choose(quirk.effect) else { continue };
-            let before = thing.clone();
-            change(thing);
-            if quirk.flaw && *thing != before {
-                why = Some(quirk.name);
+        self.apply(thing, |effect, thing| {
+            if let Some(change) = choose(effect) {
+                change(thing);
             }
-        }
-        why
+        })
     }
 }
 
-fn unknown<E>(kind: &str, name: &str, known: &Known<E>) -> String {
-    match crate::diagnostic::nearest(name, (known.names)()) {
-        Some(near) => format!("there is no {kind} `{name}`; did you mean `{near}`?"),
-        None => format!("there is no {kind} `{name}`; --list-flaws lists them all"),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: Known<'static, u8> = Known {
+        flaw: &|name| (name == "loses-words").then(|| Quirk::flaw("loses-words", 1)),
+        freedom: &|name| (name == "whispers").then(|| Quirk::freedom("whispers", 2)),
+        names: || vec!["loses-words", "whispers"],
+    };
+
+    #[test]
+    fn a_flaw_may_be_modified_and_a_freedom_may_not() {
+        assert_eq!(KNOWN.flaw("loses-words").unwrap().when, None);
+        assert_eq!(KNOWN.either("loses-words@late").unwrap().when, Some(Modifier::Late));
+        assert_eq!(KNOWN.either("whispers").unwrap().name, "whispers");
+        for (text, error) in [
+            ("loses-word", "there is no flaw or freedom `loses-word` in this edition; did you mean `loses-words`?"),
+            ("whispers@late", "there is no flaw or freedom `whispers` in this edition; did you mean `whispers`?"),
+            (
+                "loses-words@soon",
+                "a flaw cannot be modified by `@soon`; there are @late, @sometimes, @second, @after-error",
+            ),
+        ] {
+            assert_eq!(KNOWN.either(text).unwrap_err(), error);
+        }
+    }
+
+    #[test]
+    fn what_does_not_show_has_no_effect_until_it_does() {
+        let mut quirks: Quirks<u8> = [KNOWN.flaw("loses-words@after-error").unwrap()].into_iter().collect();
+        let change = |quirks: &Quirks<u8>| {
+            let mut words = 7;
+            let why = quirks.apply(&mut words, |effect, words| *words -= effect);
+            (words, why, quirks.any(|effect| effect == 1))
+        };
+        assert_eq!(change(&quirks), (7, None, false));
+        let same = quirks.clone();
+        same.course().error();
+        assert_eq!(change(&quirks), (6, Some("loses-words"), true));
+        quirks.set(KNOWN.flaw("loses-words@second").unwrap(), true);
+        assert_eq!((change(&quirks).1, quirks.names()), (None, vec!["loses-words"]));
     }
 }

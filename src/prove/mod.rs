@@ -4,5 +4,5 @@
 mod proof;
 mod run;
 
-pub use proof::{Case, CaseKind, PAIRS_TOLD, Proof, Result as CaseResult, Spread, Told};
-pub use run::{Extent, ProveError, Prover, cases, pairs, prove};
+pub use proof::{Case, CaseKind, Modified, PAIRS_TOLD, Proof, Result as CaseResult, Spread, Told};
+pub use run::{Extent, ProveError, Prover, cases, modified, pairs, prove};

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::peer::modifier::Modifier;
+
 /// One mock that the suite is played against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Case {
@@ -43,6 +45,9 @@ pub enum CaseKind {
         breaks: &'static str,
         /// What else it breaks: each requirement's id, and why.
         also: Vec<(&'static str, &'static str)>,
+        /// When it shows; always, where that is not said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        when: Option<Modifier>,
     },
     /// It has two flaws at once: neither may hide the other.
     Pair {
@@ -102,9 +107,17 @@ impl Result {
         }
     }
 
-    /// Whether the suite did what it should.
+    /// The modifier of the flaw, if it has one.
+    pub fn modifier(&self) -> Option<Modifier> {
+        if let CaseKind::Flaw { when, .. } = self.case.kind { when } else { None }
+    }
+
+    /// Whether the suite did what it should. A flaw that does not always show need not be caught.
     pub fn holds(&self) -> bool {
         let flawed = matches!(self.case.kind, CaseKind::Flaw { .. });
+        if self.modifier().is_some() {
+            return self.scenarios > 0;
+        }
         if matches!(self.case.kind, CaseKind::Pair { .. }) {
             return !self.told.is_empty() && !self.told.iter().any(|told| matches!(told, Told::Hidden(_)));
         }
@@ -143,22 +156,18 @@ impl Result {
         }
     }
 
-    /// Takes in what was seen when doubtful scenarios were played once more: what was not seen again beside the flaw was
-    /// seen in error.
-    pub(super) fn confirm(&mut self, again: &Self) {
-        for id in std::mem::take(&mut self.beside) {
-            if again.violated.contains_key(&id) {
-                self.beside.insert(id);
-            } else {
-                self.violated.remove(&id);
-            }
+    /// Takes in what is seen where doubtful scenarios were played once more: what is not seen again beside the flaw was seen
+    /// in error.
+    pub(super) fn confirm(&mut self, again: Self) {
+        self.beside.retain(|id| again.beside.contains(id));
+        let CaseKind::Flaw { breaks, also, .. } = &self.case.kind else { return };
+        let broken = |id: &str| id == *breaks || also.iter().any(|(also, _)| *also == id);
+        for (id, seen) in again.violated {
+            self.violated.entry(id).or_insert(seen);
         }
-        for id in self.unseen() {
-            if let Some(seen) = again.violated.get(id) {
-                self.violated.insert(id.to_owned(), seen.clone());
-            }
-        }
-        self.caught_by.extend(again.caught_by.iter().cloned());
+        let beside = &self.beside;
+        self.violated.retain(|id, _| broken(id) || beside.contains(id));
+        self.caught_by.extend(again.caught_by);
     }
 }
 
@@ -187,6 +196,25 @@ pub struct Spread {
     pub flaws: usize,
 }
 
+/// What was caught of flaws that do not always show.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Modified {
+    /// For each modifier, how many flaws were caught, and of how many.
+    pub flaws: BTreeMap<Modifier, (usize, usize)>,
+    /// For each requirement that they break, the modifiers with which one of them was caught.
+    pub requirements: BTreeMap<&'static str, BTreeSet<Modifier>>,
+}
+
+impl Modified {
+    /// With so many modifiers at least, a flaw has to be caught of each requirement.
+    pub const ENOUGH: usize = 2;
+
+    /// The requirements whose flaws are caught with fewer modifiers than are enough.
+    pub fn seldom(&self) -> impl Iterator<Item = (&'static str, &BTreeSet<Modifier>)> {
+        self.requirements.iter().filter(|(_, with)| with.len() < Self::ENOUGH).map(|(id, with)| (*id, with))
+    }
+}
+
 impl Proof {
     /// How many requirements a flaw violates; none where no flaw was played against wholly.
     pub fn spread(&self) -> Option<Spread> {
@@ -197,6 +225,23 @@ impl Proof {
         let mean = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
         let above_three = counts.iter().filter(|n| **n > 3).count();
         Some(Spread { median, mean, above_three, flaws: counts.len() })
+    }
+
+    /// What was caught of flaws with modifiers; none where there are none.
+    pub fn modified(&self) -> Option<Modified> {
+        let mut modified = Modified::default();
+        for result in &self.results {
+            let CaseKind::Flaw { breaks, when: Some(when), .. } = result.case.kind else { continue };
+            let caught = !result.caught_by.is_empty();
+            let (of_caught, of_all) = modified.flaws.entry(when).or_default();
+            *of_all += 1;
+            *of_caught += usize::from(caught);
+            let modifiers = modified.requirements.entry(breaks).or_default();
+            if caught {
+                modifiers.insert(when);
+            }
+        }
+        (!modified.flaws.is_empty()).then_some(modified)
     }
 
     /// Whether every case holds, of pairs of flaws [`PAIRS_TOLD`], and no `must` is without a flaw.

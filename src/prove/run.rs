@@ -13,6 +13,7 @@ use crate::judge::{
     judge_subject,
 };
 use crate::peer;
+use crate::peer::modifier::Modifier;
 use crate::play::{Cancel, Run, SuiteError, Until, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role};
 use crate::report::Silent;
@@ -78,7 +79,7 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
             let Some(breaks) = id(edition.id, flaw.breaks) else { continue };
             let also =
                 flaw.also.iter().filter_map(|also| Some((id(edition.id, also.requirement)?, also.why))).collect();
-            cases.push(case(CaseKind::Flaw { name: flaw.name, breaks, also }));
+            cases.push(case(CaseKind::Flaw { name: flaw.name, breaks, also, when: None }));
         }
     }
     cases
@@ -107,6 +108,19 @@ pub fn pairs(cases: &[Case], count: usize, seed: u64) -> Vec<Case> {
         }
     }
     pairs
+}
+
+/// The flaws among these cases that break a `must`, each with every modifier instead of always.
+pub fn modified(protocol: &'static Protocol, cases: &[Case]) -> Vec<Case> {
+    let is_must = |id: &str| (protocol.requirements)().iter().any(|r| r.id == id && r.level == Level::Must);
+    let of = |case: &Case| match &case.kind {
+        CaseKind::Flaw { name, breaks, .. } if is_must(breaks) => {
+            let flaw = |when| CaseKind::Flaw { name, breaks, also: vec![], when: Some(when) };
+            Modifier::ALL.into_iter().map(|when| Case { kind: flaw(when), ..case.clone() }).collect()
+        }
+        _ => vec![],
+    };
+    cases.iter().flat_map(of).collect()
 }
 
 /// What the cases of a role are played with.
@@ -166,7 +180,8 @@ impl Prover {
         let flags = match &case.kind {
             CaseKind::Sound => vec![],
             CaseKind::Freedom { name, .. } => vec!["--freedom".to_owned(), (*name).to_owned()],
-            CaseKind::Flaw { name, .. } => vec!["--flaw".to_owned(), (*name).to_owned()],
+            CaseKind::Flaw { name, when: None, .. } => vec!["--flaw".to_owned(), (*name).to_owned()],
+            CaseKind::Flaw { name, when: Some(when), .. } => vec!["--flaw".into(), format!("{name}@{}", when.name())],
             CaseKind::Pair { flaws } => flaws.iter().flat_map(|(name, _)| ["--flaw".into(), (*name).into()]).collect(),
         };
         let mut spec = own(self.protocol, self.role, case.edition, &flags, peer::described(self.role.name));
@@ -174,13 +189,13 @@ impl Prover {
             launch.ready.within = launch.ready.within.min(READY);
         }
         let mut result = CaseResult::of(case.clone());
-        match (&case.kind, self.extent) {
+        match (&case.kind, self.extent_of(case)) {
             (CaseKind::Flaw { .. }, Extent::UntilCaught) => self.until_caught(&spec, &mut result).await?,
             (CaseKind::Flaw { .. }, Extent::Whole) => self.whole(&spec, &mut result).await?,
             (CaseKind::Pair { .. }, _) => {
-                self.play(&spec, self.plans_of(case).cloned().collect(), Pace::Hurried, &mut result).await?;
+                _ = self.play(&spec, self.plans_of(case).cloned().collect(), Pace::Hurried, &mut result).await?;
             }
-            _ => self.play(&spec, self.plans_of(case).cloned().collect(), Pace::Unhurried, &mut result).await?,
+            _ => _ = self.play(&spec, self.plans_of(case).cloned().collect(), Pace::Unhurried, &mut result).await?,
         }
         Ok(result)
     }
@@ -204,7 +219,7 @@ impl Prover {
     /// is seen both times counts as violated beside the flaw.
     async fn whole(&self, spec: &SubjectSpec, result: &mut CaseResult) -> Result<(), ProveError> {
         result.whole = true;
-        self.play(spec, self.plans_of(&result.case).cloned().collect(), Pace::Hurried, result).await?;
+        let played = self.play(spec, self.plans_of(&result.case).cloned().collect(), Pace::Hurried, result).await?;
         let unseen = result.unseen();
         let doubtful = |plan: &&Plan| {
             let missing = |id: &&str| plan.requirements.contains(id) || area(&plan.id) == area(id);
@@ -213,20 +228,25 @@ impl Prover {
         let plans: Arc<[Plan]> = self.plans_of(&result.case).filter(doubtful).cloned().collect();
         if !plans.is_empty() {
             let mut again = CaseResult::of(result.case.clone());
-            self.play(spec, plans, Pace::Unhurried, &mut again).await?;
-            result.confirm(&again);
+            let replayed = self.play(spec, plans, Pace::Unhurried, &mut again).await?;
+            // What explains a violation may have been seen in any other scenario.
+            let is_replayed = |played: &Played| replayed.iter().any(|other| other.id == played.id);
+            let kept = played.into_iter().filter(|played| !is_replayed(played)).collect::<Vec<_>>();
+            let mut confirmed = CaseResult::of(result.case.clone());
+            confirmed.add(&[kept, replayed].concat(), self);
+            result.confirm(confirmed);
         }
         Ok(())
     }
 
-    /// Plays these plans, and takes in what came of them.
+    /// Plays these plans, and takes in what came of them. Gives the plays.
     async fn play(
         &self,
         spec: &SubjectSpec,
         plans: Arc<[Plan]>,
         pace: Pace,
         result: &mut CaseResult,
-    ) -> Result<(), ProveError> {
+    ) -> Result<Vec<Played>, ProveError> {
         let mut run = Run { jobs: 1, until: self.until(&result.case), ..self.run.clone() };
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
@@ -239,7 +259,10 @@ impl Prover {
             Ok(played) if flawed && !was_judged(&played) && self.breaks_reach(&result.case, true) => {
                 result.unreachable(plans.len(), "its port accepts no connection");
             }
-            Ok(played) => result.add(&played, self),
+            Ok(played) => {
+                result.add(&played, self);
+                return Ok(played);
+            }
             // Nothing can be played against a server that nobody finds: that is how this one is caught.
             Err(SuiteError::Subject(SubjectError::NotReady { found, .. }))
                 if self.breaks_reach(&result.case, found) =>
@@ -253,7 +276,7 @@ impl Prover {
             }
             Err(source) => return Err(ProveError::Suite { case: format!("{:?}", result.case.kind), source }),
         }
-        Ok(())
+        Ok(vec![])
     }
 
     /// The plans of the role and the edition.
@@ -262,8 +285,16 @@ impl Prover {
         self.plans.iter().filter(move |plan| plan.role == self.role.name && plan.edition == edition)
     }
 
+    /// What a flaw breaks that shows now and then is broken now and then: nothing is exact about it.
+    fn extent_of(&self, case: &Case) -> Extent {
+        match case.kind {
+            CaseKind::Flaw { when: Some(_), .. } => Extent::UntilCaught,
+            _ => self.extent,
+        }
+    }
+
     fn until(&self, case: &Case) -> Until {
-        match (&case.kind, self.extent) {
+        match (&case.kind, self.extent_of(case)) {
             (CaseKind::Flaw { breaks, .. }, Extent::UntilCaught) => Until::Violation(breaks),
             _ => Until::AllPlayed,
         }

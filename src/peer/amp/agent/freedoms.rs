@@ -114,5 +114,5 @@ pub fn all() -> &'static [Freedom] {
 /// The freedom of this name, if the edition has it.
 pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
     let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id()))?;
-    Some(Quirk { name: entry.freedom.name, flaw: false, effect: entry.effect })
+    Some(Quirk::freedom(entry.freedom.name, entry.effect))
 }

@@ -11,15 +11,7 @@ use super::super::assembler::FrameFault;
 use super::super::editor::edition::Method;
 
 /// A flaw or freedom that is switched on.
-#[derive(Clone, Copy, Debug)]
-pub struct Quirk {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Whether what it does is wrong, and therefore marked as deliberate in our own trace.
-    pub flaw: bool,
-    /// What it does.
-    pub effect: Effect,
-}
+pub type Quirk = crate::peer::quirks::Quirk<Effect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
@@ -191,54 +183,21 @@ pub enum Switch {
 }
 
 /// The quirks that are switched on.
-#[derive(Clone, Debug, Default)]
-pub struct Quirks(Vec<Quirk>);
+pub type Quirks = crate::peer::quirks::Quirks<Effect>;
 
 impl Quirks {
-    /// With these switched on.
-    pub fn new(quirks: impl IntoIterator<Item = Quirk>) -> Self {
-        Self(quirks.into_iter().collect())
-    }
-
     /// Whether a behaviour is switched on.
     pub fn has(&self, switch: Switch) -> bool {
-        self.0.iter().any(|q| matches!(q.effect, Effect::Switch(s) if s == switch))
+        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
     }
 
     /// The name of the flaw that switches a behaviour on, if one does: the reason to give in our own trace.
     pub fn why(&self, switch: Switch) -> Option<&'static str> {
-        let is = |q: &&Quirk| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch);
-        self.0.iter().find(is).map(|q| q.name)
+        self.iter().find(|q| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch)).map(|q| q.name)
     }
 
     /// The first switch for which `choose` gives something.
     pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.0.iter().find_map(|q| match q.effect {
-            Effect::Switch(switch) => choose(switch),
-            _ => None,
-        })
-    }
-
-    /// Those that are on.
-    pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
-        self.0.iter()
-    }
-
-    /// Applies the effects that `choose` picks to a thing. Gives the flaw that changed it, if one did.
-    pub fn rewrite<T: Clone + PartialEq>(
-        &self,
-        thing: &mut T,
-        choose: impl Fn(Effect) -> Option<fn(&mut T)>,
-    ) -> Option<&'static str> {
-        let mut why = None;
-        for quirk in &self.0 {
-            let Some(change) = choose(quirk.effect) else { continue };
-            let before = thing.clone();
-            change(thing);
-            if quirk.flaw && *thing != before {
-                why = Some(quirk.name);
-            }
-        }
-        why
+        self.choose_effect(|effect| if let Effect::Switch(switch) = effect { choose(switch) } else { None })
     }
 }

@@ -227,6 +227,7 @@ impl Agent {
             let mut made = None;
             for (number, Found { path, lock }) in (first..).zip(editors) {
                 recorder.add_secret(&lock.token);
+                quirks.course().connection();
                 let tap = Tap::new(recorder.clone(), number.to_string(), End::Client);
                 if let Some(socket) = handshake::connect(edition, &lock, &quirks, tap, &events).await {
                     made = Some((socket, path));
@@ -288,6 +289,7 @@ impl Agent {
     }
 
     async fn call(&mut self, call: lines::Call) {
+        self.settings.quirks.course().message();
         let Settings { edition, ref place, ref quirks, .. } = self.settings;
         let Some(method) = Method::parse(edition, &call.name) else {
             self.line(json!({"id": call.id, "unsupported": true})).await;
@@ -370,10 +372,14 @@ impl Agent {
     async fn outcome(&self, call: &Call, outcome: Outcome) {
         let (key, value) = report::outcome(&self.settings.quirks, call, outcome);
         self.line(json!({"id": call.number, key: value})).await;
+        if key == "error" {
+            self.settings.quirks.course().error();
+        }
     }
 
     async fn fail(&self, call: &Call, code: &str, message: &str) {
         self.line(json!({"id": call.number, "error": {"code": code, "message": message}})).await;
+        self.settings.quirks.course().error();
     }
 
     async fn state(&mut self, state: &'static str) {

@@ -10,12 +10,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
+use crate::peer::quirks::{Known, Quirks as Switched};
 use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
 
 use super::edition::Edition;
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
-use super::quirks::{Quirk, Quirks, Switch};
+use super::quirks::{Effect, Quirks, Switch};
 use super::shared::{Phase, Shared};
 use super::steer::{self, Command};
 use super::{flaws, freedoms, server};
@@ -58,7 +59,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let edition = Edition::parse(&options.edition).ok_or_else(|| {
         MockError::Option(format!("there is no edition `{}`; there are cli and guide", options.edition))
     })?;
-    let quirks = quirks(edition, &options)?;
+    let quirks = known(edition, |known| Switched::chosen(&options, known)).map(Quirks::from)?;
     let token = match options.token {
         Some(token) if token.is_empty() => return Err(MockError::Option("the token must not be empty".to_owned())),
         Some(token) => token,
@@ -201,7 +202,7 @@ impl Mock for MockEditor {
                 Command::Switch(name, on) => {
                     shared
                         .steer(|editor| {
-                            let quirk = find(editor.edition, &name).ok_or_else(|| unknown("flaw or freedom", &name))?;
+                            let quirk = known(editor.edition, |known| known.either(&name))?;
                             editor.quirks.set(quirk, on);
                             Ok((json!({}), vec![]))
                         })
@@ -215,7 +216,7 @@ impl Mock for MockEditor {
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         let edition = self.place.edition;
         match steer::read(command)? {
-            Command::Switch(name, _) if find(edition, &name).is_none() => Err(unknown("flaw or freedom", &name)),
+            Command::Switch(name, _) => known(edition, |known| known.either(&name)).map(drop),
             command => steer::exists(edition, &command),
         }
     }
@@ -251,26 +252,10 @@ impl Mock for MockEditor {
     }
 }
 
-fn quirks(edition: Edition, options: &MockOptions) -> Result<Quirks, MockError> {
-    let of = |kind, known: fn(Edition, &str) -> Option<Quirk>, names: &[String]| {
-        let find = |name: &String| known(edition, name).ok_or_else(|| MockError::Option(unknown(kind, name)));
-        names.iter().map(find).collect::<Result<Vec<_>, _>>()
-    };
-    let mut all = of("flaw", flaws::find, &options.flaws)?;
-    all.extend(of("freedom", freedoms::find, &options.freedoms)?);
-    Ok(Quirks::new(all))
-}
-
-fn find(edition: Edition, name: &str) -> Option<Quirk> {
-    flaws::find(edition, name).or_else(|| freedoms::find(edition, name))
-}
-
-fn unknown(kind: &str, name: &str) -> String {
-    let names = flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name));
-    match crate::diagnostic::nearest(name, names) {
-        Some(near) => format!("there is no {kind} `{name}` in this edition; did you mean `{near}`?"),
-        None => format!("there is no {kind} `{name}` in this edition; --list-flaws lists them all"),
-    }
+/// Does something with what can be different about it in an edition.
+fn known<T>(edition: Edition, look: impl FnOnce(&Known<'_, Effect>) -> T) -> T {
+    let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
+    look(&Known { flaw: &|name| flaws::find(edition, name), freedom: &|name| freedoms::find(edition, name), names })
 }
 
 /// A secret that nobody can guess. Its end is no letter, so that clients have to encode it and we to decode it.

@@ -4,10 +4,12 @@
 //! lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, asked for at the one place where the
 //! behaviour is decided.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
+use crate::peer::modifier::Course;
+use crate::peer::quirks::Quirks as Switched;
 use crate::trace::Head;
 use crate::wire::websocket::FrameSpec;
 
@@ -27,15 +29,7 @@ pub enum Columns {
 }
 
 /// A flaw or freedom that is switched on.
-#[derive(Clone, Copy, Debug)]
-pub struct Quirk {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Whether what it does is wrong, and therefore marked as deliberate in the trace.
-    pub flaw: bool,
-    /// What it does.
-    pub effect: Effect,
-}
+pub type Quirk = crate::peer::quirks::Quirk<Effect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
@@ -326,56 +320,59 @@ pub enum Switch {
 /// The quirks that are switched on.
 #[derive(Debug, Default)]
 pub struct Quirks {
-    on: Vec<Quirk>,
-    /// One more than the index of the flaw that was last asked for; 0 where there is none.
-    touched: AtomicUsize,
+    on: Switched<Effect>,
+    /// The flaw that was last asked for.
+    touched: Mutex<Option<&'static str>>,
 }
 
 impl Clone for Quirks {
     fn clone(&self) -> Self {
-        Self::new(self.on.iter().copied())
+        self.on.clone().into()
+    }
+}
+
+impl From<Switched<Effect>> for Quirks {
+    fn from(on: Switched<Effect>) -> Self {
+        Self { on, touched: Mutex::default() }
     }
 }
 
 impl Quirks {
-    /// With these switched on.
-    pub fn new(quirks: impl IntoIterator<Item = Quirk>) -> Self {
-        Self { on: quirks.into_iter().collect(), touched: AtomicUsize::new(0) }
-    }
-
     /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::touched`] tells so until [`Quirks::forget`].
     pub fn has(&self, switch: Switch) -> bool {
-        let is = |q: &Quirk| matches!(q.effect, Effect::Switch(s) if s == switch);
-        let Some(index) = self.on.iter().position(is) else { return false };
-        if self.on[index].flaw {
-            self.touched.store(index + 1, Ordering::Relaxed);
+        let Some(quirk) = self.find(switch) else { return false };
+        if quirk.flaw {
+            self.touch(Some(quirk.name));
         }
         true
     }
 
     /// The name of the flaw that switches a behaviour on, if one does: the reason to give in the trace.
     pub fn why(&self, switch: Switch) -> Option<&'static str> {
-        let is = |q: &&Quirk| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch);
-        self.on.iter().find(is).map(|q| q.name)
+        self.find(switch).and_then(Quirk::why)
+    }
+
+    fn find(&self, switch: Switch) -> Option<&Quirk> {
+        self.on.find_effect(|effect| matches!(effect, Effect::Switch(s) if s == switch))
     }
 
     /// The flaw that has been asked for and was on since the last [`Quirks::forget`].
     pub fn touched(&self) -> Option<&'static str> {
-        let index = self.touched.load(Ordering::Relaxed).checked_sub(1)?;
-        self.on.get(index).map(|q| q.name)
+        *self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins anew with what [`Quirks::touched`] tells.
     pub fn forget(&self) {
-        self.touched.store(0, Ordering::Relaxed);
+        self.touch(None);
+    }
+
+    fn touch(&self, flaw: Option<&'static str>) {
+        *self.touched.lock().unwrap_or_else(PoisonError::into_inner) = flaw;
     }
 
     /// The first switch for which `choose` gives something.
     pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.on.iter().find_map(|q| match q.effect {
-            Effect::Switch(switch) => choose(switch),
-            _ => None,
-        })
+        self.on.choose_effect(|effect| if let Effect::Switch(switch) = effect { choose(switch) } else { None })
     }
 
     /// The unit in which columns are counted.
@@ -384,16 +381,23 @@ impl Quirks {
         self.choose(unit).unwrap_or_default()
     }
 
-    /// Those that are on.
+    /// Those that show now.
     pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
         self.on.iter()
     }
 
+    /// The names of all of them, whether they show now or not.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.on.names()
+    }
+
+    /// What has happened at the editor, on which it depends which of them show.
+    pub fn course(&self) -> &Course {
+        self.on.course()
+    }
+
     /// Switches one on or off.
     pub fn set(&mut self, quirk: Quirk, on: bool) {
-        self.on.retain(|q| q.name != quirk.name);
-        if on {
-            self.on.push(quirk);
-        }
+        self.on.set(quirk, on);
     }
 }

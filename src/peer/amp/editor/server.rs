@@ -77,7 +77,9 @@ pub async fn run(listener: TcpListener, shared: Shared) {
             shared.trigger(Trigger::Flood);
         }
         let shared = shared.clone();
-        let blocks = shared.quirks().has(Switch::HandshakeBlocksOthers);
+        let quirks = shared.quirks();
+        quirks.course().connection();
+        let blocks = quirks.has(Switch::HandshakeBlocksOthers);
         let client = client(stream, shared.count_connection(), shared);
         if blocks {
             // The flaw: a handshake at a time.

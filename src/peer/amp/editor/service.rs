@@ -74,6 +74,9 @@ impl Editor {
         }
         let twice = self.quirks.has(Switch::AnswersTwice);
         let answer = outgoing::response(self.edition, &self.quirks, id, method, name, outcome);
+        if failed {
+            self.quirks.course().error();
+        }
         vec![answer; if twice { 2 } else { 1 }]
     }
 

@@ -238,6 +238,7 @@ impl Session {
 
     async fn message(&mut self, bytes: &[u8]) -> Result<(), End> {
         let quirks = self.shared.quirks();
+        quirks.course().message();
         self.requests += 1;
         if self.requests > FEW && quirks.has(Switch::HundredRequests) {
             return Ok(());

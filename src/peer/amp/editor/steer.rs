@@ -143,7 +143,7 @@ impl Editor {
             "visible": self.visible.iter().map(shown).collect::<Vec<_>>(),
             "selection": selection.map(|s| json!({"path": shown(&s.path), "start": pos(s.start), "end": pos(s.end)})),
             "diagnostics": diagnostics.collect::<Vec<_>>(),
-            "switched_on": self.quirks.iter().map(|q| q.name).collect::<Vec<_>>(),
+            "switched_on": self.quirks.names(),
         })
     }
 }

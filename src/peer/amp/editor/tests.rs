@@ -23,7 +23,7 @@ fn desk(edition: Edition, quirks: &[&str]) -> Desk {
     fs::create_dir(&root).unwrap();
     fs::write(root.join("a b#1.txt"), "eins\nzwei ä😀!\n").unwrap();
     let find = |name: &&str| flaws::find(edition, name).or_else(|| freedoms::find(edition, name)).unwrap();
-    let quirks = Quirks::new(quirks.iter().map(find));
+    let quirks = Quirks::from(quirks.iter().map(find).collect::<crate::peer::quirks::Quirks<_>>());
     Desk { editor: Editor::new(edition, &root, "the-token-1234", quirks).unwrap(), root, _dir: dir }
 }
 

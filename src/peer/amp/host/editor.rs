@@ -12,6 +12,7 @@ use crate::peer::amp::client::token::{Encoding, encode};
 use crate::peer::amp::editor::model;
 use crate::peer::amp::editor::quirks::{Effect, Quirk, Quirks, Switch};
 use crate::peer::amp::editor::shared::Shared;
+use crate::peer::quirks::Quirks as Switched;
 use crate::peer::{Place, Setting, Trouble};
 use crate::trace::{FileChange, What};
 use crate::wire::Limits;
@@ -238,10 +239,10 @@ async fn stop(door: JoinHandle<()>) {
 /// An editor that answers nothing does not speak first either. Ids that are numbers are answered as they are: what is wrong
 /// with them is said once.
 fn quirks(plan: &Plan) -> Quirks {
-    let quirk = |name, switch| Quirk { name, flaw: false, effect: Effect::Switch(switch) };
+    let quirk = |name, switch| Quirk::freedom(name, Effect::Switch(switch));
     let silent = [Switch::NoStateAtFirst, Switch::NoMetadata].map(|switch| quirk("silent", switch));
     let silent = silent.into_iter().filter(|_| !plan.answers);
-    Quirks::new(silent.chain([quirk("lenient", Switch::TakesNumericIds)]))
+    silent.chain([quirk("lenient", Switch::TakesNumericIds)]).collect::<Switched<_>>().into()
 }
 
 fn system(doing: &str, error: std::io::Error) -> Trouble {

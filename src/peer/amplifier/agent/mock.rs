@@ -17,7 +17,7 @@ pub static MOCK: MockKind = MockKind {
     scripted: false,
 };
 
-const KNOWN: Known<Effect> = Known { flaw: flaws::find, freedom: freedoms::find, names };
+const KNOWN: Known<'static, Effect> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     if options.edition != "2025-12-09" {

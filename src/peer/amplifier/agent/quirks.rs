@@ -108,6 +108,7 @@ pub enum Switch {
     NoSilence,
     DeafAfterBadText,
     DiesAtLongLine,
+    DeafAfterLongLine,
     // Telling.
     Swaps,
     HoldsUntilComplete,

@@ -45,8 +45,10 @@ impl Reader {
     /// Takes in the next piece.
     pub fn read(&mut self, piece: &[u8]) -> Read {
         let bad = || std::str::from_utf8(piece).is_err_and(|error| error.error_len().is_some());
-        let deafens = self.has(Switch::DeafAfterBadText) && bad();
-        let mut read = Read { deafens, dies: self.dies(piece), gives_up: self.ends(piece), ..Read::default() };
+        let too_long = self.is_too_long(piece);
+        let deafens = self.has(Switch::DeafAfterBadText) && bad() || self.has(Switch::DeafAfterLongLine) && too_long;
+        let dies = self.has(Switch::DiesAtLongLine) && too_long;
+        let mut read = Read { deafens, dies, gives_up: self.ends(piece), ..Read::default() };
         if self.has(Switch::StreamPiecesApart) {
             self.events = EventReader::new(MOST);
         }
@@ -72,12 +74,13 @@ impl Reader {
         self.quirks.has(switch)
     }
 
-    fn dies(&mut self, piece: &[u8]) -> bool {
+    /// Whether the line that this piece leaves without an end is longer than a flaw can bear.
+    fn is_too_long(&mut self, piece: &[u8]) -> bool {
         self.length = match piece.iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
             Some(at) => piece.len() - at - 1,
             None => self.length.saturating_add(piece.len()),
         };
-        self.has(Switch::DiesAtLongLine) && self.length > LONG
+        self.length > LONG
     }
 
     /// Whether a line ends in this piece at which a flaw gives the stream up.
@@ -140,8 +143,8 @@ mod tests {
     use super::*;
 
     fn read(switch: Option<Switch>, pieces: &[&str]) -> Vec<String> {
-        let quirk = |switch| Quirk { name: "one", flaw: true, effect: Effect::Switch(switch) };
-        let mut reader = Reader::new(Quirks::new(switch.map(quirk)));
+        let quirk = |switch| Quirk::flaw("one", Effect::Switch(switch));
+        let mut reader = Reader::new(switch.map(quirk).into_iter().collect());
         let mut events: Vec<StreamEvent> =
             pieces.iter().flat_map(|piece| reader.read(piece.as_bytes()).events).collect();
         events.extend(reader.rest());

@@ -80,6 +80,7 @@ impl Agent {
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     async fn outcome(&self, call: Call) -> Option<Said> {
+        self.quirks.course().message();
         if self.asker.memory.lock().deaf {
             return None;
         }
@@ -105,6 +106,7 @@ impl Agent {
                 if self.has(Switch::DeafAfter(failure.kind)) {
                     self.asker.memory.lock().deaf = true;
                 }
+                self.quirks.course().error();
                 json!({"id": call.id, "error": failure.told()})
             }
         };

@@ -262,7 +262,7 @@ pub fn all() -> &'static [Freedom] {
 /// The freedom of this name.
 pub fn find(name: &str) -> Option<Quirk> {
     let entry = TABLES.into_iter().flatten().find(|e| e.freedom.name == name)?;
-    Some(Quirk { name: entry.freedom.name, flaw: false, effects: entry.effects })
+    Some(Quirk::freedom(entry.freedom.name, entry.effects))
 }
 
 /// Whether an option of the example allows.

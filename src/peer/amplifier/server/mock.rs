@@ -12,7 +12,8 @@ use tokio::sync::{Mutex, broadcast};
 use tokio::time::timeout;
 
 use crate::config::Described;
-use crate::diagnostic::{nearest, yaml};
+use crate::diagnostic::yaml;
+use crate::peer::quirks::Known;
 use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
@@ -20,7 +21,7 @@ use crate::wire::tcp;
 
 use super::model::Model;
 use super::place::Folder;
-use super::quirks::{Quirk, Quirks};
+use super::quirks::{Effect, Quirks};
 use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, example};
 use super::service::Service;
 use super::stage::Stage;
@@ -76,7 +77,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         let message = format!("there is no edition `{}`; there is {EDITION}", options.edition);
         return Err(MockError::Option(message));
     }
-    let quirks = quirks(&options)?;
+    let quirks = Quirks::chosen(&options, &KNOWN)?;
     let script = match &options.data {
         Some(source) => Script::parse(source).map_err(MockError::Data)?,
         None => example().clone(),
@@ -139,7 +140,7 @@ impl MockServer {
                 (0..times).for_each(|_| model.refuse_next(endpoint, failure.clone()));
             }
             Command::Switch(name, on) => {
-                let quirk = find(&name).ok_or_else(|| unknown("flaw or freedom", &name))?;
+                let quirk = KNOWN.either(&name)?;
                 model.quirks.set(quirk, on);
             }
             Command::State => return Ok(model.describe()),
@@ -169,7 +170,7 @@ impl Mock for MockServer {
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         match steer::read(command)? {
-            Command::Switch(name, _) if find(&name).is_none() => Err(unknown("flaw or freedom", &name)),
+            Command::Switch(name, _) => KNOWN.either(&name).map(drop),
             Command::Script(from @ Source::Here(_)) => script(&from).map(drop),
             _ => Ok(()),
         }
@@ -208,25 +209,9 @@ fn script(from: &Source) -> Result<Script, String> {
     }
 }
 
-fn quirks(options: &MockOptions) -> Result<Quirks, MockError> {
-    let of = |kind, known: fn(&str) -> Option<Quirk>, names: &[String]| {
-        let find = |name: &String| known(name).ok_or_else(|| MockError::Option(unknown(kind, name)));
-        names.iter().map(find).collect::<Result<Vec<_>, _>>()
-    };
-    let mut all = of("flaw", flaws::find, &options.flaws)?;
-    all.extend(of("freedom", freedoms::find, &options.freedoms)?);
-    Ok(Quirks::new(all))
-}
+/// What can be different about it.
+pub const KNOWN: Known<'static, &'static [Effect]> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
 
-/// The flaw or freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    flaws::find(name).or_else(|| freedoms::find(name))
-}
-
-fn unknown(kind: &str, name: &str) -> String {
-    let names = flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name));
-    match nearest(name, names) {
-        Some(near) => format!("there is no {kind} `{name}`; did you mean `{near}`?"),
-        None => format!("there is no {kind} `{name}`; --list-flaws lists them all"),
-    }
+fn names() -> Vec<&'static str> {
+    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
 }

@@ -13,22 +13,8 @@ pub use super::switches::{FailsBy, Odd, Switch};
 /// The flaw that made something wrong, if one did.
 pub type Why = Option<&'static str>;
 
-/// A flaw or freedom that is on.
-#[derive(Clone, Copy, Debug)]
-pub struct Quirk {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it is a flaw.
-    pub flaw: bool,
-    /// What it does.
-    pub effects: &'static [Effect],
-}
-
-impl Quirk {
-    fn why(&self) -> Why {
-        self.flaw.then_some(self.name)
-    }
-}
+/// A flaw or freedom that is on, which may do several things.
+pub type Quirk = crate::peer::quirks::Quirk<&'static [Effect]>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
@@ -114,33 +100,9 @@ pub enum Instead {
 }
 
 /// All that is on.
-#[derive(Clone, Debug, Default)]
-pub struct Quirks(Vec<Quirk>);
+pub type Quirks = crate::peer::quirks::Quirks<&'static [Effect]>;
 
 impl Quirks {
-    /// These.
-    pub fn new(quirks: Vec<Quirk>) -> Self {
-        Self(quirks)
-    }
-
-    /// Switches one on or off.
-    pub fn set(&mut self, quirk: Quirk, on: bool) {
-        self.0.retain(|other| other.name != quirk.name);
-        if on {
-            self.0.push(quirk);
-        }
-    }
-
-    /// The names of all of them.
-    pub fn names(&self) -> Vec<&'static str> {
-        self.0.iter().map(|quirk| quirk.name).collect()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Whether this is on.
     pub fn on(&self, switch: Switch) -> bool {
         self.switch(switch).is_some()
@@ -148,7 +110,7 @@ impl Quirks {
 
     /// The quirk with this switch.
     pub fn switch(&self, switch: Switch) -> Option<&Quirk> {
-        self.0.iter().find(|quirk| quirk.effects.iter().any(|e| matches!(e, Effect::Switch(other) if *other == switch)))
+        self.iter().find(|quirk| quirk.effect.iter().any(|e| matches!(e, Effect::Switch(other) if *other == switch)))
     }
 
     /// How errors are told that come after the answer to a prompt, where it is not the usual way.
@@ -161,11 +123,11 @@ impl Quirks {
 
     /// The name of the flaw with this switch, if it is on.
     pub fn why(&self, switch: Switch) -> Why {
-        self.switch(switch).and_then(Quirk::why)
+        self.switch(switch).and_then(|quirk| quirk.why())
     }
 
     fn effects(&self) -> impl Iterator<Item = (&Quirk, &Effect)> {
-        self.0.iter().flat_map(|quirk| quirk.effects.iter().map(move |effect| (quirk, effect)))
+        self.iter().flat_map(|quirk| quirk.effect.iter().map(move |effect| (quirk, effect)))
     }
 
     /// What is done instead of an answer, and why that is wrong, if it is.
@@ -201,7 +163,7 @@ impl Quirks {
 
     /// Changes an answer.
     pub fn reply(&self, endpoint: Option<Endpoint>, reply: &mut Reply) {
-        let why = self.apply(reply, |effect, reply| match effect {
+        let why = self.apply_each(reply, |effect, reply| match effect {
             Effect::Reply(of, change) if of.is_none() || *of == endpoint => change(reply),
             Effect::Result(of, change) if reply.is_success() && Some(*of) == endpoint => change(&mut reply.body),
             Effect::EachOf(of, list, change) if reply.is_success() && Some(*of) == endpoint => {
@@ -216,7 +178,7 @@ impl Quirks {
 
     /// What is told instead of a message.
     pub fn told(&self, event: &str, messages: &mut Vec<Value>) -> Why {
-        self.apply(messages, |effect, messages| match effect {
+        self.apply_each(messages, |effect, messages| match effect {
             Effect::Told(name, change) if name.is_empty() || *name == event => change(messages),
             Effect::Data(name, change) if name.is_empty() || *name == event => {
                 messages.iter_mut().filter_map(|message| message.get_mut("data")).for_each(change);
@@ -231,7 +193,7 @@ impl Quirks {
 
     /// Changes a body.
     pub fn body(&self, body: &mut Vec<u8>) -> Why {
-        self.apply(body, |effect, body| {
+        self.apply_each(body, |effect, body| {
             if let Effect::Body(change) = effect {
                 change(body);
             }
@@ -240,7 +202,7 @@ impl Quirks {
 
     /// Changes how an answer is carried.
     pub fn carried(&self, response: &mut Response, received: &Received) -> Why {
-        self.apply(response, |effect, response| match effect {
+        self.apply_each(response, |effect, response| match effect {
             Effect::Carried(change) => change(response),
             Effect::CarriedFor(change) => change(response, received),
             _ => {}
@@ -271,16 +233,8 @@ impl Quirks {
         frames
     }
 
-    /// Applies effects; gives the flaw that changed something.
-    fn apply<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(&Effect, &mut T)) -> Why {
-        let mut why = None;
-        for quirk in &self.0 {
-            let before = quirk.flaw.then(|| value.clone());
-            quirk.effects.iter().for_each(|one| effect(one, value));
-            if before.is_some_and(|before| before != *value) {
-                why = Some(quirk.name);
-            }
-        }
-        why
+    /// Applies each effect; gives the flaw that changed something.
+    fn apply_each<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(&Effect, &mut T)) -> Why {
+        self.apply(value, |effects, value| effects.iter().for_each(|one| effect(one, value)))
     }
 }

@@ -137,6 +137,7 @@ impl Service {
         if quirks.is_empty() {
             return (quirks, None);
         }
+        quirks.course().message();
         let mut state = self.state();
         if self.odd.load(Ordering::Relaxed) {
             state.memory.trouble(Trouble::Socket);
@@ -154,6 +155,9 @@ impl Service {
         response = response.header("Content-Type", "application/json").content(Content::Whole(body));
         why = quirks.carried(&mut response, received).or(why);
         response.manner.deliberate = why.map(str::to_owned);
+        if !reply.is_success() {
+            quirks.course().error();
+        }
         let held = self.state().draws.as_mut().and_then(Iterator::next).unwrap_or_default();
         self.hold(held, &answer).await;
         // Fails only where the client is gone.

@@ -206,7 +206,7 @@ async fn it_is_given_another_script_flaws_events_and_its_end_while_it_serves() {
     assert_eq!(steer(&*mock, json!({"switch": {"name": "health-ok", "on": true}})).await, Ok(json!({})));
     assert_eq!(caller.ask("GET", "/health", None).await.1["status"], "ok");
     let unknown = steer(&*mock, json!({"switch": {"name": "health-okay", "on": true}})).await.unwrap_err();
-    assert_eq!(unknown, "there is no flaw or freedom `health-okay`; did you mean `health-ok`?");
+    assert_eq!(unknown, "there is no flaw or freedom `health-okay` in this edition; did you mean `health-ok`?");
     let state = steer(&*mock, json!({"state": {}})).await.unwrap();
     assert_eq!((&state["sessions"][0]["subscribers"], &state["switched_on"]), (&json!(1), &json!(["health-ok"])));
     steer(&*mock, json!({"quit": {}})).await.unwrap();
@@ -382,7 +382,7 @@ async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
         ["status/", "create/", "stop/", "list/", "events/", "profiles/", "collections/", "agents/", "info/", "errors/"];
     let mut trying = JoinSet::new();
     for flaw in (MOCK.flaws)().iter().filter(|flaw| said.iter().any(|area| flaw.breaks.starts_with(area))) {
-        let effects = super::flaws::find(flaw.name).unwrap().effects;
+        let effects = super::flaws::find(flaw.name).unwrap().effect;
         use super::quirks::Effect::{Data, DataEach, EachOf, Result, Status, Told};
         let says = |e: &super::quirks::Effect| {
             matches!(e, Data(..) | DataEach(..) | EachOf(..) | Result(..) | Status(..) | Told(..))

@@ -101,5 +101,5 @@ pub fn all() -> &'static [Freedom] {
 /// The freedom of this name.
 pub fn find(name: &str) -> Option<Quirk> {
     let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
-    Some(Quirk { name: entry.freedom.name, flaw: false, effect: entry.effect })
+    Some(Quirk::freedom(entry.freedom.name, entry.effect))
 }

@@ -29,7 +29,7 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     Ok(run::run(url, quirks, options.recorder, lines).await)
 }
 
-const KNOWN: Known<Effect> = Known { flaw: flaws::find, freedom: freedoms::find, names };
+const KNOWN: Known<'static, Effect> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()

@@ -74,6 +74,7 @@ impl Shared {
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     async fn outcome(&self, call: Call) -> Option<Said> {
+        self.quirks.course().message();
         if self.deaf.load(Ordering::SeqCst) {
             return None;
         }
@@ -101,6 +102,7 @@ impl Shared {
                 if self.has(Switch::DeafAfter(failure.kind)) {
                     self.deaf.store(true, Ordering::SeqCst);
                 }
+                self.quirks.course().error();
                 json!({"id": call.id, "error": failure.told()})
             }
         };

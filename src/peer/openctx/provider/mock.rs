@@ -7,15 +7,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, broadcast};
 
-use crate::diagnostic::{Source, nearest, yaml};
+use crate::diagnostic::{Source, yaml};
 use crate::peer::format;
+use crate::peer::quirks::Known;
 use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
 use super::data::Data;
-use super::quirks::{Quirk, Quirks, Switch};
+use super::quirks::{Effect, Quirks, Switch};
 use super::service::Service;
 use super::steer::{self, Command};
 use super::{flaws, freedoms};
@@ -44,7 +45,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         let message = format!("there is no edition `{}`; there is {EDITION}", options.edition);
         return Err(MockError::Option(message));
     }
-    let quirks = quirks(&options)?;
+    let quirks = Quirks::chosen(&options, &KNOWN)?;
     let data = match &options.data {
         Some(source) => Data::parse(source).map_err(MockError::Data)?,
         None => Arc::unwrap_or_clone(Data::example()),
@@ -85,7 +86,7 @@ impl Mock for MockProvider {
             match steer::read(command)? {
                 Command::Data(from) => self.service.replace(data(&from)?),
                 Command::Switch(name, on) => {
-                    let quirk = find(&name).ok_or_else(|| unknown("flaw or freedom", &name))?;
+                    let quirk = KNOWN.either(&name)?;
                     self.service.switch(|quirks| quirks.set(quirk, on));
                 }
                 Command::State => return Ok(self.service.describe()),
@@ -97,7 +98,7 @@ impl Mock for MockProvider {
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         match steer::read(command)? {
-            Command::Switch(name, _) if find(&name).is_none() => Err(unknown("flaw or freedom", &name)),
+            Command::Switch(name, _) => KNOWN.either(&name).map(drop),
             Command::Data(from @ steer::Source::Here(_)) => data(&from).map(drop),
             _ => Ok(()),
         }
@@ -131,25 +132,9 @@ fn data(from: &steer::Source) -> Result<Data, String> {
     Data::parse(&source).map_err(|faults| format::in_a_line(&faults))
 }
 
-fn quirks(options: &MockOptions) -> Result<Quirks, MockError> {
-    let of = |kind, known: fn(&str) -> Option<Quirk>, names: &[String]| {
-        let find = |name: &String| known(name).ok_or_else(|| MockError::Option(unknown(kind, name)));
-        names.iter().map(find).collect::<Result<Vec<_>, _>>()
-    };
-    let mut all = of("flaw", flaws::find, &options.flaws)?;
-    all.extend(of("freedom", freedoms::find, &options.freedoms)?);
-    Ok(Quirks::new(all))
-}
+/// What can be different about it.
+pub const KNOWN: Known<'static, Effect> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
 
-/// The flaw or freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    flaws::find(name).or_else(|| freedoms::find(name))
-}
-
-fn unknown(kind: &str, name: &str) -> String {
-    let names = flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name));
-    match nearest(name, names) {
-        Some(near) => format!("there is no {kind} `{name}`; did you mean `{near}`?"),
-        None => format!("there is no {kind} `{name}`; --list-flaws lists them all"),
-    }
+fn names() -> Vec<&'static str> {
+    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
 }

@@ -8,15 +8,7 @@ use super::memory::Memory;
 use super::request::{Fault, Method, Request};
 
 /// A flaw or freedom that is on.
-#[derive(Clone, Copy, Debug)]
-pub struct Quirk {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it is a flaw.
-    pub flaw: bool,
-    /// What it does.
-    pub effect: Effect,
-}
+pub type Quirk = crate::peer::quirks::Quirk<Effect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
@@ -133,28 +125,9 @@ impl Instead {
 }
 
 /// All that is on.
-#[derive(Clone, Debug, Default)]
-pub struct Quirks(Vec<Quirk>);
+pub type Quirks = crate::peer::quirks::Quirks<Effect>;
 
 impl Quirks {
-    /// These.
-    pub fn new(quirks: Vec<Quirk>) -> Self {
-        Self(quirks)
-    }
-
-    /// Switches one on or off.
-    pub fn set(&mut self, quirk: Quirk, on: bool) {
-        self.0.retain(|other| other.name != quirk.name);
-        if on {
-            self.0.push(quirk);
-        }
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
-        self.0.iter()
-    }
-
     /// The quirk with this switch.
     pub fn switch(&self, switch: Switch) -> Option<&Quirk> {
         self.find(|other| other == switch)
@@ -162,12 +135,12 @@ impl Quirks {
 
     /// The quirk with a switch such as this.
     pub fn find(&self, is: impl Fn(Switch) -> bool) -> Option<&Quirk> {
-        self.0.iter().find(|quirk| matches!(quirk.effect, Effect::Switch(switch) if is(switch)))
+        self.find_effect(|effect| matches!(effect, Effect::Switch(switch) if is(switch)))
     }
 
     /// How many requests may be held at a time, and why it is no more, where that is on.
     pub fn most(&self) -> Option<(usize, &'static str)> {
-        self.0.iter().find_map(|quirk| match quirk.effect {
+        self.iter().find_map(|quirk| match quirk.effect {
             Effect::Switch(Switch::AtMost(most)) => Some((most, quirk.name)),
             _ => None,
         })
@@ -175,8 +148,8 @@ impl Quirks {
 
     /// What is done instead of an answer, and why that is wrong, if it is.
     pub fn instead(&self, seen: &Seen<'_>) -> Option<(Instead, Option<&'static str>)> {
-        self.0.iter().find_map(|quirk| match quirk.effect {
-            Effect::Instead(decide) => Some((decide(seen)?, quirk.flaw.then_some(quirk.name))),
+        self.iter().find_map(|quirk| match quirk.effect {
+            Effect::Instead(decide) => Some((decide(seen)?, quirk.why())),
             _ => None,
         })
     }
@@ -232,19 +205,6 @@ impl Quirks {
             Effect::CarriedFor(change) => change(response, received),
             _ => {}
         })
-    }
-
-    /// Applies effects; gives the flaw that changed something.
-    fn apply<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(Effect, &mut T)) -> Why {
-        let mut why = None;
-        for quirk in &self.0 {
-            let before = quirk.flaw.then(|| value.clone());
-            effect(quirk.effect, value);
-            if before.is_some_and(|before| before != *value) {
-                why = Some(quirk.name);
-            }
-        }
-        why
     }
 }
 

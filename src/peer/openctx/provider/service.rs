@@ -100,7 +100,7 @@ impl Service {
             "name": state.data.meta.get("name"),
             "data": state.data.counts(),
             "requests": state.memory.requests,
-            "switched_on": state.quirks.iter().map(|quirk| quirk.name).collect::<Vec<_>>(),
+            "switched_on": state.quirks.names(),
         })
     }
 
@@ -129,6 +129,7 @@ impl Service {
 
     fn arrive(&self, received: &Received) -> Arrival {
         let mut state = self.state();
+        state.quirks.course().message();
         let mut request = understand(&received.content);
         let seen = Seen { received, request: &request, memory: &state.memory };
         let instead = state.quirks.instead(&seen);
@@ -231,6 +232,9 @@ impl Arrival {
         let mut response = Response::new(line(status.unwrap_or(200)));
         response = response.header("Content-Type", "application/json").content(Content::Whole(body));
         why = self.quirks.carried(&mut response, received).or(why);
+        if envelope.get("error").is_some() {
+            self.quirks.course().error();
+        }
         Answer { response, why, takes }
     }
 }

@@ -121,7 +121,7 @@ async fn it_is_given_other_data_flaws_and_its_end_while_it_serves() {
     assert_eq!(steer(&*mock, json!({"switch": {"name": "name-null", "on": true}})).await, Ok(json!({})));
     assert_eq!(ask(&client, &meta).await.1["result"]["name"], Value::Null);
     let unknown = steer(&*mock, json!({"switch": {"name": "name-nul", "on": true}})).await.unwrap_err();
-    assert_eq!(unknown, "there is no flaw or freedom `name-nul`; did you mean `name-null`?");
+    assert_eq!(unknown, "there is no flaw or freedom `name-nul` in this edition; did you mean `name-null`?");
     let state = steer(&*mock, json!({"state": {}})).await.unwrap();
     assert_eq!((&state["requests"], &state["switched_on"]), (&json!(3), &json!(["name-null"])));
     steer(&*mock, json!({"switch": {"name": "name-null", "on": false}})).await.unwrap();

@@ -74,7 +74,7 @@ pub fn all() -> &'static [Flaw] {
 /// The flaw of this name, if the edition has it.
 pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
     let entry = entries().find(|e| e.flaw.name == name && e.flaw.editions.contains(&edition.id()))?;
-    Some(Quirk { name: entry.flaw.name, flaw: true, effect: entry.effect })
+    Some(Quirk::flaw(entry.flaw.name, entry.effect))
 }
 
 /// Sets a member of an object.

@@ -29,8 +29,11 @@ pub const FLAWS: &[Entry] = &[
     flaw!("errors-as-results" "errors/client-error" "An error gives the caller a result." Effect::Takes(|seen| seen.json.is_some())),
     flaw!("errors-without-code" "errors/client-code" "The caller does not get the code of an error."
     Effect::Line(|line| {
+        let code = line.pointer("/error/code").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let message = line.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+        let message = if code.is_empty() { message.to_owned() } else { message.replace(&code, "an error") };
+        say(line, &message);
         without(line, "/error", "code");
-        say(line, "the request failed");
     })),
     flaw!("errors-without-words" "errors/client-message" "The caller is told that something failed, and not what."
         Effect::Line(|line| say(line, "the request failed"))),

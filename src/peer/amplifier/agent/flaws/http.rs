@@ -20,6 +20,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("api-prefix" "http/client-endpoint" "Requests go to endpoints below `/api/v1`."
         Effect::Http(|request| request.target = format!("/api/v1{}", request.target))),
     flaw!("raw-names" "http/client-path"
+        ["http/client-valid-head": "A request line with a blank in its target, or with what is not ASCII, is not valid."]
         "Names stand in the path as they are." Effect::Switch(Switch::RawPath)),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
     Effect::Http(|request| if request.content != Content::None {

@@ -86,7 +86,7 @@ pub fn all() -> &'static [Flaw] {
 /// The flaw of this name.
 pub fn find(name: &str) -> Option<Quirk> {
     let entry = TABLES.into_iter().flatten().find(|e| e.flaw.name == name)?;
-    Some(Quirk { name: entry.flaw.name, flaw: true, effect: entry.effect })
+    Some(Quirk::flaw(entry.flaw.name, entry.effect))
 }
 
 #[cfg(test)]

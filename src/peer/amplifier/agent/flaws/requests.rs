@@ -85,7 +85,14 @@ pub const FLAWS: &[Entry] = &[
     flaw!("decides-otherwise" "approval/client-as-asked"
     "The decision that is posted is another than the one that was taken."
     Effect::Body(DECIDE, |body| {
-        text(body, "decision", |decision| json!(if decision == "Allow" { "Deny" } else { "Allow" }));
+        text(body, "decision", |decision| {
+            json!(match decision {
+                "Allow" => "Deny",
+                "Yes, do it" => "No",
+                "No" => "Yes, do it",
+                _ => "Allow",
+            })
+        });
     })),
     // Lists.
     flaw!("status-lost" "list/client-status" "Sessions are asked for whatever their status is."
@@ -97,7 +104,9 @@ pub const FLAWS: &[Entry] = &[
     Effect::Params("listSessions", |params| {
         params["limit"] = format!("{}.0", params.get("limit").and_then(Value::as_i64).unwrap_or(50)).into();
     })),
-    flaw!("raw-query" "list/client-collection" "Values stand in the query as they are."
+    flaw!("raw-query" "list/client-collection"
+        ["http/client-valid-head": "A request line with a blank in its target, or with what is not ASCII, is not valid."]
+        "Values stand in the query as they are."
         Effect::Switch(Switch::RawQuery)),
     flaw!("profile-by-last-name" "list/client-profile-name" "A profile is asked for without its collection."
     Effect::Params("getProfile", |params| {

@@ -39,10 +39,15 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::CallsWaitForStreams)),
     flaw!("deaf-after-huge" "robustness/client-huge" "After an answer of some mebibytes no call comes to its end."
         Effect::Switch(Switch::DeafAfterHuge)),
-    flaw!("dies-at-deep-json" "robustness/client-deep-json"
+    flaw!("hangs-at-deep-json" "robustness/client-deep-json" "A call whose answer is nested deep never comes to its end."
+        Effect::Switch(Switch::NeverReturns(Kind::Deep))),
+    flaw!("dies-at-deep-json" "robustness/client-alive"
         "An answer that is nested deep makes it exit." Effect::Switch(Switch::DiesAfter(Kind::Deep))),
     flaw!("deaf-after-bad-text" "robustness/client-bad-stream" "After a stream that is no UTF-8 no call comes to its end."
         Effect::Switch(Switch::DeafAfterBadText)),
-    flaw!("dies-at-long-line" "robustness/client-endless-line"
+    flaw!("deaf-after-long-line" "robustness/client-endless-line"
+        "After a line of a stream that does not end no call comes to its end."
+        Effect::Switch(Switch::DeafAfterLongLine)),
+    flaw!("dies-at-long-line" "robustness/client-alive"
         "A line of a stream that does not end makes it exit." Effect::Switch(Switch::DiesAtLongLine)),
 ];

@@ -77,7 +77,7 @@ pub fn all() -> &'static [Flaw] {
 /// The flaw of this name.
 pub fn find(name: &str) -> Option<Quirk> {
     let entry = entries().find(|e| e.flaw.name == name)?;
-    Some(Quirk { name: entry.flaw.name, flaw: true, effects: entry.effects })
+    Some(Quirk::flaw(entry.flaw.name, entry.effects))
 }
 
 /// Changes what an endpoint gives.

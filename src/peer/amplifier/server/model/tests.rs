@@ -30,8 +30,8 @@ impl World {
 
     fn with(script: Script, quirks: &[&str]) -> Self {
         let written = Memory::default();
-        let find = |name: &&str| super::super::mock::find(name).unwrap();
-        let quirks = Quirks::new(quirks.iter().map(find).collect());
+        let find = |name: &&str| super::super::mock::KNOWN.either(name).unwrap();
+        let quirks = quirks.iter().map(find).collect();
         let started: Timestamp = "2025-12-09T10:30:00Z".parse().unwrap();
         let model = Model::new(Arc::new(script), quirks, Box::new(written.clone()), started, 8765);
         Self { model, now: Duration::ZERO, written }

@@ -72,7 +72,7 @@ pub fn all() -> &'static [Flaw] {
 /// The flaw of this name.
 pub fn find(name: &str) -> Option<Quirk> {
     let entry = entries().find(|e| e.flaw.name == name)?;
-    Some(Quirk { name: entry.flaw.name, flaw: true, effect: entry.effect })
+    Some(Quirk::flaw(entry.flaw.name, entry.effect))
 }
 
 /// Sets a member of an object.
