@@ -449,17 +449,16 @@ const DIED: &str = "the subject's process ended although nobody asked it to";
 
 /// The requirement that the subject's process goes on whatever comes.
 fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
-    let catalogue = (spec.protocol.requirements)().iter();
+    let mut catalogue = (spec.protocol.requirements)().iter();
     let meant = |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition && ALIVE.contains(&r.short());
-    catalogue.filter(|r| r.level == Level::Must).find(meant).map(|r| r.id)
+    catalogue.find(meant).map(|r| r.id)
 }
 
 /// Adds to a play that is over that the subject died of it, unless that was seen while it went on. What then did not come,
 /// or failed, could not be judged.
 pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
     let requirement = outlives(spec, edition);
-    let known =
-        |found: &Found| found.message.starts_with(DIED) || requirement.is_some() && found.requirement == requirement;
+    let known = |found: &Found| found.requirement == requirement;
     if exited.asked || play.findings.iter().any(known) {
         return;
     }

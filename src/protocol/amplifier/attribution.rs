@@ -1,6 +1,6 @@
 //! Which requirement a missed expectation is charged to.
 
-use crate::protocol::{Attribution, Base, Due, NOTHING_KNOWN};
+use crate::protocol::{Aspect, Attribution, Base, Due, NOTHING_KNOWN};
 
 /// Of servers.
 pub const SERVER: Attribution = Attribution {
@@ -187,7 +187,18 @@ pub const SERVER: Attribution = Attribution {
 
 /// Of clients.
 pub const CLIENT: Attribution = Attribution {
-    places: &[("request", "/json", "")],
+    absent: &[Due { kind: "control", with: None, breaks: "websocket/client-action", unless: &["robustness/"] }],
+    aspects: &[
+        aspect("request", Some(("endpoint", "submitPrompt")), "/json/prompt", "prompt/client-as-asked"),
+        aspect("request", Some(("endpoint", "submitPrompt")), "/params/session_id", "prompt/client-session"),
+        aspect("request", Some(("endpoint", "listSessions")), "/params/status", "list/client-status"),
+        aspect("request", Some(("endpoint", "listSessions")), "/params/limit", "list/client-limit"),
+        aspect("control", None, "/json/action", "websocket/client-action"),
+        aspect("control", None, "/json/prompt", "websocket/client-submit-prompt"),
+        aspect("control", None, "/json/decision", "websocket/client-submit-approval"),
+        aspect("control", None, "/json", "websocket/client-extra"),
+    ],
+    places: &[("request", "/json", ""), ("control", "/json", "")],
     unusable: &[
         "http/client-valid-head",
         "http/client-host",
@@ -202,7 +213,144 @@ pub const CLIENT: Attribution = Attribution {
         "create/client-credentials",
         "prompt/client-prompt",
         "prompt/client-session",
+        "websocket/client-handshake",
+        "websocket/client-frames",
+        "websocket/client-masked",
     ],
-    bases: &[Base { of: "", needs: &["create/client-result"], failing: false }],
+    spoils: &["websocket/client-handshake", "websocket/client-frames", "websocket/client-masked"],
+    follows: &[("http/client-json", &["http/client-utf-8"]), ("stream/client-accept", &["websocket/client-handshake"])],
+    rests_on: &[
+        ("http/client-endpoint", &["http/client-path"]),
+        ("list/client-status", &["list/client-status-known"]),
+        ("approval/client-as-asked", &["approval/client-asked-only"]),
+        // Whoever decides what was not offered decides something else than was asked for.
+        ("approval/client-as-asked", &["approval/client-offered"]),
+        ("approval/client-once", &["approval/client-asked-only"]),
+        ("approval/client-result", &["approval/client-asked-only"]),
+        // How an answer is carried.
+        ("http/client-charset", &["catalogs/client-health", "http/client-header-case"]),
+        ("http/client-chunked", &["catalogs/client-health", "http/client-segments", "robustness/client-slow"]),
+        ("http/client-compressed", &["catalogs/client-health", "http/client-chunked"]),
+        ("http/client-extra-members", &["catalogs/client-health", "create/client-status-result"]),
+        ("http/client-header-case", &["catalogs/client-health"]),
+        ("http/client-interim", &["catalogs/client-health"]),
+        ("http/client-segments", &["catalogs/client-health", "robustness/client-slow"]),
+        ("http/client-until-close", &["catalogs/client-health"]),
+        // What is asked for once more, to see whether the client goes on.
+        ("robustness/", &["catalogs/client-health"]),
+        ("robustness/client-after-bad-answer", &["robustness/client-after-error"]),
+        ("robustness/client-after-bad-http", &["robustness/client-after-bad-answer"]),
+        ("robustness/client-after-cut", &["catalogs/client-info", "robustness/client-stream-others"]),
+        ("robustness/client-bad-stream", &["robustness/client-stream-others", "stream/client-lf"]),
+        ("robustness/client-endless-line", &["robustness/client-stream-others"]),
+        ("robustness/client-incomplete", &["robustness/client-closed"]),
+        ("robustness/client-stream-others", &["stream/client-lf", "events/client-at-once"]),
+        // What is told of results and errors.
+        ("catalogs/client-profile-minimal", &["catalogs/client-profile"]),
+        ("list/client-empty", &["list/client-status", "list/client-limit"]),
+        ("prompt/client-result", &["prompt/client-session", "robustness/client-stream-others"]),
+        ("prompt/client-session", &["robustness/client-stream-others"]),
+        ("prompt/client-early-events", &EVENTS),
+        ("approval/client-as-asked", &["robustness/client-stream-others"]),
+        (
+            "approval/client-result",
+            &["approval/client-decision", "approval/client-offered", "approval/client-as-asked"],
+        ),
+        ("errors/client-code", &["errors/client-error"]),
+        ("errors/client-codes", &["errors/client-error"]),
+        ("errors/client-message", &["errors/client-error"]),
+        ("errors/client-no-details", &["errors/client-error"]),
+        ("errors/client-other-format", &["errors/client-error", "errors/client-no-details"]),
+        ("errors/client-status", &["errors/client-error"]),
+        ("errors/client-unknown-code", &["errors/client-error"]),
+        ("safety/client-no-key-in-output", &["errors/client-error", "create/client-stop-result"]),
+        ("safety/client-no-key-elsewhere", &["create/client-stop-result"]),
+        // How a stream is read, from what every reader has to know to what few servers do.
+        ("stream/client-crlf", &EVENTS),
+        ("stream/client-several-at-once", &EVENTS),
+        ("stream/client-split", &EVENTS),
+        ("stream/client-comment", &EVENTS),
+        ("stream/client-comment", &["stream/client-several-at-once"]),
+        ("stream/client-multi-line", &EVENTS),
+        ("stream/client-multi-line", &["stream/client-crlf"]),
+        ("stream/client-unknown-field", &EVENTS),
+        ("stream/client-no-space", &EVENTS),
+        ("stream/client-id", &EVENTS),
+        ("stream/client-retry", &EVENTS),
+        ("stream/client-event-message", &EVENTS),
+        ("stream/client-content-type", &EVENTS),
+        ("stream/client-content-type-case", &EVENTS),
+        ("stream/client-content-type-case", &["stream/client-content-type"]),
+        ("stream/client-cr", &EVENTS),
+        ("stream/client-cr", &["stream/client-crlf", "stream/client-several-at-once"]),
+        ("stream/client-keep-alive", &EVENTS),
+        ("stream/client-keep-alive", &["stream/client-comment", "stream/client-no-space"]),
+        ("stream/client-no-data", &EVENTS),
+        ("stream/client-no-data", &["stream/client-id", "stream/client-retry"]),
+        ("stream/client-split-character", &EVENTS),
+        ("stream/client-split-character", &["stream/client-split"]),
+        ("stream/client-bom", &EVENTS),
+        (
+            "stream/client-bom",
+            &["stream/client-no-space", "stream/client-unknown-field", "stream/client-split-character"],
+        ),
+        ("stream/client-line-ends-split", &EVENTS),
+        (
+            "stream/client-line-ends-split",
+            &["stream/client-crlf", "stream/client-cr", "stream/client-multi-line", "stream/client-split"],
+        ),
+        ("stream/client-large", &EVENTS),
+        ("stream/client-large", &["stream/client-split"]),
+        ("stream/client-silence", &EVENTS),
+        ("stream/client-many", &EVENTS),
+        ("stream/client-many", &["stream/client-split", "stream/client-several-at-once"]),
+        ("stream/client-cut", &["robustness/client-stream-others"]),
+        // How a stream is taken up again.
+        ("stream/client-reconnect-ended", &["stream/client-reconnect"]),
+        ("stream/client-reconnect-refused", &["stream/client-reconnect"]),
+        ("stream/client-last-event-id", &["stream/client-reconnect", "stream/client-reconnect-ended"]),
+        ("stream/client-retry-time", &["stream/client-reconnect", "stream/client-reconnect-ended"]),
+        // What is told of events.
+        ("events/client-at-once", &["stream/client-lf"]),
+        ("events/client-late", &["stream/client-lf", "events/client-at-once"]),
+        ("events/client-order", &["stream/client-lf", "events/client-at-once", "events/client-late"]),
+        ("events/client-delta-unchanged", &EVENTS),
+        ("events/client-extra-members", &EVENTS),
+        ("events/client-own-session", &EVENTS),
+        ("events/client-bad-event", &EVENTS),
+        ("events/client-bad-event", &["stream/client-keep-alive"]),
+        ("events/client-unknown", &EVENTS),
+        ("events/client-unknown", &["events/client-bad-event"]),
+        ("events/client-every", &EVENTS),
+        (
+            "events/client-every",
+            &["prompt/client-session", "stream/client-several-at-once", "robustness/client-stream-others"],
+        ),
+        // The same over WebSockets.
+        ("websocket/client-fragmented", &EVENTS),
+        ("websocket/client-no-block-index", &EVENTS),
+        ("websocket/client-no-block-index", &["events/client-bad-event"]),
+        ("websocket/client-text", &["websocket/client-action"]),
+        ("websocket/client-submit-prompt", &["websocket/client-action"]),
+        ("websocket/client-submit-approval", &["websocket/client-action"]),
+    ],
+    bases: &[
+        Base { of: "", needs: &["create/client-result", "create/client-status-created"], failing: false },
+        Base { of: "create/client-result", needs: &["create/client-status-created"], failing: false },
+        Base { of: "", needs: &["http/client-reuse"], failing: true },
+        Base { of: "create/client-status-created", needs: &["http/client-reuse"], failing: true },
+    ],
     ..NOTHING_KNOWN
 };
+
+/// What has to work for any event to be told where it is waited for.
+const EVENTS: [&str; 4] = ["stream/client-lf", "events/client-at-once", "events/client-late", "events/client-order"];
+
+const fn aspect(
+    kind: &'static str,
+    with: Option<(&'static str, &'static str)>,
+    place: &'static str,
+    breaks: &'static str,
+) -> Aspect {
+    Aspect { kind, with, place, breaks, unless: &[] }
+}

@@ -113,7 +113,7 @@ impl Traffic {
 
     /// The server ended the TCP connection before its answer was whole.
     fn cut(&mut self, conn: &str, event: &Event, bench: &mut Bench<'_>) {
-        let stayed = self.open.get(conn).is_none_or(|exchange| !exchange.left);
+        let stayed = self.open.get(conn).is_none_or(|exchange| exchange.left.is_none());
         self.subscriptions.ended(conn, stayed && event.deliberate.is_none(), &mut self.sessions, bench);
         // A stream may end with its connection.
         self.open.cut(conn, bench, |exchange| {
@@ -179,6 +179,7 @@ impl Rule for Traffic {
     fn end(&mut self, out: &mut Judgements) {
         let left = self.open.left();
         for (exchange, waited) in left.iter().filter(|(exchange, _)| exchange.response.is_none()) {
+            self.open.judge_unsent(exchange, &mut BOOK.bench(out, exchange.index));
             if let Some(waited) = waited.filter(|waited| *waited > TIMELY) {
                 timely(waited, &mut BOOK.bench(out, exchange.index));
             }
