@@ -29,6 +29,20 @@ fn cases_of_several_roles_are_told_in_the_order_of_the_roles() {
     assert!(roles.is_sorted_by_key(|role| order(role)), "{roles:?}");
 }
 
+#[test]
+fn flaws_with_modifiers_are_counted_by_modifier() {
+    let output = wirecert(&["prove", "openctx-provider", "--modified", "--only", "ascii-only", "--only", "sound"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    for modifier in ["@late", "@sometimes", "@second", "@after-error"] {
+        assert!(
+            text.lines().any(|line| line.starts_with(&format!("{modifier}: ")) && line.contains(" of 1 flaws")),
+            "{text}"
+        );
+    }
+    assert!(text.ends_with("of 1 `must`s are caught with at least 2 modifiers\n"), "{text}");
+}
+
 /// The place of a role among all.
 fn order(role: &Value) -> usize {
     let roles = wirecert::protocol::protocols().iter().flat_map(|protocol| protocol.roles);

@@ -28,6 +28,9 @@ const READY: Duration = Duration::from_secs(2);
 /// A flawed mock is waited for no longer than this, whatever a step says.
 const LONGEST: Duration = Duration::from_millis(3500);
 
+/// So many plays at once against each mock that the whole suite is played against: each has a process of its own.
+const JOBS: usize = 3;
+
 /// How long a mock is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
@@ -247,7 +250,8 @@ impl Prover {
         pace: Pace,
         result: &mut CaseResult,
     ) -> Result<Vec<Played>, ProveError> {
-        let mut run = Run { jobs: 1, until: self.until(&result.case), ..self.run.clone() };
+        let jobs = if self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
+        let mut run = Run { jobs, until: self.until(&result.case), ..self.run.clone() };
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.

@@ -244,7 +244,7 @@ pub const CLIENT: Attribution = Attribution {
         ("robustness/client-bad-stream", &["robustness/client-stream-others", "stream/client-lf"]),
         ("robustness/client-endless-line", &["robustness/client-stream-others"]),
         ("robustness/client-incomplete", &["robustness/client-closed"]),
-        ("robustness/client-stream-others", &["stream/client-lf", "events/client-at-once"]),
+        ("robustness/client-stream-others", &EVENTS),
         // What is told of results and errors.
         ("catalogs/client-profile-minimal", &["catalogs/client-profile"]),
         ("list/client-empty", &["list/client-status", "list/client-limit"]),
@@ -328,6 +328,7 @@ pub const CLIENT: Attribution = Attribution {
         ),
         // The same over WebSockets.
         ("websocket/client-fragmented", &EVENTS),
+        ("websocket/client-pong", &EVENTS),
         ("websocket/client-no-block-index", &EVENTS),
         ("websocket/client-no-block-index", &["events/client-bad-event"]),
         ("websocket/client-text", &["websocket/client-action"]),
