@@ -79,7 +79,11 @@ pub const SERVER: Attribution = Attribution {
         ("envelope/json", &["http/length"]),
         ("http/encoding-offered", &["http/encoding"]),
     ],
-    rests_on: &[("annotations/range-inside", &["annotations/range-zero-based"])],
+    rests_on: &[
+        ("annotations/range-inside", &["annotations/range-zero-based"]),
+        // Refused as every request is, not for its method.
+        ("envelope/method-not-offered", &["http/content-type-charset", "http/content-type-plain"]),
+    ],
     astray: &["envelope/answered"],
     timely: &["http/timely"],
     compares: &["state/", "robustness/concurrent"],

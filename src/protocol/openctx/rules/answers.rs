@@ -71,13 +71,16 @@ pub fn judge(
     None
 }
 
-/// Judges the answer to a POST request that is wrong on purpose: where it is taken the answer is JSON all the same, and an
-/// error of a request that can be understood is one. Any other answer may be as it likes.
+/// Judges the answer to a POST request that is wrong on purpose: where it is taken the answer is JSON all the same; that to a
+/// request that can be understood is an object, and an error in it is one. Any other answer may be as it likes.
 pub fn judge_odd(exchange: &Exchange<Option<Asked>>, content: &Content<'_>, bench: &mut Bench<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
     let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
     let Some(json) = body(exchange, content, bench) else { return };
-    if let Some(members) = json.as_object().filter(|_| asked.request().is_some())
+    if asked.request().is_none() {
+        return;
+    }
+    if let Some(members) = object(&json, bench)
         && members.get("error").is_some_and(|error| !error.is_null())
     {
         outcome(Place { members, pointer: "" }, bench);
@@ -132,8 +135,7 @@ fn envelope<'c>(
 ) -> Option<Cow<'c, Map<String, Value>>> {
     let json = body(exchange, content, bench)?;
     heads::answer_type(exchange.response.as_ref()?, bench);
-    let fault = Fault::new("an answer is no object").actual(json.as_ref().clone());
-    bench.hold("envelope/object", (!json.is_object()).then_some(fault));
+    object(&json, bench);
     let members = match json {
         Cow::Borrowed(Value::Object(members)) => Cow::Borrowed(members),
         Cow::Owned(Value::Object(members)) => Cow::Owned(members),
@@ -141,6 +143,13 @@ fn envelope<'c>(
     };
     outcome(Place { members: &members, pointer: "" }, bench);
     Some(members)
+}
+
+/// Judges the JSON of an answer by its being an object. Gives its members.
+fn object<'j>(json: &'j Value, bench: &mut Bench<'_>) -> Option<&'j Map<String, Value>> {
+    let fault = Fault::new("an answer is no object").actual(json.clone());
+    bench.hold("envelope/object", (!json.is_object()).then_some(fault));
+    json.as_object()
 }
 
 /// Judges the body of an answer by its being JSON. Gives that.
