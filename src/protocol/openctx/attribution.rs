@@ -81,8 +81,10 @@ pub const SERVER: Attribution = Attribution {
     ],
     rests_on: &[
         ("annotations/range-inside", &["annotations/range-zero-based"]),
-        // Refused as every request is, not for its method.
+        // Refused as every request is, not for what it asks.
         ("envelope/method-not-offered", &["http/content-type-charset", "http/content-type-plain"]),
+        ("envelope/unicode", &["http/content-type-charset", "http/content-type-plain"]),
+        ("robustness/concurrent", &["http/content-type-charset", "http/content-type-plain"]),
     ],
     astray: &["envelope/answered"],
     timely: &["http/timely"],
