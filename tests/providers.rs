@@ -98,6 +98,14 @@ fn what_did_not_come_is_named_once() {
     assert_eq!(message, "no response to \"asked\" came within 200ms");
 }
 
+#[test]
+fn of_an_outcome_that_came_in_part_the_rest_did_not_come() {
+    let never = "mentions: params => 'wirecertUnknown' in params ? new Promise(() => {}) : [";
+    let never = SOUND.replace("mentions: params => [", never);
+    let message = told(&never, &["--timeout", "200ms", "--filter", "id(*/envelope/extra-params[mentions])"]);
+    assert_eq!(message, "no response to \"other\" came within 200ms");
+}
+
 /// A server that ends when the body of a request is cut off, as one does that reads it outside of every `try`.
 const FRAGILE: &str = "\
 import http from 'node:http'

@@ -11,7 +11,7 @@ use crate::protocol::{ObservationKind, Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Part, Step, Until};
 
 use super::forgive::is_giving_up;
-use super::missed::{add_unread, failure, unwanted};
+use super::missed::{absent, add_unread, differs, unwanted};
 use super::scene::{Halt, Scene};
 use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
 use super::steps::{HELD_UP, resolve_map, unusable};
@@ -48,14 +48,19 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let looked_up = look_up(scene, step, &mut outcomes)?;
         let mut open = false;
         let mut nearest: Option<(usize, Miss)> = None;
+        // The outcome of which something came, and all that came is as it should be: the rest did not come.
+        let mut begun: Option<(usize, Vec<usize>)> = None;
         for (number, wanted) in outcomes.iter().enumerate() {
             match standing(wanted, &log, STRICT) {
                 Standing::Complete { taken, captures } => {
                     let note = expectation.any_of[number].note.clone();
                     return came(scene, wanted, &taken, captures, &expectation.proves, note);
                 }
-                Standing::Open { nearest: miss } => {
+                Standing::Open { nearest: miss, lacking } => {
                     open = true;
+                    if begun.is_none() && miss.is_none() && lacking.len() < wanted.len() {
+                        begun = Some((number, lacking));
+                    }
                     keep_nearer(&mut nearest, number, miss);
                 }
                 Standing::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
@@ -84,12 +89,21 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             let going_on = known_outcome(scene, &outcomes);
             let nearest = match &going_on {
                 Some((number, ..)) => match standing(&outcomes[*number], &log, STRICT) {
-                    Standing::Failed { miss } | Standing::Open { nearest: Some(miss) } => Some((*number, miss)),
+                    Standing::Failed { miss } | Standing::Open { nearest: Some(miss), .. } => Some((*number, miss)),
                     _ => nearest,
                 },
-                None => nearest,
+                None => nearest.filter(|_| begun.is_none()),
             };
-            let mut failure = failure(scene, step, expectation, &outcomes, nearest, late);
+            let mut failure = match nearest {
+                Some(nearest) => differs(scene, step, expectation, &outcomes, nearest, late),
+                None => {
+                    let of = |(number, lacking): &(usize, Vec<usize>)| {
+                        vec![lacking.iter().map(|part| &outcomes[*number][*part]).collect()]
+                    };
+                    let all = || outcomes.iter().map(|parts| parts.iter().collect()).collect();
+                    absent(scene, step, expectation, &begun.as_ref().map_or_else(all, of), late)
+                }
+            };
             if failure.index.is_none() {
                 add_unread(scene, &outcomes, &mut failure);
             }

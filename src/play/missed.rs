@@ -15,69 +15,72 @@ use super::scene::{Failure, Scene};
 use super::standing::{Miss, Wanted};
 use super::steps::name;
 
-pub fn failure(
+/// What came nearest to one of the outcomes, and is not as described there.
+pub fn differs(
     scene: &Scene<'_>,
     step: &Step,
     expectation: &Expectation,
     outcomes: &[Vec<Wanted>],
-    nearest: Option<(usize, Miss)>,
+    (number, miss): (usize, Miss),
     late: Option<Duration>,
 ) -> Failure {
-    let step_name = name(&step.kind);
-    let proves = expectation.proves.clone();
-    match nearest {
-        Some((number, miss)) => {
-            let want = &outcomes[number][miss.part];
-            let what = describe(want);
-            let first = miss.mismatches.first();
-            let detail = first.map_or_else(|| "it does not match".to_owned(), |m| m.message.clone());
-            let more = miss.mismatches.len().saturating_sub(1);
-            let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-            let message = match late {
-                Some(within) if want.kind.pick == Pick::Any => {
-                    format!("no {what} as described within {within:?}; the nearest: {detail}{more}")
-                }
-                _ if outcomes.len() > 1 => {
-                    let n = outcomes.len();
-                    format!("the {what} is none of the {n} outcomes that are taken; the nearest: {detail}{more}")
-                }
-                _ => format!("the {what} is not as described: {detail}{more}"),
-            };
-            let missed = Missed {
-                way: if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) },
-                index: miss.index,
-                places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
-                ..missed(scene, want)
-            };
-            Failure {
-                missed,
-                proves,
-                step: step_name,
-                place: expectation.any_of[number].parts[miss.part].place.clone(),
-                message,
-                path: first.map(|m| m.pointer.clone()),
-                expected: first.map(|m| m.expected.clone()),
-                actual: first.map_or(Some(miss.actual), |m| m.actual.clone()),
-                index: miss.index,
-            }
+    let want = &outcomes[number][miss.part];
+    let what = describe(want);
+    let first = miss.mismatches.first();
+    let detail = first.map_or_else(|| "it does not match".to_owned(), |m| m.message.clone());
+    let more = miss.mismatches.len().saturating_sub(1);
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    let message = match late {
+        Some(within) if want.kind.pick == Pick::Any => {
+            format!("no {what} as described within {within:?}; the nearest: {detail}{more}")
         }
-        None => {
-            let whats = outcomes.iter().map(|parts| parts.iter().map(describe).collect::<Vec<_>>().join(" and "));
-            let whats: Vec<String> = each_once(whats);
-            let within = late.unwrap_or_default();
-            let first = outcomes.first().and_then(|parts| parts.first());
-            Failure {
-                missed: first.map_or_else(|| scene.unreachable("expect", Way::Absent), |want| missed(scene, want)),
-                proves,
-                step: step_name,
-                place: step.place.clone(),
-                message: format!("no {} came within {within:?}", whats.join(", nor ")),
-                path: None,
-                expected: first.map(|w| w.expected.clone()),
-                actual: None,
-                index: None,
-            }
+        _ if outcomes.len() > 1 => {
+            let n = outcomes.len();
+            format!("the {what} is none of the {n} outcomes that are taken; the nearest: {detail}{more}")
         }
+        _ => format!("the {what} is not as described: {detail}{more}"),
+    };
+    let missed = Missed {
+        way: if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) },
+        index: miss.index,
+        places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
+        ..missed(scene, want)
+    };
+    Failure {
+        missed,
+        proves: expectation.proves.clone(),
+        step: name(&step.kind),
+        place: expectation.any_of[number].parts[miss.part].place.clone(),
+        message,
+        path: first.map(|m| m.pointer.clone()),
+        expected: first.map(|m| m.expected.clone()),
+        actual: first.map_or(Some(miss.actual), |m| m.actual.clone()),
+        index: miss.index,
+    }
+}
+
+/// None of these came; of each outcome, what did not.
+pub fn absent(
+    scene: &Scene<'_>,
+    step: &Step,
+    expectation: &Expectation,
+    lacking: &[Vec<&Wanted>],
+    late: Option<Duration>,
+) -> Failure {
+    let whats = lacking.iter().map(|parts| parts.iter().map(|want| describe(want)).collect::<Vec<_>>().join(" and "));
+    let whats: Vec<String> = each_once(whats);
+    let within = late.unwrap_or_default();
+    let first = lacking.first().and_then(|parts| parts.first());
+    Failure {
+        missed: first.map_or_else(|| scene.unreachable("expect", Way::Absent), |want| missed(scene, want)),
+        proves: expectation.proves.clone(),
+        step: name(&step.kind),
+        place: step.place.clone(),
+        message: format!("no {} came within {within:?}", whats.join(", nor ")),
+        path: None,
+        expected: first.map(|want| want.expected.clone()),
+        actual: None,
+        index: None,
     }
 }
 

@@ -27,8 +27,8 @@ pub struct Wanted {
 pub enum Standing {
     /// All of it has come.
     Complete { taken: Vec<Taken>, captures: Captures },
-    /// It can still come.
-    Open { nearest: Option<Miss> },
+    /// It can still come: these parts of it have not, and nothing like them.
+    Open { nearest: Option<Miss>, lacking: Vec<usize> },
     /// It can no longer come: what was to match did not.
     Failed { miss: Miss },
 }
@@ -68,17 +68,21 @@ pub fn standing(wanted: &[Wanted], log: &Log, tolerated: Tolerance<'_>) -> Stand
     let mut captures = Captures::default();
     let mut open = None;
     let mut complete = true;
+    let mut lacking = vec![];
     for (part, want) in wanted.iter().enumerate() {
         match seek(part, want, log, &taken, &mut captures, tolerated) {
             Found::Match(found) => taken.push(found),
             Found::Wrong(miss) => return Standing::Failed { miss },
             Found::NotYet(nearest) => {
                 complete = false;
+                if nearest.is_none() {
+                    lacking.push(part);
+                }
                 open = nearer(open, nearest);
             }
         }
     }
-    if complete { Standing::Complete { taken, captures } } else { Standing::Open { nearest: open } }
+    if complete { Standing::Complete { taken, captures } } else { Standing::Open { nearest: open, lacking } }
 }
 
 /// The miss with fewer mismatches.
