@@ -53,6 +53,15 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         for (number, wanted) in outcomes.iter().enumerate() {
             match standing(wanted, &log, STRICT) {
                 Standing::Complete { taken, captures } => {
+                    // An outcome that stands before it may have come since it was looked at.
+                    let before = outcomes[..number].iter().enumerate().find_map(|(n, wanted)| {
+                        match standing(wanted, &log, STRICT) {
+                            Standing::Complete { taken, captures } => Some((n, taken, captures)),
+                            _ => None,
+                        }
+                    });
+                    let (number, taken, captures) = before.unwrap_or((number, taken, captures));
+                    let wanted = &outcomes[number];
                     let note = expectation.any_of[number].note.clone();
                     return came(scene, wanted, &taken, captures, &expectation.proves, note);
                 }
