@@ -28,7 +28,7 @@ const READY: Duration = Duration::from_secs(2);
 /// A flawed mock is waited for no longer than this, whatever a step says.
 const LONGEST: Duration = Duration::from_millis(3500);
 
-/// So many plays at once against each mock that the whole suite is played against: each has a process of its own.
+/// So many plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
 const JOBS: usize = 3;
 
 /// How long a mock is waited for.
@@ -250,7 +250,8 @@ impl Prover {
         pace: Pace,
         result: &mut CaseResult,
     ) -> Result<Vec<Played>, ProveError> {
-        let jobs = if self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
+        let flaw = matches!(result.case.kind, CaseKind::Flaw { .. });
+        let jobs = if flaw && self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
         let mut run = Run { jobs, until: self.until(&result.case), ..self.run.clone() };
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
