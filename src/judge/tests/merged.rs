@@ -1,5 +1,8 @@
 //! Reports of shards, put together.
 
+use proptest::prelude::*;
+
+use super::any::*;
 use super::*;
 
 /// The reports of all shards of a run, one for each shard that has a scenario.

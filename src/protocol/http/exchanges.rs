@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::book::Bench;
 use super::heads;
 use crate::protocol::Fault;
-use crate::trace::{Direction, Event, HttpRequest, HttpResponse, What};
+use crate::trace::{Closed, Direction, Event, HttpRequest, HttpResponse, What};
 
 /// Microseconds within which an answer is expected of a server. The protocols' own pages say so, under Time.
 pub const TIMELY: u64 = 10_000_000;
@@ -188,10 +188,14 @@ impl<T: Default> Exchanges<T> {
 
     /// The server ended the TCP connection before its answer was whole. `may` says whether that is how answers of this kind
     /// may end.
-    pub fn cut(&mut self, conn: &str, bench: &mut Bench<'_>, may: impl Fn(&Exchange<T>) -> bool) {
+    pub fn cut(&mut self, conn: &str, how: Closed, bench: &mut Bench<'_>, may: impl Fn(&Exchange<T>) -> bool) {
         let Some(exchange) = self.open.remove(conn) else { return };
         self.remember(conn);
         if !exchange.counts_for_http() || exchange.left.is_some() || exchange.sent.is_none() {
+            return;
+        }
+        // Whoever refuses a request while it comes may reset the connection, which costs a part of the answer.
+        if !exchange.counts() && how == Closed::Reset {
             return;
         }
         match &exchange.response {

@@ -9,7 +9,7 @@ use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::{Content, Wholes};
 use crate::protocol::http::exchanges::{Exchanges, TIMELY, timely};
 use crate::protocol::{Fault, Judgements, Rule};
-use crate::trace::{Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
+use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
 
 /// Judges everything that crosses the wire.
 ///
@@ -112,11 +112,11 @@ impl Traffic {
     }
 
     /// The server ended the TCP connection before its answer was whole.
-    fn cut(&mut self, conn: &str, event: &Event, bench: &mut Bench<'_>) {
+    fn cut(&mut self, conn: &str, how: Closed, event: &Event, bench: &mut Bench<'_>) {
         let stayed = self.open.get(conn).is_none_or(|exchange| exchange.left.is_none());
         self.subscriptions.ended(conn, stayed && event.deliberate.is_none(), &mut self.sessions, bench);
         // A stream may end with its connection.
-        self.open.cut(conn, bench, |exchange| {
+        self.open.cut(conn, how, bench, |exchange| {
             exchange.own.route.as_ref().is_some_and(|route| route.endpoint == Endpoint::Events)
         });
     }
@@ -166,7 +166,7 @@ impl Rule for Traffic {
             What::Bytes { bytes } if !subscriptions.is_socket(conn) => {
                 self.open.stray(conn, event, bytes.as_bytes(), bench);
             }
-            What::Closed(_) if dir == Direction::ToClient => self.cut(conn, event, bench),
+            What::Closed(how) if dir == Direction::ToClient => self.cut(conn, *how, event, bench),
             _ => {}
         }
         match whole {

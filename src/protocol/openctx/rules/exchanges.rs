@@ -94,7 +94,7 @@ impl Rule for Exchanges {
             What::HttpRequest(head) => self.head(conn, event, head, bench),
             What::HttpResponse(head) => self.response(conn, head, bench),
             What::Bytes { bytes } => self.open.stray(conn, event, bytes.as_bytes(), bench),
-            What::Closed(_) if dir == Direction::ToClient => self.open.cut(conn, bench, |_| false),
+            What::Closed(how) if dir == Direction::ToClient => self.open.cut(conn, *how, bench, |_| false),
             _ => {}
         }
         match whole {

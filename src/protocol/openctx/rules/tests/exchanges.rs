@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::super::super::testing::Play;
-use crate::trace::{Direction, Exited, What};
+use crate::trace::{Closed, Direction, Exited, What};
 
 fn asked() -> Play {
     Play::new().asks("meta", json!({}))
@@ -97,6 +97,9 @@ fn what_is_wrong_on_purpose_is_answered_as_http_wants_it() {
     assert_eq!(odd().response_head(400, &long).server_closes().broken(), ["http/length"]);
     assert_eq!(odd().responds(200, &[], b"{").broken(), ["envelope/json"]);
     assert!(odd().responds(400, &[], b"{").broken().is_empty());
+    // Whoever refuses a request may reset the connection.
+    let reset = What::Closed(Closed::Reset);
+    assert!(odd().response_head(400, &long).server(reset).broken().is_empty());
     // Of a request that is no HTTP nothing can be said.
     let bad = || Play::new().request_head("POST / HTTP/1.1", &[("Host", "a"), ("Host", "b")]).deliberate();
     let bad = || bad().body(Direction::ToServer, b"{}");

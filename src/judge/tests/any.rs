@@ -1,0 +1,89 @@
+//! Whatever was played: nothing is green without evidence.
+
+use proptest::prelude::*;
+
+use super::*;
+
+pub fn any_play() -> impl Strategy<Value = Play> {
+    let ids = prop::sample::select(vec![MUST, OTHER, SHOULD, MAY, OPTIONAL, CLIENT, GUIDE]);
+    let faults = prop::sample::select(vec![Fault::End(End::Server), Fault::End(End::Client), Fault::Environment]);
+    let statuses = prop::sample::select(vec![
+        ScenarioStatus::Passed,
+        ScenarioStatus::Failed,
+        ScenarioStatus::Skipped,
+        ScenarioStatus::Error,
+    ]);
+    let findings = prop::collection::vec((ids.clone(), faults), 0..3);
+    let excused = prop::collection::vec(ids.clone(), 0..2);
+    (statuses, any::<bool>(), prop::collection::vec(ids, 0..4), findings, excused).prop_map(
+        |(status, retry, assessed, findings, excused)| Play {
+            retry,
+            assessed,
+            findings: findings.into_iter().map(|(id, fault)| found(id, fault)).collect(),
+            excused: excused.into_iter().map(|id| (id, "why".to_owned())).collect(),
+            ..Play::new(status)
+        },
+    )
+}
+
+pub fn any_given() -> impl Strategy<Value = Given> {
+    let scopes = prop::sample::select(vec![Scope::Full, Scope::Partial, Scope::CutShort]);
+    let entries = prop::collection::vec(
+        (
+            prop::sample::select(vec![MUST, OTHER, SHOULD, GUIDE]),
+            prop::option::of(prop::sample::select(vec!["*", "amp-server/cli/s/0"])),
+            prop::option::of(prop::sample::select(vec!["2026-01-01", "2027-01-01"])),
+        ),
+        0..3,
+    );
+    (scopes, any::<bool>(), entries, any::<bool>()).prop_map(|(scope, strict, entries, missing)| Given {
+        scope,
+        strict,
+        baseline: Baseline { entries: entries.into_iter().flat_map(|(id, s, u)| known(id, s, u).entries).collect() },
+        missing: if missing { vec!["diagnostics".to_owned()] } else { vec![] },
+        ..Given::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_green_without_evidence_or_against_it(
+        given in any_given(),
+        plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 0..4),
+    ) {
+        let played: Vec<Played> = plays.into_iter().enumerate()
+            .map(|(i, plays)| scenario(&format!("s/{i}"), &[MUST, OTHER], plays)).collect();
+        let report = given.judge(&played);
+        let standing = report.standing();
+        let green = standing == GREEN;
+
+        let uncovered = played.iter().any(|p| p.plays.iter().flat_map(|p| &p.findings).any(|f| {
+            let id = f.requirement.unwrap_or_default();
+            let level = CATALOGUE.iter().find(|r| r.id == id).unwrap().level;
+            let today = "2026-11-21".parse().unwrap();
+            f.fault == Fault::End(End::Server)
+                && (level == Level::Must || given.strict && level == Level::Should)
+                && given.baseline.lookup(id, &p.id, today).is_none()
+        }));
+        let unexplained = played.iter().flat_map(|p| &p.plays)
+            .any(|p| p.status == ScenarioStatus::Failed && p.findings.is_empty());
+        prop_assert_eq!(report.verdict == Verdict::Nonconforming, uncovered || unexplained);
+        prop_assert!(!(uncovered && green));
+
+        let judged = report.counts.passed + report.counts.failed + report.counts.expected_failures;
+        prop_assert!(judged > 0 || !green, "nothing was judged");
+        prop_assert!(report.counts.error == 0 || !green);
+        if matches!(report.verdict, Verdict::Conforms | Verdict::ConformsExcept) {
+            prop_assert_eq!(given.scope, Scope::Full);
+            let open = report.requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed);
+            prop_assert!(!open);
+            let violated = report.requirements.iter().any(|r| r.level == Level::Must && r.status == Status::Violated);
+            prop_assert!(!(violated && report.verdict == Verdict::Conforms));
+        }
+        let counts = report.counts;
+        let total = counts.passed + counts.failed + counts.skipped + counts.error + counts.expected_failures;
+        prop_assert_eq!(total as usize, played.len());
+    }
+}
