@@ -472,10 +472,10 @@ fn a_handshake_can_be_answered_in_every_wrong_way() {
 fn a_connection_can_break_down_in_every_way() {
     for (flaw, code) in [
         ("cut-in-frame", 1006),
-        ("hangs-up-after-two", 1006),
-        ("fails-after-two", 1011),
-        ("closes-after-two", 1000),
-        ("closes-privately-after-two", 4000),
+        ("hangs-up", 1006),
+        ("closes-with-1011", 1011),
+        ("closes-with-1000", 1000),
+        ("closes-with-4000", 4000),
         ("message-within-fragments", 1002),
         ("bad-byte", 1007),
     ] {

@@ -28,6 +28,8 @@ pub struct Context<'a> {
     pub proves: &'a [RequirementId],
     /// What had an occasion to be broken in the play.
     pub assessed: &'a [RequirementId],
+    /// As how manieth play of its process it took place, from 1.
+    pub position: u64,
 }
 
 /// What is left of the findings of a play, and what they kept from being judged.
@@ -46,6 +48,10 @@ impl Context<'_> {
         let stopped = !missed.is_empty();
         for found in missed {
             let own = found.requirement;
+            // A step that could not be done after something had failed says nothing of its own.
+            if own.is_none() && findings.iter().any(|other| other.missed.is_some() && other.fault == self.subject) {
+                continue;
+            }
             // What a requirement asks for next builds on what could not be judged of it.
             if let Some(before) = blocked.iter().find(|b: &&Blocked| own.is_some() && b.requirement == own).cloned() {
                 blocked.push(before);
@@ -253,8 +259,17 @@ impl Context<'_> {
         self.catalogue.iter().find(|r| r.id == id).is_some_and(|r| self.attribution.is_unusable(r.short()))
     }
 
+    /// Charges what is about the first contact with a process to what is about a later one, where it was one.
+    fn charge_later(&self, found: &mut Found) {
+        let own = self.requirement(found.requirement).filter(|_| self.position > 1).map(Requirement::short);
+        let later = self.attribution.later.iter().find(|(first, _)| Some(*first) == own);
+        let meant = |r: &&Requirement| r.edition() == self.edition && later.is_some_and(|later| r.short() == later.1);
+        found.requirement = self.catalogue.iter().find(meant).map(|r| r.id).or(found.requirement);
+    }
+
     /// The same, charged to the requirement whose own statement is broken.
     fn charged(&self, mut found: Found) -> Found {
+        self.charge_later(&mut found);
         let Some(missed) = &found.missed else { return found };
         let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
         let own = self.requirement(found.requirement);

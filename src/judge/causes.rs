@@ -36,6 +36,11 @@ impl<'f> Cause<'f> {
                 }),
             }
         }
+        for cause in &mut causes {
+            // The best evidence is that of a scenario about the same thing.
+            let requirement = cause.requirement;
+            cause.findings.sort_by_key(|f| f.scenario.as_deref().and_then(area) != area(requirement));
+        }
         causes.sort_by_key(|cause| {
             let foreign = cause.findings.iter().all(|finding| finding.blame != Blame::Subject);
             let (blocks, scenarios) = (Reverse(cause.blocks().len()), Reverse(cause.scenarios()));
@@ -60,6 +65,11 @@ impl<'f> Cause<'f> {
     }
 
     fn is_about_safety(&self) -> bool {
-        self.requirement.split('/').nth(2) == Some(SAFETY)
+        area(self.requirement) == Some(SAFETY)
     }
+}
+
+/// The area of a requirement or of a scenario, both of which have it in the third place.
+fn area(id: &str) -> Option<&str> {
+    id.split('/').nth(2)
 }

@@ -279,6 +279,12 @@ fn fold(grounds: &mut Grounds) {
     }
     let cause = |finding: &Finding| {
         let own = short(&finding.requirement);
+        // Whoever could not be connected to is not to blame for the step that needed it as well.
+        if finding.way == Some(Way::Unreachable) && finding.requirement.is_empty() && finding.blame == Blame::Subject {
+            let reach = |(short, _): &(&String, _)| short.starts_with("connection/") || short.starts_with("discovery/");
+            let because = broken.iter().find(reach).and_then(|(_, found)| found.first());
+            return because.map(|because| (because.requirement.clone(), because.message.clone()));
+        }
         let rests =
             || broken.iter().filter(|(other, _)| attribution.rests_on(&own, other)).flat_map(|(_, found)| found);
         if let Some(because) = Some(finding).filter(ours).and_then(|_| rests().next()) {
@@ -333,6 +339,35 @@ fn fold(grounds: &mut Grounds) {
             }
         }
         judged.result.blocked.extend(folded);
+    }
+    follow(grounds);
+}
+
+/// Has what was blocked by something that is blocked itself say what is violated in the end.
+fn follow(grounds: &mut Grounds) {
+    let judged = &mut grounds.judged;
+    let violated: BTreeSet<String> =
+        judged.iter().flat_map(|j| &j.findings).map(|finding| finding.requirement.clone()).collect();
+    let mut causes: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for blocked in judged.iter().flat_map(|j| &j.result.blocked).filter(|b| !violated.contains(&b.requirement)) {
+        let known = causes.get(&blocked.requirement).is_some_and(|(because, _)| violated.contains(because));
+        if !known {
+            causes.insert(blocked.requirement.clone(), (blocked.because.clone(), blocked.message.clone()));
+        }
+    }
+    for blocked in judged.iter_mut().flat_map(|j| &mut j.result.blocked) {
+        let mut passed = BTreeSet::from([blocked.requirement.clone()]);
+        while !violated.contains(&blocked.because)
+            && passed.insert(blocked.because.clone())
+            && let Some((because, message)) = causes.get(&blocked.because)
+        {
+            (blocked.because, blocked.message) = (because.clone(), message.clone());
+        }
+    }
+    for result in judged.iter_mut().map(|j| &mut j.result).filter(|result| result.status == ScenarioStatus::Blocked) {
+        if let Some(first) = result.blocked.first().filter(|first| !first.because.is_empty()) {
+            result.reason = Some(format!("blocked by {}: {}", first.because, first.message));
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub use merge::{Part, merge};
 pub use played::{Blocked, Fault, Found, Missed, Play, Played, Turn, Way};
 pub use recorded::{Recorded, subjects};
 pub use repro::Repro;
-pub use rules::{KEPT_VIOLATIONS, RuleRun};
+pub use rules::RuleRun;
 pub use shard::Shard;
 pub use standing::Standing;
 pub use subject::{SubjectRun, judge_subject};

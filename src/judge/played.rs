@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Place;
-use crate::protocol::{Part, RequirementId, Violation};
+use crate::protocol::{Part, RequirementId, Use, Violation};
 use crate::trace::{End, Known};
 
 use super::ScenarioStatus;
@@ -48,6 +48,8 @@ pub struct Play {
     pub blocked: Vec<Blocked>,
     /// Readings taken and other remarks.
     pub notes: Vec<(Option<RequirementId>, String)>,
+    /// Sound requests that need a capability, and how they were answered.
+    pub uses: Vec<Use>,
     /// Its trace file, where one was kept.
     pub trace: Option<String>,
     /// Where it took place: folders and ports that other plays do not have.
@@ -80,6 +82,7 @@ impl Play {
             findings: vec![],
             blocked: vec![],
             notes: vec![],
+            uses: vec![],
             trace: None,
             place: Known::default(),
             turn: None,

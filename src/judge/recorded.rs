@@ -99,6 +99,7 @@ impl Recorded {
             assessed: judgements.assessed.clone(),
             findings,
             notes: judgements.notes.clone(),
+            uses: judgements.uses.clone(),
             trace: Some(file.to_owned()),
             ..Play::new(status)
         }

@@ -3,14 +3,19 @@
 //! It works while a trace comes about (as a [`Sink`]) and on one read from a file, and holds a bounded
 //! amount however long the trace is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::protocol::{Judgements, Protocol, RequirementId, Rule, Violation};
 use crate::trace::{Direction, End, Event, Sink};
 
 /// How many violations of one requirement by one end are kept; later ones are counted.
-pub const KEPT_VIOLATIONS: u64 = 20;
+const KEPT_VIOLATIONS: u64 = 20;
+
+/// Of so many connections the first violations of each requirement are kept all the same, and so many of each: they explain
+/// what did not come there.
+const KEPT_CONNECTIONS: usize = 200;
+const KEPT_OF_CONNECTION: u64 = 8;
 
 /// How many different notes are kept.
 const KEPT_NOTES: usize = 100;
@@ -25,7 +30,7 @@ pub struct RuleRun {
     deliberate: Deliberate,
     found: Judgements,
     seen: BTreeSet<RequirementId>,
-    counts: BTreeMap<(RequirementId, bool), u64>,
+    counts: BTreeMap<(RequirementId, bool), Count>,
     ended: bool,
 }
 
@@ -92,7 +97,12 @@ impl RuleRun {
 
     /// How often an end broke a requirement, those included that were not kept.
     pub fn times_violated(&self, requirement: RequirementId, blame: End) -> u64 {
-        self.counts.get(&(requirement, blame == End::Client)).copied().unwrap_or_default()
+        self.counts.get(&(requirement, blame == End::Client)).map_or(0, |count| count.seen)
+    }
+
+    /// How many violations were not kept.
+    pub fn dropped(&self) -> u64 {
+        self.counts.values().map(|count| count.seen - count.kept).sum()
     }
 
     /// What was found.
@@ -101,12 +111,34 @@ impl RuleRun {
     }
 }
 
+/// How often an end broke a requirement.
+#[derive(Default)]
+struct Count {
+    seen: u64,
+    kept: u64,
+    /// Connections on which it did, and how often there.
+    conns: HashMap<String, u64>,
+}
+
+impl Count {
+    /// Whether one more violation is among the first of its connection.
+    fn is_among_first(&mut self, conn: Option<&str>) -> bool {
+        let Some(conn) = conn else { return false };
+        if !self.conns.contains_key(conn) && self.conns.len() >= KEPT_CONNECTIONS {
+            return false;
+        }
+        let seen = self.conns.entry(conn.to_owned()).or_default();
+        *seen += 1;
+        *seen <= KEPT_OF_CONNECTION
+    }
+}
+
 /// Sorts what one rule said about one event into what was found.
 fn keep(
     deliberate: &Deliberate,
     found: &mut Judgements,
     seen: &mut BTreeSet<RequirementId>,
-    counts: &mut BTreeMap<(RequirementId, bool), u64>,
+    counts: &mut BTreeMap<(RequirementId, bool), Count>,
     out: Judgements,
 ) {
     let mut assessed = out.assessed;
@@ -119,8 +151,9 @@ fn keep(
             continue;
         }
         let count = counts.entry((violation.requirement, violation.blame == End::Client)).or_default();
-        *count += 1;
-        if *count <= KEPT_VIOLATIONS {
+        count.seen += 1;
+        if count.is_among_first(violation.conn.as_deref()) || count.seen <= KEPT_VIOLATIONS {
+            count.kept += 1;
             found.violations.push(violation);
         }
     }
@@ -132,6 +165,11 @@ fn keep(
     for short in out.unlisted {
         if !found.unlisted.contains(&short) {
             found.unlisted.push(short);
+        }
+    }
+    for used in out.uses {
+        if !found.uses.contains(&used) {
+            found.uses.push(used);
         }
     }
     for note in out.notes {

@@ -1,10 +1,10 @@
 //! The conclusions about one subject: from what was played to a [`SubjectReport`].
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use jiff::civil::Date;
 
-use crate::protocol::Requirement;
+use crate::protocol::{Requirement, Use};
 use crate::trace::End;
 
 use super::conclusion::{Grounds, Owed, conclude};
@@ -69,8 +69,35 @@ pub fn judge_subject(run: &SubjectRun<'_>) -> SubjectReport {
         basis,
         judged,
         snapshots,
-        notes: run.notes.clone(),
+        notes: run.notes.iter().cloned().chain(gaps(run)).collect(),
     })
+}
+
+/// Capabilities that the subject seems to lack: each request that needs one was answered with the error that says that
+/// there is no such thing.
+fn gaps(run: &SubjectRun<'_>) -> Vec<Note> {
+    let mut uses: BTreeMap<&str, Vec<&Use>> = BTreeMap::new();
+    for used in run.played.iter().flat_map(|played| &played.plays).flat_map(|play| &play.uses) {
+        let known = uses.entry(used.capability).or_default();
+        if !known.contains(&used) {
+            known.push(used);
+        }
+    }
+    let undeclared = uses.into_iter().filter(|(name, _)| run.missing.iter().all(|missing| missing != name));
+    undeclared
+        .filter_map(|(name, uses)| {
+            let refusals: BTreeSet<i64> = uses.iter().map(|used| used.refusal).collect::<Option<_>>()?;
+            let of = |words: Vec<String>| words.join(", ");
+            let requests: BTreeSet<&String> = uses.iter().map(|used| &used.request).collect();
+            let requests = of(requests.into_iter().map(|request| format!("`{request}`")).collect());
+            let refusals = of(refusals.into_iter().map(|code| code.to_string()).collect());
+            let text = format!(
+                "every {requests} was answered with {refusals}: a subject that does not have this declares \
+                 `missing: [{name}]` in wirecert.yaml, and is excused"
+            );
+            Some(Note { requirement: None, text })
+        })
+        .collect()
 }
 
 /// What is asked of the subject.

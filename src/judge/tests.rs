@@ -3,7 +3,7 @@ mod merged;
 
 use super::*;
 use crate::diagnostic::{Source, Span};
-use crate::protocol::{Level, Requirement, RequirementId, Section};
+use crate::protocol::{Level, Requirement, RequirementId, Section, Use};
 use crate::trace::{self, End};
 
 const fn requirement(id: &'static str, level: Level, binds: End, capability: Option<&'static str>) -> Requirement {
@@ -256,6 +256,21 @@ fn what_is_declared_missing_is_excused_and_what_it_violates_all_the_same_is_not(
     assert_eq!(report.verdict, Verdict::Conforms);
     played[1].plays = vec![broken(OPTIONAL)];
     assert_eq!(given.judge(&played).verdict, Verdict::Nonconforming);
+}
+
+#[test]
+fn a_capability_of_which_nothing_is_there_is_suggested_to_be_declared_missing() {
+    let used = |refusal| Use { capability: "diagnostics", request: "getDiagnostics".to_owned(), refusal };
+    let play = |refusal| Play { uses: vec![used(refusal)], ..passed(&[MUST]) };
+    let suggested = |given: &Given, refusals: &[Option<i64>]| {
+        let played = scenario("a/all", &[MUST], refusals.iter().map(|refusal| play(*refusal)).collect());
+        given.judge(&[played]).notes.into_iter().map(|note| note.text).collect::<Vec<_>>()
+    };
+    let wanted = "every `getDiagnostics` was answered with -32601: a subject that does not have this declares `missing: [diagnostics]` in wirecert.yaml, and is excused";
+    assert_eq!(suggested(&Given::default(), &[Some(-32601), Some(-32601)]), [wanted]);
+    assert_eq!(suggested(&Given::default(), &[Some(-32601), None]), [""; 0], "one was answered otherwise");
+    let declared = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() };
+    assert_eq!(suggested(&declared, &[Some(-32601)]), [""; 0]);
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Matcher for Capture {
         }
         match actual {
             Some(value) => checker.capture(&self.name, value, source),
-            None if self.is.is_none() => checker.unlike(1, "something to capture", source, actual),
+            None if self.is.is_none() => checker.unlike(1, "anything", &json!({"$any": true}), actual),
             None => {}
         }
     }

@@ -116,6 +116,7 @@ fn way(expected: &Value, miss: &Miss) -> Way {
         "/result" | "/error" | "/json" if failed_status => true,
         "/result/success" => mismatch.actual == Some(Value::Bool(false)),
         "/result" | "/error" => miss.actual.get("error").is_some_and(|error| !error.is_null()),
+        "/status" if mismatch.expected == json!(101) => true,
         "/status" => {
             let least = mismatch.expected.pointer("/$range/min").unwrap_or(&mismatch.expected);
             let due = least.as_u64().is_some_and(|status| status < 300);

@@ -179,6 +179,7 @@ impl Traced {
         play.place = outcome.known.clone();
         play.turn = outcome.turn;
         play.notes.extend(judged.notes);
+        play.uses = judged.uses;
         play.findings = outcome.findings.clone();
         for violation in judged.violations {
             if violation.blame == venue.spec.role.subject {
@@ -194,6 +195,7 @@ impl Traced {
             subject: Fault::End(venue.spec.role.subject),
             proves: &plan.requirements,
             assessed: &play.assessed,
+            position: outcome.turn.map_or(1, |turn| turn.position),
         };
         let attributed = context.attribute(std::mem::take(&mut play.findings));
         (play.findings, play.blocked) = (attributed.findings, attributed.blocked);
@@ -205,7 +207,7 @@ impl Traced {
         let flood =
             (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
         let error = match &halt {
-            Some(Halt::Error(reason) | Halt::NotReady(reason)) => Some(reason.clone()),
+            Some(Halt::Error(reason) | Halt::NotReady { why: reason, .. }) => Some(reason.clone()),
             Some(Halt::Skip(reason)) if play.findings.is_empty() => {
                 play.status = ScenarioStatus::Skipped;
                 play.reason = Some(reason.clone());

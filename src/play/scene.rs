@@ -133,7 +133,12 @@ pub enum Halt {
     /// It cannot be judged, for this reason.
     Error(String),
     /// The subject was started again and did not become ready: what the next expectation is about did not come.
-    NotReady(String),
+    NotReady {
+        /// What was missing.
+        why: String,
+        /// Whether it is only its port that accepts no connection.
+        found: bool,
+    },
     /// A step would use what rules found wrong: this is what it cannot do.
     Unusable(Box<Failure>),
     /// The subject cannot be connected to: this failed, and what the next expectation is about if it could be before.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::judge::Way;
 use crate::matcher::template;
 use crate::peer::{Act, Trouble};
-use crate::protocol::{RequirementId, Verb, parse_duration, parse_hex};
+use crate::protocol::{Reach, RequirementId, Verb, parse_duration, parse_hex};
 use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
@@ -31,7 +31,7 @@ pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
     Box::pin(async move {
         for (n, step) in steps.iter().enumerate() {
             match perform_one(scene, step).await {
-                Err(Halt::NotReady(why)) => return not_ready(scene, &steps[n..], why),
+                Err(Halt::NotReady { why, found }) => return not_ready(scene, &steps[n..], why, found),
                 Err(Halt::Unreachable(failure)) => return unreachable(scene, &steps[n..], *failure),
                 Err(Halt::Unusable(failure)) => {
                     scene.fail(*failure)?;
@@ -45,11 +45,13 @@ pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
 }
 
 /// A subject that was started again and does not become ready has failed the expectation for which it was started:
-/// the next one. Where none follows that proves anything, nothing can be said.
-fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String) -> Result<(), Halt> {
+/// the next one. Where none follows that proves anything, nothing can be said. What is only not accepting connections has
+/// failed that.
+fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String, found: bool) -> Result<(), Halt> {
     let Some((step, proves)) = next_proof(from) else { return Err(Halt::Error(why)) };
+    let accepting = accepting(scene).filter(|_| found);
     scene.fail(Failure {
-        proves: proves.to_vec(),
+        proves: accepting.map_or_else(|| proves.to_vec(), |id| vec![id]),
         step: name(&step.kind),
         place: step.place.clone(),
         message: why,
@@ -60,6 +62,14 @@ fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String) -> Result<(), Ha
         missed: scene.unreachable("launch", Way::Unreachable),
     })?;
     Err(Halt::Failed)
+}
+
+/// What says that the port of the subject accepts connections, in its edition.
+fn accepting(scene: &Scene<'_>) -> Option<RequirementId> {
+    let Reach::Lockfile { accepting, .. } = &scene.spec.role.reach else { return None };
+    let first = accepting.first()?;
+    let catalogue = (scene.protocol.requirements)();
+    catalogue.iter().find(|r| r.short() == *first && r.edition() == scene.plan.edition).map(|r| r.id)
 }
 
 /// A subject that was there in this play and cannot be reached any more has failed the next expectation, for which it was
@@ -364,7 +374,7 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         waiting.stop().await;
     }
     let running = Running::launch(start).await.map_err(|error| match error {
-        SubjectError::NotReady { .. } => Halt::NotReady(error.brief()),
+        SubjectError::NotReady { found, .. } => Halt::NotReady { why: error.brief(), found },
         error => environment(step, error),
     })?;
     scene.outcome.plays_at(&running);

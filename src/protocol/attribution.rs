@@ -32,6 +32,8 @@ pub struct Attribution {
     /// Requirements whose expectations compare messages with one another: what a rule finds wrong in one of them does not
     /// explain that they differ. Area and slug, or an area with the slash behind it.
     pub compares: &'static [&'static str],
+    /// Requirements that are about the first contact with a process, each with the one that is about any later contact.
+    pub later: &'static [(&'static str, &'static str)],
     /// What can only be judged where something simpler works.
     pub bases: &'static [Base],
 }
@@ -48,6 +50,7 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
     timely: &[],
     compares: &[],
     spoils: &[],
+    later: &[],
     bases: &[],
 };
 
@@ -256,13 +259,15 @@ mod tests {
                 astray,
                 timely,
                 compares,
+                later,
                 bases,
             } = role.attribution;
             let dues = absent.iter().flat_map(|due| due.unless.iter().chain([&due.breaks]));
             let places_of = aspects.iter().flat_map(|aspect| aspect.unless.iter().chain([&aspect.breaks]));
             let needs = bases.iter().flat_map(|base| base.needs.iter().chain([&base.of]));
             let follows = follows.iter().chain(*rests_on).flat_map(|(what, from)| from.iter().chain([what]));
-            for pattern in spoils.iter().chain(follows) {
+            let later = later.iter().flat_map(|(first, later)| [first, later]);
+            for pattern in spoils.iter().chain(follows).chain(later) {
                 assert!(known(pattern), "{}: there is no {pattern}", role.name);
             }
             for pattern in

@@ -29,7 +29,7 @@ pub use gist::{Gist, Sort};
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section};
-pub use rule::{Fault, Judgements, Part, Rule, Violation};
+pub use rule::{Fault, Judgements, Part, Rule, Use, Violation};
 pub use schemas::EditionSchemas;
 pub use shape::{Field, Shape};
 

@@ -33,8 +33,21 @@ pub struct Judgements {
     pub violations: Vec<Violation>,
     /// The reading of an ambiguity that the subject took, and other things worth telling.
     pub notes: Vec<(Option<RequirementId>, String)>,
+    /// Sound requests that need a capability which a subject may declare missing, and how they were answered.
+    pub uses: Vec<Use>,
     /// What a rule cited that is no requirement: a fault of ours, for which nothing can be judged.
     pub unlisted: Vec<String>,
+}
+
+/// A sound request that needs a capability which a subject may declare missing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Use {
+    /// The capability, as it is declared.
+    pub capability: &'static str,
+    /// What was asked for: a method, or a method and path of HTTP.
+    pub request: String,
+    /// The error that says that there is no such method or path; none for every other answer.
+    pub refusal: Option<i64>,
 }
 
 /// One breach of a requirement.

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::config::{Access, SubjectSpec, own};
 use crate::judge::{
-    Baseline, Blame, Play, Played, Repro, ScenarioStatus, Scope, Selection, Status, SubjectReport, SubjectRun,
+    Baseline, Blame, Found, Play, Played, Repro, ScenarioStatus, Scope, Selection, Status, SubjectReport, SubjectRun,
     judge_subject,
 };
 use crate::peer;
@@ -261,7 +261,7 @@ impl Prover {
         let flawed = result.case.is_flawed();
         match suite(spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
             // Nothing could be played against a server that accepts no connection either, whatever rules made of its start.
-            Ok(played) if flawed && !was_judged(&played) && self.breaks_reach(&result.case, true) => {
+            Ok(played) if flawed && !self.was_judged(&played) && self.breaks_reach(&result.case, true) => {
                 result.unreachable(plans.len(), "its port accepts no connection");
             }
             Ok(played) => {
@@ -321,6 +321,23 @@ impl Prover {
         rounds.into_iter().filter(|plans: &Arc<[Plan]>| !plans.is_empty()).collect()
     }
 
+    /// Whether any scenario came to a verdict but that no connection is accepted.
+    fn was_judged(&self, played: &[Played]) -> bool {
+        let accepting = match &self.role.reach {
+            Reach::Lockfile { accepting, .. } => *accepting,
+            Reach::Url { .. } | Reach::Seeks { .. } => &[],
+        };
+        let is_accepting = |found: &Found| {
+            found.requirement.is_some_and(|id| accepting.iter().any(|short| id.ends_with(&format!("/{short}"))))
+        };
+        let verdict = |play: &Play| match play.status {
+            ScenarioStatus::Passed | ScenarioStatus::Blocked => true,
+            ScenarioStatus::Failed => !play.findings.iter().all(is_accepting),
+            ScenarioStatus::Skipped | ScenarioStatus::Error => false,
+        };
+        played.iter().flat_map(|played| &played.plays).any(verdict)
+    }
+
     /// Whether the flaw is that the server cannot be found or, where it is found, that it cannot be connected to.
     fn breaks_reach(&self, case: &Case, found: bool) -> bool {
         let reach = match &self.role.reach {
@@ -350,13 +367,6 @@ fn told(report: &SubjectReport, breaks: &str) -> Told {
         Status::Excused => Told::Hidden(format!("excused: {reason}")),
         Status::Met => Told::Hidden("met".to_owned()),
     }
-}
-
-/// Whether any scenario came to a verdict.
-fn was_judged(played: &[Played]) -> bool {
-    let verdict =
-        |play: &Play| matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked);
-    played.iter().flat_map(|played| &played.plays).any(verdict)
 }
 
 /// The area of a requirement or scenario, both of which have it in the third place.

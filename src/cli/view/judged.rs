@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::{Findings, Remark};
-use crate::judge::{KEPT_VIOLATIONS, RuleRun};
+use crate::judge::RuleRun;
 use crate::protocol::{Protocol, Requirement, RequirementId, Violation};
 use crate::trace::{End, Event, Header, Who};
 
@@ -39,9 +39,7 @@ impl Judge {
                 add(&mut self.findings, &self.requirements, violation);
             }
         }
-        let ends = [End::Client, End::Server];
-        let counts = self.requirements.keys().flat_map(|id| ends.map(|end| self.rules.times_violated(id, end)));
-        self.findings.uncounted = counts.map(|times| times.saturating_sub(KEPT_VIOLATIONS)).sum();
+        self.findings.uncounted = self.rules.dropped();
         self.findings
     }
 }

@@ -76,6 +76,7 @@ type Told = (Vec<RequirementId>, Vec<(RequirementId, RequirementId)>);
 
 fn told(found: Vec<Found>) -> Told {
     let context = Context {
+        position: 1,
         attribution: &ATTRIBUTION,
         catalogue: &CATALOGUE,
         edition: "1",

@@ -61,7 +61,7 @@ pub fn refusal(edition: &str, message: &Value) -> Option<Value> {
 }
 
 /// JSON-RPC's code for a method that there is not.
-const METHOD_NOT_FOUND: i64 = -32601;
+pub const METHOD_NOT_FOUND: i64 = -32601;
 
 fn method_key(envelope: &Map<String, Value>) -> Option<(&str, &Value)> {
     let mut keys = envelope.iter().filter(|(key, _)| !matches!(key.as_str(), "id" | "error"));
@@ -79,7 +79,7 @@ pub fn notifications<'a>(edition: &str, message: &'a Value) -> Option<Vec<(&'a s
 }
 
 /// The methods of edition `cli`.
-const METHODS: &[&str] = &["ping", "authenticate", "readFile", "editFile", "getDiagnostics", "openURI"];
+pub const METHODS: &[&str] = &["ping", "authenticate", "readFile", "editFile", "getDiagnostics", "openURI"];
 
 #[cfg(test)]
 mod tests {

@@ -113,6 +113,7 @@ pub const SERVER: Attribution = Attribution {
     astray: &["http/answered"],
     timely: &["http/timely"],
     compares: &[],
+    later: &[],
     bases: &[
         Base {
             of: "",
@@ -221,6 +222,9 @@ pub const CLIENT: Attribution = Attribution {
     follows: &[("http/client-json", &["http/client-utf-8"]), ("stream/client-accept", &["websocket/client-handshake"])],
     rests_on: &[
         ("http/client-endpoint", &["http/client-path"]),
+        ("robustness/client-after-cut", &["http/client-idle-close"]),
+        ("stream/client-split", &["stream/client-silence"]),
+        ("websocket/client-submit-prompt", &["events/client-at-once"]),
         ("list/client-status", &["list/client-status-known"]),
         ("approval/client-as-asked", &["approval/client-asked-only"]),
         // Whoever decides what was not offered decides something else than was asked for.
@@ -335,6 +339,7 @@ pub const CLIENT: Attribution = Attribution {
         ("websocket/client-submit-prompt", &["websocket/client-action"]),
         ("websocket/client-submit-approval", &["websocket/client-action"]),
     ],
+    later: &[],
     bases: &[
         Base { of: "", needs: &["create/client-result", "create/client-status-created"], failing: false },
         Base { of: "create/client-result", needs: &["create/client-status-created"], failing: false },

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::protocol::{Fault, Judgements, Requirement, RequirementId};
+use crate::protocol::{Fault, Judgements, Requirement, RequirementId, Use};
 use crate::trace::End;
 
 /// Ids, and whom they bind, by area and slug.
@@ -50,6 +50,11 @@ impl Bench<'_> {
     /// [`Bench::hold`], where a fault is said by a condition.
     pub fn hold_if(&mut self, short: &str, broken: bool, message: impl FnOnce() -> String) {
         self.hold(short, broken.then(|| Fault::new(message())));
+    }
+
+    /// Tells that a sound request needed a capability, and how it was answered.
+    pub fn used(&mut self, used: Use) {
+        self.out.uses.push(used);
     }
 
     /// Tells the reading that was taken, or something else that is no fault.

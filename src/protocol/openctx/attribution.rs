@@ -89,6 +89,7 @@ pub const SERVER: Attribution = Attribution {
     astray: &["envelope/answered"],
     timely: &["http/timely"],
     compares: &["state/", "robustness/concurrent"],
+    later: &[],
     bases: &[
         Base {
             of: "",
@@ -211,6 +212,7 @@ pub const CLIENT: Attribution = Attribution {
     astray: &[],
     timely: &[],
     compares: &[],
+    later: &[],
     bases: &[
         Base { of: "", needs: &["http/client-status-ok", "http/client-reuse"], failing: true },
         Base { of: "http/client-reuse", needs: &["http/client-status-ok"], failing: true },

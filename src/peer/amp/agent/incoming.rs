@@ -96,8 +96,12 @@ impl Reader<'_> {
             return None;
         }
         if self.quirks.has(Switch::OtherMethods) && result.is_none() {
-            result = response.as_object().and_then(|keys| keys.iter().find(|(key, _)| *key != "id").map(|(_, v)| v));
-            return result.map(|result| Outcome::Result(result.clone()));
+            result = response
+                .as_object()
+                .and_then(|keys| keys.iter().find(|(key, _)| !matches!(key.as_str(), "id" | "error")).map(|(_, v)| v));
+            if let Some(result) = result {
+                return Some(Outcome::Result(result.clone()));
+            }
         }
         match (response.get("error"), result) {
             (Some(error), _) if !error.is_null() => shapes::is_error(error).then(|| Outcome::Error(error.clone())),

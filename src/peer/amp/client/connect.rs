@@ -109,15 +109,16 @@ impl ConnectStep {
         self.handshake == Handshake::Open
     }
 
-    /// The requirement that a server breaks which does not accept this request.
-    pub fn proves(&self, opened: &Opened) -> Option<String> {
+    /// The requirement that a server breaks which does not accept this request; `ordinary` is that of one which every
+    /// server has to accept.
+    pub fn proves(&self, opened: &Opened, ordinary: &'static str) -> Option<String> {
         let slug = match opened.why_not.as_ref()? {
             Fault::Accept(_) => "accept-key",
             Fault::Upgrade => "upgrade-header",
             Fault::Connection => "connection-header",
             Fault::Extension(_) => "extension-not-offered",
             Fault::Subprotocol(_) => "subprotocol-not-offered",
-            _ if self.is_ordinary() => "token-right",
+            _ if self.is_ordinary() => ordinary,
             _ => return None,
         };
         Some(format!("connection/{slug}"))

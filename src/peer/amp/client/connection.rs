@@ -138,8 +138,15 @@ impl Connection {
             let _ = timeout(within, self.sender.ended()).await;
         }
         self.sender.shutdown().await;
+        if self.dropped {
+            // What the server sent before it saw the end belongs to this connection, not to the next one of its name.
+            let _ = timeout(within.min(LATE), self.sender.ended()).await;
+        }
     }
 }
+
+/// How long what a server sent before it saw the end of a connection is waited for.
+const LATE: Duration = Duration::from_millis(200);
 
 /// Takes in what comes, and tells the ids of answered barriers. Everything else is in the trace.
 async fn watch_for_barriers(mut incoming: Receiver, tell: watch::Sender<String>) {

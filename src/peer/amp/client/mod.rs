@@ -157,12 +157,20 @@ impl AmpClient {
         self.vacate(act.verb, &name).await?;
         let lock = self.lock()?;
         let address = params.address(&self.setting.edition, lock);
+        let escaped = token::encode(&lock.token, token::Encoding::Component) != lock.token;
         let request = params.request(lock, deliberate(act, params.deliberate.as_ref()))?;
         let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
         let opened = opened.map_err(|e| unreachable(&address, e))?;
+        let refused = opened.response.as_ref().and_then(|response| response.status());
+        let ordinary = match () {
+            () if self.connections.values().any(|other| other.session && !other.is_over()) => "several",
+            () if self.connections.values().any(|other| other.session) => "again",
+            () if escaped && refused.is_some_and(|status| matches!(status, 400 | 401 | 403)) => "token-encoded",
+            () => "token-right",
+        };
         let trouble = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| Trouble::Subject {
             message: format!("the handshake on connection `{name}` is not accepted: {fault}"),
-            proves: params.proves(&opened),
+            proves: params.proves(&opened, ordinary),
             expected: Some(json!(101)),
             actual: opened.response.as_ref().and_then(|response| response.status()).map(|status| json!(status)),
         });

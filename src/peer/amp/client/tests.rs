@@ -233,7 +233,7 @@ async fn a_barrier_on_a_connection_that_has_ended_is_passed() {
 #[tokio::test]
 async fn a_refused_handshake_fails_the_step_unless_any_will_do() {
     let (mut client, kept) = client("cli", Editor::Refusing).await;
-    assert_eq!(broken(perform(&mut client, "connect", json!({})).await).as_deref(), Some("connection/token-right"));
+    assert_eq!(broken(perform(&mut client, "connect", json!({})).await).as_deref(), Some("connection/token-encoded"));
     let any = json!({"as": "b", "handshake": "any", "token": "absent"});
     perform(&mut client, "connect", any).await.expect("any answer will do");
     let request = json!({"on": "b", "method": "ping"});

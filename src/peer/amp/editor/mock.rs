@@ -267,7 +267,8 @@ fn new_token(quirks: &Quirks) -> Result<String, MockError> {
     std::fs::File::open("/dev/urandom")
         .and_then(|mut random| std::io::Read::read_exact(&mut random, &mut bytes))
         .map_err(|source| system("make up a token from /dev/urandom".to_owned(), source))?;
-    let plain = quirks.has(Switch::PlainToken);
+    // What refuses every token is not to be taken for what reads none that is encoded.
+    let plain = quirks.has(Switch::PlainToken) || quirks.has(Switch::RefusesRightToken);
     let engine = if plain {
         base64::engine::general_purpose::URL_SAFE_NO_PAD
     } else {

@@ -89,11 +89,8 @@ impl Editor {
         path.to_string_lossy().into_owned()
     }
 
-    /// Whether a notice may go to a client, `place` being its place among those connected and `count` the number of
-    /// notices of this topic so far.
-    pub(super) fn reaches(&self, topic: Topic, place: usize, count: u64) -> bool {
-        let first_only = place > 0 && self.quirks.has(Switch::FirstClientOnly(topic));
-        let every_other = count % 2 == 1 && self.quirks.has(Switch::EveryOther(topic));
-        !(first_only || every_other)
+    /// Whether a notice may go to a client, `place` being its place among those connected.
+    pub(super) fn reaches(&self, topic: Topic, place: usize) -> bool {
+        place == 0 || !self.quirks.has(Switch::FirstClientOnly(topic))
     }
 }

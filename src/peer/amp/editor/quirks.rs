@@ -124,7 +124,7 @@ impl Upgrade {
         [Self::ServerError, Self::Redirect, Self::Page, Self::Nothing, Self::HangUp, Self::HalfHead, Self::Nonsense];
 }
 
-/// How a connection ends after a few requests.
+/// How a connection ends instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breakdown {
     /// In the middle of the frame with an answer.
@@ -284,7 +284,6 @@ pub enum Switch {
     FirstClientOnly(Topic),
     NoSelectionAtFirst,
     NoFilesAtFirst,
-    EveryOther(Topic),
     FirstLineOnly,
     DiskContent,
     OnlyOpenings,

@@ -28,8 +28,6 @@ const HOLD: Duration = Duration::from_millis(15);
 const BEAT: Duration = Duration::from_millis(400);
 /// How many requests a flaw serves on one connection.
 const FEW: u64 = 100;
-/// How many requests a flaw serves before the connection breaks down.
-const BREAKDOWN: u64 = 3;
 /// How many pings the freedom to send many sends, and with how many bytes each.
 const STORM: (usize, usize) = (200, 125);
 
@@ -255,9 +253,7 @@ impl Session {
         if quirks.has(Switch::LastOfPipelined) {
             self.held.clear();
         }
-        if self.requests >= BREAKDOWN
-            && let Some((how, why)) = quirks.iter().find_map(breakdown)
-        {
+        if let Some((how, why)) = quirks.iter().find_map(breakdown) {
             return Err(self.break_down(how, why, answers.first()).await);
         }
         let reordering = quirks.has(Switch::OutOfOrder) || quirks.has(Switch::LastOfPipelined);

@@ -12,7 +12,6 @@ use tokio::time::{Instant, timeout_at};
 use crate::peer::{Happening, Latency};
 use crate::trace::Recorder;
 
-use super::edition::Topic;
 use super::handshake::Crowd;
 use super::model::{Editor, Notice};
 use super::outgoing::Outgoing;
@@ -79,7 +78,6 @@ struct State {
     next: u64,
     /// Whether a client that was served is gone.
     gone: bool,
-    notices: Vec<(Topic, u64)>,
 }
 
 struct Client {
@@ -121,7 +119,7 @@ impl Outbox {
 
 impl Shared {
     pub fn new(editor: Editor, recorder: Recorder, latency: Option<Latency>) -> Self {
-        let state = State { editor, clients: vec![], next: 0, gone: false, notices: vec![] };
+        let state = State { editor, clients: vec![], next: 0, gone: false };
         let (happenings, first) = broadcast::channel(HAPPENINGS);
         let lasting = Lasting {
             state: Mutex::new(state),
@@ -305,22 +303,12 @@ impl State {
     /// Sends a notice to every client; gives what tells when it is sent.
     fn notify(&mut self, notice: &Notice) -> Vec<oneshot::Receiver<()>> {
         let topic = notice.topic();
-        let count = match self.notices.iter_mut().find(|(t, _)| *t == topic) {
-            Some((_, count)) => {
-                *count += 1;
-                *count
-            }
-            None => {
-                self.notices.push((topic, 0));
-                0
-            }
-        };
         let Some(message) = self.editor.notification(notice) else { return vec![] };
         let mut waits = vec![];
         let editor = &self.editor;
         let mut place = 0;
         self.clients.retain(|client| {
-            let reached = editor.reaches(topic, place, count);
+            let reached = editor.reaches(topic, place);
             place += 1;
             if !reached {
                 return true;

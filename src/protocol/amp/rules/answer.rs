@@ -5,10 +5,13 @@ use serde_json::{Value, json};
 use super::book::Book;
 use super::requests::{Params, Pending};
 use super::results::{Part, Shapes, area};
-use crate::protocol::Fault;
-use crate::protocol::Judgements;
-use crate::protocol::amp::envelope::Response;
+use crate::protocol::amp::envelope::{METHOD_NOT_FOUND, Response};
+use crate::protocol::{Fault, Judgements, Use};
 use crate::trace::End;
+
+/// The capabilities that are a method of their own.
+const CAPABILITY_OF: &[(&str, &str)] =
+    &[("openURI", "open_uri"), ("authenticate", "authenticate"), ("getDiagnostics", "diagnostics")];
 
 /// An answer before its judge.
 pub struct Answer<'a> {
@@ -62,10 +65,24 @@ impl Answer<'_> {
             let error = error.is_some() || self.edition == "guide" && failed(response);
             return self.hold(out, "envelope/unknown-method", (!error).then_some(fault));
         }
+        self.uses(method, error, out);
         if error.is_none() {
             self.outcome(method, response, shapes, out);
         }
         self.params(method, error.is_some() || failed(response), out);
+    }
+
+    /// Tells whether there is a method which an editor may lack.
+    fn uses(&self, method: &str, error: Option<&Value>, out: &mut Judgements) {
+        let Some(capability) = CAPABILITY_OF.iter().find_map(|(of, capability)| (*of == method).then_some(*capability))
+        else {
+            return;
+        };
+        if matches!(self.request.params, Params::Sound) {
+            let code = error.and_then(|error| error.get("code")).and_then(Value::as_i64);
+            let refusal = code.filter(|code| *code == METHOD_NOT_FOUND);
+            out.uses.push(Use { capability, request: method.to_owned(), refusal });
+        }
     }
 
     /// Judges an answer without an error.

@@ -65,6 +65,16 @@ impl Messages {
         // There is a requirement of its own for the type of the id.
         let own = |place: &str| self.edition == "cli" && place == "/clientRequest/id";
         let fault = faults.filter(|(place, _)| !own(place)).map(|(_, fault)| fault).next();
+        // Edition `cli` has methods beside the id, and what is none of them may be there as well.
+        let named = |method: &&str| self.edition == "cli" && json["clientRequest"].get(*method).is_some();
+        let methods: Vec<&str> = envelope::METHODS.iter().copied().filter(named).collect();
+        let several = (methods.len() > 1).then(|| {
+            Fault::new("a request names more than one method")
+                .at("/clientRequest")
+                .expected("one method")
+                .actual(methods)
+        });
+        let fault = fault.or(several);
         self.book.hold(out, End::Client, "envelope/request", index, fault);
     }
 

@@ -9,11 +9,11 @@ use super::members::{
 };
 use super::sessions::Sessions;
 use super::{errors, http};
-use crate::protocol::Fault;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
 use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
+use crate::protocol::{Fault, Use};
 
 /// Statuses that whoever stands before a server may send in its place.
 const FROM_OTHERS: &[u16] = &[408, 413, 414, 429, 431, 502, 503, 504];
@@ -34,6 +34,10 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     };
     if let Some(short) = exchange.own.refused {
         refused(short, route, status, bench);
+    }
+    if let (Some((capability, request)), None) = (capability(route.endpoint), exchange.own.refused) {
+        let refusal = matches!(status, 404 | 405 | 501).then_some(i64::from(status));
+        bench.used(Use { capability, request: request.to_owned(), refusal });
     }
     if status >= 400 {
         if json_of(response, content, bench).is_some() {
@@ -84,6 +88,16 @@ fn area(endpoint: Endpoint) -> &'static str {
         Endpoint::Health => "health/",
         Endpoint::Info => "info/",
         Endpoint::Events | Endpoint::Socket => "stream/",
+    }
+}
+
+/// The capability that an endpoint is all of, and its method and path.
+fn capability(endpoint: Endpoint) -> Option<(&'static str, &'static str)> {
+    match endpoint {
+        Endpoint::ListProfiles => Some(("profiles", "GET /profiles")),
+        Endpoint::ListCollections => Some(("collections", "GET /collections")),
+        Endpoint::ListAgents => Some(("agents", "GET /agents")),
+        _ => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The handshake.
 
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+
 use crate::trace::End;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
@@ -75,10 +77,11 @@ fn header(request: &mut ClientRequest, name: &str, value: Option<&str>) {
 fn frame_behind(request: &mut ClientRequest) {
     let host = request.headers.iter().find(|(name, _)| name == "Host").and_then(|(_, host)| host.clone());
     let head = format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {SAMPLE_KEY}\r\n\
+        "GET {} HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {}\r\n\
          Sec-WebSocket-Version: 13\r\n\r\n",
         request.target,
-        host.unwrap_or_default()
+        host.unwrap_or_default(),
+        generate_key()
     );
     request.raw = Some([head.into_bytes(), FrameSpec::ping("early").encode(End::Client)].concat());
 }

@@ -24,14 +24,22 @@ pub const FLAWS: &[Entry] = &[
     Effect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
         *text = text.trim().to_owned();
     })),
-    flaw!("read-file-loses-unicode" BOTH "read-file/client-result"
+    flaw!("read-file-loses-unicode" BOTH "envelope/client-unicode"
     "Characters beyond ASCII are lost from a content."
     Effect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
         text.retain(|c| c.is_ascii());
     })),
     flaw!("read-file-empty-fails" BOTH "read-file/client-empty" "An empty content is told as a failure."
         Effect::Switch(Switch::EmptyIsFailure(Method::ReadFile))),
-    flaw!("read-file-failure-hidden" BOTH "read-file/client-failure" "A `readFile` that failed is told as an empty file."
+    flaw!("read-file-failure-hidden" CLI "read-file/client-failure"
+    "A `readFile` whose result is a failure is told as an empty file." Effect::Result(READ, |r| {
+        if r.get("success") == Some(&json!(false)) {
+            *r = json!({"success": true, "content": ""});
+        }
+    })),
+    flaw!("read-file-error-hidden" GUIDE "read-file/client-failure"
+        ["envelope/client-error": "An error is how a `readFile` fails."]
+        "A `readFile` that failed is told as an empty file."
         Effect::Switch(Switch::SuccessAnyway(Method::ReadFile))),
     flaw!("edit-file-as-text" CLI "edit-file/client-params" "`editFile` has `text`, not `fullContent`."
         Effect::Params(EDIT, |p| rename(p, "fullContent", "text"))),
@@ -45,9 +53,13 @@ pub const FLAWS: &[Entry] = &[
         Effect::Params(EDIT, |p| text(p, |t| t.replace("\r\n", "\n").replace('\n', "\r\n")))),
     flaw!("edit-file-trims" BOTH "edit-file/client-sent" "White space around the text of `editFile` is dropped."
         Effect::Params(EDIT, |p| text(p, |t| t.trim().to_owned()))),
-    flaw!("edit-file-empty-left-out" BOTH "edit-file/client-empty"
-    "An empty text is left out of `editFile`." Effect::Params(EDIT, |p| if let Value::Object(keys) = p {
-        keys.retain(|key, value| !(["fullContent", "newText"].contains(&key.as_str()) && *value == json!("")));
+    flaw!("edit-file-empty-as-line" BOTH "edit-file/client-empty"
+    "Instead of an empty text `editFile` has a line break." Effect::Params(EDIT, |p| {
+        for key in ["fullContent", "newText"] {
+            if p.get(key) == Some(&json!("")) {
+                p[key] = json!("\n");
+            }
+        }
     })),
     flaw!("edit-file-success-hidden" BOTH "edit-file/client-result" "An `editFile` that succeeded is told as one that did not."
         Effect::Result(EDIT, fail)),

@@ -39,7 +39,9 @@ pub const FLAWS: &[Entry] = &[
             *id = number.into();
         }
     }))),
-    flaw!("id-null" BOTH "envelope/id"
+    flaw!("id-null" CLI "envelope/id-string"
+        "The id of every response is null." Effect::Whole(Of::Response, |m| each(m, "id", |id| *id = Value::Null))),
+    flaw!("id-nothing" GUIDE "envelope/id"
         "The id of every response is null." Effect::Whole(Of::Response, |m| each(m, "id", |id| *id = Value::Null))),
     flaw!("id-missing" BOTH "envelope/id"
         "Responses have no id." Effect::Whole(Of::Response, |m| { remove(&mut m["serverResponse"], "id"); })),

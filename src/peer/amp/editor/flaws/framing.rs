@@ -97,6 +97,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("tcp-kept-open" BOTH "framing/tcp-closed" "After the close frames the TCP connection stays open."
         Effect::Switch(Switch::KeepsTcpOpen)),
     flaw!("deaf-beyond-125" BOTH "framing/length-16"
+        ["envelope/answered": "A request of more than 125 bytes is not answered."]
         "Messages of more than 125 bytes are passed over." Effect::Switch(Switch::DeafBeyond(125))),
     flaw!("deaf-beyond-64k" BOTH "framing/length-64"
         "Messages of more than 65535 bytes are passed over." Effect::Switch(Switch::DeafBeyond(0xffff))),

@@ -59,8 +59,6 @@ pub const FLAWS: &[Entry] = &[
     flaw!("selection-then-start" BOTH "selection/latest"
         "After each selection goes another one, of nothing at the beginning of the file."
         Effect::Frame(Kind::Message, |f| followed(f, to_start))),
-    flaw!("selection-every-other" BOTH "selection/notified"
-        "Every other selection is not told." Effect::Switch(Switch::EveryOther(Topic::Selection))),
     flaw!("selection-end-first" BOTH "selection/ordered"
         "A selection is told with its end first, as when it was made backwards." Effect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" BOTH "selection/every-client" "The first client alone is told of selections."
@@ -88,8 +86,6 @@ pub const FLAWS: &[Entry] = &[
         Effect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-then-none" BOTH "visible-files/latest" "After each list of visible files goes an empty one."
         Effect::Frame(Kind::Message, |f| followed(f, to_none))),
-    flaw!("visible-files-every-other" BOTH "visible-files/opened"
-        "Every other list of visible files is not sent." Effect::Switch(Switch::EveryOther(Topic::VisibleFiles))),
     flaw!("visible-files-twice" BOTH "visible-files/no-duplicates" "Visible files are listed twice."
     Effect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         if let Some(list) = b.get_mut(key).and_then(Value::as_array_mut) {

@@ -104,6 +104,7 @@ fn a_client_sends_requests() {
         json!([]),
         json!({"clientRequest": {"id": "1"}}),
         json!({"clientRequest": {"ping": {"message": ""}}}),
+        json!({"clientRequest": {"id": "1", "ping": {"message": ""}, "readFile": {"path": "/a"}}}),
     ] {
         assert_eq!(Play::open().asks(wrong.clone()).broken("cli"), ["envelope/client-request"], "{wrong}");
     }

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use crate::protocol::Use;
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::{Play, request, response};
 use crate::trace::{Mark, Message, Payload, What};
@@ -229,6 +230,21 @@ fn results_of_the_guide_leave_failures_open() {
     }
     let wrong = response("guide", "1", "readFile", json!({"content": null}));
     assert_eq!(asked("guide").says(wrong).broken("guide"), ["read-file/result"]);
+}
+
+#[test]
+fn a_method_that_an_editor_may_lack_is_told_apart_from_one_that_fails() {
+    let uses = |method: &str, params: Value, answer: Value| {
+        let request = json!({"clientRequest": {"id": "1", method: params}});
+        Play::open().asks(request).says(json!({"serverResponse": answer})).judge("cli").uses
+    };
+    let error = |code| json!({"id": "1", "error": {"code": code, "message": "no"}});
+    let open = json!({"uri": "file:///a"});
+    let used = |refusal| vec![Use { capability: "open_uri", request: "openURI".to_owned(), refusal }];
+    assert_eq!(uses("openURI", open.clone(), error(-32601)), used(Some(-32601)));
+    assert_eq!(uses("openURI", open, error(-32603)), used(None));
+    assert_eq!(uses("openURI", json!({}), error(-32601)), [], "the request is wrong");
+    assert_eq!(uses("readFile", json!({"path": "/a"}), error(-32601)), [], "no editor may lack it");
 }
 
 #[test]
