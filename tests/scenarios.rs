@@ -10,6 +10,11 @@ use wirecert::trace::End;
 
 /// What only a whole trace can show: rules judge it in every play, and no scenario has to ask for it.
 const JUDGED_BY_RULES: &[&str] = &[
+    "diagnostics/client-absolute-path",
+    "edit-file/client-absolute-path",
+    "ping/client-params",
+    "read-file/client-absolute-path",
+    "read-file/client-params",
     "framing/close-code",
     "framing/close-last",
     "framing/close-payload",

@@ -186,6 +186,20 @@ fn alternatives_tell_which_came_nearest() {
 }
 
 #[test]
+fn a_file_uri_that_stands_for_nothing_else_says_why() {
+    for (uri, why) in [
+        ("file:///a#b.txt", "its path is `/a`, and `#b.txt` is its fragment"),
+        ("file:///a?b", "its path is `/a`, and `?b` is its query"),
+        ("file://host/a", "it names the machine `host`"),
+        ("file:a", "its path does not begin with `/`"),
+        ("http://x/a", "its scheme is `http`"),
+    ] {
+        let wanted = format!(" expected a file URI that stands for `/a#b.txt`, got \"{uri}\": {why}");
+        assert_eq!(messages(&json!({"$uri": {"path": "/a#b.txt"}}), &json!(uri)), [wanted]);
+    }
+}
+
+#[test]
 fn a_value_that_is_nowhere_is_told_with_what_came_nearest() {
     let told = messages(&json!({"r": {"$somewhere": {"a": 1, "b": 2}}}), &json!({"r": [{"x": {"a": 1, "b": 3}}]}));
     assert_eq!(

@@ -69,16 +69,23 @@ impl Matcher for Uri {
             return checker.unlike(1, &format!("a URI with the scheme `{wanted}`"), source, actual);
         }
         if let Some(wanted) = &self.path {
-            let path = if scheme.eq_ignore_ascii_case("file") { file_path(rest) } else { None };
+            let path = match scheme.eq_ignore_ascii_case("file") {
+                true => file_path(rest),
+                false => Err(format!("its scheme is `{scheme}`")),
+            };
             match path {
-                Some(path) if path == wanted.as_bytes() => {}
-                Some(path) => {
+                Ok(path) if path == wanted.as_bytes() => {}
+                Ok(path) => {
                     let stands_for = show(&Value::String(String::from_utf8_lossy(&path).into_owned()));
                     let wanted = show(&Value::String(wanted.clone()));
                     let message = format!("expected a file URI that stands for {wanted}, got one for {stands_for}");
                     checker.wrong(1, message, source, actual);
                 }
-                None => checker.unlike(1, &format!("a file URI that stands for `{wanted}`"), source, actual),
+                Err(why) => {
+                    let got = actual.map(show).unwrap_or_default();
+                    let message = format!("expected a file URI that stands for `{wanted}`, got {got}: {why}");
+                    checker.wrong(1, message, source, actual);
+                }
             }
         }
     }
@@ -97,29 +104,38 @@ fn split(text: &str) -> Option<(&str, &str)> {
     (named && clean && !rest.is_empty()).then_some((scheme, rest))
 }
 
-/// The path that the rest of a `file` URI stands for; none where it names another machine, a query or a fragment.
-fn file_path(rest: &str) -> Option<Vec<u8>> {
+/// The path that the rest of a `file` URI stands for; where it names another machine, a query or a fragment, that.
+fn file_path(rest: &str) -> Result<Vec<u8>, String> {
+    let relative = || "its path does not begin with `/`".to_owned();
     let path = match rest.strip_prefix("//") {
         Some(after) => {
-            let (host, path) = after.split_at(after.find('/')?);
-            (host.is_empty() || host.eq_ignore_ascii_case("localhost")).then_some(path)?
+            let (host, path) = after.split_at(after.find('/').ok_or_else(relative)?);
+            let here = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+            here.then_some(path).ok_or_else(|| format!("it names the machine `{host}`"))?
         }
         None => rest,
     };
-    if !path.starts_with('/') || path.contains(['?', '#']) {
-        return None;
+    if !path.starts_with('/') {
+        return Err(relative());
+    }
+    if let Some(at) = path.find(['?', '#']) {
+        let (path, rest) = path.split_at(at);
+        let what = if rest.starts_with('#') { "fragment" } else { "query" };
+        return Err(format!("its path is `{path}`, and `{rest}` is its {what}"));
     }
     let mut out = vec![];
     let mut bytes = path.bytes();
     while let Some(b) = bytes.next() {
         out.push(match b {
-            b'%' => hex(bytes.next()?)? << 4 | hex(bytes.next()?)?,
+            // A URI was split only where two hexadecimal digits follow.
+            b'%' => hex(bytes.next()) << 4 | hex(bytes.next()),
             b => b,
         });
     }
-    Some(out)
+    Ok(out)
 }
 
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok())
+fn hex(digit: Option<u8>) -> u8 {
+    let value = digit.and_then(|digit| char::from(digit).to_digit(16));
+    value.and_then(|value| u8::try_from(value).ok()).unwrap_or_default()
 }

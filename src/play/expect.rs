@@ -11,7 +11,7 @@ use crate::protocol::{ObservationKind, Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Part, Step, Until};
 
 use super::forgive::is_giving_up;
-use super::missed::{absent, add_unread, differs, unwanted};
+use super::missed::{absent, add_unread, differs, is_unread_since, unwanted};
 use super::scene::{Halt, Scene};
 use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
 use super::steps::{HELD_UP, resolve_map, unusable};
@@ -107,6 +107,12 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 },
                 None => nearest.filter(|_| begun.is_none()),
             };
+            // What could not be read may have been what is awaited, rather than what could.
+            let unread = |(number, miss): &(usize, Miss)| {
+                let any = outcomes[*number][miss.part].kind.pick == Pick::Any;
+                any && late.is_some() && is_unread_since(scene, &outcomes, miss.index)
+            };
+            let nearest = nearest.filter(|nearest| !unread(nearest));
             let mut failure = match nearest {
                 Some(nearest) => differs(scene, step, expectation, &outcomes, nearest, late),
                 None => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::judge::{Missed, Way};
-use crate::matcher::Mismatch;
+use crate::matcher::{Mismatch, template};
 use crate::protocol::{Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Step};
 use crate::trace::{Direction, End};
@@ -53,9 +53,29 @@ pub fn differs(
         place: expectation.any_of[number].parts[miss.part].place.clone(),
         message,
         path: first.map(|m| m.pointer.clone()),
-        expected: first.map(|m| m.expected.clone()),
+        expected: first.map(|m| shown(scene, &m.expected)),
         actual: first.map_or(Some(miss.actual), |m| m.actual.clone()),
         index: miss.index,
+    }
+}
+
+/// What is expected, with the values of its variables.
+fn shown(scene: &Scene<'_>, expected: &Value) -> Value {
+    template::resolve(expected, &scene.vars).unwrap_or_else(|_| expected.clone())
+}
+
+/// Whether something that could not be read came on one of these connections after the message that was nearest.
+pub fn is_unread_since(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], nearest: Option<u64>) -> bool {
+    let after = scene.since.event.max(nearest.unwrap_or_default());
+    let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
+    awaited.any(|conn| scene.log.unread(conn, sent_by(scene)).is_some_and(|(index, _)| index >= after))
+}
+
+/// The direction in which the subject sends.
+fn sent_by(scene: &Scene<'_>) -> Direction {
+    match scene.spec.role.subject {
+        End::Server => Direction::ToClient,
+        End::Client => Direction::ToServer,
     }
 }
 
@@ -78,7 +98,7 @@ pub fn absent(
         place: step.place.clone(),
         message: format!("no {} came within {within:?}", whats.join(", nor ")),
         path: None,
-        expected: first.map(|want| want.expected.clone()),
+        expected: first.map(|want| shown(scene, &want.expected)),
         actual: None,
         index: None,
     }
@@ -149,10 +169,7 @@ fn way(expected: &Value, miss: &Miss) -> Way {
 
 /// Says of what did not come that something came where it was awaited, and could not be read.
 pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Failure) {
-    let dir = match scene.spec.role.subject {
-        End::Server => Direction::ToClient,
-        End::Client => Direction::ToServer,
-    };
+    let dir = sent_by(scene);
     let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
     if let Some((index, lacks)) = awaited.find_map(|conn| scene.log.unread(conn, dir)) {
         failure.message += &format!("; a message came there that is not {lacks} (event {index})");

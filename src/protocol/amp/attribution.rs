@@ -88,18 +88,20 @@ pub const SERVER: Attribution = Attribution {
         "visible-files/path",
     ],
     spoils: &[],
-    // Whoever ends a connection instead of an answer ends it in some way.
-    follows: &[
+    follows: &[("envelope/answered", UNREADABLE), ("envelope/id", &["envelope/id-string"])],
+    rests_on: &[
+        // Whoever ends a connection instead of an answer ends it in some way.
         ("framing/failure-code", &["envelope/answered"]),
         ("framing/close-answered", &["envelope/answered"]),
         ("framing/close-echoed", &["envelope/answered"]),
-        ("envelope/id", &["envelope/id-string"]),
         ("envelope/unasked", &["envelope/id-string"]),
-    ],
-    rests_on: &[
+        ("envelope/wrong-param", &["ping/timely"]),
         ("ping/timely", &["framing/joined-segments"]),
         ("ping/any-text", &["envelope/unicode"]),
-        ("envelope/timely", &["framing/reserved-bits", "framing/fragments", "envelope/top-level", "envelope/id"]),
+        (
+            "envelope/timely",
+            &["framing/reserved-bits", "framing/fragments", "envelope/top-level", "envelope/id", "envelope/id-string"],
+        ),
         ("framing/one-frame", &["framing/fragments"]),
         ("selection/multi-line", &["selection/ordered"]),
         ("selection/latest", &["selection/content"]),
@@ -126,9 +128,9 @@ pub const SERVER: Attribution = Attribution {
             ],
             failing: false,
         },
-        Base { of: "connection/token-right", needs: &["envelope/answered"], failing: true },
-        Base { of: "connection/loopback", needs: &["envelope/answered"], failing: true },
-        Base { of: "discovery/port-accepting", needs: &["envelope/answered"], failing: true },
+        Base { of: "connection/token-right", needs: ANSWERED, failing: true },
+        Base { of: "connection/loopback", needs: ANSWERED, failing: true },
+        Base { of: "discovery/port-accepting", needs: ANSWERED, failing: true },
         Base { of: "connection/token-encoded", needs: &["connection/token-right"], failing: true },
         Base { of: "connection/again", needs: &["envelope/answered", "connection/token-right"], failing: true },
         Base {
@@ -239,6 +241,20 @@ pub const SERVER: Attribution = Attribution {
 
 /// That connections are failed, and ended, at all.
 const FAILS: &[&str] = &["robustness/bad-frame", "framing/tcp-closed"];
+
+/// That a request is answered, and that the answer can be told to be one.
+const ANSWERED: &[&str] = &["envelope/answered", "envelope/id", "envelope/id-string"];
+
+/// What keeps an answer from being read.
+const UNREADABLE: &[&str] = &[
+    "framing/reserved-bits",
+    "framing/opcode",
+    "framing/unmasked",
+    "framing/fragments",
+    "framing/json",
+    "framing/utf8",
+    "envelope/top-level",
+];
 
 /// That bad handshakes are refused at all.
 const REFUSED: &[&str] = &["robustness/bad-handshake", "connection/not-websocket"];

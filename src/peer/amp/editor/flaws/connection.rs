@@ -27,26 +27,20 @@ pub const FLAWS: &[Entry] = &[
     flaw!("never-reads" BOTH "envelope/answered" "The editor lets clients in, and reads nothing of what they send."
         Effect::Switch(Switch::NeverReads)),
     flaw!("cut-in-frame" BOTH "envelope/answered"
-        ["framing/close-answered": "A close frame that comes meanwhile is not answered.",
-         "framing/failure-code": "A bad request is answered by the end of the connection as well."]
         "An answer is cut in the middle of its frame, where the connection ends."
         Effect::Switch(Switch::Breaks(Breakdown::InFrame))),
     flaw!("hangs-up" BOTH "envelope/answered"
-        ["framing/close-answered": "A close frame that comes meanwhile is not answered.",
-         "framing/failure-code": "A bad request is answered by the end of the connection as well."]
         "Instead of an answer the connection ends without a close frame."
         Effect::Switch(Switch::Breaks(Breakdown::Fin))),
     flaw!("resets" BOTH "envelope/answered"
         "Instead of an answer the connection is reset."
         Effect::Switch(Switch::Breaks(Breakdown::Reset))),
     flaw!("closes-with-1011" BOTH "envelope/answered"
-        ["framing/close-echoed": "A close frame that comes meanwhile is answered with this code."]
         "Instead of an answer the connection is closed with the code 1011, an internal error."
         Effect::Switch(Switch::Breaks(Breakdown::Close(1011)))),
     flaw!("closes-with-1000" BOTH "envelope/answered" "Instead of an answer the connection is closed with the code 1000."
         Effect::Switch(Switch::Breaks(Breakdown::Close(1000)))),
     flaw!("closes-with-4000" BOTH "envelope/answered"
-        ["framing/close-echoed": "A close frame that comes meanwhile is answered with this code."]
         "Instead of an answer the connection is closed with the code 4000, which every application means as it likes."
         Effect::Switch(Switch::Breaks(Breakdown::Close(4000)))),
     flaw!("token-not-decoded" BOTH "connection/token-encoded"
