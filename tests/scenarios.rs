@@ -10,11 +10,6 @@ use wirecert::trace::End;
 
 /// What only a whole trace can show: rules judge it in every play, and no scenario has to ask for it.
 const JUDGED_BY_RULES: &[&str] = &[
-    "diagnostics/client-absolute-path",
-    "edit-file/client-absolute-path",
-    "ping/client-params",
-    "read-file/client-absolute-path",
-    "read-file/client-params",
     "framing/close-code",
     "framing/close-last",
     "framing/close-payload",
@@ -28,6 +23,8 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/utf8",
     "metadata/data",
     "visible-files/no-duplicates",
+    "diagnostics/client-absolute-path",
+    "edit-file/client-absolute-path",
     "envelope/client-id-unique",
     "envelope/client-known-method",
     "framing/client-close-code",
@@ -44,6 +41,9 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/client-reserved-bits",
     "framing/client-shortest-length",
     "framing/client-text-frames",
+    "ping/client-params",
+    "read-file/client-absolute-path",
+    "read-file/client-params",
 ];
 
 /// The same of OpenCtx.

@@ -28,7 +28,7 @@ pub struct Context<'a> {
     pub proves: &'a [RequirementId],
     /// What had an occasion to be broken in the play.
     pub assessed: &'a [RequirementId],
-    /// As how manieth play of its process it took place, from 1.
+    /// Its place among the plays at its process, from 1.
     pub position: u64,
 }
 
@@ -49,7 +49,11 @@ impl Context<'_> {
         for found in missed {
             let own = found.requirement;
             // A step that could not be done after something had failed says nothing of its own.
-            if own.is_none() && findings.iter().any(|other| other.missed.is_some() && other.fault == self.subject) {
+            let undone = found.missed.as_ref().is_some_and(|missed| missed.way == Way::Unreachable);
+            if undone
+                && own.is_none()
+                && findings.iter().any(|other| other.missed.is_some() && other.fault == self.subject)
+            {
                 continue;
             }
             // What a requirement asks for next builds on what could not be judged of it.
@@ -261,7 +265,9 @@ impl Context<'_> {
 
     /// Charges what is about the first contact with a process to what is about a later one, where it was one.
     fn charge_later(&self, found: &mut Found) {
-        let own = self.requirement(found.requirement).filter(|_| self.position > 1).map(Requirement::short);
+        // Only what was refused tells of contacts: what did not come says nothing of them.
+        let refused = found.missed.as_ref().is_some_and(|missed| missed.way != Way::Absent);
+        let own = self.requirement(found.requirement).filter(|_| refused && self.position > 1).map(Requirement::short);
         let later = self.attribution.later.iter().find(|(first, _)| Some(*first) == own);
         let meant = |r: &&Requirement| r.edition() == self.edition && later.is_some_and(|later| r.short() == later.1);
         found.requirement = self.catalogue.iter().find(meant).map(|r| r.id).or(found.requirement);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::protocol::Level;
+use crate::protocol::{Level, area};
 
 use super::{Blame, Finding};
 
@@ -67,9 +67,4 @@ impl<'f> Cause<'f> {
     fn is_about_safety(&self) -> bool {
         area(self.requirement) == Some(SAFETY)
     }
-}
-
-/// The area of a requirement or of a scenario, both of which have it in the third place.
-fn area(id: &str) -> Option<&str> {
-    id.split('/').nth(2)
 }

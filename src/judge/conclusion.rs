@@ -279,9 +279,13 @@ fn fold(grounds: &mut Grounds) {
     }
     let cause = |finding: &Finding| {
         let own = short(&finding.requirement);
-        // Whoever could not be connected to is not to blame for the step that needed it as well.
+        // A step that found nobody to talk to says nothing of its own where it is known why nobody was there.
         if finding.way == Some(Way::Unreachable) && finding.requirement.is_empty() && finding.blame == Blame::Subject {
-            let reach = |(short, _): &(&String, _)| short.starts_with("connection/") || short.starts_with("discovery/");
+            let all = attribution.bases("", true);
+            let reach = |(short, _): &(&String, _)| {
+                let about_it = short.starts_with("connection/") || short.starts_with("discovery/");
+                about_it && (attribution.is_unusable(short) || all.contains(&short.as_str()))
+            };
             let because = broken.iter().find(reach).and_then(|(_, found)| found.first());
             return because.map(|because| (because.requirement.clone(), because.message.clone()));
         }

@@ -65,7 +65,7 @@ pub struct Turn {
     pub job: u64,
     /// The subject's process, from 1, in the order of their start.
     pub process: u64,
-    /// As how manieth play of this process, from 1.
+    /// Its place among the plays at this process, from 1.
     pub position: u64,
 }
 

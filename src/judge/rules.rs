@@ -280,6 +280,18 @@ mod tests {
     }
 
     #[test]
+    fn the_first_violations_of_each_connection_are_kept_however_many_others_there_are() {
+        let mut run = RuleRun::with_rules(vec![Box::new(Strict(End::Server))]);
+        for i in 0..100 {
+            run.event(&Event { conn: Some("first".to_owned()), ..event(i, Direction::ToClient, false) });
+        }
+        run.event(&Event { conn: Some("second".to_owned()), ..event(100, Direction::ToClient, false) });
+        let kept = &run.judgements().violations;
+        assert_eq!(kept.last().and_then(|violation| violation.conn.as_deref()), Some("second"));
+        assert_eq!((kept.len() as u64, run.dropped()), (KEPT_VIOLATIONS + 1, 100 - KEPT_VIOLATIONS));
+    }
+
+    #[test]
     fn a_long_row_of_violations_is_counted_but_not_kept() {
         let mut run = RuleRun::with_rules(vec![Box::new(Strict(End::Server))]);
         for i in 0..1000 {

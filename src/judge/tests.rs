@@ -1,4 +1,5 @@
 mod any;
+mod chain;
 mod merged;
 
 use super::*;

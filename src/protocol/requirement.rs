@@ -87,6 +87,11 @@ impl Requirement {
     }
 }
 
+/// The area of a requirement or of a scenario: both ids have it in the third place.
+pub fn area(id: &str) -> Option<&str> {
+    id.split('/').nth(2)
+}
+
 /// One requirement: `prefix area slug binds capability level source statement why`, of which the prefix is protocol and
 /// edition with the slashes behind them.
 macro_rules! requirement {

@@ -15,7 +15,7 @@ use crate::judge::{
 use crate::peer;
 use crate::peer::modifier::Modifier;
 use crate::play::{Cancel, Run, SuiteError, Until, suite};
-use crate::protocol::{Level, Protocol, Reach, Requirement, Role};
+use crate::protocol::{Level, Protocol, Reach, Requirement, Role, area};
 use crate::report::Silent;
 use crate::scenario::Plan;
 use crate::subject::SubjectError;
@@ -367,11 +367,6 @@ fn told(report: &SubjectReport, breaks: &str) -> Told {
         Status::Excused => Told::Hidden(format!("excused: {reason}")),
         Status::Met => Told::Hidden("met".to_owned()),
     }
-}
-
-/// The area of a requirement or scenario, both of which have it in the third place.
-fn area(id: &str) -> Option<&str> {
-    id.split('/').nth(2)
 }
 
 impl CaseResult {

@@ -11,7 +11,7 @@
 use regex::Regex;
 
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
-use crate::protocol::{Level, Requirement};
+use crate::protocol::{Level, Requirement, area};
 
 /// A parsed filter.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Predicate {
             Self::Level => requirements.any(|r| pattern.matches(r.level.as_str())),
             Self::Area => {
                 requirements.any(|r| pattern.matches(r.area()))
-                    || candidate.id.split('/').nth(2).is_some_and(|area| pattern.matches(area))
+                    || area(candidate.id).is_some_and(|area| pattern.matches(area))
             }
         }
     }

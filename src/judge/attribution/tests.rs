@@ -23,9 +23,18 @@ const SHAPE: RequirementId = "p/1/ping/shape";
 const ANSWERED: RequirementId = "p/1/envelope/answered";
 const STREAM: RequirementId = "p/1/stream/type";
 const DIED: RequirementId = "p/1/robustness/alive";
+const FIRST: RequirementId = "p/1/connection/token-right";
+const AGAIN: RequirementId = "p/1/connection/again";
 
-static CATALOGUE: [Requirement; 5] =
-    [requirement(ECHO), requirement(SHAPE), requirement(ANSWERED), requirement(STREAM), requirement(DIED)];
+static CATALOGUE: [Requirement; 7] = [
+    requirement(ECHO),
+    requirement(SHAPE),
+    requirement(ANSWERED),
+    requirement(STREAM),
+    requirement(DIED),
+    requirement(FIRST),
+    requirement(AGAIN),
+];
 
 const ATTRIBUTION: Attribution = Attribution {
     absent: &[Due { kind: "response", with: None, breaks: "envelope/answered", unless: &[] }],
@@ -33,6 +42,7 @@ const ATTRIBUTION: Attribution = Attribution {
     spoils: &["stream/type"],
     unusable: &["stream/type"],
     follows: &[("ping/echo", &["ping/shape"])],
+    later: &[("connection/token-right", "connection/again")],
     ..NOTHING_KNOWN
 };
 
@@ -75,8 +85,12 @@ fn missed(requirement: RequirementId, way: Way, index: Option<u64>, places: &[&s
 type Told = (Vec<RequirementId>, Vec<(RequirementId, RequirementId)>);
 
 fn told(found: Vec<Found>) -> Told {
+    told_by(&attributed(1, found))
+}
+
+fn attributed(position: u64, found: Vec<Found>) -> Attributed {
     let context = Context {
-        position: 1,
+        position,
         attribution: &ATTRIBUTION,
         catalogue: &CATALOGUE,
         edition: "1",
@@ -84,9 +98,12 @@ fn told(found: Vec<Found>) -> Told {
         proves: &[ECHO],
         assessed: &[],
     };
-    let Attributed { findings, blocked } = context.attribute(found);
-    let violated = findings.into_iter().filter_map(|found| found.requirement).collect();
-    (violated, blocked.into_iter().filter_map(|blocked| blocked.requirement.zip(blocked.because)).collect())
+    context.attribute(found)
+}
+
+fn told_by(attributed: &Attributed) -> Told {
+    let violated = attributed.findings.iter().filter_map(|found| found.requirement).collect();
+    (violated, attributed.blocked.iter().filter_map(|blocked| blocked.requirement.zip(blocked.because)).collect())
 }
 
 #[test]
@@ -138,4 +155,23 @@ fn what_the_other_end_did_explains_nothing() {
     let theirs = Found { fault: Fault::End(End::Client), ..seen_at(SHAPE, 5, "/result") };
     let found = vec![theirs, missed(ECHO, Way::Different, Some(5), &["/result/message"])];
     assert_eq!(told(found), (vec![SHAPE, ECHO], vec![]));
+}
+
+#[test]
+fn what_is_refused_at_a_later_contact_is_charged_to_what_is_about_that() {
+    let refused = || vec![missed(FIRST, Way::Failure, Some(5), &[])];
+    assert_eq!(told(refused()).0, [FIRST]);
+    assert_eq!(told_by(&attributed(2, refused())).0, [AGAIN]);
+    let mut absent = missed(FIRST, Way::Absent, None, &[]);
+    absent.missed.as_mut().unwrap().kind = "opened";
+    assert_eq!(told_by(&attributed(2, vec![absent])).0, [FIRST]);
+}
+
+#[test]
+fn a_step_that_finds_nobody_after_something_was_missed_says_nothing_of_its_own() {
+    let findings = |way| {
+        let step = Found { requirement: None, ..missed(ECHO, way, None, &[]) };
+        attributed(1, vec![missed(ECHO, Way::Different, Some(5), &["/result"]), step]).findings.len()
+    };
+    assert_eq!((findings(Way::Unreachable), findings(Way::Unwanted)), (1, 2));
 }

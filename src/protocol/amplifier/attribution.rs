@@ -224,6 +224,8 @@ pub const CLIENT: Attribution = Attribution {
         ("http/client-endpoint", &["http/client-path"]),
         ("robustness/client-after-cut", &["http/client-idle-close"]),
         ("stream/client-split", &["stream/client-silence"]),
+        // Whoever gives up early has no result of what takes long.
+        ("prompt/client-result", &["robustness/client-slow"]),
         ("websocket/client-submit-prompt", &["events/client-at-once"]),
         ("list/client-status", &["list/client-status-known"]),
         ("approval/client-as-asked", &["approval/client-asked-only"]),

@@ -165,7 +165,7 @@ impl AmpClient {
         let ordinary = match () {
             () if self.connections.values().any(|other| other.session && !other.is_over()) => "several",
             () if self.connections.values().any(|other| other.session) => "again",
-            () if escaped && refused.is_some_and(|status| matches!(status, 400 | 401 | 403)) => "token-encoded",
+            () if escaped && refused.is_some_and(|status| matches!(status, 401 | 403)) => "token-encoded",
             () => "token-right",
         };
         let trouble = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| Trouble::Subject {

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::status;
+use crate::protocol::Use;
 use crate::protocol::amplifier::testing::Play;
 
 /// What is broken by an answer that lacks one of its members, or has it of another type.
@@ -255,4 +256,15 @@ fn answers_are_json() {
     assert_eq!(ask().responds(307, &[("Location", "/collections/")], b"").broken(), ["http/no-redirect"]);
     let odd = Play::new().asks("PATCH", "/health").gives(200, &json!({}));
     assert_eq!(odd.broken(), ["http/client-endpoint", "http/method-not-allowed"]);
+}
+
+#[test]
+fn an_endpoint_that_a_server_may_lack_is_told_apart_from_one_that_fails() {
+    let uses = |path: &str, status| Play::new().gets(path).gives(status, &json!({})).judge().uses;
+    let used = |refusal| vec![Use { capability: "profiles", request: "GET /profiles".to_owned(), refusal }];
+    for status in [404, 405, 501] {
+        assert_eq!(uses("/profiles", status), used(Some(i64::from(status))));
+    }
+    assert_eq!((uses("/profiles", 200), uses("/profiles", 500)), (used(None), used(None)));
+    assert_eq!(uses("/sessions", 404), [], "no server may lack it");
 }

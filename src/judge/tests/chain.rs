@@ -1,0 +1,32 @@
+//! What is blocked says what is violated in the end.
+
+use super::*;
+
+fn blocked(requirement: RequirementId, because: RequirementId) -> Play {
+    let message = format!("{because} is broken");
+    let blocked = vec![Blocked { requirement: Some(requirement), because: Some(because), message }];
+    Play { blocked, ..Play::new(ScenarioStatus::Blocked) }
+}
+
+#[test]
+fn what_is_blocked_by_something_blocked_is_blocked_by_what_is_violated() {
+    let report = judge(&[
+        scenario("a/first", &[OTHER], vec![blocked(OTHER, SHOULD)]),
+        scenario("a/second", &[SHOULD], vec![blocked(SHOULD, MUST)]),
+        scenario("ping/echo", &[MUST], vec![broken(MUST)]),
+    ]);
+    assert_eq!(status(&report, OTHER), (Status::NotAssessed, format!("blocked by {MUST}")));
+    assert_eq!(status(&report, SHOULD), (Status::NotAssessed, format!("blocked by {MUST}")));
+    assert_eq!(report.findings[0].blocks, [OTHER, SHOULD]);
+    let reason = report.scenarios[0].reason.as_deref();
+    assert_eq!(reason, Some(format!("blocked by {MUST}: {MUST} is broken").as_str()));
+}
+
+#[test]
+fn a_chain_that_leads_back_to_itself_ends() {
+    let report = judge(&[
+        scenario("a/first", &[OTHER], vec![blocked(OTHER, SHOULD)]),
+        scenario("a/second", &[SHOULD], vec![blocked(SHOULD, OTHER)]),
+    ]);
+    assert_eq!(status(&report, OTHER).0, Status::NotAssessed);
+}
