@@ -22,6 +22,7 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/unmasked",
     "framing/utf8",
     "metadata/data",
+    "selection/ordered",
     "visible-files/no-duplicates",
     "diagnostics/client-absolute-path",
     "edit-file/client-absolute-path",

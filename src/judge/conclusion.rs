@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::protocol::{Attribution, Level, NOTHING_KNOWN, is_at_or_above};
+use crate::protocol::{Attribution, Level, NOTHING_KNOWN, area, is_at_or_above, short};
 
 use super::scenario::Judged;
 use super::{
@@ -186,6 +186,13 @@ fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (S
         *reasons.entry(reason).or_default() += 1;
     }
     let complete = scope == Scope::Full && judged.iter().any(Judged::was_judged);
+    // What a rule judges had no occasion where all that is played about its area was kept from its point.
+    if reasons.is_empty()
+        && complete
+        && let Some(cause) = blocked_area(judged, &requirement.id)
+    {
+        return (Status::NotAssessed, Some(format!("blocked by {cause}")));
+    }
     if reasons.is_empty() && complete {
         return match (requirement.level, capability) {
             (Level::May, _) => (Status::Excused, Some("optional, and never occurred".to_owned())),
@@ -204,6 +211,14 @@ fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (S
         .to_owned()
     };
     (Status::NotAssessed, Some(reason))
+}
+
+/// What kept every scenario of a requirement's area from its point, where there are some.
+fn blocked_area<'j>(judged: &'j [Judged], requirement: &str) -> Option<&'j str> {
+    let of_area = || judged.iter().map(|j| &j.result).filter(|result| area(&result.id) == area(requirement));
+    let none_came_to_it = of_area().all(|result| !matches!(result.status, ScenarioStatus::Passed));
+    let mut blocked = of_area().flat_map(|result| &result.blocked).map(|blocked| blocked.because.as_str());
+    blocked.find(|because| !because.is_empty()).filter(|_| none_came_to_it)
 }
 
 /// Tells about baseline entries that do not apply; gives the number of stale ones.
@@ -266,7 +281,7 @@ fn binds(grounds: &Grounds, finding: &Finding) -> bool {
 /// Takes out what was only missed because something simpler does not work: it could not be judged.
 fn fold(grounds: &mut Grounds) {
     let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
-    let short = |id: &str| id.splitn(3, '/').nth(2).unwrap_or_default().to_owned();
+    let short = |id: &str| short(id).to_owned();
     let ours = |finding: &&Finding| finding.blame == Blame::Subject && !finding.requirement.is_empty();
     let mut broken: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
     // Only where its own scenario shows it, or a rule, is something simpler broken in the regular case.
@@ -309,6 +324,8 @@ fn fold(grounds: &mut Grounds) {
             Some(Way::Failure) => matches!(way, Way::Failure | Way::Absent),
             // Messages of one kind do not differ because those of another one do.
             Some(other_way) if came(other_way) => came(way) && finding.awaited == other.awaited,
+            // What is asked for to know that all has been told is not answered either.
+            Some(Way::Absent) => matches!(way, Way::Absent | Way::Unreachable),
             Some(other_way) => other_way == way,
         };
         let because = found.into_iter().find(fits)?;

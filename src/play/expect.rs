@@ -1,5 +1,6 @@
 //! Waiting for what must come, and making sure of what must not.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -7,11 +8,11 @@ use serde_json::{Map, Value};
 use crate::matcher::template::{Piece, pieces};
 use crate::matcher::{Captures, Pattern};
 use crate::peer::Trouble;
-use crate::protocol::{ObservationKind, Pick, RequirementId, Shape};
+use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, short};
 use crate::scenario::{Expectation, Part, Step, Until};
 
 use super::forgive::is_giving_up;
-use super::missed::{absent, add_unread, differs, is_unread_since, unwanted};
+use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
 use super::scene::{Halt, Scene};
 use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
 use super::steps::{HELD_UP, resolve_map, unusable};
@@ -19,6 +20,9 @@ use super::tolerated::{known_outcome, usable};
 
 /// How often files are looked at while one is awaited.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How often it is looked at what rules have seen.
+const RULES: Duration = Duration::from_secs(1);
 
 /// The connection that is meant where none is named.
 pub const MAIN: &str = "main";
@@ -39,6 +43,8 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
     let within = scene.time(expectation.within);
     let lag = scene.lag;
     let deadline = lag.deadline(within);
+    // What is due on a connection that can no longer be read is not waited for as long as it may take.
+    let spoilt = lag.deadline(within.min(scene.time(None)));
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
@@ -50,6 +56,8 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let mut nearest: Option<(usize, Miss)> = None;
         // The outcome of which something came, and all that came is as it should be: the rest did not come.
         let mut begun: Option<(usize, Vec<usize>)> = None;
+        // Whether nothing came of an outcome that differs from it: it may come still.
+        let mut untouched = false;
         for (number, wanted) in outcomes.iter().enumerate() {
             match standing(wanted, &log, STRICT) {
                 Standing::Complete { taken, captures } => {
@@ -71,6 +79,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                     let looked_up = |miss: &Miss| wanted[miss.part].lookup.is_some();
                     let more = |miss: &Miss| lacking.iter().any(|part| *part != miss.part);
                     let miss = miss.filter(|miss| !(looked_up(miss) && more(miss)));
+                    untouched |= miss.is_none();
                     if begun.is_none() && miss.is_none() && lacking.len() < wanted.len() {
                         begun = Some((number, lacking));
                     }
@@ -79,7 +88,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 Standing::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
             }
         }
-        let left = deadline.left();
+        let left = if is_spoilt(scene, &outcomes) { spoilt.left() } else { deadline.left() };
         if !open || left.is_none() {
             let late = open.then_some(within);
             // A client has times of its own: one that gave up on a server that was held up did nothing wrong. One that has
@@ -96,7 +105,8 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             // What came before its cause is something else.
             let since = scene.since.event.max(scene.since.stimulus);
             let earlier = |(number, miss): &(usize, Miss)| {
-                outcomes[*number][miss.part].kind.pick == Pick::Any && miss.index.is_some_and(|index| index < since)
+                let before = miss.index.is_some_and(|index| index < since);
+                before && (untouched || outcomes[*number][miss.part].kind.pick == Pick::Any)
             };
             let nearest = nearest.filter(|nearest| !earlier(nearest));
             let going_on = known_outcome(scene, &outcomes);
@@ -135,9 +145,25 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             return Ok(());
         }
         let left = left.unwrap_or_default();
-        let wait = if looked_up { left.min(LOOK) } else { left };
+        let wait = left.min(if looked_up { LOOK } else { RULES });
         let _ = tokio::time::timeout(wait, changed).await;
     }
+}
+
+/// Whether each outcome awaits something on a connection of which rules have seen that nothing on it can be read any more.
+fn is_spoilt(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> bool {
+    let (subject, attribution) = (scene.spec.role.subject, scene.spec.role.attribution);
+    let rules = scene.rules.clone();
+    let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
+    let spoilt: Vec<&str> = rules
+        .judgements()
+        .violations
+        .iter()
+        .filter(|violation| violation.blame == subject && attribution.spoils_connection(short(violation.requirement)))
+        .filter_map(|violation| violation.conn.as_deref())
+        .collect();
+    let is_on_one = |wanted: &Wanted| missed(scene, wanted).conn.is_some_and(|conn| spoilt.contains(&conn.as_str()));
+    !spoilt.is_empty() && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
 }
 
 fn keep_nearer(nearest: &mut Option<(usize, Miss)>, number: usize, miss: Option<Miss>) {

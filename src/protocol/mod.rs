@@ -28,7 +28,7 @@ pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_ab
 pub use gist::{Gist, Sort};
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{Observation, ObservationKind, Observer, Pick};
-pub use requirement::{Level, Requirement, RequirementId, Section, area};
+pub use requirement::{Level, Requirement, RequirementId, Section, area, short};
 pub use rule::{Fault, Judgements, Part, Rule, Use, Violation};
 pub use schemas::EditionSchemas;
 pub use shape::{Field, Shape};

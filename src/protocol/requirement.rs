@@ -87,6 +87,11 @@ impl Requirement {
     }
 }
 
+/// Area and slug of a requirement's id.
+pub fn short(id: &str) -> &str {
+    id.splitn(3, '/').nth(2).unwrap_or_default()
+}
+
 /// The area of a requirement or of a scenario: both ids have it in the third place.
 pub fn area(id: &str) -> Option<&str> {
     id.split('/').nth(2)

@@ -1,6 +1,6 @@
 //! Which process of this machine is at the other end of a connection, where the system tells.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use tokio::net::TcpStream;
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 /// the system does not tell: Linux does so of the user's own processes.
 pub async fn of_client(stream: &TcpStream) -> Option<u32> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
-    // Looking takes a few milliseconds, which nobody else is to wait for.
+    // Looking through the open files of all processes takes milliseconds, which nobody else is to wait for.
     tokio::task::spawn_blocking(move || find(client, server)).await.ok()?
 }
 
@@ -22,8 +22,7 @@ pub fn variable(pid: u32, name: &str) -> Option<String> {
 }
 
 fn find(client: SocketAddr, server: SocketAddr) -> Option<u32> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-    let inode = tables.iter().find_map(|table| inode_of(&std::fs::read_to_string(table).ok()?, client, server))?;
+    let inode = diagnosis::inode(client, server)?;
     let socket = format!("socket:[{inode}]");
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = numbers.collect();
@@ -34,34 +33,83 @@ fn find(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     })
 }
 
-/// The inode of the socket whose own address and whose other end are these, in a table of the system's.
-fn inode_of(table: &str, own: SocketAddr, other: SocketAddr) -> Option<u64> {
-    table.lines().skip(1).find_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is = |at: usize, wanted: SocketAddr| {
-            let found = words.get(at).and_then(|word| address(word));
-            found.is_some_and(|(ip, port)| port == wanted.port() && ip.to_canonical() == wanted.ip().to_canonical())
-        };
-        if is(1, own) && is(2, other) { words.get(9)?.parse().ok().filter(|inode| *inode != 0) } else { None }
-    })
+/// The kernel's answer to which socket has two addresses (`sock_diag(7)`). It costs the same however many connections there
+/// are, unlike `/proc/net/tcp`, which the kernel writes whole.
+#[cfg(target_os = "linux")]
+mod diagnosis {
+    use std::net::{IpAddr, SocketAddr};
+
+    use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+
+    const SOCK_DIAG_BY_FAMILY: u16 = 20;
+    const NLM_F_REQUEST: u16 = 1;
+    const AF_INET: u8 = 2;
+    const AF_INET6: u8 = 10;
+    const IPPROTO_TCP: u8 = 6;
+    const TCP_LISTEN: u8 = 10;
+    /// Where the state and the inode stand in an answer: a header of 16 bytes, then `struct inet_diag_msg`.
+    const STATE: usize = 17;
+    const INODE: usize = 84;
+
+    /// The inode of the socket with this address of its own and this one at its other end.
+    pub fn inode(own: SocketAddr, other: SocketAddr) -> Option<u32> {
+        let kind = (SocketType::DGRAM, SocketFlags::CLOEXEC);
+        let socket = rustix::net::socket_with(AddressFamily::NETLINK, kind.0, kind.1, Some(netlink::SOCK_DIAG)).ok()?;
+        rustix::net::send(&socket, &request(own, other), SendFlags::empty()).ok()?;
+        // The kernel answers while it takes the request.
+        let mut answer = [0; 512];
+        let (_, length) = rustix::net::recv(&socket, &mut answer, RecvFlags::DONTWAIT).ok()?;
+        let answer = answer.get(..length)?;
+        let is_connection = answer.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes() && *answer.get(STATE)? != TCP_LISTEN;
+        let inode = u32::from_ne_bytes(answer.get(INODE..INODE + 4)?.try_into().ok()?);
+        Some(inode).filter(|inode| is_connection && *inode != 0)
+    }
+
+    /// `struct nlmsghdr` and `struct inet_diag_req_v2`, for one socket.
+    fn request(own: SocketAddr, other: SocketAddr) -> Vec<u8> {
+        const LENGTH: u32 = 16 + 56;
+        let family = if own.ip().to_canonical().is_ipv4() { AF_INET } else { AF_INET6 };
+        let mut request = vec![];
+        request.extend(LENGTH.to_ne_bytes());
+        request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+        request.extend(NLM_F_REQUEST.to_ne_bytes());
+        // Sequence number and sender, both of which the kernel only repeats.
+        request.extend([0; 8]);
+        request.extend([family, IPPROTO_TCP, 0, 0]);
+        let every_state = u32::MAX;
+        request.extend(every_state.to_ne_bytes());
+        request.extend(own.port().to_be_bytes());
+        request.extend(other.port().to_be_bytes());
+        request.extend(sixteen(own.ip()));
+        request.extend(sixteen(other.ip()));
+        let any_interface = 0u32;
+        request.extend(any_interface.to_ne_bytes());
+        let no_cookie = [u8::MAX; 8];
+        request.extend(no_cookie);
+        request
+    }
+
+    /// An address in the 16 bytes that there are for one of either family.
+    fn sixteen(ip: IpAddr) -> [u8; 16] {
+        match ip.to_canonical() {
+            IpAddr::V6(ip) => ip.octets(),
+            IpAddr::V4(ip) => {
+                let mut bytes = [0; 16];
+                bytes.iter_mut().zip(ip.octets()).for_each(|(byte, octet)| *byte = octet);
+                bytes
+            }
+        }
+    }
 }
 
-/// An address of a table: words of 32 bits in the machine's order of bytes, a colon, and the port, all in hexadecimal.
-fn address(text: &str) -> Option<(IpAddr, u16)> {
-    let (ip, port) = text.split_once(':')?;
-    let words: Vec<[u8; 4]> = (0..ip.len() / 8)
-        .map(|n| Some(u32::from_str_radix(ip.get(8 * n..8 * n + 8)?, 16).ok()?.to_ne_bytes()))
-        .collect::<Option<_>>()?;
-    let ip = match words.as_slice() {
-        [word] => Ipv4Addr::from(*word).into(),
-        [a, b, c, d] => {
-            let mut bytes = [0; 16];
-            [a, b, c, d].into_iter().zip(bytes.chunks_mut(4)).for_each(|(word, part)| part.copy_from_slice(word));
-            Ipv6Addr::from(bytes).into()
-        }
-        _ => return None,
-    };
-    Some((ip, u16::from_str_radix(port, 16).ok()?))
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+mod diagnosis {
+    use std::net::SocketAddr;
+
+    pub fn inode(_own: SocketAddr, _other: SocketAddr) -> Option<u32> {
+        None
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -81,20 +129,29 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_socket_is_found_by_both_of_its_addresses() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
-            0: 0100007F:1F40 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  1000        0 41 1 0\n   \
-            1: 0100007F:9C40 0100007F:1F40 01 00000000:00000000 00:00000000 00000000  1000        0 42 1 0\n   \
-            2: 0100007F:9C41 0100007F:1F40 06 00000000:00000000 00:00000000 00000000     0        0 0 3 0\n";
-        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        assert_eq!(inode_of(table, at(40_000), at(8000)), Some(42));
-        assert_eq!(inode_of(table, at(8000), at(40_000)), Some(41));
-        assert_eq!(inode_of(table, at(40_001), at(8000)), None, "it has none any more");
-        assert_eq!(inode_of(table, at(40_002), at(8000)), None);
-        let mapped =
-            "sl\n 0: 0000000000000000FFFF00000100007F:9C40 0000000000000000FFFF00000100007F:1F40 01 0 0 0 0 0 43 1\n";
-        assert_eq!(inode_of(mapped, at(40_000), at(8000)), Some(43));
+    #[tokio::test]
+    async fn a_client_of_the_older_family_is_found_at_a_listener_for_both() {
+        let Ok(listener) = TcpListener::bind("[::]:0").await else { return };
+        let port = listener.local_addr().unwrap().port();
+        let Ok(client) = TcpStream::connect(("127.0.0.1", port)).await else { return };
+        let (accepted, _) = listener.accept().await.unwrap();
+        assert_eq!(of_client(&accepted).await, Some(std::process::id()));
+        drop(client);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_is_none_any_more_and_a_listener_are_no_sockets_of_a_client() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap();
+        let client = TcpStream::connect(server).await.unwrap();
+        let own = client.local_addr().unwrap();
+        let (accepted, _) = listener.accept().await.unwrap();
+        assert_ne!(diagnosis::inode(own, server), diagnosis::inode(server, own));
+        // The end that closes first stays in the kernel's table for a while, without a socket.
+        drop(client);
+        drop(accepted);
+        assert_eq!(diagnosis::inode(own, server), None);
+        assert_eq!(diagnosis::inode(server, own), None, "the listener is left");
     }
 
     #[test]

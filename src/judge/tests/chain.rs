@@ -30,3 +30,14 @@ fn a_chain_that_leads_back_to_itself_ends() {
     ]);
     assert_eq!(status(&report, OTHER).0, Status::NotAssessed);
 }
+
+#[test]
+fn what_only_a_rule_judges_is_not_excused_where_its_area_was_blocked() {
+    let because = broken(MUST);
+    let blocked = scenario("diagnostics/reported", &[], vec![blocked(OTHER, MUST)]);
+    let report = judge(&[scenario("ping/echo", &[MUST], vec![because]), blocked.clone()]);
+    assert_eq!(status(&report, OPTIONAL), (Status::NotAssessed, format!("blocked by {MUST}")));
+    let passed = scenario("diagnostics/other", &[], vec![passed(&[])]);
+    let report = judge(&[scenario("ping/echo", &[MUST], vec![broken(MUST)]), blocked, passed]);
+    assert_eq!(status(&report, OPTIONAL).0, Status::Excused);
+}

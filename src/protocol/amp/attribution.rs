@@ -6,7 +6,8 @@ use crate::protocol::{Aspect, Attribution, Base, Due};
 pub const SERVER: Attribution = Attribution {
     absent: &[
         Due { kind: "response", with: None, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
-        Due { kind: "frame", with: None, breaks: "envelope/answered", unless: &["framing/"] },
+        Due { kind: "message", with: None, breaks: "envelope/answered", unless: &[] },
+        Due { kind: "frame", with: None, breaks: "envelope/answered", unless: &["framing/", "diagnostics/"] },
         Due {
             kind: "close",
             with: None,
@@ -52,6 +53,27 @@ pub const SERVER: Attribution = Attribution {
             breaks: "selection/content",
             unless: &["selection/latest"],
         },
+        Aspect {
+            kind: "notification",
+            with: Some(("name", "selectionChanged")),
+            place: "/data/path",
+            breaks: "selection/path",
+            unless: &["selection/closed", "selection/latest"],
+        },
+        Aspect {
+            kind: "notification",
+            with: Some(("name", "selectionChanged")),
+            place: "/data/start",
+            breaks: "selection/range",
+            unless: GUIDE_RANGES,
+        },
+        Aspect {
+            kind: "notification",
+            with: Some(("name", "selectionChanged")),
+            place: "/data/end",
+            breaks: "selection/range",
+            unless: GUIDE_RANGES,
+        },
     ],
     places: &[
         ("response", "/result", "/serverResponse/*"),
@@ -88,13 +110,21 @@ pub const SERVER: Attribution = Attribution {
         "visible-files/path",
     ],
     spoils: &[],
-    follows: &[("envelope/answered", UNREADABLE), ("envelope/id", &["envelope/id-string"])],
+    follows: &[
+        ("envelope/answered", UNREADABLE),
+        ("envelope/id", &["envelope/id-string"]),
+        ("selection/range", &["selection/ordered", "selection/data"]),
+    ],
     rests_on: &[
         // Whoever ends a connection instead of an answer ends it in some way.
         ("framing/failure-code", &["envelope/answered"]),
         ("framing/close-answered", &["envelope/answered"]),
         ("framing/close-echoed", &["envelope/answered"]),
-        ("envelope/unasked", &["envelope/id-string"]),
+        // A response that names no request, or another one, is found by nobody.
+        ("envelope/unasked", &["envelope/id", "envelope/id-string"]),
+        ("envelope/answered", &["envelope/id"]),
+        ("connection/token-right", &["envelope/id"]),
+        ("discovery/port-accepting", &["envelope/id", "envelope/id-string"]),
         ("envelope/wrong-param", &["ping/timely"]),
         ("ping/timely", &["framing/joined-segments"]),
         ("ping/any-text", &["envelope/unicode"]),
@@ -111,6 +141,26 @@ pub const SERVER: Attribution = Attribution {
         ("envelope/extra-keys", &["framing/length-16"]),
         ("envelope/whitespace", &["framing/length-16"]),
         ("framing/large-message", &["framing/length-16"]),
+        ("envelope/escapes", &["framing/length-16"]),
+        ("envelope/unicode", &["framing/length-16"]),
+        ("framing/length-16", &["edit-file/succeeds"]),
+        ("diagnostics/reported", &["framing/one-frame", "framing/fragments"]),
+        ("open-uri/invalid", &["envelope/result-key"]),
+        ("robustness/bad-envelope", &["robustness/bad-params"]),
+        ("robustness/same-after-bad-envelope", &["robustness/same-after-bad-params"]),
+        // What is told of a file that is read.
+        ("envelope/result-key", &["read-file/not-open"]),
+        ("framing/shortest-length", &["read-file/not-open"]),
+        ("edit-file/inside-character", &["read-file/not-open"]),
+        ("edit-file/out-of-range", &["read-file/not-open", "read-file/content", "edit-file/bytes"]),
+        ("edit-file/reversed", &["read-file/not-open", "read-file/content", "edit-file/bytes"]),
+        ("edit-file/bytes", &["read-file/unicode", "edit-file/unicode", "edit-file/range"]),
+        // What several edits have to do right.
+        ("edit-file/delete", &["edit-file/again"]),
+        ("edit-file/again", &["edit-file/range"]),
+        ("edit-file/crlf", &["edit-file/range"]),
+        ("edit-file/open-file", &["edit-file/range"]),
+        ("edit-file/special-names", &["edit-file/range"]),
     ],
     astray: &["envelope/answered", "envelope/unasked", "envelope/id", "envelope/id-string"],
     timely: &["envelope/timely", "ping/timely"],
@@ -239,6 +289,10 @@ pub const SERVER: Attribution = Attribution {
     ],
 };
 
+/// What is about ranges that are special.
+const GUIDE_RANGES: &[&str] =
+    &["selection/caret", "selection/multi-line", "selection/ordered", "selection/data", "selection/latest"];
+
 /// That connections are failed, and ended, at all.
 const FAILS: &[&str] = &["robustness/bad-frame", "framing/tcp-closed"];
 
@@ -342,7 +396,10 @@ pub const CLIENT: Attribution = Attribution {
         "authenticate/client-params",
     ],
     spoils: &[],
-    follows: &[("envelope/client-request", &["framing/client-close-last"])],
+    follows: &[
+        ("envelope/client-request", &["framing/client-close-last"]),
+        ("connection/client-token", &["connection/client-token-encoded"]),
+    ],
     rests_on: CLIENT_RESTS_ON,
     astray: &[],
     timely: &[],
@@ -378,7 +435,7 @@ const CLIENT_RESTS_ON: &[(&str, &[&str])] = &[
     ("discovery/client-workspace-sibling", &["discovery/client-workspace"]),
     ("discovery/client-exact-workspace", &["discovery/client-workspace"]),
     ("lifecycle/client-reconnects", &["discovery/client-dead-pid"]),
-    ("connection/client-token", &["connection/client-token-encoded"]),
+    ("connection/client-token-encoded", &["connection/client-token"]),
     ("envelope/client-wrong-types", &["envelope/client-gives-up"]),
     ("envelope/client-escapes", &["envelope/client-unicode"]),
     ("ping/client-result", &["envelope/client-unicode"]),
@@ -400,6 +457,9 @@ const CLIENT_RESTS_ON: &[(&str, &[&str])] = &[
     ("framing/client-control-between", &["framing/client-fragmented-input"]),
     ("framing/client-fragmented-character", &["framing/client-fragmented-input", "envelope/client-unicode"]),
     ("framing/client-large-message", &["framing/client-length-64", "framing/client-length-16"]),
+    ("framing/client-large-message", &["notifications/client-visible-files"]),
+    ("notifications/client-visible-files", &["envelope/client-unicode"]),
+    ("connection/client-key-fresh", &["framing/client-reserved-bits"]),
     ("framing/client-length-64", &["framing/client-length-16"]),
     // What is longer than 125 bytes.
     ("diagnostics/client-result", &["framing/client-length-16"]),
@@ -442,6 +502,10 @@ const CLIENT_RESTS_ON: &[(&str, &[&str])] = &[
     ("robustness/client-after-half-frame", &["envelope/client-gives-up"]),
     ("robustness/client-after-huge-length", &["envelope/client-gives-up"]),
     // Each method fails by an error as well.
+    ("read-file/client-failure", &["envelope/client-error"]),
+    ("read-file/client-failure", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
+    ("envelope/client-error", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
+    ("envelope/client-answer-without-result", &["read-file/client-failure"]),
     ("edit-file/client-failure", &["envelope/client-error"]),
     ("diagnostics/client-failure", &["envelope/client-error"]),
     ("open-uri/client-failure", &["envelope/client-error"]),

@@ -69,10 +69,18 @@ pub fn is_coded(head: &HttpResponse) -> bool {
     codings(head.header("content-encoding")).next().is_some()
 }
 
-/// Whether the body of an answer had a content coding that is known to everybody.
-pub fn is_zipped(head: &HttpResponse) -> bool {
-    let mut codings = codings(head.header("content-encoding")).peekable();
-    codings.peek().is_some() && codings.all(|coding| matches!(coding.as_str(), "gzip" | "x-gzip" | "deflate"))
+/// Content codings that are undone here.
+const UNDONE: &[&str] = &["gzip", "x-gzip", "deflate"];
+
+/// The other ones that are registered (IANA, HTTP Content Coding Registry).
+const NOT_UNDONE: &[&str] = &["aes128gcm", "br", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "zstd"];
+
+/// Whether the body of an answer, which was not decoded, may be right all the same: somebody else may know its codings.
+pub fn may_decode(head: &HttpResponse) -> bool {
+    let codings: Vec<String> = codings(head.header("content-encoding")).collect();
+    let others = codings.iter().filter(|coding| !UNDONE.contains(&coding.as_str()));
+    let registered = others.clone().all(|coding| NOT_UNDONE.contains(&coding.as_str()));
+    codings.is_empty() || registered && others.count() > 0
 }
 
 /// Judges the content codings of an answer by those that the request allows (RFC 9110 section 12.5.3).

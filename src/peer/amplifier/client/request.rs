@@ -129,7 +129,7 @@ fn session(
     };
     body.insert("credentials".to_owned(), key.map_or_else(|| json!({}), |key| json!({ "anthropic_api_key": key })));
     if let Some(folder) = folder {
-        body.insert("context".to_owned(), json!({ "workspace_root": folder.to_string_lossy() }));
+        body.insert("context".to_owned(), json!({ "workspace_root": folder.to_string_lossy(), "open_files": [] }));
     }
     Ok(body)
 }

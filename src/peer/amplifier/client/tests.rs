@@ -115,7 +115,7 @@ async fn a_new_session_is_created_as_the_subject_is_described() {
     play.act("request", json!({"endpoint": "createSession", "body": {"model": "m"}})).await.unwrap();
     play.barrier().await;
     let expected = json!({
-        "profile": "p", "credentials": {"anthropic_api_key": "sk-hush"}, "context": {"workspace_root": "/w/corner"},
+        "profile": "p", "credentials": {"anthropic_api_key": "sk-hush"}, "context": {"workspace_root": "/w/corner", "open_files": []},
         "model": "m"
     });
     assert_eq!(play.last(), ("POST /sessions".to_owned(), expected));

@@ -40,11 +40,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         bench.used(Use { capability, request: request.to_owned(), refusal });
     }
     if status >= 400 {
-        if json_of(response, content, bench).is_some() {
-            let session = route.name.as_deref().and_then(|id| sessions.of(id));
-            let stopped = session.is_some_and(|session| session.stopped.is_some());
-            errors::judge(route, status, stopped, content, bench);
-        }
+        refusal(route, status, response, content, sessions, bench);
         return;
     }
     let area = area(route.endpoint);
@@ -70,6 +66,36 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     let Some(members) = json.as_object() else { return };
     body(route, exchange, Place { members, pointer: "" }, bench);
     sessions.answered(route, exchange, members, bench);
+}
+
+/// Judges a whole answer to a request that was wrong on purpose, and sound as HTTP: an error has its format all the same.
+pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, bench: &mut Bench<'_>) {
+    let (Some(request), Some(response)) = (&exchange.request, &exchange.response) else { return };
+    let Some(status) = response.status().filter(|status| *status >= 400 && !FROM_OTHERS.contains(status)) else {
+        return;
+    };
+    match &exchange.own.route {
+        _ if request.method() == "HEAD" => {}
+        Some(route) => refusal(route, status, response, content, sessions, bench),
+        None if matches!(status, 404 | 405) => errors::outside(content, bench),
+        None => {}
+    }
+}
+
+/// Judges an answer of an endpoint that tells of an error.
+fn refusal(
+    route: &Route,
+    status: u16,
+    head: &crate::trace::HttpResponse,
+    content: &Content<'_>,
+    sessions: &mut Sessions,
+    bench: &mut Bench<'_>,
+) {
+    if json_of(head, content, bench).is_some() {
+        let session = route.name.as_deref().and_then(|id| sessions.of(id));
+        let stopped = session.is_some_and(|session| session.stopped.is_some());
+        errors::judge(route, status, stopped, content, bench);
+    }
 }
 
 /// What the slugs of an endpoint begin with.
@@ -122,7 +148,7 @@ fn json_of<'c>(
     bench: &mut Bench<'_>,
 ) -> Option<&'c Value> {
     if let Content::Coded = content {
-        let broken = heads::is_zipped(head);
+        let broken = !heads::may_decode(head);
         bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
         return None;
     }

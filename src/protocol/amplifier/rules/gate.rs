@@ -46,13 +46,28 @@ enum State {
 }
 
 impl Approval {
+    fn is_time_up(&self, t: u64) -> bool {
+        let waited = t.saturating_sub(self.t) as f64 / 1e6;
+        self.timeout > 0.0 && waited > self.timeout * 0.9
+    }
+
     /// Whether it may be decided although nobody was told: by a decision that was posted, by one that is not in the trace, or
     /// since its time is up.
     fn may_be_decided(&self, t: u64, session: Option<&Session>) -> bool {
-        let waited = t.saturating_sub(self.t) as f64 / 1e6;
-        let timed_out = self.timeout > 0.0 && waited > self.timeout * 0.9;
         let posted = |session: &Session| session.decisions.iter().any(|decision| decision.posted > self.required);
-        timed_out || session.is_none_or(|session| session.others || posted(session))
+        self.is_time_up(t) || session.is_none_or(|session| session.others || posted(session))
+    }
+
+    /// Whether its time was up, and nobody had decided: it is told by its default then. None where that cannot be known.
+    fn default_was_due(&self, t: u64, session: Option<&Session>) -> Option<State> {
+        let session = session.filter(|session| !session.others)?;
+        let posted = session.decisions.iter().any(|decision| decision.posted > self.required);
+        match self.default.to_ascii_lowercase().as_str() {
+            _ if posted || !self.is_time_up(t) => None,
+            "deny" => Some(State::Denied),
+            "allow" => Some(State::Granted),
+            _ => None,
+        }
     }
 
     /// Whether it denied this action.
@@ -94,6 +109,11 @@ impl Gate {
             return;
         }
         approval.state = if name == "approval:granted" { State::Granted } else { State::Denied };
+        if let Some(due) = approval.default_was_due(t, session.as_deref()) {
+            let fault = Fault::new("an approval whose time was up is not told as its `default` has it");
+            let fault = fault.expected(approval.default.clone()).actual(name);
+            bench.hold("life/approval-timed-out", (approval.state != due).then_some(fault));
+        }
         if name == "approval:denied" {
             self.denials += 1;
             // It need not be told to end.
@@ -191,11 +211,15 @@ impl Gate {
     }
 
     /// A prompt is complete. Gives how many approvals were denied in it, or may have been although nobody was told.
-    pub fn completed(&mut self, whole: bool, bench: &mut Bench<'_>) -> usize {
+    /// `t`: when it was told to be, in microseconds.
+    pub fn completed(&mut self, whole: bool, t: u64, bench: &mut Bench<'_>) -> usize {
         if whole && !self.approvals.is_empty() {
             let open = self.approvals.iter().find(|approval| approval.state == State::Pending);
-            let fault = open.map(|open| Fault::new("an approval was never decided").actual(open.id.clone()));
-            bench.hold("life/approval-resolved", fault);
+            let fault = |open: &Approval| Fault::new("an approval was never decided").actual(open.id.clone());
+            match open.filter(|open| open.is_time_up(t)) {
+                Some(open) => bench.hold("life/approval-timed-out", Some(fault(open))),
+                None => bench.hold("life/approval-resolved", open.map(fault)),
+            }
         }
         let untold = self.approvals.iter().filter(|approval| approval.state == State::Pending).count();
         for approval in &mut self.approvals {

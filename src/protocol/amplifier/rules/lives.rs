@@ -68,7 +68,7 @@ impl Life {
         let mut session = session;
         match name {
             "prompt:submit" => self.submit(data, session.as_deref(), bench),
-            "prompt:complete" => self.complete(data, session.as_deref(), bench),
+            "prompt:complete" => self.complete(data, t, session.as_deref(), bench),
             "approval:required" | "approval:granted" | "approval:denied" => {
                 let whole = self.prompt.as_ref().is_some_and(|prompt| prompt.submitted.is_some());
                 self.gate.told(name, data, t, whole, session.as_deref_mut(), bench);
@@ -146,7 +146,7 @@ impl Life {
         session.map_or(0, |session| session.prompts.iter().filter(|(_, index, _)| *index > self.opened).count())
     }
 
-    fn complete(&mut self, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
+    fn complete(&mut self, data: Place<'_>, t: u64, session: Option<&Session>, bench: &mut Bench<'_>) {
         let id = data.text("request_id").unwrap_or_default().to_owned();
         let fault = Fault::new("a prompt is told twice by `prompt:complete`").at("/data/request_id").actual(id.clone());
         let twice = is_again(&mut self.completed, &id, session);
@@ -162,7 +162,7 @@ impl Life {
                 let fault = Fault::new("a prompt is complete that was not told by `prompt:submit`");
                 bench.hold("life/submitted", Some(fault));
             }
-            self.gate.completed(false, bench);
+            self.gate.completed(false, t, bench);
             return;
         };
         bench.hold("life/submitted", None);
@@ -188,7 +188,7 @@ impl Life {
             let fault = Fault::new("thinking was told that did not come to `thinking:final`");
             bench.hold("life/thinking-final", prompt.thinking.is_some().then_some(fault));
         }
-        let denied = self.gate.completed(true, bench);
+        let denied = self.gate.completed(true, t, bench);
         if prompt.tools.len() > denied {
             let (tool, operation) = &prompt.tools[0];
             let fault = Fault::new("a tool has begun and not ended").actual(format!("{tool} {operation}"));

@@ -3,6 +3,9 @@
 use crate::protocol::Fault;
 use crate::protocol::http::book::Bench;
 
+/// How long after the last line of an event the blank line may come that ends it, in microseconds.
+const UNFINISHED: u64 = 2_000_000;
+
 /// The bytes of one stream.
 #[derive(Default)]
 pub struct Bytes {
@@ -13,13 +16,16 @@ pub struct Bytes {
     line: Option<u8>,
     /// Whether an event is under way: a line that is no comment has come since the last blank one.
     event: bool,
+    /// When the last line of the event under way ended.
+    since: u64,
     after_cr: bool,
     any: bool,
 }
 
 impl Bytes {
     /// A piece of the stream.
-    pub fn feed(&mut self, bytes: &[u8], bench: &mut Bench<'_>) {
+    /// `t`: when it came, in microseconds.
+    pub fn feed(&mut self, bytes: &[u8], t: u64, bench: &mut Bench<'_>) {
         if bytes.is_empty() {
             return;
         }
@@ -29,7 +35,7 @@ impl Bytes {
         for byte in &bytes[if marked { 3 } else { 0 }..] {
             match byte {
                 b'\n' if self.after_cr => {}
-                b'\n' | b'\r' => self.line_ends(),
+                b'\n' | b'\r' => self.line_ends(t),
                 _ => {
                     self.line.get_or_insert(*byte);
                 }
@@ -38,11 +44,11 @@ impl Bytes {
         }
     }
 
-    fn line_ends(&mut self) {
+    fn line_ends(&mut self, t: u64) {
         match self.line.take() {
             None => self.event = false,
             Some(b':') => {}
-            Some(_) => self.event = true,
+            Some(_) => (self.event, self.since) = (true, t),
         }
     }
 
@@ -66,6 +72,13 @@ impl Bytes {
             bench.hold_if("stream/utf-8", broken, || "an event stream is no UTF-8".to_owned());
         }
         self.invalid |= broken;
+    }
+
+    /// The client left the stream at this time: an event that was not finished long before is never told.
+    pub fn left(&self, t: u64, bench: &mut Bench<'_>) {
+        let unfinished = self.event && self.line.is_none() && t.saturating_sub(self.since) > UNFINISHED;
+        let fault = Fault::new("an event is not finished by a blank line, so that no client is told of it");
+        bench.hold("stream/complete-events", unfinished.then_some(fault));
     }
 
     /// The server ended the stream.

@@ -113,12 +113,20 @@ impl Subscriptions {
         true
     }
 
+    /// The client left what stands under this name, if something does.
+    pub fn left(&mut self, conn: &str, t: u64, bench: &mut Bench<'_>) {
+        let stream = self.streams.get(conn);
+        if let Some(stream) = stream.filter(|stream| stream.socket.is_none() && !stream.odd && !stream.coded) {
+            stream.bytes.left(t, bench);
+        }
+    }
+
     /// Bytes of an event stream, if they are that.
     pub fn bytes(&mut self, conn: &str, event: &Event, bytes: &[u8], bench: &mut Bench<'_>) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
         stream.odd |= event.deliberate.is_some();
         if !stream.odd && !stream.coded {
-            stream.bytes.feed(bytes, bench);
+            stream.bytes.feed(bytes, event.t, bench);
         }
     }
 

@@ -80,7 +80,7 @@ impl Traffic {
     fn response(&mut self, conn: &str, event: &Event, head: &HttpResponse, bench: &mut Bench<'_>) {
         let Some(exchange) = self.open.responded(conn, head) else { return };
         let route = exchange.own.route.as_ref();
-        if exchange.counts() {
+        if exchange.counts_for_http() {
             http::response(exchange.request.as_ref(), route.is_some(), head, bench);
         }
         let taken = matches!(head.status(), Some(200..=299));
@@ -103,6 +103,9 @@ impl Traffic {
             let short = if failed { "safety/no-key-in-errors" } else { "safety/no-key-in-answers" };
             let leaked = self.sessions.leaked(&json.to_string());
             bench.hold_if(short, leaked, || "an answer has an API key".to_owned());
+        }
+        if exchange.client_is_odd && exchange.counts_for_http() {
+            answers::judge_odd(&exchange, content, &mut self.sessions, bench);
         }
         if !exchange.counts() || exchange.request.is_none() {
             return;
@@ -167,6 +170,7 @@ impl Rule for Traffic {
                 self.open.stray(conn, event, bytes.as_bytes(), bench);
             }
             What::Closed(how) if dir == Direction::ToClient => self.cut(conn, *how, event, bench),
+            What::Closed(_) => subscriptions.left(conn, event.t, bench),
             _ => {}
         }
         match whole {

@@ -160,7 +160,7 @@ fn body<'c>(
 ) -> Option<Cow<'c, Value>> {
     let head = exchange.response.as_ref()?;
     if let Content::Coded = content {
-        let broken = heads::is_zipped(head);
+        let broken = !heads::may_decode(head);
         bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
         return None;
     }

@@ -47,6 +47,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("selection-as-caret" BOTH "selection/range"
         "A selection is told as the place where it ends." Effect::Body(SELECTION, end_only)),
     flaw!("selection-columns-first" GUIDE "selection/range"
+        ["selection/ordered": "The end of one that ends in an earlier column comes first."]
         "Lines and columns of selections are swapped." Effect::Body(SELECTION, swap_axes)),
     flaw!("selection-first-line" BOTH "selection/multi-line"
         "The range of a selection over several lines ends with the first one." Effect::Switch(Switch::FirstLineOnly)),

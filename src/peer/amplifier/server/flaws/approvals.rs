@@ -26,15 +26,17 @@ pub const FLAWS: &[Entry] = &[
     flaw!("decision-bad-json-500" "approval/bad-json" "A body that is no JSON is answered with the status 500."
         reply(SubmitApproval, |r| fails(r, "not JSON"))),
     flaw!("decision-without-approval" "approval/none-pending" "A decision is accepted where nothing is pending." switch(Switch::Accepts(Odd::NonePending))),
-    flaw!("decision-again-accepted" "approval/repeated" "A second decision is accepted, and nothing comes of it." switch(Switch::Accepts(Odd::Repeated))),
+    flaw!("decision-again-accepted" "approval/repeated" ["approval/concurrent": "Of decisions at the same time each is accepted."]
+        "A second decision is accepted, and nothing comes of it." switch(Switch::Accepts(Odd::Repeated))),
     flaw!("decision-late-accepted" "approval/late" "A decision that comes too late is accepted, and nothing comes of it." switch(Switch::Accepts(Odd::Late))),
-    flaw!("decisions-all-accepted" "approval/concurrent" "Every decision for an approval is answered with success." switch(Switch::Accepts(Odd::Repeated))),
+    flaw!("decisions-all-accepted" "approval/concurrent" ["approval/repeated": "A second decision is accepted."]
+        "Every decision for an approval is answered with success." switch(Switch::Accepts(Odd::Repeated))),
     flaw!("decision-nowhere-accepted" "approval/not-found" "A decision for a session that never existed is accepted."
         reply(SubmitApproval, |r| pretend(r, 404, 200, json!({"status": "approved", "message": "ok"})))),
     flaw!("unknown-decision-denies" "approval/still-pending" "A decision that is refused as not offered denies the approval." switch(Switch::UnknownDenies)),
     flaw!("allow-all-refused" "approval/every-option" "The last option is refused."
         Effect::Refuse(|ask, _| refuse(ask, SubmitApproval, |body| ["Allow All", "No"].iter().any(|option| body.get("decision") == Some(&json!(option)))))),
-    flaw!("decision-422" "approval/unknown-decision" "A decision that was not offered is refused with the status 422."
+    flaw!("decision-422" "errors/invalid-request" "A decision that was not offered is refused with the status 422."
     reply(SubmitApproval, |r| if r.code() == "APPROVAL_INVALID" && r.status == 400 {
         *r = Reply { why: r.why, status: 422, ..Refusal::invalid("not offered").into() };
     })),

@@ -48,7 +48,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("approval-told-twice" "life/approval-once" "A decision is told twice." twice("approval:granted"), twice("approval:denied")),
     flaw!("approval-untold" "life/approval-resolved" "A decision is not told." drop_it("approval:granted"), drop_it("approval:denied")),
     flaw!("approval-other-told" "life/approval-decision" "The decision that is told is the other one that allows or denies."
-        data("approval:granted", |d| set(d, "decision", "Allow All Of It")), data("approval:denied", |d| set(d, "decision", "Never"))),
+        data("approval:granted", |d| set(d, "decision", "Deny")), data("approval:denied", |d| set(d, "decision", "Allow"))),
     flaw!("approval-odd-told" "life/approval-offered" "The decision that is told is none of the options."
         data("approval:granted", |d| set(d, "decision", "approved")), data("approval:denied", |d| set(d, "decision", "rejected"))),
     flaw!("approval-timeout-untold" "life/approval-timed-out" "That the time is up is not told." switch(Switch::TimesOutSilently)),

@@ -1,6 +1,6 @@
 //! Prompts that are answered wrongly.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::protocol::amplifier::Endpoint::SubmitPrompt;
 
@@ -59,7 +59,7 @@ pub const FLAWS: &[Entry] = &[
         again.then(|| Refusal::new("SESSION_BUSY", "Session is processing another request"))
     })),
     flaw!("prompt-null-500" "prompt/prompt-missing" "A body without a prompt is answered with the status 500."
-    reply(SubmitPrompt, |r| if r.status == 400 {
-        *r = Reply { why: r.why, body: json!({"error": {"code": "SERVER_ERROR", "message": "KeyError: 'prompt'", "details": Value::Null}}), status: 500 };
+    reply(SubmitPrompt, |r| if r.status == 400 && r.body["error"]["message"].as_str().is_some_and(|why| why.contains("`/prompt`, which is needed")) {
+        *r = Reply { why: r.why, body: json!({"error": {"code": "SERVER_ERROR", "message": "KeyError: 'prompt'", "details": {}}}), status: 500 };
     })),
 ];

@@ -61,11 +61,11 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("exits-on-bad-json" "robustness/alive" "A body that is no JSON makes the server exit."
         Effect::Instead(|s| bad_json(s).then_some(Instead::Die))),
-    flaw!("exits-on-deep-json" "robustness/deep-json" "JSON that is nested deep makes the server exit."
+    flaw!("exits-on-deep-json" "robustness/alive" "JSON that is nested deep makes the server exit."
         Effect::Instead(|s| is_deep(&s.received.content).then_some(Instead::Die))),
     flaw!("confuses-requests" "robustness/concurrent" "Requests that come at the same time get the answer to the last one."
         switch(Switch::Confuses)),
-    flaw!("mixes-sessions" "robustness/concurrent-sessions" "What a session does that begins while another one works is told to the subscribers of that one."
+    flaw!("mixes-sessions" "stream/own-session" "What a session does that begins while another one works is told to the subscribers of that one."
         switch(Switch::MixesSessions)),
     flaw!("one-session-at-a-time" "robustness/concurrent-sessions" "While a session works others are refused as busy."
         switch(Switch::OneAtATime)),
@@ -82,7 +82,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("silent-after-huge-head" "robustness/huge-head" "After an endless head nothing is answered."
         Effect::Instead(|s| after(s, Trouble::EndlessHead))),
     flaw!("silent-after-wrong-length" "robustness/wrong-length" "After a body that is not as long as its head says nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Length).or_else(|| after(s, Trouble::Head)))),
+        Effect::Instead(|s| after(s, Trouble::Length))),
     flaw!("waits-for-half-requests" "robustness/half-request" "While a connection has no whole request nobody is answered."
         Effect::Instead(|s| (s.memory.unused(s.received.head.tcp) > 0).then_some(Instead::Never))),
     flaw!("silent-after-reset" "robustness/reset" "After a connection was cut nothing is answered."
@@ -94,7 +94,9 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("flood-unanswered" "robustness/request-flood" "After two hundred requests the next two hundred are not answered."
         Effect::Instead(|s| (200..400).contains(&(s.memory.requests % 400)).then_some(Instead::Close))),
-    flaw!("subscriber-cut-ends-all" "robustness/stream-cut" "When a subscriber is gone, the streams of all others end."
+    flaw!("subscriber-cut-ends-all" "robustness/stream-cut"
+        ["stream/subscriber-leaves": "Whether it closes its connection or resets it, the others lose their streams."]
+        "When a subscriber is gone, the streams of all others end."
         switch(Switch::LeavingEndsOthers)),
     flaw!("many-streams-tire" "robustness/stream-flood" "After forty connections those who subscribe are told of nothing."
         switch(Switch::Tires)),

@@ -12,13 +12,15 @@ pub const FLAWS: &[Entry] = &[
     flaw!("runs-on-empty" "safety/empty" "An empty decision is refused, and lets it run." switch(Switch::Runs(Odd::Empty))),
     flaw!("runs-on-none" "safety/empty" "A missing decision, or one of another type, is refused, and lets it run." switch(Switch::Runs(Odd::Missing))),
     flaw!("runs-late" "safety/late" "A decision that comes too late is refused, and lets it run." switch(Switch::Runs(Odd::Late))),
-    flaw!("runs-repeated" "safety/repeated" "A second decision is refused, and lets it run." switch(Switch::Runs(Odd::Repeated))),
-    flaw!("runs-each-time" "safety/concurrent" "Each decision that allows runs it once more." switch(Switch::Runs(Odd::Repeated))),
+    flaw!("runs-repeated" "safety/repeated" ["safety/concurrent": "Of decisions at the same time the one that was refused counts."]
+        "A second decision is refused, and lets it run." switch(Switch::Runs(Odd::Repeated))),
+    flaw!("runs-each-time" "safety/concurrent" ["safety/repeated": "A second decision that allows runs what was denied."]
+        "Each decision that allows runs it once more." switch(Switch::Runs(Odd::Repeated))),
     flaw!("runs-by-default" "safety/default-deny" "When the time is up it runs, whatever the default." switch(Switch::DefaultAllows)),
     flaw!("runs-on-stop" "safety/deleted" "When the session is stopped, what is pending runs." switch(Switch::RunsOnStop)),
     flaw!("runs-unwatched" "safety/disconnected" "When the last subscriber has left, what is pending runs." switch(Switch::RunsUnwatched)),
     flaw!("runs-elsewhere" "safety/other-session" "A decision for one session counts in all." switch(Switch::RunsElsewhere)),
-    flaw!("runs-by-socket" "safety/websocket" "Any decision by WebSocket lets it run." switch(Switch::RunsBySocket)),
+    flaw!("runs-by-socket" "safety/websocket" "A decision by WebSocket that was not offered lets it run." switch(Switch::RunsBySocket)),
     flaw!("tools-after-stop" "safety/stopped" "A session that was stopped does its last prompt again, and uses a tool with each word." switch(Switch::ToolsAfterStop)),
     flaw!("key-in-status" "safety/no-key-in-answers" "The status of a session has its credentials." switch(Switch::LeaksInStatus)),
     flaw!("key-in-start" "safety/no-key-in-events" "`session:start` and `prompt:complete` have the API key." switch(Switch::LeaksInEvents)),

@@ -24,7 +24,9 @@ pub const FLAWS: &[Entry] = &[
     flaw!("newest-subscriber-only" "stream/several" "Only the newest subscriber gets events." switch(Switch::NewestOnly)),
     flaw!("deltas-backwards" "stream/order" "Every second subscriber gets deltas the other way round." switch(Switch::Shuffles)),
     flaw!("events-to-all" "stream/own-session" "Subscribers get the events of all sessions." switch(Switch::LeaksEvents)),
-    flaw!("leaving-ends-prompt" "stream/subscriber-leaves" "When a subscriber leaves, the prompt ends." switch(Switch::LeavingEndsPrompt)),
+    flaw!("leaving-ends-prompt" "stream/subscriber-leaves"
+        ["robustness/stream-cut": "Whether it closes its connection or resets it, the prompt ends."]
+        "When a subscriber leaves, the prompt ends." switch(Switch::LeavingEndsPrompt)),
     flaw!("subscribed-once" "stream/again" "A session can be subscribed to only once." switch(Switch::SubscribedOnce)),
     flaw!("few-streams" "stream/many" "The fiftieth stream is refused." switch(Switch::FewStreams)),
     flaw!("stream-stays-open" "stream/ends" "A stream goes on when its session has ended." Effect::Stream(|f| f.end = End::Never)),

@@ -84,7 +84,13 @@ impl Model {
                 None => Err(Refusal::invalid("`prompt` must be a string")),
             },
             Some("submit_approval") => {
-                if let (true, Some(session)) = (self.quirks.on(Switch::RunsBySocket), self.sessions.get_mut(&number)) {
+                let offered = |session: &super::session::Session| {
+                    let options = session.pending.iter().flat_map(|pending| &pending.gate.options);
+                    options.into_iter().any(|option| message["decision"] == *option)
+                };
+                if let (true, Some(session)) = (self.quirks.on(Switch::RunsBySocket), self.sessions.get_mut(&number))
+                    && !offered(session)
+                {
                     run_guarded(session, &*self.place);
                 }
                 let body = message.as_object().cloned().unwrap_or_default();

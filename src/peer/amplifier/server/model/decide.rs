@@ -162,7 +162,7 @@ fn odd(session: &Session, body: &Result<Map<String, Value>, Refusal>) -> Option<
     let options = &pending.gate.options;
     match decision {
         _ if options.iter().any(|option| option == decision) => None,
-        "" => Some(Odd::Empty),
+        _ if decision.trim().is_empty() => Some(Odd::Empty),
         _ if options.iter().any(|option| option.eq_ignore_ascii_case(decision)) => Some(Odd::Case),
         _ => Some(Odd::Unknown),
     }

@@ -218,6 +218,9 @@ impl Session {
             data["api_key"] = self.key.as_str().into();
         }
         let outlets = &self.outlets;
+        if self.hidden && on(Switch::WorksOn) && event.starts_with("tool:") {
+            return;
+        }
         if self.hidden && on(Switch::ToolsAfterStop) && event == "content_block:delta" {
             let tool = json!({"tool_name": "filesystem", "operation": "read_file", "input": {}});
             teller.to(&self.id, outlets, "tool:pre", tool);

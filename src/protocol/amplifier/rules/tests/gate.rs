@@ -42,6 +42,16 @@ fn nothing_runs_while_an_approval_is_pending() {
 }
 
 #[test]
+fn an_approval_whose_time_is_up_is_told_by_its_default() {
+    let late = |name: &str| pending().wait(300).processes(End::Server).sends(name, granted("Deny")).broken();
+    assert!(!late("approval:denied").contains(&"life/approval-timed-out".to_owned()));
+    assert!(late("approval:granted").contains(&"life/approval-timed-out".to_owned()));
+    let decided =
+        decide(pending(), "Allow").wait(300).processes(End::Server).sends("approval:granted", granted("Allow"));
+    assert!(decided.broken().is_empty(), "somebody decided in time");
+}
+
+#[test]
 fn between_two_real_ends_somebody_else_may_have_decided() {
     let granted = || pending().sends("approval:granted", granted("Allow"));
     assert!(granted().broken().is_empty());

@@ -73,6 +73,10 @@ fn a_stream_ends_where_an_event_does_and_is_utf_8() {
         let broken = subscribed().server_body(half.as_bytes(), false).stream_ends().broken();
         assert_eq!(broken, ["stream/complete-events"], "{half}");
     }
+    let left = |text: &str, wait| subscribed().server_body(text.as_bytes(), false).wait(wait).client_closes().broken();
+    assert_eq!(left("data: a\n", 3), ["stream/complete-events"]);
+    assert!(left("data: a\n", 1).is_empty(), "the rest may be on its way");
+    assert!(left("data: a\n\n", 3).is_empty() && left("data: a", 3).is_empty());
     let cut = subscribed().server_body(b": \xc3", false).server_body(b"\xa9\n", false);
     assert!(cut.broken().is_empty(), "a character may be cut in two");
     assert_eq!(subscribed().server_body(b": \xff\n", false).broken(), ["stream/utf-8"]);

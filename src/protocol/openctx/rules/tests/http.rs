@@ -106,6 +106,7 @@ fn a_body_that_does_not_decode_is_told_where_the_coding_is_known() {
         Play::new().asks("meta", json!({})).response_head(200, &head).server(body).server(message).broken()
     };
     assert_eq!(coded("gzip"), ["http/encoding"]);
+    assert_eq!(coded("rot13"), ["http/encoding"], "no such coding is registered");
     assert!(coded("br").is_empty());
     assert!(coded("gzip, zstd").is_empty());
 }
