@@ -22,7 +22,7 @@ const JUDGED_BY_RULES: &[&str] = &[
     "framing/unmasked",
     "framing/utf8",
     "metadata/data",
-    "selection/ordered",
+    "guide/selection/ordered",
     "visible-files/no-duplicates",
     "diagnostics/client-absolute-path",
     "edit-file/client-absolute-path",
@@ -103,7 +103,7 @@ fn unproved(protocol: &Protocol, binds: &[End], judged_by_rules: &[&str]) -> Vec
     (protocol.requirements)()
         .iter()
         .filter(|r| binds.contains(&r.binds) && !proved.contains(r.id))
-        .filter(|r| !judged_by_rules.contains(&r.short()))
+        .filter(|r| !judged_by_rules.iter().any(|judged| r.id.ends_with(&format!("/{judged}"))))
         .map(|r| r.id)
         .collect()
 }

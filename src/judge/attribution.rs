@@ -202,6 +202,16 @@ impl Context<'_> {
         if let Some(death) = ours().find(alive).filter(|_| gone) {
             return Some(death);
         }
+        // Nothing comes of a request that was refused.
+        let refused = |other: &&Found| {
+            other.fault == self.subject && other.missed.as_ref().is_some_and(|other| other.way == Way::Failure)
+        };
+        if missed.way == Way::Absent
+            && missed.kind != "response"
+            && let Some(refusal) = seen.iter().find(refused)
+        {
+            return Some(refusal);
+        }
         let here = if compares { None } else { self.at_the_places(found, missed, ours()) };
         here.or_else(|| {
             let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);

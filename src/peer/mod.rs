@@ -176,7 +176,7 @@ pub struct Flaw {
 /// A requirement whose own statement a flaw breaks beside the one that it is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Also {
-    /// The requirement, as area and slug.
+    /// The requirement, as area and slug; with an edition before them, where it is broken in that one alone.
     pub requirement: &'static str,
     /// Why its statement is broken as well, in a sentence.
     pub why: &'static str,

@@ -249,7 +249,9 @@ fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: Tro
         }
         Trouble::Unreachable { message, .. } if scene.held_up() > HELD_UP => Err(too_busy(scene, step, &message)),
         Trouble::Subject { message, proves, expected, actual } => {
-            let missed = scene.unreachable(verb, Way::Failure);
+            let unanswered = |short: &String| scene.spec.role.attribution.astray.first() == Some(&short.as_str());
+            let way = if proves.as_ref().is_some_and(unanswered) { Way::Absent } else { Way::Failure };
+            let missed = scene.unreachable(verb, way);
             let proves = proves.and_then(|short| requirement(scene, &short)).into_iter().collect();
             scene.fail(Failure {
                 proves,

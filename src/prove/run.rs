@@ -80,8 +80,12 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
         }));
         for flaw in peer::flaws(role.name).iter().filter(|f| f.editions.contains(&edition.id)) {
             let Some(breaks) = id(edition.id, flaw.breaks) else { continue };
-            let also =
-                flaw.also.iter().filter_map(|also| Some((id(edition.id, also.requirement)?, also.why))).collect();
+            let short = |named: &'static str| {
+                let own = named.strip_prefix(edition.id).and_then(|rest| rest.strip_prefix('/'));
+                own.unwrap_or(named)
+            };
+            let also = flaw.also.iter();
+            let also = also.filter_map(|also| Some((id(edition.id, short(also.requirement))?, also.why))).collect();
             cases.push(case(CaseKind::Flaw { name: flaw.name, breaks, also, when: None }));
         }
     }

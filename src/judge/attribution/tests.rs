@@ -175,3 +175,17 @@ fn a_step_that_finds_nobody_after_something_was_missed_says_nothing_of_its_own()
     };
     assert_eq!((findings(Way::Unreachable), findings(Way::Unwanted)), (1, 2));
 }
+
+#[test]
+fn what_does_not_come_after_a_refusal_is_blocked_by_that() {
+    let event = |way| {
+        let mut event = missed(ECHO, way, None, &[]);
+        event.missed.as_mut().unwrap().kind = "event";
+        event
+    };
+    let refused = || missed(FIRST, Way::Failure, Some(5), &["/status"]);
+    assert_eq!(told(vec![refused(), event(Way::Absent)]), (vec![FIRST], vec![(ECHO, FIRST)]));
+    assert_eq!(told(vec![refused(), event(Way::Unwanted)]), (vec![FIRST, ECHO], vec![]));
+    let response = missed(ECHO, Way::Absent, None, &[]);
+    assert_eq!(told(vec![refused(), response]).0, [FIRST, ANSWERED]);
+}

@@ -114,6 +114,7 @@ pub const SERVER: Attribution = Attribution {
         ("envelope/answered", UNREADABLE),
         ("envelope/id", &["envelope/id-string"]),
         ("selection/range", &["selection/ordered", "selection/data"]),
+        ("selection/notified", &["selection/ordered"]),
     ],
     rests_on: &[
         // Whoever ends a connection instead of an answer ends it in some way.
@@ -133,8 +134,8 @@ pub const SERVER: Attribution = Attribution {
             &["framing/reserved-bits", "framing/fragments", "envelope/top-level", "envelope/id", "envelope/id-string"],
         ),
         ("framing/one-frame", &["framing/fragments"]),
-        ("selection/multi-line", &["selection/ordered"]),
-        ("selection/latest", &["selection/content"]),
+        ("selection/multi-line", &["selection/ordered", "selection/data"]),
+        ("selection/latest", &["selection/content", "selection/data", "selection/range", "selection/path"]),
         ("robustness/request-flood", &["framing/one-frame"]),
         // What is longer than 125 bytes.
         ("edit-file/large", &["framing/length-16"]),
@@ -145,7 +146,11 @@ pub const SERVER: Attribution = Attribution {
         ("envelope/unicode", &["framing/length-16"]),
         ("framing/length-16", &["edit-file/succeeds"]),
         ("diagnostics/reported", &["framing/one-frame", "framing/fragments"]),
+        ("diagnostics/project", &["framing/one-frame", "framing/fragments"]),
+        ("diagnostics/several", &["framing/one-frame", "framing/fragments"]),
         ("open-uri/invalid", &["envelope/result-key"]),
+        ("visible-files/every-client", &["visible-files/path"]),
+        ("visible-files/latest", &["visible-files/path"]),
         ("robustness/bad-envelope", &["robustness/bad-params"]),
         ("robustness/same-after-bad-envelope", &["robustness/same-after-bad-params"]),
         // What is told of a file that is read.
@@ -502,7 +507,6 @@ const CLIENT_RESTS_ON: &[(&str, &[&str])] = &[
     ("robustness/client-after-half-frame", &["envelope/client-gives-up"]),
     ("robustness/client-after-huge-length", &["envelope/client-gives-up"]),
     // Each method fails by an error as well.
-    ("read-file/client-failure", &["envelope/client-error"]),
     ("read-file/client-failure", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
     ("envelope/client-error", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
     ("envelope/client-answer-without-result", &["read-file/client-failure"]),

@@ -118,7 +118,7 @@ pub const SERVER: Attribution = Attribution {
             "robustness/alive",
             &["robustness/bad-json", "robustness/bad-body", "robustness/bad-head", "robustness/wrong-length"],
         ),
-        ("robustness/wrong-length", &["robustness/bad-json", "robustness/bad-head"]),
+        ("robustness/wrong-length", &["robustness/bad-json"]),
         // Whether something goes on, told by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
         ("http/extra-query", &["http/answered"]),
@@ -186,6 +186,7 @@ pub const SERVER: Attribution = Attribution {
         ),
         ("websocket/busy", &["prompt/refused-no-work"]),
         ("websocket/fragmented", &["websocket/submit-prompt"]),
+        ("stream/again", &["stream/subscriber-leaves"]),
         ("robustness/concurrent-sessions", &["stream/own-session"]),
         ("websocket/both", &["robustness/stream-cut", "stream/subscriber-leaves"]),
         // What runs.

@@ -62,8 +62,11 @@ impl Messages {
 
     fn request(&mut self, index: u64, json: &Value, out: &mut Judgements) {
         let faults = self.shapes.faults("request", json).into_iter();
-        // There is a requirement of its own for the type of the id.
-        let own = |place: &str| self.edition == "cli" && place == "/clientRequest/id";
+        // There are requirements of their own for the type of the id, and for the parameters of each method.
+        let own = |place: &str| match self.edition {
+            "guide" => place.strip_prefix("/clientRequest/method/").is_some_and(|m| envelope::METHODS.contains(&m)),
+            _ => place == "/clientRequest/id",
+        };
         let fault = faults.filter(|(place, _)| !own(place)).map(|(_, fault)| fault).next();
         // Edition `cli` has methods beside the id, and what is none of them may be there as well.
         let named = |method: &&str| self.edition == "cli" && json["clientRequest"].get(*method).is_some();

@@ -45,6 +45,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("never-gives-up" BOTH "envelope/client-gives-up"
         "Answers are waited for without end." Effect::Switch(Switch::NoTimeout)),
     flaw!("errors-as-results" BOTH "envelope/client-error"
+        ["guide/read-file/client-failure": "A file that could not be read is told as a success."]
         "The message of an error is told as a result." Effect::Switch(Switch::ErrorsAsResults)),
     flaw!("error-data-as-results" CLI "envelope/client-error-data" "An error with `data` is told as a result."
         Effect::Switch(Switch::ErrorsWithDataAsResults)),

@@ -17,7 +17,7 @@ pub const FLAWS: &[Entry] = &[
         "`editFile` never succeeds." Effect::Switch(Switch::RefusesEdits)),
     flaw!("edit-not-saved" BOTH "edit-file/disk"
         "`editFile` changes the editor's text and does not save it." Effect::Switch(Switch::BufferOnly)),
-    flaw!("edit-does-nothing" BOTH "edit-file/read-back" ["edit-file/disk": "Nothing is written either."]
+    flaw!("edit-does-nothing" BOTH "edit-file/read-back" ["cli/edit-file/disk": "Nothing is written either."]
         "`editFile` of a file succeeds and does not change it." Effect::Switch(Switch::EditsNothing)),
     flaw!("edit-behind-editor" BOTH "edit-file/open-file"
         "`editFile` writes the file and leaves the editor's text as it was." Effect::Switch(Switch::DiskButNotBuffer)),

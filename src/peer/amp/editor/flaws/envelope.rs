@@ -82,7 +82,7 @@ pub const FLAWS: &[Entry] = &[
         ["framing/joined-segments": "What comes at once comes in one segment."]
         "Of requests that come at once only the last is answered." Effect::Switch(Switch::LastOfPipelined)),
     flaw!("ascii-requests" BOTH "envelope/unicode"
-        ["read-file/special-names": "Names lose them.", "edit-file/special-names": "Names lose them.",
+        ["read-file/special-names": "Names lose them.", "cli/edit-file/special-names": "Names lose them.",
          "edit-file/unicode": "Texts lose them.", "envelope/unasked": "Ids lose them."]
         "Characters beyond ASCII in requests are lost." Effect::Switch(Switch::AsciiRequests)),
     flaw!("escapes-kept" BOTH "envelope/escapes" 

@@ -77,12 +77,16 @@ pub const FLAWS: &[Entry] = &[
         Effect::Instead(|s| after(s, Trouble::Deep))),
     flaw!("silent-after-huge-body" "robustness/huge-body" "After a body of more than a mebibyte nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Huge))),
-    flaw!("silent-after-bad-head" "robustness/bad-head" "After a head that is no HTTP nothing is answered."
+    flaw!("silent-after-bad-head" "robustness/bad-head"
+        ["robustness/wrong-length": "A body of which the head says nothing is taken for a head that is no HTTP."]
+        "After a head that is no HTTP nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Head))),
     flaw!("silent-after-huge-head" "robustness/huge-head" "After an endless head nothing is answered."
         Effect::Instead(|s| after(s, Trouble::EndlessHead))),
-    flaw!("silent-after-wrong-length" "robustness/wrong-length" "After a body that is not as long as its head says nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Length))),
+    flaw!("silent-after-wrong-length" "robustness/wrong-length"
+        ["robustness/bad-head": "What is left of the body is taken for a head that is no HTTP."]
+        "After a body that is not as long as its head says nothing is answered."
+        Effect::Instead(|s| after(s, Trouble::Length).or_else(|| after(s, Trouble::Head)))),
     flaw!("waits-for-half-requests" "robustness/half-request" "While a connection has no whole request nobody is answered."
         Effect::Instead(|s| (s.memory.unused(s.received.head.tcp) > 0).then_some(Instead::Never))),
     flaw!("silent-after-reset" "robustness/reset" "After a connection was cut nothing is answered."

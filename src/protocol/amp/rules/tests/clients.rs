@@ -136,6 +136,7 @@ fn the_parameters_are_those_of_the_method() {
         ("cli", "editFile", json!({"path": "a", "fullContent": ""}), "edit-file/client-absolute-path"),
         ("guide", "editFile", json!({"path": "/a", "start": "0", "end": 1, "newText": ""}), "edit-file/client-params"),
         ("cli", "getDiagnostics", json!({}), "diagnostics/client-params"),
+        ("guide", "getDiagnostics", json!(null), "diagnostics/client-params"),
         ("cli", "getDiagnostics", json!({"path": "a"}), "diagnostics/client-absolute-path"),
         ("guide", "openURI", json!({"url": "a:b"}), "open-uri/client-params"),
         ("cli", "ping", json!({}), "ping/client-params"),
