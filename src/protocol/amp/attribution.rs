@@ -124,7 +124,7 @@ pub const SERVER: Attribution = Attribution {
         // A response that names no request, or another one, is found by nobody.
         ("envelope/unasked", &["envelope/id", "envelope/id-string"]),
         ("envelope/answered", &["envelope/id"]),
-        ("connection/token-right", &["envelope/id"]),
+        ("connection/token-right", &["envelope/id", "envelope/id-string"]),
         ("discovery/port-accepting", &["envelope/id", "envelope/id-string"]),
         ("envelope/wrong-param", &["ping/timely"]),
         ("ping/timely", &["framing/joined-segments"]),
