@@ -50,7 +50,7 @@ macro_rules! caught {
 
 caught! {
     errors_under_detail: "detail-errors" breaks "errors/format", seen in "errors/format";
-    bodies_that_do_not_fit_refused_with_422: "unprocessable" breaks "create/profile-missing", seen in "create/profile-missing";
+    bodies_that_do_not_fit_refused_with_422: "unprocessable" breaks "errors/invalid-request", seen in "create/profile-missing";
     a_prompt_answered_with_200: "prompt-200" breaks "prompt/status", seen in "prompt/accepted";
     times_without_an_offset: "naive-times" breaks "create/created-at", seen in "create/minimal";
     keep_alives_that_are_messages: "json-keep-alive" breaks "events/known", seen in "stream/unbuffered";

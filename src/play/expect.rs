@@ -15,7 +15,7 @@ use super::forgive::is_giving_up;
 use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
 use super::scene::{Halt, Scene};
 use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
-use super::steps::{HELD_UP, resolve_map, unusable};
+use super::steps::{HELD_UP, resolve_map, troubled, unusable};
 use super::tolerated::{known_outcome, usable};
 
 /// How often files are looked at while one is awaited.
@@ -321,7 +321,7 @@ pub async fn settle(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>, unti
                 // Nothing comes on a connection that is gone.
                 Err(Trouble::Subject { .. }) if scene.log.has_closed(conn.unwrap_or(MAIN)) => return Ok(()),
                 Err(Trouble::Unable(_)) => QUIET,
-                Err(trouble) => return Err(Halt::Error(format!("{}: {trouble}", step.place))),
+                Err(trouble) => return troubled(scene, step, "barrier", trouble),
             }
         }
     };

@@ -241,7 +241,7 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
 }
 
 /// What a peer's trouble means for the play.
-fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: Trouble) -> Result<(), Halt> {
+pub fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: Trouble) -> Result<(), Halt> {
     match trouble {
         // What our side did too late, such as a handshake, may have been left unanswered as it deserved.
         Trouble::Subject { message, actual, .. } if scene.held_up() > HELD_UP && is_lateness(actual.as_ref()) => {

@@ -230,6 +230,8 @@ pub fn is_at_or_above(above: &str, pointer: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     #[test]
@@ -296,33 +298,29 @@ mod tests {
             let of_role = (protocol.requirements)().iter().filter(|r| r.binds == role.subject);
             let shorts: Vec<&str> = of_role.map(|r| r.short()).collect();
             let attribution = role.attribution;
-            let in_a_play = |short: &str| -> Vec<&str> {
-                shorts.iter().copied().filter(|other| attribution.follows_from(short, other)).collect()
+            let where_explained = |explains: &dyn Fn(&str, &str) -> bool| -> Vec<Vec<usize>> {
+                let of = |short: &&str| (0..shorts.len()).filter(|other| explains(short, shorts[*other])).collect();
+                shorts.iter().map(of).collect()
             };
-            let over_plays = |short: &str| -> Vec<&str> {
-                let bases = attribution.bases(short, true);
-                let explains = |other: &&str| bases.contains(other) || attribution.rests_on(short, other);
-                shorts.iter().copied().filter(explains).collect()
-            };
-            for short in &shorts {
-                assert!(!leads_back(short, &in_a_play), "{}: {short} explains itself in a play", role.name);
-                assert!(!leads_back(short, &over_plays), "{}: {short} explains itself over plays", role.name);
+            let in_a_play = where_explained(&|short, other| attribution.follows_from(short, other));
+            let bases: HashMap<&str, _> = shorts.iter().map(|short| (*short, attribution.bases(short, true))).collect();
+            let over_plays =
+                where_explained(&|short, other| bases[short].contains(&other) || attribution.rests_on(short, other));
+            for (index, short) in shorts.iter().enumerate() {
+                assert!(!leads_back(index, &in_a_play), "{}: {short} explains itself in a play", role.name);
+                assert!(!leads_back(index, &over_plays), "{}: {short} explains itself over plays", role.name);
             }
         }
     }
 
-    fn leads_back<'a>(start: &str, causes: &dyn Fn(&str) -> Vec<&'a str>) -> bool {
-        let (mut seen, mut open) = (vec![], causes(start));
+    fn leads_back(start: usize, causes: &[Vec<usize>]) -> bool {
+        let (mut seen, mut open) = (vec![false; causes.len()], causes[start].clone());
         while let Some(next) = open.pop() {
-            if next == start {
-                return true;
-            }
-            if !seen.contains(&next) {
-                seen.push(next);
-                open.extend(causes(next));
+            if !std::mem::replace(&mut seen[next], true) {
+                open.extend(&causes[next]);
             }
         }
-        false
+        seen[start]
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub const SERVER: Attribution = Attribution {
         ("events/", &["stream/utf-8"]),
         ("life/", &["stream/utf-8"]),
         ("stream/own-session", &["stream/utf-8"]),
+        // What is told of another session is taken for what this one does.
+        ("safety/pending", &["stream/own-session"]),
         ("life/content-ended", &["life/content-once"]),
         ("life/content-once", &["life/stopped-no-work", "safety/stopped"]),
         ("life/within-prompt", &["life/stopped-no-work", "safety/stopped"]),
@@ -127,11 +129,12 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/request-flood", &["http/no-redirect"]),
         ("robustness/stream-flood", &["stream/subscriber-leaves", "robustness/stream-cut"]),
         ("profiles/filter", &["robustness/concurrent"]),
-        // Two codes of one refusal.
+        // An error that is none, or that cannot be read, has no format.
         (
             "errors/outside",
             &["http/unknown-path", "http/method-not-allowed", "http/json", "http/utf-8", "http/encoding"],
         ),
+        // What was created, or never was.
         ("http/method-not-allowed", &["errors/profile-not-found"]),
         ("create/profile", &["create/profile-unknown"]),
         ("errors/approval-timeout", &["errors/code-known"]),
@@ -139,6 +142,7 @@ pub const SERVER: Attribution = Attribution {
         ("life/session-start-profile", &["create/profile"]),
         ("status/session-id", &["status/not-found"]),
         ("status/created-at-same", &["status/not-found"]),
+        // What a status says of approvals.
         ("status/idle", &["status/pending-approval"]),
         ("status/pending-approval-id", &["status/pending-approval-shown"]),
         // Whether a session works is told by its status.
@@ -190,7 +194,6 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/concurrent-sessions", &["stream/own-session"]),
         ("websocket/both", &["robustness/stream-cut", "stream/subscriber-leaves"]),
         // What runs.
-        ("safety/pending", &["stream/own-session"]),
         ("safety/concurrent", &["safety/pending", "safety/denied", "robustness/concurrent"]),
         ("approval/concurrent", &["robustness/concurrent"]),
         ("safety/repeated", &["safety/denied"]),

@@ -220,6 +220,7 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "http/client-segments", needs: &["envelope/client-unicode"], failing: false },
         // Its segments take their time.
         Base { of: "http/client-segments", needs: &["robustness/client-slow"], failing: true },
+        Base { of: "http/client-compressed", needs: &["robustness/client-slow"], failing: true },
         Base { of: "http/client-chunked", needs: &["http/client-segments"], failing: false },
         // What an error is taken for.
         Base { of: "envelope/client-error-told", needs: &["envelope/client-error"], failing: false },
@@ -270,6 +271,7 @@ pub const CLIENT: Attribution = Attribution {
         },
         // What a provider that fails costs.
         Base { of: "robustness/client-after-cut", needs: &["http/client-idle-close"], failing: true },
+        Base { of: "robustness/client-after-bad-http", needs: &["http/client-idle-close"], failing: true },
         Base { of: "robustness/client-incomplete", needs: &["robustness/client-closed"], failing: true },
         Base { of: "robustness/client-endless", needs: &["robustness/client-slow-others"], failing: true },
     ],

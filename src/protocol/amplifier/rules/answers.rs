@@ -76,6 +76,8 @@ pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sess
     };
     match &exchange.own.route {
         _ if request.method() == "HEAD" => {}
+        // Whether an encoded slash parts segments is the router's choice: the path may be that of no endpoint.
+        Some(Route { name: Some(name), .. }) if name.contains('/') => {}
         Some(route) => refusal(route, status, response, content, sessions, bench),
         None if matches!(status, 404 | 405) => errors::outside(content, bench),
         None => {}

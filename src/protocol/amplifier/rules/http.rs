@@ -22,8 +22,10 @@ pub fn request(head: &HttpRequest, route: Option<&Route>, bench: &mut Bench<'_>)
         let accepts = head.header("accept").any(|line| line.to_ascii_lowercase().contains("text/event-stream"));
         let fault = Fault::new("a subscription does not accept event streams").expected("Accept: text/event-stream");
         bench.hold("stream/client-accept", (!accepts).then_some(fault));
-        let fresh = head.header("cache-control").any(|line| line.to_ascii_lowercase().contains("no-cache"));
+        let told: Vec<&str> = head.header("cache-control").collect();
+        let fresh = told.iter().any(|line| line.to_ascii_lowercase().contains("no-cache"));
         let fault = Fault::new("a subscription may be answered from a cache").expected("Cache-Control: no-cache");
+        let fault = if told.is_empty() { fault } else { fault.actual(format!("Cache-Control: {}", told.join(", "))) };
         bench.hold("stream/client-cache-control", (!fresh).then_some(fault));
     }
     if route.endpoint == Endpoint::ListSessions {
