@@ -34,6 +34,19 @@ fn the_server_conforms() {
     assert_eq!(code, Some(0));
 }
 
+/// What is behind a redirect is judged too, and nothing is charged to what was asked for.
+#[test]
+fn a_server_that_redirects_is_judged_where_it_leads() {
+    let (_, subject) =
+        certify(&["--strict", "--filter", "id(*/create/*) | id(*/list/*) | id(*/http/*)"], Some("slashes"));
+    let requirements = subject["requirements"].as_array().unwrap();
+    let violated: Vec<&Value> = requirements.iter().filter(|r| r["status"] == "violated").map(|r| &r["id"]).collect();
+    assert_eq!(violated, ["amplifier/2025-12-09/http/no-redirect"]);
+    for requirement in ["create/status", "list/object", "create/profile-unknown"] {
+        assert_eq!(status(&subject, requirement), "met");
+    }
+}
+
 /// Makes a test of each way to be wrong.
 macro_rules! caught {
     ($($name:ident: $wrong:literal breaks $requirement:literal, seen in $scenario:literal;)*) => {

@@ -121,6 +121,7 @@ async fn call(
         recorder,
         server: Some(lock),
         patience,
+        longest: None,
         place: None,
         settings: None,
         described: spec.described.clone(),

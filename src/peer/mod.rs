@@ -96,6 +96,8 @@ pub struct Setting {
     pub server: Option<Lock>,
     /// How long to wait for what the protocol obliges the subject to do.
     pub patience: Duration,
+    /// The longest wait, also where a step has more patience; none where steps have the last word.
+    pub longest: Option<Duration>,
     /// Where a subject that we start lives; servers that stand opposite a client let themselves be found there.
     pub place: Option<Place>,
     /// What the subject was described with as its settings, where they are not said otherwise: a JSON object.

@@ -42,6 +42,7 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
         recorder: recorder.clone(),
         server: None,
         patience,
+        longest: None,
         place: Some(place(&run_dir)),
         settings: spec.settings.clone(),
         described: spec.described.clone(),

@@ -277,11 +277,13 @@ async fn perform(
     let corner = corner(plan, venue)?;
     let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
     let schemas = EditionSchemas { protocol: traced.protocol, edition: plan.edition };
+    let longest = options.longest.into_iter().chain(venue.spec.timeouts.longest).min();
     let setting = crate::peer::Setting {
         edition: plan.edition.to_owned(),
         recorder: recorder.clone(),
         server: venue.subject.as_ref().and_then(|s| s.lock().cloned()),
         patience: options.patience,
+        longest,
         place: venue.run_dir.map(place),
         settings: venue.spec.settings.clone(),
         described: venue.spec.described.clone(),
@@ -304,7 +306,7 @@ async fn perform(
         alive: traced.alive.clone(),
         lag: venue.lag,
         patience: options.patience,
-        longest: options.longest.into_iter().chain(venue.spec.timeouts.longest).min(),
+        longest,
         vars: serde_json::Map::new(),
         unusable: BTreeMap::new(),
         reached: false,

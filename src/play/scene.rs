@@ -218,6 +218,7 @@ impl Scene<'_> {
             recorder: self.recorder.clone(),
             server: self.subject.as_ref().and_then(|s| s.lock().cloned()),
             patience: self.patience,
+            longest: self.longest,
             place: self.run_dir.map(super::one::place),
             settings: self.spec.settings.clone(),
             described: self.spec.described.clone(),

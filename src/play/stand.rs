@@ -134,6 +134,7 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
         recorder: Recorder::new(Clock::start(), vec![]),
         server: subject.lock().cloned(),
         patience,
+        longest: None,
         place: None,
         settings: spec.settings.clone(),
         described: spec.described.clone(),

@@ -111,7 +111,7 @@ impl SubjectError {
         Self::File { action, path: path.into(), source }
     }
 
-    /// The error in one line, with the last line that the process or command wrote.
+    /// The error in one line, with the line that tells most of what the process or command wrote last.
     pub fn brief(&self) -> String {
         let output = match self {
             Self::Ended { output, .. } | Self::NotReady { output, .. } | Self::Stimulus { output, .. } => {
@@ -119,7 +119,7 @@ impl SubjectError {
             }
             _ => &[],
         };
-        match output.iter().rev().find(|line| !line.trim().is_empty()) {
+        match telling(output) {
             Some(line) => format!("{self}; it wrote last: {}", line.trim()),
             None => self.to_string(),
         }
@@ -177,6 +177,17 @@ impl SubjectError {
             Self::Unable(_) => "subject/unable",
         }
     }
+}
+
+/// The last line that speaks of an error, such as an exception's; else the last that says anything. What comes after the
+/// message is often a trace of calls, or the runtime's version.
+fn telling(output: &[String]) -> Option<&String> {
+    let speaks = |line: &&String| {
+        let line = line.to_ascii_lowercase();
+        ["error", "exception", "panicked"].iter().any(|word| line.contains(word))
+            && !line.trim_start().starts_with("at ")
+    };
+    output.iter().rev().find(speaks).or_else(|| output.iter().rev().find(|line| !line.trim().is_empty()))
 }
 
 /// A duration as people write it: `10s`, `200ms`.

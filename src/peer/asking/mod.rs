@@ -8,5 +8,5 @@ mod sent;
 
 pub use desk::{Desk, Proves, Sending, address};
 pub use http_step::HttpStep;
-pub use one::{Redirects, failed, one, shown};
+pub use one::{failed, one, shown};
 pub use sent::{Again, Watch};

@@ -13,17 +13,8 @@ use super::desk::{Desk, Proves, address};
 /// How much of an answer that is none is shown.
 const SHOWN: usize = 500;
 
-/// What becomes of answers that lead elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirects {
-    /// They are answers like others.
-    Keep,
-    /// The same request is made again there, as often as clients do that, on one host.
-    Follow,
-}
-
 /// Makes one request to the server of `setting`, and waits for the whole answer. `what` is the request in words, `request`
-/// makes it for a URL.
+/// makes it for the server's URL. It is made again where a redirect leads, as often as clients do that, on one host.
 ///
 /// # Errors
 /// [`Trouble::Subject`] where the server is not there, or does not answer within the patience; [`Trouble::Scenario`] where
@@ -32,17 +23,18 @@ pub async fn one(
     setting: &Setting,
     proves: Proves,
     what: &str,
-    redirected: Redirects,
-    request: impl Fn(&HttpUrl) -> Request,
+    request: impl FnOnce(&HttpUrl) -> Request,
 ) -> Result<Whole, Trouble> {
     let patience = setting.patience;
-    let mut url = address(setting)?;
+    let base = address(setting)?;
+    let mut request = request(&base);
+    let mut url = HttpUrl { target: request.target.clone(), ..base };
     let limits = Limits { connect: patience, head_within: patience, body_within: patience, ..Limits::default() };
     let mut client = Client::new(url.address.clone(), Exchanges::new(setting.recorder.clone(), End::Client), limits);
     let deadline = Instant::now() + patience;
     let mut followed = 0;
     loop {
-        let sent = client.send(None, &request(&url)).await;
+        let sent = client.send(None, &request).await;
         let exchange = sent.map_err(|error| Desk::new(setting, proves).unreachable(&error))?;
         let whole = match timeout_at(deadline, exchange.whole()).await {
             Err(_) => return Err(failed(format!("no answer to `{what}` within {patience:?}"))),
@@ -50,13 +42,13 @@ pub async fn one(
             Ok(Ok(whole)) => whole,
         };
         let next = redirects::leads_to(&whole.head).and_then(|location| url.join(location).ok());
-        let follows = redirected == Redirects::Follow && followed < redirects::MOST;
-        let Some(next) = next.filter(|next| follows && next.address.host == url.address.host) else {
+        let Some(next) = next.filter(|next| followed < redirects::MOST && next.address.host == url.address.host) else {
             return Ok(whole);
         };
         if next.address != url.address {
             client = client.to(next.address.clone());
         }
+        request.target.clone_from(&next.target);
         (url, followed) = (next, followed + 1);
     }
 }

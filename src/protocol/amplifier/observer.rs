@@ -14,13 +14,15 @@ use super::routes::{Endpoint, Route};
 mod subscription;
 
 use crate::protocol::http::content::{Content, Wholes};
+use crate::protocol::http::redirects;
 use crate::protocol::http::repeats::{self, Repeats};
 use crate::protocol::http::seen::{Seen, how, lines};
 use subscription::Subscription;
 
 /// Makes observations of what one end does.
 ///
-/// It holds the heads of what is not whole yet, and of each subscription what was told of the prompt under way.
+/// It holds the heads of what is not whole yet, and of each subscription what was told of the prompt under way. Where a
+/// client follows a redirect, only what comes in the last exchange is seen, as an answer to the request.
 pub struct AmplifierObserver {
     subject: End,
     wholes: Wholes,
@@ -30,6 +32,9 @@ pub struct AmplifierObserver {
     /// When the last subscription to a session ended, in microseconds.
     ended: HashMap<String, u64>,
     repeats: Repeats,
+    held: redirects::Held,
+    /// The sessions of event streams that are redirected, by the exchange that the client began with.
+    moved: HashMap<String, Option<String>>,
 }
 
 impl AmplifierObserver {
@@ -43,6 +48,8 @@ impl AmplifierObserver {
             subscriptions: HashMap::new(),
             ended: HashMap::new(),
             repeats: Repeats::default(),
+            held: redirects::Held::default(),
+            moved: HashMap::new(),
         }
     }
 
@@ -56,20 +63,21 @@ impl AmplifierObserver {
     fn subscribes(&mut self, conn: &str, t: u64, start: &str, headers: &[(String, String)]) -> Option<Seen> {
         let mut words = start.split(' ');
         let target = words.nth(1).unwrap_or_default();
-        let route = Route::of(start.split(' ').next().unwrap_or_default(), target)?;
-        let socket = match route.endpoint {
-            Endpoint::Events => false,
-            Endpoint::Socket => true,
+        let method = start.split(' ').next().unwrap_or_default();
+        let (session, socket) = match (self.moved.get(redirects::asked(conn)), Route::of(method, target)) {
+            (Some(session), _) => (session.clone(), false),
+            (None, Some(Route { endpoint: Endpoint::Events, name, .. })) => (name, false),
+            (None, Some(Route { endpoint: Endpoint::Socket, name, .. })) => (name, true),
             _ => return None,
         };
         let seen = Seen::new("subscribe")
             .choose("transport", if socket { "ws" } else { "sse" })
             .with("target", target)
             .with("headers", lines(headers))
-            .with_some("session_id", route.name.clone());
-        let ended = route.name.as_ref().and_then(|session| self.ended.get(session));
+            .with_some("session_id", session.clone());
+        let ended = session.as_ref().and_then(|session| self.ended.get(session));
         let seen = ended.iter().fold(seen, |seen, ended| seen.with("pause", t.saturating_sub(**ended) / 1000));
-        let subscription = Subscription::new(route.name, socket);
+        let subscription = Subscription::new(session, socket);
         self.subscriptions.insert(conn.to_owned(), subscription);
         Some(seen)
     }
@@ -79,7 +87,14 @@ impl AmplifierObserver {
             return None;
         }
         self.responses.insert(conn.to_owned(), head.clone());
+        let moves = self.subject == End::Server && redirects::leads_to(head).is_some();
+        if moves {
+            self.held.hold(conn);
+        }
         let subscription = self.subscriptions.get_mut(conn)?;
+        if moves {
+            self.moved.insert(redirects::asked(conn).to_owned(), subscription.session.clone());
+        }
         subscription.open = head.status() == Some(200);
         Some(subscribed(subscription, head.status(), &head.headers))
     }
@@ -193,10 +208,13 @@ impl AmplifierObserver {
 impl Observer for AmplifierObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let whole = self.wholes.of(event);
-        if let (What::Mark(mark), Some(conn), End::Client) = (&event.what, event.conn.as_deref(), self.subject)
-            && mark.mark == repeats::ALIKE
-        {
-            self.repeats.are_alike(conn);
+        match (&event.what, event.conn.as_deref(), self.subject) {
+            (What::Mark(mark), Some(conn), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
+            (What::Mark(mark), Some(conn), End::Server) if mark.mark == redirects::NOT_FOLLOWED => {
+                return self.held.release(conn);
+            }
+            (What::HttpRequest(_), Some(conn), End::Server) => self.held.asks(conn),
+            _ => {}
         }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
         let over = matches!(event.what, What::Closed(_)) || matches!(whole, Some((Direction::ToClient, _)));
@@ -211,6 +229,12 @@ impl Observer for AmplifierObserver {
             }
             return vec![];
         }
+        if self.held.is_followed(conn) {
+            return vec![];
+        }
+        // What is cut leads nowhere.
+        let cut = matches!(event.what, What::Closed(_)) && self.responses.contains_key(conn);
+        let mut before = if cut { self.held.release(conn) } else { vec![] };
         let mut seen = self.seen(conn, event);
         if let Some((dir, content)) = whole {
             seen.extend(self.whole(conn, dir, &content));
@@ -221,11 +245,12 @@ impl Observer for AmplifierObserver {
                 .into_iter()
                 .map(|seen| {
                     let label = label(&seen);
-                    seen.choose(label, conn)
+                    seen.choose(label, redirects::asked(conn))
                 })
                 .collect();
         }
-        seen.into_iter().map(|seen| seen.on(event, conn)).collect()
+        before.extend(seen.into_iter().map(|seen| seen.on(event, conn)));
+        self.held.pass(conn, before)
     }
 }
 

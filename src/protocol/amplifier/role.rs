@@ -295,7 +295,7 @@ const SESSION: Field = Field::optional("session_id", Shape::Pattern, "The sessio
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
         name: "response",
-        doc: "The server answered a request: its answer is whole, or what came of it will not become more.",
+        doc: "The server answered a request: its answer is whole, or what came of it will not become more. Where it redirects with 307 or 308, what comes from there.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[

@@ -3,6 +3,9 @@
 //! A client that follows a redirect makes several exchanges of one request. In a play, what comes in the last of them is the
 //! answer to the request.
 
+use std::collections::{HashMap, HashSet};
+
+use crate::protocol::Observation;
 use crate::trace::HttpResponse;
 
 /// How many redirects one request may meet, as in the Fetch standard.
@@ -31,6 +34,53 @@ pub fn asked(exchange: &str) -> &str {
     match exchange.rsplit_once(MARK) {
         Some((asked, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => asked,
         _ => exchange,
+    }
+}
+
+/// What was seen of answers that redirect, held until it is known whether the client goes on elsewhere. Only what comes in
+/// the last exchange is an answer to the request.
+#[derive(Default)]
+pub struct Held {
+    /// What was seen, by exchange.
+    held: HashMap<String, Vec<Observation>>,
+    /// The exchanges on which others followed.
+    followed: HashSet<String>,
+}
+
+impl Held {
+    /// A client sends a request: where that follows a redirect, what was seen before is dropped.
+    pub fn asks(&mut self, exchange: &str) {
+        let first = asked(exchange);
+        if first != exchange {
+            let is_earlier = |other: &str| other != exchange && asked(other) == first;
+            self.followed.extend(self.held.extract_if(|other, _| is_earlier(other)).map(|(other, _)| other));
+        }
+    }
+
+    /// Whether another exchange followed on this one.
+    pub fn is_followed(&self, exchange: &str) -> bool {
+        self.followed.contains(exchange)
+    }
+
+    /// Holds what is seen of this exchange from now on.
+    pub fn hold(&mut self, exchange: &str) {
+        self.held.entry(exchange.to_owned()).or_default();
+    }
+
+    /// Nothing will follow on this exchange: gives what was held of it.
+    pub fn release(&mut self, exchange: &str) -> Vec<Observation> {
+        self.held.remove(exchange).unwrap_or_default()
+    }
+
+    /// Holds what was seen of an exchange, or gives it back where the exchange is not held.
+    pub fn pass(&mut self, exchange: &str, seen: Vec<Observation>) -> Vec<Observation> {
+        match self.held.get_mut(exchange) {
+            Some(held) => {
+                held.extend(seen);
+                vec![]
+            }
+            None => seen,
+        }
     }
 }
 

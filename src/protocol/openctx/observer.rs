@@ -1,6 +1,6 @@
 //! What expectations can speak about, made from events.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -21,10 +21,7 @@ pub struct OpenCtxObserver {
     wholes: Wholes,
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
-    /// What was seen of exchanges that redirect, and of which none followed yet.
-    held: HashMap<String, Vec<Observation>>,
-    /// The exchanges on which others followed.
-    followed: HashSet<String>,
+    held: redirects::Held,
     repeats: Repeats,
 }
 
@@ -36,8 +33,7 @@ impl OpenCtxObserver {
             wholes: Wholes::default(),
             requests: HashMap::new(),
             responses: HashMap::new(),
-            held: HashMap::new(),
-            followed: HashSet::new(),
+            held: redirects::Held::default(),
             repeats: Repeats::default(),
         }
     }
@@ -45,19 +41,6 @@ impl OpenCtxObserver {
     /// Whether an answer redirects that has now become whole.
     fn redirects(&self, conn: &str, dir: Direction) -> bool {
         dir == Direction::ToClient && self.responses.get(conn).is_some_and(|head| redirects::leads_to(head).is_some())
-    }
-
-    /// A client sends a request, perhaps again.
-    fn follows(&mut self, conn: &str) {
-        let asked = redirects::asked(conn);
-        if asked != conn {
-            let earlier = |other: &String| other != conn && redirects::asked(other) == asked;
-            let held: Vec<String> = self.held.keys().filter(|other| earlier(other)).cloned().collect();
-            for other in held {
-                self.held.remove(&other);
-                self.followed.insert(other);
-            }
-        }
     }
 
     fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<Seen> {
@@ -91,13 +74,13 @@ impl Observer for OpenCtxObserver {
         let Some(conn) = event.conn.as_deref() else { return vec![] };
         match (&event.what, self.subject) {
             (What::Mark(mark), _) if mark.mark == redirects::NOT_FOLLOWED => {
-                return self.held.remove(conn).unwrap_or_default();
+                return self.held.release(conn);
             }
             (What::Mark(mark), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
-            (What::HttpRequest(_), End::Server) => self.follows(conn),
+            (What::HttpRequest(_), End::Server) => self.held.asks(conn),
             _ => {}
         }
-        if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.followed.contains(conn) {
+        if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.held.is_followed(conn) {
             return vec![];
         }
         let mut seen = match &event.what {
@@ -114,21 +97,17 @@ impl Observer for OpenCtxObserver {
             What::Closed(how) => self.closed(conn, *how),
             _ => vec![],
         };
-        let mut holds = self.held.contains_key(conn);
         if let Some((dir, content)) = whole {
-            holds |= self.redirects(conn, dir);
+            if self.subject == End::Server && self.redirects(conn, dir) {
+                self.held.hold(conn);
+            }
             seen.extend(self.whole(conn, dir, &content));
         }
         if self.subject == End::Server {
             let asked = redirects::asked(conn);
             seen = seen.into_iter().map(|seen| seen.choose("to", asked)).collect();
         }
-        let seen: Vec<Observation> = seen.into_iter().map(|seen| seen.on(event, conn)).collect();
-        if holds && self.subject == End::Server {
-            self.held.entry(conn.to_owned()).or_default().extend(seen);
-            return vec![];
-        }
-        seen
+        self.held.pass(conn, seen.into_iter().map(|seen| seen.on(event, conn)).collect())
     }
 }
 

@@ -127,6 +127,7 @@ fn setting(edition: &str, port: u16, kept: &Kept) -> Setting {
         recorder: Recorder::new(Clock::start(), vec![Box::new(kept.clone())]),
         server: Some(lock(port)),
         patience: Duration::from_secs(5),
+        longest: None,
         place: None,
         settings: None,
         described: Default::default(),

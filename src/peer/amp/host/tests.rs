@@ -64,6 +64,7 @@ impl Play {
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
             server: None,
             patience: Duration::from_secs(5),
+            longest: None,
             place: Some(Place { root, home, data_home }),
             settings: None,
             described: Default::default(),

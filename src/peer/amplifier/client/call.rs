@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::amplifier::routes::Route;
-use crate::peer::asking::{Redirects, failed, one, shown};
+use crate::peer::asking::{failed, one, shown};
 use crate::peer::{Answer, Detected, Setting, Trouble};
 use crate::protocol::Lock;
 use crate::protocol::amplifier::ENDPOINTS;
@@ -38,7 +38,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
         body
     });
     let route = Route { body, ..route };
-    let whole = one(&setting, PROVES, &method, Redirects::Keep, |url| request(url, route.clone())).await?;
+    let whole = one(&setting, PROVES, &method, |url| request(url, route)).await?;
     answer(&method, &whole)
 }
 

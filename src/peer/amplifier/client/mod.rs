@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::asking::{Desk, HttpStep, Proves, Sending, Watch, address};
+use crate::peer::asking::{Again, Desk, HttpStep, Proves, Sending, Watch, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, headers, read, wrong};
 use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
@@ -141,7 +141,7 @@ impl AmplifierClient {
         if step.endpoint == "createSession" {
             self.odd_key |= step.key != Key::Good;
             self.creating.extend(step.label.clone());
-            filled.insert("profile".to_owned(), self.profile(&url, step.says("profile")).await.into());
+            filled.insert("profile".to_owned(), self.profile(step.says("profile")).await.into());
         }
         let request = step.request(&url, &self.setting, filled, why)?;
         let times = step.repeat.unwrap_or(1);
@@ -153,6 +153,7 @@ impl AmplifierClient {
             let sending = Sending {
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
+                again: Some((HttpUrl { target: request.target.clone(), ..url.clone() }, moved(&request))),
                 watch: Some(refusal.watch(self.created.watch(step.label.clone()))),
                 ..Sending::new(step.label.clone(), request.clone())
             };
@@ -172,12 +173,12 @@ impl AmplifierClient {
 
     /// The profile of new sessions: the one that is described, else one that the server lists. It is not looked for where the
     /// step says one itself.
-    async fn profile(&mut self, url: &HttpUrl, said: bool) -> String {
+    async fn profile(&mut self, said: bool) -> String {
         if let Some(good) = self.setting.described.text("profiles.good") {
             return good.to_owned();
         }
         if self.profile.is_none() && !said {
-            self.profile = Some(usual::profile(url).await);
+            self.profile = Some(usual::profile(&self.setting).await);
         }
         self.profile.clone().unwrap_or_default()
     }
@@ -220,10 +221,18 @@ impl AmplifierClient {
         step.target = step.target.map(|target| below(&url, &self.created.encoded(target)));
         step.raw = step.raw.map(|raw| self.created.encoded(raw));
         let host = url.address.to_string();
-        let request = step.request(("GET", &url.target), &host, why).map_err(|e| wrong(act.verb, e))?;
+        let request = step.request(("GET", &url.target), &host, why.clone()).map_err(|e| wrong(act.verb, e))?;
+        let asked = HttpUrl { target: request.target.clone(), ..url.clone() };
+        let again = step.clone();
+        let again: Again = Box::new(move |url| {
+            let moved = again.moved(&url.target)?;
+            // What went wrong would have gone wrong before.
+            moved.request(("GET", &url.target), &url.address.to_string(), why.clone()).ok()
+        });
         let sending = Sending {
             over: step.over,
             read: step.read.unwrap_or(true),
+            again: Some((asked, again)),
             watch: Some(self.created.watch(step.label.clone())),
             ..Sending::new(step.label, request)
         };
@@ -263,7 +272,9 @@ impl AmplifierClient {
             }
         });
         let read = step.read.unwrap_or(true);
-        let sending = Sending { read, awaited: false, watch: Some(watch), ..Sending::new(step.label.clone(), request) };
+        let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, moved(&request)));
+        let sending =
+            Sending { read, awaited: false, watch: Some(watch), again, ..Sending::new(step.label.clone(), request) };
         step.label.iter().for_each(|label| drop(self.lines.remove(label)));
         self.desk.send(act.verb, &url.address, sending).await
     }
@@ -331,6 +342,12 @@ impl AmplifierClient {
     }
 }
 
+/// Makes a request again for another URL.
+fn moved(request: &Request) -> Again {
+    let request = request.clone();
+    Box::new(move |url| Some(Request { target: url.target.clone(), ..request.clone() }))
+}
+
 /// What a step has done that is not sent: its label stands for itself.
 fn unsent(label: Option<String>) -> Performed {
     Performed { bindings: label.map(|label| (label.clone(), label.into())).into_iter().collect() }
@@ -352,7 +369,7 @@ impl Peer for AmplifierClient {
                 "unsubscribe" => self.unsubscribe(&act).await,
                 "await_session" => {
                     let step: AwaitStep = read(&act)?;
-                    self.progress.awaited(&step, &self.url()?).await.map(|()| Performed::default())
+                    self.progress.awaited(&step, &self.setting).await.map(|()| Performed::default())
                 }
                 "open" => {
                     let url = self.url()?;

@@ -9,11 +9,12 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-use crate::peer::Trouble;
-use crate::peer::http_url::HttpUrl;
-use crate::trace::{Clock, End, Recorder};
-use crate::wire::http::{Client, Exchanges, Limits, Request};
+use crate::peer::asking::one;
+use crate::peer::{Setting, Trouble};
+use crate::trace::{Clock, Recorder};
+use crate::wire::http::Request;
 
+use super::PROVES;
 use super::request::below;
 use super::segment;
 
@@ -79,8 +80,8 @@ impl Progress {
     ///
     /// # Errors
     /// [`Trouble::Lacking`] where it never is: the prompt is over too soon, or nothing is told of it.
-    pub async fn awaited(&self, step: &AwaitStep, url: &HttpUrl) -> Result<(), Trouble> {
-        let deadline = Instant::now() + LONGEST;
+    pub async fn awaited(&self, step: &AwaitStep, setting: &Setting) -> Result<(), Trouble> {
+        let deadline = Instant::now() + setting.longest.map_or(LONGEST, |longest| longest.min(LONGEST));
         loop {
             let changed = self.0.changed.notified();
             let stage = self.of(&step.session_id);
@@ -94,7 +95,7 @@ impl Progress {
                 Until::Over if stage.over => return Ok(()),
                 _ => {}
             }
-            let status = status(url, &step.session_id).await;
+            let status = status(setting, &step.session_id).await;
             match (step.until, status.as_deref()) {
                 (Until::Working, Some("processing" | "awaiting_approval")) => return Ok(()),
                 (Until::Over, Some("error" | "stopped")) => return Ok(()),
@@ -117,16 +118,10 @@ fn lacking(what: &str) -> Trouble {
 }
 
 /// The status that a session says it has. The look is no part of the play, and in no trace.
-async fn status(url: &HttpUrl, session: &str) -> Option<String> {
-    let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
-    let client = Client::new(url.address.clone(), nowhere, Limits { connect: LOOK, ..Limits::default() });
-    let request = Request::new("GET", below(url, &format!("/sessions/{}", segment(session))));
-    let asked = async {
-        let whole = client.send(None, &request).await.ok()?.whole().await.ok()?;
-        let json = whole.message?.value()?.into_owned();
-        json.get("status")?.as_str().map(str::to_owned)
-    };
-    let status = timeout(LOOK * 5, asked).await.ok().flatten();
-    client.close_idle();
-    status
+async fn status(setting: &Setting, session: &str) -> Option<String> {
+    let quiet = Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: LOOK * 5, ..setting.clone() };
+    let target = format!("/sessions/{}", segment(session));
+    let asked = one(&quiet, PROVES, "getSession", |url| Request::new("GET", below(url, &target))).await;
+    let message = asked.ok()?.message?;
+    message.value()?.get("status")?.as_str().map(str::to_owned)
 }

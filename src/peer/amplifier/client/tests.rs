@@ -86,6 +86,7 @@ impl Play {
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
             server: Some(lock),
             patience: Duration::from_secs(5),
+            longest: None,
             place: None,
             settings: None,
             described: Described::new(described, secrets),

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::timeout;
 
 use crate::config::Described;
-use crate::peer::asking::Watch;
-use crate::peer::http_url::HttpUrl;
-use crate::trace::{Clock, End, Recorder};
-use crate::wire::http::{Client, Exchanges, Incoming, Limits, Request};
+use crate::peer::Setting;
+use crate::peer::asking::{Watch, one};
+use crate::trace::{Clock, Message, Recorder};
+use crate::wire::http::{Incoming, Request};
 
+use super::PROVES;
 use super::request::{Key, RequestStep, below};
 
 /// The profile of new sessions, where none is described and the server lists none.
@@ -22,18 +22,12 @@ const WITHIN: Duration = Duration::from_secs(2);
 /// The profile for new sessions of a subject that is described with none: the one of the document's examples where the server
 /// lists it, else the first that it lists, best of those that belong to no collection. The look is no part of the play, and
 /// in no trace.
-pub async fn profile(url: &HttpUrl) -> String {
-    let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
-    let client = Client::new(url.address.clone(), nowhere, Limits { connect: WITHIN, ..Limits::default() });
-    let listed = async {
-        let exchange = client.send(None, &Request::new("GET", below(url, "/profiles"))).await.ok()?;
-        let whole = exchange.whole().await.ok()?;
-        let json = whole.message?.value()?.into_owned();
-        preferred(&json)
-    };
-    let found = timeout(WITHIN, listed).await.ok().flatten();
-    client.close_idle();
-    found.unwrap_or_else(|| PROFILE.to_owned())
+pub async fn profile(setting: &Setting) -> String {
+    let quiet = Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: WITHIN, ..setting.clone() };
+    let listed = one(&quiet, PROVES, "listProfiles", |url| Request::new("GET", below(url, "/profiles"))).await;
+    let message = listed.ok().and_then(|whole| whole.message);
+    let json = message.as_ref().and_then(Message::value);
+    json.and_then(|json| preferred(&json)).unwrap_or_else(|| PROFILE.to_owned())
 }
 
 /// The profile to be taken of a list of them.

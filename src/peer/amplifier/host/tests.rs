@@ -24,6 +24,7 @@ impl Play {
             settings: None,
             described: Default::default(),
             patience: Duration::from_secs(5),
+            longest: None,
             place: None,
             folder: None,
         };

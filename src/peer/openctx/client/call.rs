@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::asking::{Redirects, failed, one, shown};
+use crate::peer::asking::{failed, one, shown};
 use crate::peer::{Answer, Detected, Setting, Trouble};
 use crate::protocol::Lock;
 use crate::trace::Recorder;
@@ -26,7 +26,7 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
 pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
     let settings = setting.settings.clone().unwrap_or_else(|| json!({}));
     let message = envelope(&method, params, settings);
-    let whole = one(&setting, PROVES, &method, Redirects::Follow, |url| post(url, &message)).await?;
+    let whole = one(&setting, PROVES, &method, |url| post(url, &message)).await?;
     answer(&method, &whole)
 }
 

@@ -89,6 +89,7 @@ impl Play {
                 url: Some(format!("http://127.0.0.1:{port}/p")),
             }),
             patience: Duration::from_secs(5),
+            longest: None,
             place: None,
             settings: Some(json!({"key": "k"})),
             described: Default::default(),

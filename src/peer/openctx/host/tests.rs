@@ -23,6 +23,7 @@ impl Play {
             described: Default::default(),
             folder: None,
             patience: Duration::from_secs(5),
+            longest: None,
             place: None,
         };
         let host = OpenctxHost::new(setting);

@@ -71,3 +71,36 @@ fn a_stream_that_is_cut_is_seen_to_end() {
     let silent = Play::new().gets("/health").server_closes();
     assert_eq!(kinds(&observed(&silent, End::Server)), ["closed"]);
 }
+
+/// Gives another name to the second exchange of a play: that of the first one, redirected.
+fn redirected(mut play: Play) -> Play {
+    let second = play.events.iter_mut().filter(|event| event.conn.as_deref() == Some("x2"));
+    second.for_each(|event| event.conn = Some("x1~1".to_owned()));
+    play
+}
+
+#[test]
+fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
+    let moved = Play::new().gets("/sessions").responds(307, &[("Location", "/all")], b"");
+    assert!(observed(&moved, End::Server).is_empty());
+    let seen = observed(&redirected(moved.gets("/all").gives(200, &json!({}))), End::Server);
+    assert_eq!(kinds(&seen), ["response"]);
+    assert_eq!((json!(seen[0].selectors), &seen[0].value["status"]), (json!({"to": "x1"}), &json!(200)));
+
+    let stream = Play::new().gets("/sessions/s/events").responds(308, &[("Location", "/streams/s")], b"");
+    let stream = stream.gets("/streams/s").response_head(200, &[("Content-Type", "text/event-stream")]);
+    let seen = observed(&redirected(stream.sends("session:start", json!({}))), End::Server);
+    assert_eq!(kinds(&seen), ["subscribed", "event"]);
+    assert_eq!((json!(seen[0].selectors), &seen[0].value["session_id"]), (json!({"of": "x1"}), &json!("s")));
+}
+
+#[test]
+fn where_a_redirect_is_not_followed_it_is_the_answer() {
+    let mark = crate::trace::Mark { mark: redirects::NOT_FOLLOWED.to_owned(), text: String::new() };
+    let moved = |play: Play| play.responds(307, &[("Location", "/all")], b"");
+    let mut play = moved(Play::new().gets("/sessions/s/events")).client(What::Mark(mark));
+    play.events.last_mut().unwrap().dir = None;
+    assert_eq!(kinds(&observed(&play, End::Server)), ["subscribed", "response"]);
+    let cut = Play::new().gets("/sessions").response_head(307, &[("Location", "/all")]).server_closes();
+    assert_eq!(kinds(&observed(&cut, End::Server)), ["response", "closed"]);
+}

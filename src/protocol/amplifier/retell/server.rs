@@ -8,6 +8,7 @@ use crate::protocol::amplifier::observer::AmplifierObserver;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
 use crate::protocol::amplifier::words::EVENTS;
 use crate::protocol::http::content::Content;
+use crate::protocol::http::redirects;
 use crate::protocol::http::retell::{Exchanges, Whole, has_secret, http, raw};
 use crate::protocol::retold::{Labels, Retell, Retold, args, word};
 use crate::protocol::{Observation, Observer};
@@ -96,10 +97,12 @@ impl RetellServer {
 impl Retell for RetellServer {
     fn event(&mut self, event: &Event) -> Vec<Retold> {
         let seen = self.observer.observe(event);
-        let (Some(name), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
+        let Some(exchange) = event.conn.as_deref() else { return vec![] };
+        let name = redirects::asked(exchange);
         let whole = self.exchanges.event(event);
         let mut told = vec![];
-        if dir == Direction::ToServer {
+        // A redirect is followed by the step that asked.
+        if event.dir == Some(Direction::ToServer) && (name == exchange || matches!(event.what, What::Closed(_))) {
             told.extend(self.subscribes(event, name));
             if self.following.contains_key(name) {
                 told.extend(self.ours(event, name));

@@ -1,5 +1,7 @@
 //! Traffic: exchanges, streams and WebSockets, and what has become whole of them.
 
+use std::collections::HashMap;
+
 use super::exchange::Asked;
 use super::sessions::Sessions;
 use super::subscriptions::Subscriptions;
@@ -8,6 +10,7 @@ use crate::protocol::amplifier::routes::{Endpoint, Route};
 use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::{Content, Wholes};
 use crate::protocol::http::exchanges::{Exchanges, TIMELY, timely};
+use crate::protocol::http::redirects;
 use crate::protocol::{Fault, Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
 
@@ -19,6 +22,8 @@ pub struct Traffic {
     open: Exchanges<Asked>,
     subscriptions: Subscriptions,
     sessions: Sessions,
+    /// What was asked for by exchanges that are redirected, by the one that the client began with.
+    moved: HashMap<String, Option<Route>>,
     /// Which end the processes are, where that is known.
     process: Option<End>,
 }
@@ -30,12 +35,14 @@ impl Traffic {
             open: Exchanges::new("http/answered"),
             subscriptions: Subscriptions::default(),
             sessions: Sessions::default(),
+            moved: HashMap::new(),
             process: None,
         }
     }
 
     fn head(&mut self, conn: &str, event: &Event, head: &HttpRequest, bench: &mut Bench<'_>) {
-        let route = Route::of(head.method(), head.target());
+        let moved = self.moved.get(redirects::asked(conn)).filter(|_| redirects::asked(conn) != conn);
+        let route = moved.cloned().unwrap_or_else(|| Route::of(head.method(), head.target()));
         if event.deliberate.is_none() {
             http::request(head, route.as_ref(), bench);
         }
@@ -80,6 +87,9 @@ impl Traffic {
     fn response(&mut self, conn: &str, event: &Event, head: &HttpResponse, bench: &mut Bench<'_>) {
         let Some(exchange) = self.open.responded(conn, head) else { return };
         let route = exchange.own.route.as_ref();
+        if redirects::leads_to(head).is_some() {
+            self.moved.insert(redirects::asked(conn).to_owned(), route.cloned());
+        }
         if exchange.counts_for_http() {
             http::response(exchange.request.as_ref(), route.is_some(), head, bench);
         }

@@ -7,6 +7,9 @@ use crate::wire::http_head;
 use super::super::quirks::{Effect, Instead};
 use super::{Entry, flaw};
 
+/// What a query ends with that a redirect has led to.
+const MOVED: &str = "moved=1";
+
 pub const FLAWS: &[Entry] = &[
     flaw!("status-line-short" "http/valid-head" "The status line has no version."
         Effect::Carried(|r| raw(r, |head| head.replacen("HTTP/1.1 ", "", 1)))),
@@ -71,11 +74,13 @@ pub const FLAWS: &[Entry] = &[
         r.content = Content::Whole(crate::peer::params::encoded("gzip", &body));
         header(r, "Content-Encoding", "gzip");
     })),
-    flaw!("redirects-lists" "http/no-redirect" "A request for a list is redirected to the same with a slash."
+    flaw!("redirects-lists" "http/no-redirect" "A request for a list is redirected to the same with a longer query."
     Effect::Instead(|s| {
         let list = s.is(Endpoint::ListSessions) || s.is(Endpoint::ListProfiles);
-        let target = format!("{}/", s.received.head.path());
-        list.then(|| Instead::Respond(Box::new(Response::new("307 Temporary Redirect").header("Location", target))))
+        let target = s.received.head.target();
+        let joined = if target.contains('?') { '&' } else { '?' };
+        let target = format!("{target}{joined}{MOVED}");
+        (list && !s.received.head.target().ends_with(MOVED)).then(|| Instead::Respond(Box::new(Response::new("307 Temporary Redirect").header("Location", target))))
     })),
 ];
 

@@ -259,6 +259,16 @@ fn answers_are_json() {
 }
 
 #[test]
+fn what_a_redirect_leads_to_is_judged_as_what_was_asked_for() {
+    let mut play = Play::new().gets("/collections").responds(307, &[("Location", "/all/")], b"");
+    let asked = play.events[0].conn.clone().unwrap();
+    let begun = play.events.len();
+    play = play.gets("/all/").gives(200, &json!([]));
+    play.events[begun..].iter_mut().for_each(|event| event.conn = Some(format!("{asked}~1")));
+    assert_eq!(play.broken(), ["http/no-redirect", "collections/list"]);
+}
+
+#[test]
 fn an_endpoint_that_a_server_may_lack_is_told_apart_from_one_that_fails() {
     let uses = |path: &str, status| Play::new().gets(path).gives(status, &json!({})).judge().uses;
     let used = |refusal| vec![Use { capability: "profiles", request: "GET /profiles".to_owned(), refusal }];
