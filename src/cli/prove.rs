@@ -90,7 +90,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         strict: false,
         snapshotter: None,
     };
-    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until: Until::AllPlayed, weigh_every: None };
+    let until = Until::AllPlayed;
+    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until, weigh_every: None, longest_first: false };
     let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();

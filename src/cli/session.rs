@@ -2,12 +2,14 @@
 
 mod failed;
 mod missed;
+mod repeated;
 mod selected;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
 use jiff::Zoned;
@@ -29,6 +31,7 @@ use super::progress::progress;
 use super::snapshots::Comparison;
 use super::{CliError, Exit, SharedOptions, Terminal};
 use missed::Missed;
+use repeated::Repeating;
 use selected::Selected;
 
 pub use selected::matches;
@@ -165,6 +168,7 @@ impl Session<'_> {
         progress.suite_started(&title, selected.plans.len());
         let dir = self.options.snapshots.as_deref().or(spec.snapshots.as_deref());
         let snapshots = Comparison::new(dir, Strength::Exact, selected.whole_together);
+        let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
         let run = Run {
             options: Options {
                 patience: self.patience(spec),
@@ -173,21 +177,30 @@ impl Session<'_> {
                 strict: self.options.strict,
                 snapshotter: snapshots.snapshotter(),
             },
-            jobs: self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get),
+            jobs,
             repeat: self.options.repeat.map_or(1, std::num::NonZeroU32::get),
             retries: self.options.retries.unwrap_or(0),
             until: if self.options.fail_fast { Until::Failure } else { Until::AllPlayed },
             weigh_every: None,
+            longest_first: jobs > 1,
         };
         let plans: Arc<[Plan]> = selected.plans.clone().into();
+        let begun = Instant::now();
         let played = suite(spec, plans, &run, first, progress.clone(), cancel).await;
+        let took = begun.elapsed();
         progress.suite_finished();
         let played = played.map_err(|error| match error {
             crate::play::SuiteError::Subject(error) => unjudged(&error),
         })?;
         let (compared, troubles) = snapshots.finish(&selected.together);
         notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
-        Ok(self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel))
+        let mut report = self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel);
+        if !self.options.fail_fast {
+            let (plans, repro) = (&selected.plans, &self.repro);
+            let repeating = Repeating { spec, plans, run: &run, took, repro, cancel };
+            repeating.settle(&mut report, progress.as_ref()).await;
+        }
+        Ok(report)
     }
 
     /// Meets a client for the first time: makes sure that it can be driven, and finds out its edition where that is not

@@ -95,7 +95,8 @@ impl TargetOptions {
     pub fn play(&self, spec: &SubjectSpec) -> Run {
         let patience = self.timeout.unwrap_or(spec.timeouts.expect);
         let options = Options { patience, longest: None, traces: Traces::None, strict: false, snapshotter: None };
-        Run { options, jobs: 1, repeat: 1, retries: 0, until: Until::AllPlayed, weigh_every: None }
+        let until = Until::AllPlayed;
+        Run { options, jobs: 1, repeat: 1, retries: 0, until, weigh_every: None, longest_first: false }
     }
 }
 

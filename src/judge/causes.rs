@@ -37,9 +37,10 @@ impl<'f> Cause<'f> {
             }
         }
         for cause in &mut causes {
-            // The best evidence is that of a scenario about the same thing.
+            // The best evidence is what shows by itself, in a scenario about the same thing.
             let requirement = cause.requirement;
-            cause.findings.sort_by_key(|f| f.scenario.as_deref().and_then(area) != area(requirement));
+            let foreign = |f: &Finding| f.scenario.as_deref().and_then(area) != area(requirement);
+            cause.findings.sort_by_key(|f| (f.depends.is_some(), foreign(f)));
         }
         causes.sort_by_key(|cause| {
             let foreign = cause.findings.iter().all(|finding| finding.blame != Blame::Subject);

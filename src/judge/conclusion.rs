@@ -51,6 +51,7 @@ pub(super) fn conclude(grounds: Grounds) -> SubjectReport {
         notes.add(note.clone());
     }
     let stale = baseline_notes(&grounds, &requirements, &mut notes);
+    never_shown(&grounds, &requirements, &mut notes);
     let counts = counts(&grounds.judged, stale);
     let verdict = verdict(&grounds, &requirements, &counts);
     let (mut findings, mut scenarios) = (vec![], vec![]);
@@ -196,7 +197,7 @@ fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (S
     if reasons.is_empty() && complete {
         return match (requirement.level, capability) {
             (Level::May, _) => (Status::Excused, Some("optional, and never occurred".to_owned())),
-            (_, Some(capability)) => (Status::Excused, Some(format!("optional ({capability}), and never occurred"))),
+            (_, Some(capability)) => (Status::Excused, Some(never_occurred(capability))),
             _ => (Status::NotAssessed, Some("no occasion for it came up".to_owned())),
         };
     }
@@ -211,6 +212,35 @@ fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (S
         .to_owned()
     };
     (Status::NotAssessed, Some(reason))
+}
+
+/// Says which capabilities never showed, though they are not declared missing: what is required of them was not judged.
+fn never_shown(grounds: &Grounds, requirements: &[RequirementResult], notes: &mut Notes) {
+    let mut unseen: BTreeMap<&str, u64> = BTreeMap::new();
+    for (owed, result) in grounds.owed.iter().zip(requirements) {
+        let missing = |capability: &&str| grounds.basis.missing.iter().any(|missing| missing == capability);
+        let capability = owed.capability.as_deref().filter(|capability| !missing(capability));
+        if let Some(capability) = capability.filter(|name| result.reason == Some(never_occurred(name))) {
+            *unseen.entry(capability).or_default() += 1;
+        }
+    }
+    for (capability, count) in unseen {
+        let declared = format!("`missing: [{capability}]`");
+        if notes.list.iter().any(|note| note.text.contains(&declared)) {
+            continue;
+        }
+        let asked = if count == 1 { "a requirement" } else { &format!("{count} requirements") };
+        let text = format!(
+            "`{capability}` was never shown, and {asked} could not be judged for that: where the subject does not have it, \
+             say {declared} in wirecert.yaml"
+        );
+        notes.add(Note { requirement: None, text });
+    }
+}
+
+/// Why a requirement of a capability is excused.
+fn never_occurred(capability: &str) -> String {
+    format!("optional ({capability}), and never occurred")
 }
 
 /// What kept every scenario of a requirement's area from its point, where there are some.

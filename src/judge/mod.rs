@@ -33,7 +33,7 @@ pub use shard::Shard;
 pub use standing::Standing;
 pub use subject::{SubjectRun, judge_subject};
 pub use verdict::{
-    Attempt, Blame, BlockedBy, Counts, Excuse, Finding, Note, Report, RequirementResult, ScenarioResult,
+    Attempt, Blame, BlockedBy, Counts, Depends, Excuse, Finding, Note, Report, RequirementResult, ScenarioResult,
     ScenarioStatus, SnapshotResult, Status, SubjectReport, Suite, Verdict,
 };
 

@@ -1,4 +1,4 @@
-//! The command that repeats just one scenario.
+//! The command that repeats just one scenario, or some in order.
 
 /// The words of the command that was run, around the filter that picks one scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,20 @@ impl Repro {
     /// The command for this scenario, fit to be pasted into a shell; for the whole run where there is none.
     pub fn command(&self, scenario: Option<&str>) -> String {
         let filter = scenario.map(|id| ["--filter".to_owned(), format!("id({id})")]);
-        let words = self.before.iter().cloned().chain(filter.into_iter().flatten()).chain(self.after.iter().cloned());
+        self.around(filter.into_iter().flatten())
+    }
+
+    /// The command for these scenarios, one after the other at one process, in the order in which one job plays them.
+    pub fn in_order(&self, scenarios: &[String]) -> String {
+        if let [only] = scenarios {
+            return self.command(Some(only));
+        }
+        let ids: Vec<String> = scenarios.iter().map(|id| format!("id({id})")).collect();
+        self.around(["--jobs", "1", "--filter", &ids.join(" | ")].map(str::to_owned))
+    }
+
+    fn around(&self, words: impl IntoIterator<Item = String>) -> String {
+        let words = self.before.iter().cloned().chain(words).chain(self.after.iter().cloned());
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 }
@@ -43,6 +56,9 @@ mod tests {
             repro.command(Some("amp-server/cli/ping/echo[long]")),
             r#"wirecert certify amp-server --filter 'id(amp-server/cli/ping/echo[long])' -- nvim '+echo '\''hi'\''' '' '{workspace}/a'"#
         );
-        assert_eq!(Repro { before: words(&["wirecert", "check"]), after: vec![] }.command(None), "wirecert check");
+        let check = Repro { before: words(&["wirecert", "check"]), after: vec![] };
+        assert_eq!(check.command(None), "wirecert check");
+        assert_eq!(check.in_order(&words(&["a/b"])), check.command(Some("a/b")));
+        assert_eq!(check.in_order(&words(&["a/b", "c/d"])), "wirecert check --jobs 1 --filter 'id(a/b) | id(c/d)'");
     }
 }

@@ -209,6 +209,7 @@ fn finding(
         blocks: vec![],
         baseline,
         repro: run.repro.command(Some(&played.id)),
+        depends: None,
         last_events: found.last_events.clone(),
         excerpt: found.place.as_ref().map(excerpt),
     }

@@ -243,6 +243,14 @@ fn a_must_that_was_neither_assessed_nor_excused_leaves_the_subject_incomplete() 
     assert_eq!(report.standing(), Standing { incomplete: true, ..GREEN });
     assert_eq!(status(&report, OTHER), (Status::NotAssessed, "no stimulus `edit`".to_owned()));
     assert_eq!(status(&report, OPTIONAL), (Status::Excused, "optional (diagnostics), and never occurred".to_owned()));
+    assert!(
+        report
+            .notes
+            .last()
+            .unwrap()
+            .text
+            .starts_with("`diagnostics` was never shown, and a requirement could not be judged")
+    );
 }
 
 #[test]
@@ -265,7 +273,8 @@ fn a_capability_of_which_nothing_is_there_is_suggested_to_be_declared_missing() 
     let play = |refusal| Play { uses: vec![used(refusal)], ..passed(&[MUST]) };
     let suggested = |given: &Given, refusals: &[Option<i64>]| {
         let played = scenario("a/all", &[MUST], refusals.iter().map(|refusal| play(*refusal)).collect());
-        given.judge(&[played]).notes.into_iter().map(|note| note.text).collect::<Vec<_>>()
+        let notes = given.judge(&[played]).notes.into_iter().map(|note| note.text);
+        notes.filter(|text| !text.contains("never shown")).collect::<Vec<_>>()
     };
     let wanted = "every `getDiagnostics` was answered with -32601: a subject that does not have this declares `missing: [diagnostics]` in wirecert.yaml, and is excused";
     assert_eq!(suggested(&Given::default(), &[Some(-32601), Some(-32601)]), [wanted]);
@@ -391,14 +400,16 @@ fn a_finding_is_the_same_wherever_it_was_played() {
 #[test]
 fn notes_are_told_once() {
     let noted = |text: &str| Play { notes: vec![(Some(MUST), text.to_owned())], ..passed(&[MUST]) };
-    let report = judge(&[scenario("a/b", &[], vec![noted("one"), noted("two"), noted("one")])]);
+    let played = [scenario("a/b", &[], vec![noted("one"), noted("two"), noted("one")])];
+    let report = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() }.judge(&played);
     assert_eq!(report.notes.iter().map(|n| n.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
 }
 
 #[test]
 fn a_reading_that_the_other_end_took_is_no_note_on_the_subject() {
     let noted = |requirement| Play { notes: vec![(requirement, "a reading".to_owned())], ..passed(&[MUST]) };
-    let report = judge(&[scenario("a/b", &[], vec![noted(Some(CLIENT)), noted(Some(MUST)), noted(None)])]);
+    let played = [scenario("a/b", &[], vec![noted(Some(CLIENT)), noted(Some(MUST)), noted(None)])];
+    let report = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() }.judge(&played);
     let about: Vec<Option<&str>> = report.notes.iter().map(|n| n.requirement.as_deref()).collect();
     assert_eq!(about, [Some(MUST), None]);
 }

@@ -119,6 +119,10 @@ pub struct Finding {
     pub baseline: Option<String>,
     /// A command that repeats just this.
     pub repro: String,
+    /// What it depends on beside its scenario. Absent where it showed again when the scenario was played by itself, and where
+    /// that was not tried: the subject is not started by wirecert, the finding is in the baseline, or there was no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depends: Option<Depends>,
     /// The last events before the fault, as lines for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_events: Vec<String>,
@@ -130,6 +134,32 @@ pub struct Finding {
 /// `null` is a value that was there, not the absence of one.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
+}
+
+/// What a finding depends on that did not show again when its scenario was played by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Depends {
+    /// What was played before at the same process: `repro` plays as much of it as is needed.
+    State,
+    /// It did not show after what was played before either.
+    Chance,
+    /// Chance, or what was played before: there was no time to see, or it did not show where that was played in the order in
+    /// which one job plays it.
+    Unclear,
+}
+
+impl Depends {
+    /// It in words, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::State => "what was played before: by itself the scenario does not show it",
+            Self::Chance => {
+                "chance: it did not show when it was repeated, neither by itself nor after what was played before"
+            }
+            Self::Unclear => "chance, or what was played before: by itself the scenario does not show it",
+        }
+    }
 }
 
 /// One play of a scenario.

@@ -47,6 +47,8 @@ pub struct Run {
     pub until: Until,
     /// After how many plays it is looked each time how much memory the subject that they share has; never where not said.
     pub weigh_every: Option<NonZeroU32>,
+    /// Whether the plays that wait longest come first, which takes least time where others are played meanwhile.
+    pub longest_first: bool,
 }
 
 /// When a run stops.
@@ -157,7 +159,7 @@ impl Shared {
     ) -> Self {
         Self {
             spec,
-            queue: Mutex::new(order(&plans, run.jobs)),
+            queue: Mutex::new(order(&plans, run.longest_first)),
             plans,
             run,
             progress,
@@ -174,9 +176,11 @@ impl Shared {
     }
 }
 
-/// Those that wait longest come first, where others are played meanwhile, and then those with a process of their own.
-fn order(plans: &[Plan], jobs: usize) -> VecDeque<usize> {
-    let waiting = |plan: &Plan| if jobs > 1 { bound::waiting(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
+/// Those that wait longest come first, where that is wanted, and then those with a process of their own. The order of some
+/// plans does not depend on which others there are.
+fn order(plans: &[Plan], longest_first: bool) -> VecDeque<usize> {
+    let waiting =
+        |plan: &Plan| if longest_first { bound::waiting(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
     let mut order: Vec<usize> = (0..plans.len()).collect();
     order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == Process::Shared));
     order.into()

@@ -85,6 +85,7 @@ fn finding(finding: &Finding) -> String {
     lines.extend(finding.path.as_ref().map(|p| format!("  at {p}")));
     lines.extend(finding.expected.as_ref().map(|v| format!("  expected {}", value(v))));
     lines.extend(finding.actual.as_ref().map(|v| format!("  actual   {}", value(v))));
+    lines.extend(finding.depends.map(|on| format!("  depends  on {}", on.words())));
     lines.push(format!("  repeat   {}", finding.repro));
     clean(&lines.join("\n")) + "\n"
 }

@@ -15,7 +15,7 @@ pub use junit::junit;
 pub use progress::{Lines, Progress, Silent};
 pub use sarif::sarif;
 pub use terminal::{plain, terminal};
-pub use text::{clean, value};
+pub use text::{clean, counted, value};
 pub use write::{WriteError, write};
 
 /// A kind of report that can be written to a file.

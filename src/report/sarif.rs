@@ -132,6 +132,7 @@ impl Results<'_> {
                 trace: finding.trace.clone(),
                 index: finding.index,
                 repro: finding.repro.clone(),
+                depends: finding.depends,
             },
         }
     }
@@ -162,6 +163,7 @@ impl Results<'_> {
                     trace: scenario.trace.clone(),
                     index: None,
                     repro: String::new(),
+                    depends: None,
                 },
             }
         };

@@ -31,7 +31,7 @@ pub fn value(value: &Value) -> String {
 }
 
 /// `1 scenario`, `2 scenarios`.
-pub(super) fn counted(n: u64, one: &str) -> String {
+pub fn counted(n: u64, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -14,6 +14,7 @@ mod plays;
 mod shrinker;
 mod texts;
 
+pub use chunks::Chunks;
 pub use identity::{Evidence, Identity};
 pub use narrow::narrow;
 pub use plays::{Limits, Plays, Seen, reference};

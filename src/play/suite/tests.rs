@@ -59,9 +59,9 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
         Plan { steps: [step(StepKind::Repeat { times: 2, steps: vec![wait("20ms")] })].into(), ..plan("most") },
         Plan { steps: [step(StepKind::Repeat { times: u64::MAX, steps: vec![wait("9h")] })].into(), ..plan("ever") },
     ];
-    let ids = |jobs| order(&plans, jobs).iter().map(|n| plans[*n].id.as_str()).collect::<Vec<_>>();
-    assert_eq!(ids(2), ["ever", "most", "some", "own", "short"]);
-    assert_eq!(ids(1), ["own", "short", "some", "most", "ever"]);
+    let ids = |longest_first| order(&plans, longest_first).iter().map(|n| plans[*n].id.as_str()).collect::<Vec<_>>();
+    assert_eq!(ids(true), ["ever", "most", "some", "own", "short"]);
+    assert_eq!(ids(false), ["own", "short", "some", "most", "ever"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,7 +78,15 @@ async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
         strict: false,
         snapshotter: None,
     };
-    let run = Run { options, jobs: 2, repeat: 1, retries: 0, until: Until::AllPlayed, weigh_every: None };
+    let run = Run {
+        options,
+        jobs: 2,
+        repeat: 1,
+        retries: 0,
+        until: Until::AllPlayed,
+        weigh_every: None,
+        longest_first: true,
+    };
     let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
     let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();
     assert!(meeting.met.load(Ordering::SeqCst), "the second play waited for the first");

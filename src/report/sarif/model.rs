@@ -177,6 +177,8 @@ pub struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
     pub repro: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depends: Option<crate::judge::Depends>,
 }
 
 #[derive(Serialize)]

@@ -86,6 +86,7 @@ impl Page<'_> {
         }
         let event = finding.index.map(|i| format!(", event {i}")).unwrap_or_default();
         self.fact("trace", finding.trace.as_ref().map(|file| format!("{file}{event}")));
+        self.fact("depends", finding.depends.map(|on| format!("on {}", on.words())));
         self.fact("repeat", Some(finding.repro.as_str()).filter(|r| !r.is_empty()));
     }
 

@@ -43,6 +43,7 @@ fn finding(requirement: &Requirement, scenario: &str, message: &str) -> Finding 
         blocks: vec![],
         baseline: None,
         repro: format!("wirecert certify amp-server --filter 'id({scenario})'"),
+        depends: None,
         last_events: vec![],
         excerpt: None,
     }
