@@ -12,6 +12,7 @@ use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, short};
 use crate::scenario::{Expectation, Part, Step, Until};
 
 use super::forgive::is_giving_up;
+use super::log::Log;
 use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
 use super::scene::{Halt, Scene};
 use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
@@ -29,6 +30,16 @@ pub const MAIN: &str = "main";
 
 /// The quiet time where a barrier was asked for and the protocol has none.
 const QUIET: Duration = Duration::from_millis(100);
+
+/// What each of several outcomes awaits, in whatever shape, and of which nothing came.
+fn in_every_outcome<'o>(outcomes: &'o [Vec<Wanted>], log: &Log) -> Vec<&'o Wanted> {
+    let [first, others @ ..] = outcomes else { return vec![] };
+    let same = |a: &Wanted, b: &Wanted| a.kind.name == b.kind.name && a.conn == b.conn && a.selectors == b.selectors;
+    let awaited = first.iter().filter(|want| want.kind.pick == Pick::First && want.lookup.is_none());
+    let awaited = awaited.filter(|want| others.iter().all(|parts| parts.iter().any(|part| same(part, want))));
+    let came = |want: &&Wanted| !log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors).is_empty();
+    awaited.filter(|want| !others.is_empty() && !came(want)).collect()
+}
 
 /// Waits until one of the outcomes has come, or none can any more, or the time is up.
 pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectation) -> Result<(), Halt> {
@@ -122,7 +133,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 let any = outcomes[*number][miss.part].kind.pick == Pick::Any;
                 any && late.is_some() && is_unread_since(scene, &outcomes, miss.index)
             };
-            let nearest = nearest.filter(|nearest| !unread(nearest));
+            // Where nothing came that every outcome awaits, none can stand, whatever else differs.
+            let in_all = in_every_outcome(&outcomes, &log);
+            let nearest = nearest.filter(|nearest| !unread(nearest) && (going_on.is_some() || in_all.is_empty()));
             let mut failure = match nearest {
                 Some(nearest) => differs(scene, step, expectation, &outcomes, nearest, late),
                 None => {
@@ -130,7 +143,8 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                         vec![lacking.iter().map(|part| &outcomes[*number][*part]).collect()]
                     };
                     let all = || outcomes.iter().map(|parts| parts.iter().collect()).collect();
-                    absent(scene, step, expectation, &begun.as_ref().map_or_else(all, of), late)
+                    let lacking = if in_all.is_empty() { begun.as_ref().map_or_else(all, of) } else { vec![in_all] };
+                    absent(scene, step, expectation, &lacking, late)
                 }
             };
             if failure.index.is_none() {

@@ -123,7 +123,7 @@ pub const SERVER: Attribution = Attribution {
         ("framing/close-echoed", &["envelope/answered"]),
         // A response that names no request, or another one, is found by nobody.
         ("envelope/unasked", &["envelope/id", "envelope/id-string"]),
-        ("envelope/answered", &["envelope/id"]),
+        ("envelope/answered", &["envelope/id", "envelope/id-string"]),
         ("connection/token-right", &["envelope/id", "envelope/id-string"]),
         ("discovery/port-accepting", &["envelope/id", "envelope/id-string"]),
         ("envelope/wrong-param", &["ping/timely"]),

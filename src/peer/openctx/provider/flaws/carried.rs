@@ -87,6 +87,7 @@ pub const FLAWS: &[Entry] = &[
         r.ending = Ending::Close;
     })),
     flaw!("body-reset" "http/length"
+        ["envelope/answered": "A reset may discard all that was sent before it."]
         "The connection is cut in the middle of the body."
     Effect::Carried(|r| {
         let cut = r.head(false);
