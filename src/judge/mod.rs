@@ -18,6 +18,7 @@ mod shard;
 mod standing;
 mod subject;
 mod suite;
+mod unassessed;
 mod verdict;
 
 pub use attribution::{ALIVE, Context, explained_by};

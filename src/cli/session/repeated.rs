@@ -14,6 +14,10 @@ use crate::shrink::Chunks;
 
 /// How long repeating may take where the run itself took less.
 const AT_LEAST: Duration = Duration::from_secs(5);
+/// How many scenarios of each requirement are played again.
+const OF_EACH: usize = 2;
+/// How often it is tried to do with less of what was played before.
+const TRIES: usize = 60;
 
 /// Plays again what was found.
 pub struct Repeating<'a> {
@@ -30,11 +34,6 @@ pub struct Repeating<'a> {
     /// Ends everything.
     pub cancel: &'a Cancel,
 }
-
-/// How many scenarios of each requirement are played again.
-const OF_EACH: usize = 2;
-/// How often it is tried to do with less of what was played before.
-const TRIES: usize = 60;
 
 /// A finding: its requirement, and its scenario.
 type Shown = (String, String);
@@ -109,7 +108,7 @@ impl Repeating<'_> {
         for _ in 0..TRIES {
             let Some(keep) = chunks.propose() else { break };
             let less: Vec<&str> = before.iter().zip(keep).filter(|(_, kept)| *kept).map(|(id, _)| *id).collect();
-            // By itself it was played before.
+            // By itself the scenario was played already.
             let tried = if less.is_empty() {
                 Some(false)
             } else {

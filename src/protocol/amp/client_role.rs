@@ -23,7 +23,7 @@ pub const AMP_CLIENT: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,
-    attribution: &super::attribution::CLIENT,
+    attribution: &super::client_attribution::CLIENT,
     retell: |edition| Box::new(super::retell::RetellClient::new(super::known(edition))),
     traffic: include_str!("traffic/amp-client.yaml"),
 };

@@ -4,6 +4,7 @@
 //! published quick reference. [`PROTOCOL`] is the descriptor of both.
 
 mod attribution;
+mod client_attribution;
 mod client_role;
 pub mod envelope;
 mod gist;
