@@ -37,7 +37,8 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Only this part of the flaws, as 2/8: the second, the tenth and so on. Sound mocks are played against all the same.
+    /// Only this part of the flaws and freedoms, as 2/8: the second, the tenth and so on. The mock without any is played
+    /// against all the same.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
@@ -108,11 +109,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
                 cancel: cancel.clone(),
             };
             let cases = cases(protocol, role).into_iter().filter(|case| wanted(case, &args));
-            let mut flaws = 0;
+            let mut number = 0;
             let in_shard = |case: &Case| {
-                let is_flaw = matches!(case.kind, CaseKind::Flaw { .. });
-                flaws += usize::from(is_flaw);
-                !is_flaw || args.shard.is_none_or(|shard| shard.takes(flaws - 1))
+                if case.kind == CaseKind::Sound {
+                    return true;
+                }
+                number += 1;
+                args.shard.is_none_or(|shard| shard.takes(number - 1))
             };
             let cases: Vec<Case> = cases.filter(in_shard).collect();
             let cases = if args.modified { modified(protocol, &cases) } else { cases };

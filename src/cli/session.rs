@@ -195,7 +195,7 @@ impl Session<'_> {
         let (compared, troubles) = snapshots.finish(&selected.together);
         notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
         let mut report = self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel);
-        if !self.options.fail_fast {
+        if !self.options.fail_fast && !self.options.no_confirm {
             let (plans, repro) = (&selected.plans, &self.repro);
             let repeating = Repeating { spec, plans, run: &run, took, repro, cancel };
             repeating.settle(&mut report, progress.as_ref()).await;

@@ -83,6 +83,10 @@ pub struct SharedOptions {
     #[arg(long, help_heading = "Play")]
     pub fail_fast: bool,
 
+    /// Do not play the scenarios of findings once more to see whether these show again, and after what.
+    #[arg(long, help_heading = "Play")]
+    pub no_confirm: bool,
+
     /// Run again whenever a scenario file given, `wirecert.yaml`, the baseline or the subject's own file changes.
     #[arg(long, help_heading = "Play")]
     pub watch: bool,

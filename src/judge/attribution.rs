@@ -75,6 +75,20 @@ impl Context<'_> {
                 continue;
             }
             let found = self.charged(found);
+            // A rule that says it of the same event says more.
+            let told = |other: &Found| {
+                let same =
+                    other.requirement == found.requirement && other.index == found.index && other.fault == found.fault;
+                same && other.missed.is_none() && found.index.is_some() && found.requirement.is_some()
+            };
+            if let Some(rule) = findings.iter_mut().find(|other| told(other)) {
+                let own = by(rule, own);
+                if rule.place.is_none() {
+                    (rule.step, rule.place, rule.last_events) = (found.step, found.place, found.last_events);
+                }
+                blocked.push(own);
+                continue;
+            }
             self.drop_general(&found, own, &mut findings);
             if found.requirement != own && own.is_some() {
                 blocked.push(by(&found, own));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::protocol::{Attribution, Level, NOTHING_KNOWN, is_at_or_above, short};
+use crate::protocol::{Attribution, Level, NOTHING_KNOWN, area, is_at_or_above, short};
 
 use super::scenario::Judged;
 use super::unassessed::{never_shown, unassessed};
@@ -123,22 +123,14 @@ fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
         let id = requirement.id.as_str();
         let by: BTreeSet<usize> =
             [&assessed, &violated].into_iter().flat_map(|m| m.get(id)).flatten().copied().collect();
-        let (status, reason) = if violated.contains_key(id) {
-            (Status::Violated, None)
+        let (status, reason, because) = if violated.contains_key(id) {
+            (Status::Violated, None, vec![])
         } else if !by.is_empty() {
-            (Status::Met, None)
+            (Status::Met, None, vec![])
         } else {
-            unassessed(grounds, requirement, excused.get(id).copied())
+            let unassessed = unassessed(grounds, requirement, excused.get(id).copied());
+            (unassessed.status, Some(unassessed.reason), unassessed.because)
         };
-        let mut because = vec![];
-        if status == Status::NotAssessed {
-            let blocked = judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == id);
-            for blocked in blocked.filter(|b| !b.because.is_empty()) {
-                if !because.contains(&blocked.because) {
-                    because.push(blocked.because.clone());
-                }
-            }
-        }
         RequirementResult {
             id: id.to_owned(),
             level: requirement.level,
@@ -240,12 +232,22 @@ fn fold(grounds: &mut Grounds) {
         if let Some(because) = Some(finding).filter(ours).and_then(|_| rests().next()) {
             return Some((because.requirement.clone(), because.message.clone()));
         }
+        // What nobody answers any more after something was survived badly.
+        if attribution.astray.first() == Some(&own.as_str())
+            && finding.scenario.as_deref().is_some_and(|scenario| area(scenario) == Some("robustness"))
+            && let Some(because) =
+                broken.iter().find(|(other, _)| other.starts_with("robustness/")).and_then(|(_, found)| found.first())
+        {
+            return Some((because.requirement.clone(), because.message.clone()));
+        }
         let way = finding.way.filter(|_| finding.blame == Blame::Subject)?;
         // What came and should not, and what came and differs, are both wrong by what came.
         let came = |way: Way| matches!(way, Way::Different | Way::Unwanted);
         let bases = attribution.bases(&own, !came(way));
         let found = bases.iter().filter_map(|base| broken.get(*base)).flatten();
         let fits = |other: &&Finding| match other.way {
+            // A success with another status is one that the play could go on from.
+            _ if status(other).is_some_and(|status| (200..300).contains(&status)) => false,
             // The same status, whatever was due.
             _ if status(finding).is_some() && status(other).is_some() => status(finding) == status(other),
             // What a rule saw keeps messages from being read, or from coming, where it saw it.

@@ -47,7 +47,10 @@ impl Recorded {
             self.rules.processes(End::Client);
         }
         for violation in self.rules.event(event) {
-            self.found.push(Found { last_events: self.tail.lines(), ..Found::from(violation.clone()) });
+            self.found.push(Found {
+                last_events: self.tail.lines_about(violation.conn.as_deref(), Some(violation.index)),
+                ..Found::from(violation.clone())
+            });
         }
     }
 
@@ -55,7 +58,10 @@ impl Recorded {
     pub fn end(&mut self, cut: bool) {
         if !cut {
             for violation in self.rules.end() {
-                self.found.push(Found { last_events: self.tail.lines(), ..Found::from(violation.clone()) });
+                self.found.push(Found {
+                    last_events: self.tail.lines_about(violation.conn.as_deref(), Some(violation.index)),
+                    ..Found::from(violation.clone())
+                });
             }
         }
     }

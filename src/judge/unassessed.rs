@@ -1,35 +1,58 @@
 //! What is said of requirements of which nothing was learnt: why, and whether that is excused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::protocol::{Level, area};
+use crate::protocol::{Level, NOTHING_KNOWN, area, short};
 
 use super::conclusion::{Grounds, Notes, Owed};
 use super::scenario::Judged;
-use super::{Note, RequirementResult, ScenarioStatus, Scope, Status};
+use super::{Blame, BlockedBy, Note, RequirementResult, ScenarioStatus, Scope, Status};
+
+/// What is said of a requirement that nothing was learnt about.
+pub(super) struct Unassessed {
+    /// Whether it is excused.
+    pub status: Status,
+    /// Why nothing was learnt.
+    pub reason: String,
+    /// The violated requirements that are the reason.
+    pub because: Vec<String>,
+}
+
+impl Unassessed {
+    fn excused(reason: impl Into<String>) -> Self {
+        Self { status: Status::Excused, reason: reason.into(), because: vec![] }
+    }
+
+    fn open(reason: impl Into<String>) -> Self {
+        Self { status: Status::NotAssessed, reason: reason.into(), because: vec![] }
+    }
+
+    fn blocked(because: &str) -> Self {
+        let because = because.to_owned();
+        Self { status: Status::NotAssessed, reason: format!("blocked by {because}"), because: vec![because] }
+    }
+}
 
 /// Whether a requirement that nothing was learnt about is excused, and why nothing was learnt.
 ///
 /// Excused is what the subject declares missing, what a play found it not to owe, a `may`, and what belongs to a
 /// capability and simply never came up although everything was played that could have shown it.
-pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> (Status, Option<String>) {
+pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> Unassessed {
     let (judged, scope) = (&grounds.judged, grounds.basis.scope);
     let capability = requirement.capability.as_deref();
     if let Some(capability) = capability.filter(|c| grounds.basis.missing.iter().any(|m| m == c)) {
-        return (Status::Excused, Some(format!("declared missing: {capability}")));
+        return Unassessed::excused(format!("declared missing: {capability}"));
     }
     if let Some(why) = excuse {
-        return (Status::Excused, Some(why.to_owned()));
+        return Unassessed::excused(why);
     }
-    let mut because: Vec<String> = vec![];
-    for blocked in judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == requirement.id) {
-        let cause = if blocked.because.is_empty() { &blocked.message } else { &blocked.because };
-        if !because.contains(cause) {
-            because.push(cause.clone());
-        }
-    }
-    if !because.is_empty() {
-        return (Status::NotAssessed, Some(format!("blocked by {}", because.join(", "))));
+    let blocked = || judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == requirement.id);
+    let named = |b: &BlockedBy| if b.because.is_empty() { b.message.clone() } else { b.because.clone() };
+    let causes: BTreeSet<String> = blocked().map(named).collect();
+    if !causes.is_empty() {
+        let because: BTreeSet<&String> = blocked().map(|b| &b.because).filter(|because| !because.is_empty()).collect();
+        let reason = format!("blocked by {}", causes.into_iter().collect::<Vec<_>>().join(", "));
+        return Unassessed { status: Status::NotAssessed, reason, because: because.into_iter().cloned().collect() };
     }
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     let proving = judged.iter().filter(|j| j.result.requirements.contains(&requirement.id));
@@ -47,15 +70,15 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
     // What a rule judges had no occasion where all that is played about its area was kept from its point.
     if reasons.is_empty()
         && complete
-        && let Some(cause) = blocked_area(judged, &requirement.id)
+        && let Some(cause) = broken_base(grounds, &requirement.id).or_else(|| blocked_area(judged, &requirement.id))
     {
-        return (Status::NotAssessed, Some(format!("blocked by {cause}")));
+        return Unassessed::blocked(cause);
     }
     if reasons.is_empty() && complete {
         return match (requirement.level, capability) {
-            (Level::May, _) => (Status::Excused, Some("optional, and never occurred".to_owned())),
-            (_, Some(capability)) => (Status::Excused, Some(never_occurred(capability))),
-            _ => (Status::NotAssessed, Some("no occasion for it came up".to_owned())),
+            (Level::May, _) => Unassessed::excused("optional, and never occurred"),
+            (_, Some(capability)) => Unassessed::excused(never_occurred(capability)),
+            _ => Unassessed::open("no occasion for it came up"),
         };
     }
     let reason = if !reasons.is_empty() {
@@ -68,7 +91,7 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
         }
         .to_owned()
     };
-    (Status::NotAssessed, Some(reason))
+    Unassessed::open(reason)
 }
 
 /// Says which capabilities never showed, though they are not declared missing: what is required of them was not judged.
@@ -81,7 +104,13 @@ pub(super) fn never_shown(grounds: &Grounds, requirements: &[RequirementResult],
             *unseen.entry(capability).or_default() += 1;
         }
     }
-    for (capability, count) in unseen {
+    // Of what was shown, one optional part may never come up.
+    let shown = |capability: &str| {
+        let mut judged =
+            grounds.owed.iter().zip(requirements).filter(|(owed, _)| owed.capability.as_deref() == Some(capability));
+        judged.any(|(_, result)| matches!(result.status, Status::Met | Status::Violated))
+    };
+    for (capability, count) in unseen.into_iter().filter(|(capability, _)| !shown(capability)) {
         let declared = format!("`missing: [{capability}]`");
         if notes.list.iter().any(|note| note.text.contains(&declared)) {
             continue;
@@ -98,6 +127,16 @@ pub(super) fn never_shown(grounds: &Grounds, requirements: &[RequirementResult],
 /// Why a requirement of a capability is excused.
 fn never_occurred(capability: &str) -> String {
     format!("optional ({capability}), and never occurred")
+}
+
+/// What is violated of that on which a requirement rests that only rules judge.
+fn broken_base<'j>(grounds: &'j Grounds, requirement: &str) -> Option<&'j str> {
+    let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
+    let own = short(requirement);
+    let violated = grounds.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
+    let mut violated = violated.map(|found| found.requirement.as_str());
+    let bases = attribution.own_bases(own);
+    violated.find(|id| bases.contains(&short(id)) || attribution.rests_on(own, short(id)))
 }
 
 /// What kept every scenario of a requirement's area from its point, where there are some.

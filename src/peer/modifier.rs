@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A flaw that shows late does not show before that.
-const LATE: Duration = Duration::from_secs(1);
+/// A flaw that shows late does not show before the mock has run for so long.
+pub const LATE: Duration = Duration::from_secs(1);
 
 /// A flaw that shows sometimes shows every so many times.
 const EVERY: u64 = 3;

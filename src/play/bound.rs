@@ -27,7 +27,7 @@ fn of_step(kind: &StepKind, patience: Duration) -> Duration {
     match kind {
         StepKind::Expect(expectation) => expectation.within.unwrap_or(patience),
         StepKind::Collect(collect) => collect.within.unwrap_or(patience),
-        StepKind::Never { until: Until::Quiet(time), .. } => *time,
+        StepKind::Never { until: Until::Quiet(time), .. } => (*time).max(patience),
         StepKind::Act { verb, params: Value::String(time) } if verb.name == "pause" => {
             parse_duration(time).unwrap_or(patience)
         }

@@ -1,5 +1,7 @@
 //! Streams: everything of one kind until its end, judged as a whole.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use crate::judge::{Missed, Way};
@@ -38,7 +40,7 @@ pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> R
         Some(failure) => scene.fail(failure),
         None => {
             scene.outcome.assessed.extend(&collect.proves);
-            scene.since.came();
+            scene.since.came(Duration::ZERO);
             Ok(())
         }
     }

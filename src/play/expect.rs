@@ -1,7 +1,7 @@
 //! Waiting for what must come, and making sure of what must not.
 
 use std::sync::PoisonError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
@@ -24,6 +24,10 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// How often it is looked at what rules have seen.
 const RULES: Duration = Duration::from_secs(1);
+
+/// How long something is waited for on a connection of which rules have seen that it can no longer be read: they may have seen
+/// that of one message only.
+const SPOILT: Duration = Duration::from_secs(1);
 
 /// The connection that is meant where none is named.
 pub const MAIN: &str = "main";
@@ -52,10 +56,11 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         outcomes.push(wanted);
     }
     let within = scene.time(expectation.within);
+    let began = Instant::now();
     let lag = scene.lag;
     let deadline = lag.deadline(within);
     // What is due on a connection that can no longer be read is not waited for as long as it may take.
-    let spoilt = lag.deadline(within.min(scene.time(None)));
+    let spoilt = lag.deadline(within.min(SPOILT));
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
@@ -82,6 +87,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                     let (number, taken, captures) = before.unwrap_or((number, taken, captures));
                     let wanted = &outcomes[number];
                     let note = expectation.any_of[number].note.clone();
+                    scene.since.came(began.elapsed());
                     return came(scene, wanted, &taken, captures, &expectation.proves, note);
                 }
                 Standing::Open { nearest: miss, lacking } => {
@@ -133,8 +139,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 let any = outcomes[*number][miss.part].kind.pick == Pick::Any;
                 any && late.is_some() && is_unread_since(scene, &outcomes, miss.index)
             };
-            // Where nothing came that every outcome awaits, none can stand, whatever else differs.
-            let in_all = in_every_outcome(&outcomes, &log);
+            // Where nothing came that every outcome awaits, none can stand, whatever else differs. Before the time is up it may
+            // come still.
+            let in_all = if late.is_some() { in_every_outcome(&outcomes, &log) } else { vec![] };
             let nearest = nearest.filter(|nearest| !unread(nearest) && (going_on.is_some() || in_all.is_empty()));
             let mut failure = match nearest {
                 Some(nearest) => differs(scene, step, expectation, &outcomes, nearest, late),
@@ -155,7 +162,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             take(scene, &outcomes[number], &taken);
             let captures = usable(scene, &outcomes[number], &taken, captures);
             scene.vars.extend(captures);
-            scene.since.came();
+            scene.since.came(began.elapsed());
             return Ok(());
         }
         let left = left.unwrap_or_default();
@@ -210,7 +217,6 @@ fn came(
     take(scene, wanted, taken);
     let captures = usable(scene, wanted, taken, captures);
     scene.vars.extend(captures);
-    scene.since.came();
     scene.outcome.assessed.extend(proves);
     if let Some(note) = note {
         scene.outcome.notes.push((proves.first().copied(), note));
@@ -327,7 +333,7 @@ fn seen(
 /// Waits for the end of an expectation of absence. What has come by then is in the log.
 pub async fn settle(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>, until: Until) -> Result<(), Halt> {
     let quiet = match until {
-        Until::Quiet(time) => time,
+        Until::Quiet(time) => scene.quiet(time),
         Until::Barrier => {
             let patience = scene.patience;
             match scene.peer.barrier(conn, patience).await {
@@ -358,7 +364,9 @@ pub async fn never(
     let want = want(scene, step, part)?;
     // A busy machine makes us wait for longer than was asked for. What comes in that time comes too late to count.
     let end = match until {
-        Until::Quiet(time) => Some(scene.recorder.clock().micros().saturating_add(time.as_micros() as u64)),
+        Until::Quiet(time) => {
+            Some(scene.recorder.clock().micros().saturating_add(scene.quiet(time).as_micros() as u64))
+        }
         Until::Barrier => None,
     };
     settle(scene, step, want.conn.as_deref(), until).await?;

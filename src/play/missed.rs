@@ -40,6 +40,7 @@ pub fn differs(
         }
         _ => format!("the {what} is not as described: {detail}{more}"),
     };
+    let message = of_file(want, first).unwrap_or(message);
     let missed = Missed {
         way: if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) },
         index: miss.index,
@@ -57,6 +58,18 @@ pub fn differs(
         actual: first.map_or(Some(miss.actual), |m| m.actual.clone()),
         index: miss.index,
     }
+}
+
+/// What is said of a file that is there, or is not, where the other was expected.
+fn of_file(want: &Wanted, mismatch: Option<&Mismatch>) -> Option<String> {
+    let exists =
+        mismatch.filter(|mismatch| want.kind.name == "file" && mismatch.pointer == "/exists")?.actual.as_ref()?;
+    let path = want.selectors.get("path").and_then(Value::as_str)?;
+    Some(if exists.as_bool()? {
+        format!("the file {path} is there, and must not be")
+    } else {
+        format!("there is no file {path}")
+    })
 }
 
 /// What is expected, with the values of its variables.
@@ -223,7 +236,12 @@ pub fn unwanted(
         proves: proves.to_vec(),
         step: name(&step.kind),
         place: step.place.clone(),
-        message: format!("a {} came that must not come", describe(want)),
+        message: match want.selectors.get("path").and_then(Value::as_str).filter(|_| want.kind.name == "file") {
+            Some(path) if actual.get("exists") == Some(&Value::Bool(true)) => {
+                format!("the file {path} is there, and must not be")
+            }
+            _ => format!("a {} came that must not come", describe(want)),
+        },
         path: None,
         expected: Some(json!({ "$not": want.expected })),
         actual: Some(actual),

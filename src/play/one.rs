@@ -199,6 +199,9 @@ impl Traced {
         };
         let attributed = context.attribute(std::mem::take(&mut play.findings));
         (play.findings, play.blocked) = (attributed.findings, attributed.blocked);
+        for found in play.findings.iter_mut().filter(|found| found.last_events.is_empty()) {
+            found.last_events = self.tail.lines_about(found.conn.as_deref(), found.index);
+        }
         if let Some(file) = &self.file {
             play.trace = Some(file.path().display().to_string());
         }

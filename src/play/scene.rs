@@ -16,6 +16,7 @@ use crate::protocol::{Level, Part, Protocol, RequirementId};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running};
 use crate::trace::{Known, Mark, Recorder, Tail, What};
+use crate::wire::tcp;
 
 use super::alive::Alive;
 use super::lag::LagMeter;
@@ -84,6 +85,8 @@ pub struct Since {
     pub stimulus: u64,
     /// Whether the next step that does something begins anew.
     fresh: bool,
+    /// The longest time that something took to come that was waited for.
+    pub slowest: Duration,
 }
 
 impl Since {
@@ -94,9 +97,10 @@ impl Since {
         }
     }
 
-    /// An expectation came true.
-    pub fn came(&mut self) {
+    /// An expectation came true that was waited for as long as this.
+    pub fn came(&mut self, waited: Duration) {
         self.fresh = true;
+        self.slowest = self.slowest.max(waited);
     }
 }
 
@@ -160,7 +164,7 @@ impl Scene<'_> {
             self.recorder.hide_json(value);
         }
         let subject = self.spec.role.subject;
-        let last_events = self.tail.lines();
+        let last_events = self.tail.lines_about(failure.missed.conn.as_deref(), failure.index);
         let ids: Vec<Option<RequirementId>> = match failure.proves.as_slice() {
             [] => vec![None],
             ids => ids.iter().copied().map(Some).collect(),
@@ -204,6 +208,13 @@ impl Scene<'_> {
     pub fn time(&self, within: Option<Duration>) -> Duration {
         let asked = within.unwrap_or(self.patience);
         self.longest.map_or(asked, |longest| asked.min(longest))
+    }
+
+    /// How long nothing has to come for it to be told that it does not: this time, or longer where the subject was seen to take
+    /// its time, which is then doubled.
+    pub fn quiet(&self, time: Duration) -> Duration {
+        let seen = (self.since.slowest * 2).min(self.patience);
+        self.time(Some(time.max(seen)))
     }
 
     /// The level of a requirement.
@@ -255,6 +266,7 @@ impl Scene<'_> {
             vars.insert("data_home".into(), text(&place.data_home));
         }
         vars.insert("dead_pid".into(), DEAD_PID.into());
+        vars.extend(tcp::foreign_port().map(|port| ("foreign_port".to_owned(), port.into())));
         let third = self.spec.observe.unwrap_or_default() / 3;
         vars.insert("observe_third".into(), format!("{}ms", third.as_millis()).into());
         vars.insert("silence".into(), format!("{}ms", self.spec.timeouts.silence.as_millis()).into());

@@ -181,6 +181,12 @@ impl Attribution {
         Some(format!("{body}{}", &place[field.len()..]))
     }
 
+    /// What has to hold for a requirement to be judged, of what is named for it or its area.
+    pub fn own_bases(&self, short: &str) -> Vec<&'static str> {
+        let own = self.bases.iter().filter(|base| !base.of.is_empty() && covers(base.of, short));
+        own.flat_map(|base| base.needs).copied().filter(|need| *need != short).collect()
+    }
+
     /// What has to hold for a requirement to be judged, and for that in turn. What all others need rests only on what is
     /// named for itself.
     /// `failing`: of something that failed or did not come.

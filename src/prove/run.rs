@@ -13,12 +13,13 @@ use crate::judge::{
     judge_subject,
 };
 use crate::peer;
-use crate::peer::modifier::Modifier;
-use crate::play::{Cancel, Run, SuiteError, Until, suite};
+use crate::peer::modifier::{LATE, Modifier};
+use crate::play::{Cancel, Run, SuiteError, Until, start, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role, area};
 use crate::report::Silent;
 use crate::scenario::Plan;
-use crate::subject::SubjectError;
+use crate::subject::{RunDir, Running, SubjectError};
+use crate::trace::{Clock, Recorder};
 
 use super::proof::{Case, CaseKind, Proof, Result as CaseResult, Told};
 
@@ -27,6 +28,10 @@ const READY: Duration = Duration::from_secs(2);
 
 /// A flawed mock is waited for no longer than this, whatever a step says.
 const LONGEST: Duration = Duration::from_millis(3500);
+
+/// However long a step may wait, a flawed mock that is not hurried is waited for no longer than this: what it does not withhold
+/// comes within a fraction of it.
+const UNHURRIED: Duration = Duration::from_secs(12);
 
 /// So many plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
 const JOBS: usize = 3;
@@ -261,9 +266,12 @@ impl Prover {
             run.options.patience = self.patience;
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
             run.options.longest = Some(LONGEST.max(self.patience));
+        } else if result.case.is_flawed() {
+            run.options.longest = Some(UNHURRIED.max(self.patience));
         }
         let flawed = result.case.is_flawed();
-        match suite(spec, plans.clone(), &run, None, Arc::new(Silent), &self.cancel).await {
+        let first = self.late(spec, &result.case).await;
+        match suite(spec, plans.clone(), &run, first, Arc::new(Silent), &self.cancel).await {
             // Nothing could be played against a server that accepts no connection either, whatever rules made of its start.
             Ok(played) if flawed && !self.was_judged(&played) && self.breaks_reach(&result.case, true) => {
                 result.unreachable(plans.len(), "its port accepts no connection");
@@ -286,6 +294,17 @@ impl Prover {
             Err(source) => return Err(ProveError::Suite { case: format!("{:?}", result.case.kind), source }),
         }
         Ok(vec![])
+    }
+
+    /// A server whose flaw shows late, which has run for so long that it shows. None for other mocks, and where it does not
+    /// start: whoever plays finds out why.
+    async fn late(&self, spec: &SubjectSpec, case: &Case) -> Option<(Option<RunDir>, Running)> {
+        if self.role.is_client() || !matches!(case.kind, CaseKind::Flaw { when: Some(Modifier::Late), .. }) {
+            return None;
+        }
+        let started = start(spec, None, Recorder::new(Clock::start(), vec![]), &Silent).await.ok()?;
+        tokio::time::sleep(LATE).await;
+        Some(started)
     }
 
     /// The plans of the role and the edition.

@@ -107,6 +107,7 @@ pub const VARIABLES: &[Keyword] = &[
     word("data_home", "The data home that the subject's environment names, where we started it."),
     word("observe_third", "A third of the time for which a client is watched, in scenarios that require `observed`."),
     word("silence", "How long nothing comes where a client has to bear that: longer than what many take for the end."),
+    word("foreign_port", "A port on which another server of this machine listens."),
     word("dead_pid", "The id of a process that has ended."),
 ];
 

@@ -10,8 +10,11 @@ use super::{Event, Frame, Payload, Sink, What, describe};
 /// What is kept of an event as it is takes no more than this, in bytes, or in values of JSON.
 const LIGHT: usize = 512;
 
-/// Keeps the last events, at most so many, and tells them as lines. Clones share them: give one to a recorder, ask the
-/// other.
+/// So many events are kept for each that is told: others of them may be about something else.
+const FOR_EACH: usize = 32;
+
+/// Keeps the last events, and tells those of one connection as lines, at most so many. Clones share them: give one to a
+/// recorder, ask the other.
 ///
 /// A frame that is a whole message and nothing more is left out: the message follows.
 ///
@@ -20,7 +23,15 @@ const LIGHT: usize = 512;
 #[derive(Clone, Debug)]
 pub struct Tail {
     most: usize,
-    kept: Arc<Mutex<VecDeque<Kept>>>,
+    kept: Arc<Mutex<VecDeque<Entry>>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    i: u64,
+    conn: Option<String>,
+    output: bool,
+    kept: Kept,
 }
 
 #[derive(Debug)]
@@ -30,7 +41,7 @@ enum Kept {
 }
 
 impl Tail {
-    /// Keeps the last `most` events.
+    /// Tells `most` events at a time.
     pub fn new(most: usize) -> Self {
         Self { most, kept: Arc::default() }
     }
@@ -41,19 +52,42 @@ impl Tail {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back(if is_light(&event.what) { Kept::Event(event.clone()) } else { Kept::Line(describe(event)) });
-        while kept.len() > self.most {
+        kept.push_back(Entry {
+            i: event.i,
+            conn: event.conn.clone(),
+            output: matches!(event.what, What::Output(_)),
+            kept: if is_light(&event.what) { Kept::Event(event.clone()) } else { Kept::Line(describe(event)) },
+        });
+        while kept.len() > self.most * FOR_EACH {
             kept.pop_front();
         }
     }
 
     /// The last events, oldest first.
     pub fn lines(&self) -> Vec<String> {
-        let line = |kept: &Kept| match kept {
+        self.last(|_| true)
+    }
+
+    /// The last events of a connection and of none, up to this one, oldest first. What processes print is left out where there
+    /// is something else.
+    pub fn lines_about(&self, conn: Option<&str>, index: Option<u64>) -> Vec<String> {
+        let fits = |entry: &Entry| {
+            let here = conn.is_none() || entry.conn.is_none() || entry.conn.as_deref() == conn;
+            here && index.is_none_or(|index| entry.i <= index)
+        };
+        let lines = self.last(|entry| fits(entry) && !entry.output);
+        if lines.is_empty() { self.last(fits) } else { lines }
+    }
+
+    fn last(&self, fits: impl Fn(&Entry) -> bool) -> Vec<String> {
+        let line = |entry: &Entry| match &entry.kept {
             Kept::Event(event) => describe(event),
             Kept::Line(line) => line.clone(),
         };
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().map(line).collect()
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines: Vec<String> = kept.iter().rev().filter(|entry| fits(entry)).take(self.most).map(line).collect();
+        lines.reverse();
+        lines
     }
 }
 
@@ -126,8 +160,23 @@ mod tests {
             recorder.record(None, None, What::Message(Message::joined(true, bytes.as_bytes(), 1)));
         }
         let kept = tail.kept.lock().unwrap();
-        let lines: Vec<bool> = kept.iter().map(|kept| matches!(kept, Kept::Line(_))).collect();
+        let lines: Vec<bool> = kept.iter().map(|entry| matches!(entry.kept, Kept::Line(_))).collect();
         assert_eq!(lines, [true, true, false]);
+    }
+
+    #[test]
+    fn what_is_told_about_a_connection_is_its_events_up_to_the_one_that_is_meant() {
+        let tail = Tail::new(2);
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
+        for (conn, n) in [("a", 1), ("b", 2), ("a", 3), ("a", 4), ("b", 5)] {
+            let message = What::Message(Message::joined(true, n.to_string().as_bytes(), 1));
+            recorder.record(Some(conn), None, message);
+        }
+        let ends = |lines: Vec<String>| -> String { lines.iter().filter_map(|line| line.chars().last()).collect() };
+        assert_eq!(ends(tail.lines()), "45");
+        assert_eq!(ends(tail.lines_about(Some("a"), None)), "34");
+        assert_eq!(ends(tail.lines_about(Some("a"), Some(2))), "13");
+        assert_eq!(ends(tail.lines_about(None, Some(3))), "34");
     }
 
     proptest::proptest! {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -27,6 +28,20 @@ pub fn listen(address: impl Into<SocketAddr>) -> io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+/// A port of this machine on which a server listens that takes part in no play: connections to it are neither accepted nor
+/// refused. It is the same port for as long as this process runs.
+///
+/// # Errors
+/// What the system said.
+pub fn foreign_port() -> io::Result<u16> {
+    static FOREIGN: OnceLock<std::net::TcpListener> = OnceLock::new();
+    if FOREIGN.get().is_none() {
+        // A second one that is bound meanwhile is dropped.
+        _ = FOREIGN.set(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?);
+    }
+    FOREIGN.wait().local_addr().map(|address| address.port())
 }
 
 /// Where a server listens.

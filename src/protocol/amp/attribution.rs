@@ -151,8 +151,6 @@ pub const SERVER: Attribution = Attribution {
         ("open-uri/invalid", &["envelope/result-key"]),
         ("visible-files/every-client", &["visible-files/path"]),
         ("visible-files/latest", &["visible-files/path"]),
-        ("robustness/bad-envelope", &["robustness/bad-params"]),
-        ("robustness/same-after-bad-envelope", &["robustness/same-after-bad-params"]),
         // What is told of a file that is read.
         ("envelope/result-key", &["read-file/not-open"]),
         ("framing/shortest-length", &["read-file/not-open"]),

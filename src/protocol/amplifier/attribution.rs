@@ -33,6 +33,12 @@ pub const SERVER: Attribution = Attribution {
             breaks: "life/completed",
             unless: &["websocket/", "stream/", "robustness/", "prompt/", "safety/"],
         },
+        Due {
+            kind: "event",
+            with: Some(("event", "approval:required")),
+            breaks: "approval/required",
+            unless: &["websocket/", "stream/", "robustness/"],
+        },
     ],
     aspects: &[],
     places: &[
@@ -49,11 +55,12 @@ pub const SERVER: Attribution = Attribution {
         "http/json",
         "http/utf-8",
         "http/encoding",
-        "http/no-redirect",
+        "errors/status",
         "stream/content-type",
         "stream/utf-8",
         "stream/complete-events",
         "stream/message-type",
+        "stream/data-field",
         "stream/data-json",
         "events/object",
         "websocket/handshake",
@@ -66,6 +73,7 @@ pub const SERVER: Attribution = Attribution {
         "stream/utf-8",
         "stream/complete-events",
         "stream/message-type",
+        "stream/data-field",
         "stream/data-json",
         "events/object",
         "websocket/handshake",
@@ -76,6 +84,7 @@ pub const SERVER: Attribution = Attribution {
     follows: &[
         ("http/json", &["http/length", "http/encoding", "http/encoding-offered"]),
         ("http/keep-alive", &["http/length"]),
+        ("http/utf-8", &["http/length"]),
         ("http/content-type", &["http/valid-head"]),
         // A stream that does not say that it is one is taken for an answer that never ends.
         ("http/timely", &["stream/content-type"]),
@@ -93,7 +102,9 @@ pub const SERVER: Attribution = Attribution {
         ("life/tool-", &["events/tool-", "life/one-at-a-time"]),
         ("life/thinking-", &["events/thinking-", "life/one-at-a-time"]),
         ("life/approval-", &["events/approval-"]),
+        ("life/approval-known", &["approval/required"]),
         ("life/approval-resolved", &["life/approval-known"]),
+        ("life/approval-timed-out", &["life/approval-known"]),
         ("life/approval-decision", &["life/approval-offered"]),
         (
             "life/request-id-same",
@@ -107,6 +118,7 @@ pub const SERVER: Attribution = Attribution {
         ("life/one-at-a-time", &["life/completed", "websocket/busy"]),
         ("life/completed", &["events/prompt-complete-"]),
         ("life/session-end", &["events/session-end-"]),
+        ("stream/content-type", &["errors/status"]),
         ("websocket/events", &["stream/order"]),
         ("life/one-at-a-time", &["prompt/refused-no-work", "life/submitted-once"]),
         ("life/submitted-prompt", &["prompt/unicode"]),
@@ -132,7 +144,14 @@ pub const SERVER: Attribution = Attribution {
         // An error that is none, or that cannot be read, has no format.
         (
             "errors/outside",
-            &["http/unknown-path", "http/method-not-allowed", "http/json", "http/utf-8", "http/encoding"],
+            &[
+                "http/unknown-path",
+                "http/method-not-allowed",
+                "http/json",
+                "http/utf-8",
+                "http/encoding",
+                "http/length",
+            ],
         ),
         // What was created, or never was.
         ("http/method-not-allowed", &["errors/profile-not-found"]),
@@ -174,7 +193,7 @@ pub const SERVER: Attribution = Attribution {
         ("life/content-joins", &["stream/order"]),
         ("stream/at-once", &["stream/status"]),
         ("robustness/odd-session-id", &["stream/not-found"]),
-        ("prompt/unicode", &["life/submitted-prompt"]),
+        ("prompt/unicode", &["life/submitted-prompt", "events/prompt-submit-prompt"]),
         ("life/approval-timed-out", &["life/approval-resolved", "safety/default-deny"]),
         // A decision comes too late where the approval is told too late.
         ("approval/status", &["stream/unbuffered"]),
@@ -194,7 +213,20 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/concurrent-sessions", &["stream/own-session"]),
         ("websocket/both", &["robustness/stream-cut", "stream/subscriber-leaves"]),
         // What runs.
-        ("safety/concurrent", &["safety/pending", "safety/denied", "robustness/concurrent"]),
+        ("safety/concurrent", &["safety/pending", "safety/denied", "safety/allowed", "robustness/concurrent"]),
+        ("websocket/submit-approval", &["safety/allowed"]),
+        // What is told with the end of a prompt, or after it.
+        ("prompt/unicode", &["life/completed"]),
+        ("safety/no-key-in-events", &["life/completed"]),
+        ("status/idle", &["life/completed"]),
+        ("life/one-at-a-time", &["life/completed"]),
+        ("stream/many", &["life/completed"]),
+        ("stream/slow-reader", &["life/completed"]),
+        ("websocket/events", &["life/completed"]),
+        // What is asked for by an event that never comes.
+        ("life/approval-known", &["approval/required"]),
+        ("robustness/concurrent-sessions", &["approval/required"]),
+        ("websocket/submit-prompt", &["approval/required"]),
         ("approval/concurrent", &["robustness/concurrent"]),
         ("safety/repeated", &["safety/denied"]),
         ("safety/late", &["safety/default-deny", "safety/denied"]),

@@ -95,7 +95,7 @@ impl AmplifierObserver {
         if moves {
             self.moved.insert(redirects::asked(conn).to_owned(), subscription.session.clone());
         }
-        subscription.open = head.status() == Some(200);
+        subscription.open = matches!(head.status(), Some(200..=299));
         Some(subscribed(subscription, head.status(), &head.headers))
     }
 

@@ -14,6 +14,7 @@ use crate::wire::http_head::{self, has_token};
 use super::Limits;
 use super::client::{Connection, Incoming, Order};
 use super::connection::{BUFFER, Broken, Writer, closing};
+use super::content::accepts_events;
 use super::framing::keeps_alive;
 use super::outgoing::{Content, Ending, Request};
 use super::transcript::{Seen, Transcript};
@@ -64,7 +65,7 @@ impl Conduct {
         let method = head.start.split(' ').next().unwrap_or_default().to_owned();
         let mut reading = Reading {
             half: read,
-            transcript: Transcript::response(tap, false, &method, &limits),
+            transcript: Transcript::response(tap, false, &method, &limits).accepts_events(accepts_events(&head)),
             reused,
             limits,
             queue,

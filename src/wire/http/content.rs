@@ -23,6 +23,14 @@ pub struct Content {
 enum Form {
     Whole(Vec<u8>),
     Events(EventReader),
+    /// Asked for as an event stream, and labelled as something else: read as both.
+    Unlabelled {
+        /// All of it; none where that is too long.
+        bytes: Option<Vec<u8>>,
+        reader: EventReader,
+        /// Whether an event has come.
+        any: bool,
+    },
     /// Too long, or in a coding that is not known.
     Dropped {
         unknown: bool,
@@ -45,9 +53,23 @@ enum Coding {
 /// So much is undone at once: it may become a thousand times as much.
 const STEP: usize = 4 << 10;
 
+/// What the head of a message says of its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// It is a request.
+    Request,
+    /// It is a response to a request that asks for an event stream, or for something else.
+    Response {
+        /// Whether the request accepts event streams.
+        accepts_events: bool,
+    },
+}
+
 impl Content {
-    /// Of the message with this head; an event stream is read as such where it is a response.
-    pub fn new(head: &Head, response: bool, limits: &Limits) -> Self {
+    /// Of the message with this head. A response is read as the event stream that it says it is. Where the request asks for
+    /// one and a success has another content type, the events in it are read as well: servers forget the content type, and
+    /// what else is wrong with the stream is to be seen all the same.
+    pub fn new(head: &Head, of: Of, limits: &Limits) -> Self {
         let mut codings = head.header("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
         let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
             _ if codings.next().is_some() => None,
@@ -58,7 +80,10 @@ impl Content {
         };
         let form = match coding {
             None => Form::Dropped { unknown: true },
-            Some(_) if response && is_event_stream(head) => Form::Events(EventReader::new(limits.event)),
+            Some(_) if of != Of::Request && is_event_stream(head) => Form::Events(EventReader::new(limits.event)),
+            Some(_) if of == (Of::Response { accepts_events: true }) && is_success(head) => {
+                Form::Unlabelled { bytes: Some(vec![]), reader: EventReader::new(limits.event), any: false }
+            }
             Some(_) => Form::Whole(vec![]),
         };
         Self { coding: coding.unwrap_or(Coding::Broken), form, most: limits.message, begun: false }
@@ -66,7 +91,7 @@ impl Content {
 
     /// Whether it is read as an event stream.
     pub fn is_event_stream(&self) -> bool {
-        matches!(self.form, Form::Events(_))
+        matches!(self.form, Form::Events(_) | Form::Unlabelled { any: true, .. })
     }
 
     /// Takes the next piece in; gives the events that it completes.
@@ -91,19 +116,30 @@ impl Content {
     pub fn finish(self) -> Option<Message> {
         let decoded = !self.begun || self.coding.ends();
         match self.form {
-            Form::Whole(_) if !decoded => Some(Message { text: false, json: None, payload: None, frames: 1 }),
-            Form::Whole(bytes) => {
+            Form::Whole(_) | Form::Unlabelled { .. } if !decoded => {
+                Some(Message { text: false, json: None, payload: None, frames: 1 })
+            }
+            Form::Whole(bytes) | Form::Unlabelled { bytes: Some(bytes), .. } => {
                 let text = std::str::from_utf8(&bytes).is_ok();
                 Some(Message::joined(text, &bytes, 1))
             }
             Form::Dropped { unknown: true } => Some(Message { text: false, json: None, payload: None, frames: 1 }),
-            Form::Dropped { unknown: false } | Form::Events(_) => None,
+            Form::Dropped { unknown: false } | Form::Unlabelled { bytes: None, .. } | Form::Events(_) => None,
         }
     }
 
     fn take(&mut self, plain: &[u8]) -> Vec<StreamEvent> {
         match &mut self.form {
             Form::Events(reader) => return reader.read(plain),
+            Form::Unlabelled { bytes, reader, any } => {
+                match bytes {
+                    Some(all) if all.len() + plain.len() <= self.most => all.extend_from_slice(plain),
+                    _ => *bytes = None,
+                }
+                let events = reader.read(plain);
+                *any |= !events.is_empty();
+                return events;
+            }
             Form::Whole(bytes) if bytes.len() + plain.len() <= self.most => bytes.extend_from_slice(plain),
             Form::Whole(_) => self.form = Form::Dropped { unknown: false },
             Form::Dropped { .. } => {}
@@ -161,6 +197,15 @@ fn is_event_stream(head: &Head) -> bool {
     head.header("content-type").next().is_some_and(essence)
 }
 
+fn is_success(head: &Head) -> bool {
+    head.status().is_some_and(|status| (200..300).contains(&status))
+}
+
+/// Whether a request with this head accepts event streams.
+pub fn accepts_events(head: &Head) -> bool {
+    head.header("accept").any(|value| value.to_ascii_lowercase().contains("text/event-stream"))
+}
+
 #[cfg(test)]
 mod tests {
     use flate2::Compression;
@@ -170,9 +215,11 @@ mod tests {
     use super::*;
     use crate::wire::http_head::parse;
 
+    const PLAIN: Of = Of::Response { accepts_events: false };
+
     fn message(coding: &str, bytes: &[u8], piece: usize, most: usize) -> Option<Message> {
         let head = parse(format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n").as_bytes());
-        let mut content = Content::new(&head, true, &Limits { message: most, ..Limits::default() });
+        let mut content = Content::new(&head, PLAIN, &Limits { message: most, ..Limits::default() });
         bytes.chunks(piece).for_each(|piece| assert_eq!(content.read(piece), []));
         content.finish()
     }
@@ -207,6 +254,22 @@ mod tests {
                 assert_eq!(message.and_then(|m| m.json), Some(plain.clone()), "{coding} in pieces of {piece}");
             }
         }
+    }
+
+    #[test]
+    fn events_are_read_where_they_were_asked_for_whatever_the_content_type() {
+        let stream = b"data: {}\n\ndata: 2\n\n";
+        let read = |kind: &str, accepts_events| {
+            let head = parse(format!("HTTP/1.1 200 OK\r\n{kind}\r\n").as_bytes());
+            let mut content = Content::new(&head, Of::Response { accepts_events }, &Limits::default());
+            let events = stream.chunks(3).flat_map(|piece| content.read(piece)).count();
+            (events, content.is_event_stream(), content.finish().is_some())
+        };
+        for kind in ["", "Content-Type: application/json\r\n", "Content-Type: text/html; charset=utf-8\r\n"] {
+            assert_eq!(read(kind, true), (2, true, true), "{kind}");
+            assert_eq!(read(kind, false), (0, false, true), "{kind}");
+        }
+        assert_eq!(read("Content-Type: text/event-stream\r\n", false), (2, true, false));
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod chunks;
 mod client;
 mod conduct;
 mod connection;
-mod content;
+pub(crate) mod content;
 pub(super) mod decoder;
 mod event_stream;
 mod exchanges;

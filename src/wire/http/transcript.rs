@@ -4,7 +4,7 @@ use crate::trace::{Body, Closed, Head, HttpRequest, HttpResponse, Message, Paylo
 use crate::wire::Tap;
 
 use super::Limits;
-use super::content::Content;
+use super::content::{Content, Of};
 use super::decoder::{Decoder, Part};
 use super::framing::Fault;
 
@@ -15,6 +15,8 @@ pub struct Transcript {
     ours: bool,
     /// The number of the TCP connection, for a request.
     tcp: Option<u64>,
+    /// Whether the request of a response accepts event streams.
+    accepts_events: bool,
     limits: Limits,
     decoder: Decoder,
     content: Option<Content>,
@@ -50,6 +52,12 @@ impl Transcript {
         Self::new(tap, ours, Some(tcp), Decoder::request(limits.head), limits)
     }
 
+    /// Of a response to a request that asks for an event stream, if it does.
+    pub fn accepts_events(mut self, accepts_events: bool) -> Self {
+        self.accepts_events = accepts_events;
+        self
+    }
+
     /// Of the response to a request with this method.
     pub fn response(tap: Tap, ours: bool, method: &str, limits: &Limits) -> Self {
         Self::new(tap, ours, None, Decoder::response(method, limits.head), limits)
@@ -60,6 +68,7 @@ impl Transcript {
             tap,
             ours,
             tcp,
+            accepts_events: false,
             limits: *limits,
             decoder,
             content: None,
@@ -169,8 +178,11 @@ impl Transcript {
                 seen(Seen::Interim(head));
             }
             Part::Head(head) => {
-                self.content =
-                    self.decoder.has_content().then(|| Content::new(&head, self.tcp.is_none(), &self.limits));
+                let of = match self.tcp {
+                    Some(_) => Of::Request,
+                    None => Of::Response { accepts_events: self.accepts_events },
+                };
+                self.content = self.decoder.has_content().then(|| Content::new(&head, of, &self.limits));
                 self.record(match self.tcp {
                     Some(tcp) => What::HttpRequest(HttpRequest::new(head.clone(), tcp)),
                     None => What::HttpResponse(HttpResponse::from(head.clone())),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::trace::{Closed, Direction, Head, Recorder};
+use crate::wire::http::content::accepts_events;
 use crate::wire::http::framing::is_token_byte;
 use crate::wire::http::transcript::{Seen, Transcript};
 use crate::wire::http::{Exchanges, Limits};
@@ -124,9 +125,10 @@ impl OverheardExchanges {
     /// Feeds the request that is coming in; gives how many bytes belong to it.
     fn feed_request(&mut self, bytes: &[u8]) -> usize {
         let Some(asked) = &mut self.request else { return 0 };
-        let mut method = None;
+        let (mut method, mut events) = (None, false);
         let taken = asked.transcript.feed(bytes, None, &mut |seen| {
             if let Seen::Head(head) = seen {
+                events = accepts_events(&head);
                 method = Some(head.start.split(' ').next().unwrap_or_default().to_owned());
             }
         });
@@ -138,6 +140,7 @@ impl OverheardExchanges {
             let taps = asked.taps.clone();
             let transcript =
                 Transcript::response(taps.to_client.clone(), false, method.as_deref().unwrap_or(""), &self.limits);
+            let transcript = transcript.accepts_events(events);
             self.waiting.push_back(Awaited { transcript, taps, asked: false });
         }
         if asked.transcript.is_whole() {

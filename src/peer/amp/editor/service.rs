@@ -39,7 +39,8 @@ impl Editor {
         match request::read(self.edition, &self.quirks, bytes) {
             Request::Call { id, method, params } => {
                 let (outcome, notices) = self.call(method, &params);
-                let fault = matches!(outcome, Outcome::Refused(..)).then_some(Trigger::BadParams);
+                let kind = if id.is_string() { Trigger::BadParams } else { Trigger::BadEnvelope };
+                let fault = matches!(outcome, Outcome::Refused(..)).then_some(kind);
                 let answers = self.answers(&id, Some(method), method.name(), outcome);
                 Handled { answers, notices, fault, delay: self.delay(method), id, name: method.name().to_owned() }
             }

@@ -57,9 +57,11 @@ impl Memory {
         self.connections.contains(&tcp)
     }
 
-    /// How many connections there were without any request, when this one came.
+    /// How many connections there were without any request, when this one came. Those before the first request are not
+    /// counted: somebody looked whether the server listens.
     pub fn unused(&self, tcp: u64) -> u64 {
-        tcp.saturating_sub(self.connections.len() as u64 + 1)
+        let first = self.connections.first().copied().unwrap_or(tcp);
+        (tcp + 1).saturating_sub(first + self.connections.len() as u64 + 1)
     }
 
     /// Remembers a request.

@@ -12,6 +12,10 @@ pub fn params(method: &str, answer: &Value, number: usize) -> Result<Map<String,
         "items" => json!({ "mention": pick(answer.get("result"), number).ok_or("the provider gave no mention")? }),
         "annotations" => {
             let feature = answer.pointer("/result/annotations").ok_or("the provider has no annotations")?;
+            // It may stand for no resource as well as for every one.
+            if feature.get("selectors").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+                return Err("the provider has an empty list of selectors".to_owned());
+            }
             let selector = pick(feature.get("selectors"), number).cloned().unwrap_or_default();
             resource(&selector)?
         }
@@ -70,7 +74,8 @@ mod tests {
         assert_eq!(both["uri"], "file:///wirecert/sub/wirecert.ts");
         assert_eq!(both["content"], "first line\nbefore TODO after\nlast line\n");
         assert_eq!(resource(json!([{"path": "/src/**"}])).unwrap()["uri"], "file:///src/wirecert/any.txt");
-        assert_eq!(resource(json!([])).unwrap()["uri"], "file:///wirecert/matched.txt");
+        assert_eq!(resource(Value::Null).unwrap()["uri"], "file:///wirecert/matched.txt");
+        assert_eq!(resource(json!([])).unwrap_err(), "the provider has an empty list of selectors");
         assert!(resource(json!([{"path": "**/*.(t|j)s?(x)"}])).unwrap_err().contains("says more"));
         assert!(params("annotations", &json!({"result": {}}), 1).is_err());
     }

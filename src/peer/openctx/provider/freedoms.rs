@@ -40,6 +40,12 @@ macro_rules! freedom {
 }
 
 const FREEDOMS: &[Entry] = &[
+    freedom!("selectors-empty" "An empty list of selectors says that there are no annotations, and who asks for some gets an error."
+    Effect::Instead(|s| match s.request.as_ref().ok()?.method {
+        Method::Meta => Some(Instead::Result(json!({"name": "None", "mentions": {}, "items": {}, "annotations": {"selectors": []}}))),
+        Method::Annotations => Some(Instead::error(-32601, "there are no annotations")),
+        _ => None,
+    })),
     freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
     Effect::Carried(|r| {
         r.version = "HTTP/1.0".to_owned();

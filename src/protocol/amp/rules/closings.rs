@@ -30,8 +30,10 @@ pub struct Closings {
 struct Connection {
     stands: bool,
     soiled: bool,
-    /// Whether the other end sent a frame that is wrong on purpose.
+    /// Whether the other end sent a frame that breaks the RFC.
     faulted: bool,
+    /// Whether the other end is within a fragmented message.
+    fragmented: bool,
     /// Whether the end that is judged sent anything but a close frame.
     spoke: bool,
     /// Whether the end that is judged may have sent its close frame before the trace begins: it has not shown that it had not.
@@ -63,6 +65,27 @@ impl CloseFrame {
         let wrong = payload.len() == 1 || code.is_some_and(|code| !may_be_sent(code));
         Self { code, wrong, index: event.i, t: event.t }
     }
+}
+
+/// Whether a frame breaks RFC 6455 (sections 5.1, 5.2, 5.4, 5.5 and 8.1): the other end has to fail the connection for it. What only
+/// makes a message that is not supported, a fragment for one, does not.
+///
+/// `fragmented`: whether its sender is within a fragmented message; `to`: the end that gets it.
+fn breaks_rfc(frame: &Frame, fragmented: bool, to: End) -> bool {
+    let control = frame.opcode >= opcode::CLOSE;
+    let known = matches!(frame.opcode, 0..=2 | opcode::CLOSE..=10);
+    let in_order = control || (frame.opcode == 0) == fragmented;
+    let whole_text = frame.opcode == 1 && frame.fin;
+    let close = frame.opcode == opcode::CLOSE;
+    let payload = frame.payload.as_bytes();
+    let code = payload.first_chunk::<2>().map(|code| u16::from_be_bytes(*code));
+    !known
+        || !in_order
+        || frame.rsv != 0
+        || frame.masked != (to == End::Server)
+        || control && (!frame.fin || frame.length > 125)
+        || whole_text && frame.payload.as_text().is_none()
+        || close && (payload.len() == 1 || code.is_some_and(|code| !may_be_sent(code)))
 }
 
 /// What an end of a connection means for the end that is judged.
@@ -109,8 +132,12 @@ impl Rule for Closings {
             Some(end) => end == self.judged,
             None => event.deliberate.is_some() && own != Some(true),
         };
-        let frame = matches!(event.what, What::Frame(_));
-        connection.faulted |= frame && event.deliberate.is_some() && own == Some(false);
+        if let (What::Frame(frame), Some(false)) = (&event.what, own) {
+            connection.faulted |= breaks_rfc(frame, connection.fragmented, self.judged);
+            if frame.opcode < opcode::CLOSE {
+                connection.fragmented = !frame.fin;
+            }
+        }
         match (&event.what, own) {
             (What::Handshake(head), _) if event.dir == Some(Direction::ToClient) => {
                 connection.stands = head.start.contains(" 101");

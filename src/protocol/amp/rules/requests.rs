@@ -174,6 +174,7 @@ impl Requests {
         for pending in left {
             let waited = until.saturating_sub(pending.t);
             if waited >= OVERDUE {
+                // What never came is not late as well.
                 let method = pending.method.as_deref().unwrap_or("no method");
                 let fault = Fault::new(format!("a request for {method} was not answered for {} s", waited / 1_000_000));
                 self.book.hold(
@@ -183,8 +184,7 @@ impl Requests {
                     pending.index,
                     Some(fault.actual(pending.id.clone()).late(waited - OVERDUE)),
                 );
-            }
-            if waited > TIMELY {
+            } else if waited > TIMELY {
                 late(self.book, pending, pending.index, until, self.passed, out);
             }
         }

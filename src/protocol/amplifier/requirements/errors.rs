@@ -8,6 +8,9 @@ const FORMAT: Table = table! { "errors", Server, None;
     "format": Must doc("Error Response Format") =>
         "The body of an answer with a status from 400 to 599 is an object with an object `error`."
         "Clients look for code and message there; frameworks have other places for them.";
+    "status": Must doc("Error Codes") =>
+        "An answer that tells of an error has a status from 400 to 599."
+        "Clients take any other status for a success.";
     "code": Must doc("Error Response Format") =>
         "An error has a string `code`."
         "";
@@ -27,8 +30,8 @@ const FORMAT: Table = table! { "errors", Server, None;
 
 const CODES: Table = table! { "errors", Server, None;
     "invalid-request": Must doc("Error Codes") =>
-        "An error with the code `INVALID_REQUEST` has the status 400."
-        "";
+        "An error with the code `INVALID_REQUEST` has the status 400, and no error without one of the codes has the status 422."
+        "Frameworks refuse with 422 what does not validate; the document has 400 for it.";
     "session-not-found": Must doc("Error Codes") =>
         "An error with the code `SESSION_NOT_FOUND` has the status 404."
         "";

@@ -68,6 +68,9 @@ const PROMPT: Table = table! { "prompt", Server, None;
 };
 
 const APPROVAL: Table = table! { "approval", Server, Some("approval");
+    "required": Must doc("Approval Flow") =>
+        "What needs an approval is asked for by `approval:required` while it waits."
+        "The decision has to be one of the options that this event offers.";
     "status": Must doc("Submit Approval Decision") =>
         "A decision that was offered, for an approval that is pending, is answered with the status 200."
         "";

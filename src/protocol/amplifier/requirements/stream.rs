@@ -26,7 +26,10 @@ const STREAM: Table = table! { "stream", Server, None;
     "message-type": Must doc("Event Format") =>
         "A protocol event comes under no other event type than `message`."
         "It never reaches a client that listens by `onmessage`, as the document's extension does.";
-    "data-json": Should own("Streams") =>
+    "data-field": Must doc("Event Format") =>
+        "A message is sent in the field `data` of an event."
+        "Clients pass over lines that have no field name.";
+    "data-json": Must doc("Event Format") =>
         "The data of an event of the type `message`, where there is any, is JSON."
         "";
     "unbuffered": Should own("Streams") =>

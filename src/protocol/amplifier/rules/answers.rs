@@ -25,6 +25,9 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     if request.method() == "HEAD" || (300..400).contains(&status) {
         return;
     }
+    if status < 300 && errors::as_success(status, content, bench) {
+        return;
+    }
     let Some(route) = &exchange.own.route else {
         http::outside(request, response, bench);
         if status >= 400 {
@@ -71,9 +74,13 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
 /// Judges a whole answer to a request that was wrong on purpose, and sound as HTTP: an error has its format all the same.
 pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, bench: &mut Bench<'_>) {
     let (Some(request), Some(response)) = (&exchange.request, &exchange.response) else { return };
-    let Some(status) = response.status().filter(|status| *status >= 400 && !FROM_OTHERS.contains(status)) else {
+    let Some(status) = response.status().filter(|status| !FROM_OTHERS.contains(status)) else { return };
+    if status < 400 {
+        if status < 300 && request.method() != "HEAD" {
+            errors::as_success(status, content, bench);
+        }
         return;
-    };
+    }
     match &exchange.own.route {
         _ if request.method() == "HEAD" => {}
         // Whether an encoded slash parts segments is the router's choice: the path may be that of no endpoint.
@@ -156,6 +163,10 @@ fn json_of<'c>(
     }
     if heads::is_coded(head) {
         bench.hold("http/encoding", None);
+    }
+    // What has no content has no JSON either (RFC 9110 sections 15.3.5 and 15.3.6).
+    if matches!(content, Content::Empty) && matches!(head.status(), Some(204 | 205)) {
+        return None;
     }
     let binary = matches!(content, Content::Binary(_));
     bench.hold_if("http/utf-8", binary, || "the body of an answer is no UTF-8".to_owned());

@@ -23,6 +23,11 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
         json.map_or(fault.clone(), |json| fault.actual(json.clone()))
     };
     bench.hold("errors/format", error.is_none().then(fault));
+    let code = error.and_then(|error| error.get("code")).and_then(Value::as_str);
+    if status == 422 && code.is_none_or(|code| CODES.iter().all(|(name, ..)| *name != code)) {
+        let fault = Fault::new("what does not validate is refused with another status").expected(400).actual(status);
+        bench.hold("errors/invalid-request", Some(fault.in_status()));
+    }
     let Some(members) = error else { return };
     let error = Place { members, pointer: "/error" };
     error.hold(
@@ -66,6 +71,18 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
             format!("A profile that does not exist is refused with the status {status}"),
         );
     }
+}
+
+/// Judges the answer of an endpoint with a status that is none of an error, by whether it tells of one. Gives whether it does.
+pub fn as_success(status: u16, content: &Content<'_>, bench: &mut Bench<'_>) -> bool {
+    let told = content.json().and_then(|json| json.get("error")).and_then(Value::as_object);
+    let told = told.is_some_and(|error| error.contains_key("code") || error.contains_key("message"));
+    let fault = || {
+        let fault = Fault::new("an error comes with a status that is none of errors").expected("400 to 599");
+        fault.actual(status).in_status()
+    };
+    bench.hold("errors/status", told.then(fault));
+    told
 }
 
 /// Judges the format of an error where there is no endpoint.

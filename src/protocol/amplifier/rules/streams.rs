@@ -35,7 +35,7 @@ impl Bytes {
         for byte in &bytes[if marked { 3 } else { 0 }..] {
             match byte {
                 b'\n' if self.after_cr => {}
-                b'\n' | b'\r' => self.line_ends(t),
+                b'\n' | b'\r' => self.line_ends(t, bench),
                 _ => {
                     self.line.get_or_insert(*byte);
                 }
@@ -44,11 +44,16 @@ impl Bytes {
         }
     }
 
-    fn line_ends(&mut self, t: u64) {
+    fn line_ends(&mut self, t: u64, bench: &mut Bench<'_>) {
         match self.line.take() {
             None => self.event = false,
             Some(b':') => {}
-            Some(_) => (self.event, self.since) = (true, t),
+            Some(first) => {
+                (self.event, self.since) = (true, t);
+                bench.hold_if("stream/data-field", first == b'{', || {
+                    "a line of an event stream is JSON without a field name, so that no client is told of it".to_owned()
+                });
+            }
         }
     }
 

@@ -44,6 +44,10 @@ struct Stream {
     /// The handshake of a WebSocket.
     socket: Option<Head>,
     bytes: Bytes,
+    /// Whether it has the content type of an event stream.
+    labelled: bool,
+    /// Whether an event has come in it.
+    any: bool,
     coded: bool,
     odd: bool,
     /// Whether the client has sent a message here that an error may answer.
@@ -57,11 +61,18 @@ impl Stream {
             session,
             socket,
             bytes: Bytes::default(),
+            labelled: true,
+            any: false,
             coded: false,
             odd: false,
             asked: false,
             life: Life::new(index),
         }
+    }
+
+    /// Whether its bytes are judged as those of an event stream.
+    fn is_read(&self) -> bool {
+        self.socket.is_none() && self.labelled && !self.odd && !self.coded
     }
 }
 
@@ -83,10 +94,12 @@ impl Subscriptions {
             let actual = head.header("content-type").next().unwrap_or_default();
             bench.hold("stream/content-type", (!stream).then(|| fault.actual(actual)));
         }
-        if stream {
+        // Events that come under another content type are events all the same.
+        if stream || matches!(head.status(), Some(200..=299)) {
             let session = exchange.own.route.as_ref().and_then(|route| route.name.clone()).unwrap_or_default();
             let (coded, odd) = (heads::is_coded(head), !exchange.counts());
-            self.streams.insert(conn.to_owned(), Stream { coded, odd, ..Stream::of(session, None, event.i) });
+            let opened = Stream { labelled: stream, coded, odd, ..Stream::of(session, None, event.i) };
+            self.streams.insert(conn.to_owned(), opened);
         }
     }
 
@@ -107,16 +120,16 @@ impl Subscriptions {
             // Whatever was told after the stop has been judged.
             bench.hold("life/stopped-no-work", None);
         }
-        if stream.socket.is_none() && !stream.odd && !stream.coded && counts {
+        if stream.is_read() && counts {
             stream.bytes.end(bench);
         }
-        true
+        stream.labelled || stream.any
     }
 
     /// The client left what stands under this name, if something does.
     pub fn left(&mut self, conn: &str, t: u64, bench: &mut Bench<'_>) {
         let stream = self.streams.get(conn);
-        if let Some(stream) = stream.filter(|stream| stream.socket.is_none() && !stream.odd && !stream.coded) {
+        if let Some(stream) = stream.filter(|stream| stream.is_read()) {
             stream.bytes.left(t, bench);
         }
     }
@@ -125,7 +138,7 @@ impl Subscriptions {
     pub fn bytes(&mut self, conn: &str, event: &Event, bytes: &[u8], bench: &mut Bench<'_>) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
         stream.odd |= event.deliberate.is_some();
-        if !stream.odd && !stream.coded {
+        if stream.is_read() {
             stream.bytes.feed(bytes, event.t, bench);
         }
     }
@@ -148,6 +161,9 @@ impl Subscriptions {
             bench.hold_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
         }
         let Some(data) = sent.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
+        if let Some(stream) = self.streams.get_mut(conn) {
+            stream.any = true;
+        }
         let read = read_json(data);
         if read.as_ref().is_some_and(|read| read.lossy) {
             bench.note("stream/data-json", LOSSY);

@@ -10,6 +10,8 @@ use super::sessions::fails;
 use super::{Entry, flaw, lenient, pretend, refuse, remove, reply, result, set, status, switch};
 
 pub const FLAWS: &[Entry] = &[
+    flaw!("approval-unasked" "approval/required" "An approval that is waited for is told by the status alone."
+        Effect::Told("approval:required", Vec::clear)),
     flaw!("decision-202" "approval/status" "A decision is answered with the status 202." status(SubmitApproval, 202)),
     flaw!("decision-as-text" "approval/object" "The answer to a decision is a text." result(SubmitApproval, |b| *b = json!("ok"))),
     flaw!("decision-without-status" "approval/value" "The answer to a decision has no `status`." result(SubmitApproval, |b| drop(remove(b, "status")))),

@@ -7,12 +7,16 @@ use super::super::quirks::Effect;
 use super::{Entry, flaw, remove, rename, set};
 
 pub const FLAWS: &[Entry] = &[
-    flaw!("error-under-detail" "errors/format" "The body of an error has a text as `detail`."
+    flaw!("error-under-detail" "errors/format" ["errors/outside": "An error for what does not belong to the interface has it as well."]
+        "The body of an error has a text as `detail`."
         Effect::Failed(|r| r.body = json!({"detail": r.body["error"]["message"]}))),
-    flaw!("error-wrapped-in-detail" "errors/format" "The error is wrapped in `detail`."
+    flaw!("error-wrapped-in-detail" "errors/format" ["errors/outside": "An error for what does not belong to the interface has it as well."]
+        "The error is wrapped in `detail`."
         Effect::Failed(|r| r.body = json!({"detail": r.body.clone()}))),
-    flaw!("error-as-text" "errors/format" "The `error` is a text."
+    flaw!("error-as-text" "errors/format" ["errors/outside": "An error for what does not belong to the interface has it as well."]
+        "The `error` is a text."
         Effect::Failed(|r| r.body = json!({"error": r.body["error"]["message"]}))),
+    flaw!("errors-as-successes" "errors/status" "Errors come with the status 200." Effect::Failed(|r| r.status = 200)),
     flaw!("error-without-code" "errors/code" "Errors have no `code`." Effect::Failed(|r| drop(remove(&mut r.body["error"], "code")))),
     flaw!("error-code-as-number" "errors/code" "The `code` of an error is its status."
         Effect::Failed(|r| set(&mut r.body["error"], "code", r.status))),
@@ -31,6 +35,11 @@ pub const FLAWS: &[Entry] = &[
     })),
     flaw!("invalid-request-422" "errors/invalid-request" "INVALID_REQUEST comes with the status 422."
         Effect::Failed(|r| instead(r, "INVALID_REQUEST", 422))),
+    flaw!("framework-422" "errors/invalid-request" ["errors/format": "The body has a list of faults as `detail`."]
+    "What does not validate is refused with the status 422, and a list as `detail`."
+    Effect::Failed(|r| if r.code() == "INVALID_REQUEST" {
+        *r = Reply { status: 422, body: json!({"detail": [{"type": "missing", "loc": ["body"], "msg": "Field required"}]}), why: r.why };
+    })),
     flaw!("session-not-found-400" "errors/session-not-found"
         ["http/unknown-path": "A path that is none of the interface has the same status."] "SESSION_NOT_FOUND comes with the status 400."
         Effect::Failed(|r| instead(r, "SESSION_NOT_FOUND", 400))),

@@ -24,9 +24,6 @@ pub const FLAWS: &[Entry] = &[
             messages.push(json!({"event": event, "data": data}));
         }
     })),
-    flaw!("prompts-overlap" "life/one-at-a-time"
-        ["websocket/busy": "A prompt by WebSocket is told beside the one under way, too."]
-        "A prompt that comes while another one is worked on is told at once." switch(Switch::WorksOnRefused)),
     flaw!("tokens-more-than-session" "life/token-usage-sum" "A prompt has more tokens than its session."
         data("prompt:complete", |d| set(d, "token_usage", json!({"input_tokens": 1_000_000, "output_tokens": 1_000_000})))),
     flaw!("deltas-without-start" "life/content-started" "Blocks do not begin." drop_it("content_block:start")),

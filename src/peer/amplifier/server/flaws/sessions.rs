@@ -141,7 +141,8 @@ pub const FLAWS: &[Entry] = &[
     flaw!("stop-unknown-200" "stop/not-found" "A session that never existed is stopped."
         reply(DeleteSession, |r| pretend(r, 404, 200, json!({"status": "stopped", "message": "ok"})))),
     flaw!("stop-stops-all" "stop/others" "All sessions end when one is stopped." switch(Switch::StopsAll)),
-    flaw!("stop-forgotten" "stop/gone" "A session that was stopped goes on as before." switch(Switch::StaysAlive)),
+    flaw!("stop-forgotten" "stop/gone" ["safety/deleted": "What waited for an approval is allowed after the stop, and runs."]
+        "A session that was stopped goes on as before." switch(Switch::StaysAlive)),
     flaw!("stopped-takes-prompts" "stop/prompt-refused" "A session that was stopped takes prompts." switch(Switch::StoppedTakesPrompts)),
     flaw!("stop-refused-busy" "stop/busy" "A session that works is not stopped."
     Effect::Refuse(|ask, model| {

@@ -19,6 +19,12 @@ pub const FLAWS: &[Entry] = &[
     flaw!("events-by-their-names" "stream/message-type" "Each event comes under its own name as its type." Effect::Stream(|f| f.kind = Kind::Own)),
     flaw!("events-under-update" "stream/message-type" "Events come under the type `update`." Effect::Stream(|f| f.kind = Kind::Named("update"))),
     flaw!("stream-begins-with-ping" "stream/data-json" "A stream begins with a message that is no JSON." Effect::Stream(|f| f.first = "data: ping\n\n")),
+    flaw!("stream-dicts" "stream/data-json" "Events are written as Python writes a dict." Effect::Stream(|f| f.bytes = Some(|bytes| {
+        bytes.iter_mut().filter(|byte| **byte == b'"').for_each(|byte| *byte = b'\'');
+    }))),
+    flaw!("stream-bare-lines" "stream/data-field" "Events are lines of JSON, as in NDJSON." Effect::Stream(|f| f.bytes = Some(|bytes| {
+        bytes.drain(..bytes.windows(2).position(|two| two == b" {").map_or(0, |at| at + 1));
+    }))),
     flaw!("stream-buffered" "stream/unbuffered" "Events are held back until the prompt is complete." Effect::Stream(|f| f.hold = true)),
     flaw!("one-queue" "stream/several" "All subscribers take their events from one queue." switch(Switch::OneQueue)),
     flaw!("newest-subscriber-only" "stream/several" "Only the newest subscriber gets events." switch(Switch::NewestOnly)),

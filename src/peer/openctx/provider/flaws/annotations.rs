@@ -123,8 +123,6 @@ pub const FLAWS: &[Entry] = &[
         "There is no annotations feature, and `annotations` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
     flaw!("annotations-missing-unanswered" "envelope/answered"
-        ["envelope/method-not-offered": "There is neither an empty list nor an error."]
-       
         "There is no annotations feature, and `annotations` is not answered."
         Effect::Instead(|s| without(s, Method::Annotations, Instead::Close))),
 ];

@@ -147,7 +147,7 @@ pub const FLAWS: &[Entry] = &[
         body.truncate(body.len() / 2);
         r.content = Content::Whole(body);
     })),
-    flaw!("coding-unknown" "http/encoding-offered"
+    flaw!("coding-unknown" "http/encoding"
         "The head names a content coding that nobody knows."
         Effect::Carried(|r| r.headers.push(("Content-Encoding".to_owned(), Some("rot13".to_owned()))))),
     flaw!("gzip-unasked" "http/encoding-offered" "Bodies are gzip, whether the request allows it or not."

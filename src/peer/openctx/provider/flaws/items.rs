@@ -64,7 +64,6 @@ pub const FLAWS: &[Entry] = &[
         "There is no items feature, and `items` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
     flaw!("items-missing-unanswered" "envelope/answered"
-        ["envelope/method-not-offered": "There is neither an empty list nor an error."]
         "There is no items feature, and `items` is not answered."
     Effect::Instead(|s| without(s, Method::Items, Instead::Close))),
 ];

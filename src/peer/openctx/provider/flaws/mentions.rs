@@ -73,7 +73,6 @@ pub const FLAWS: &[Entry] = &[
         "There is no mentions feature, and `mentions` is answered with an empty object."
         Effect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
     flaw!("mentions-missing-unanswered" "envelope/answered"
-        ["envelope/method-not-offered": "There is neither an empty list nor an error."]
         "There is no mentions feature, and `mentions` is not answered."
     Effect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
 ];
