@@ -166,6 +166,7 @@ fn failure(
         selectors: collect.part.selectors.clone(),
         conn: collect.part.conn.clone(),
         way,
+        outcomes: vec![],
         places: vec![],
         index: None,
         since: scene.since.event,

@@ -1,6 +1,7 @@
 //! The last events of a trace, for people: [`Tail`].
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -21,6 +22,8 @@ const LIGHT: usize = 512;
 pub struct Tail {
     most: usize,
     kept: Arc<Mutex<VecDeque<Kept>>>,
+    /// The number of the next event.
+    next: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -32,11 +35,12 @@ enum Kept {
 impl Tail {
     /// Keeps the last `most` events.
     pub fn new(most: usize) -> Self {
-        Self { most, kept: Arc::default() }
+        Self { most, kept: Arc::default(), next: Arc::default() }
     }
 
     /// Takes in an event.
     pub fn push(&self, event: &Event) {
+        self.next.store(event.i + 1, Ordering::Relaxed);
         if is_repeated_by_its_message(&event.what) {
             return;
         }
@@ -45,6 +49,11 @@ impl Tail {
         while kept.len() > self.most {
             kept.pop_front();
         }
+    }
+
+    /// The number of the last event, if one came.
+    pub fn last(&self) -> Option<u64> {
+        self.next.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// The last events, oldest first.

@@ -121,6 +121,7 @@ impl<'a> Conversation<'a> {
             What::Launched(_) => return self.around.push("launched".to_owned()),
             What::Exited(exited) => return self.around.push(ended(exited)),
             What::Connected { .. } | What::Body(_) | What::Output(_) | What::State { .. } | What::Mark(_) => return,
+            What::Finding(_) | What::Judged(_) => return,
         };
         let text = text + &purpose;
         let connection = self.connection(event);
