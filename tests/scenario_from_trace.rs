@@ -29,6 +29,9 @@ fn described(role: &str, edition: &str, flaw: Option<&str>) -> String {
     if ["openctx-provider", "amplifier-server"].contains(&role) {
         launch.extend([json!("--port"), json!("{port}")]);
     }
+    if role == "openctx-provider" {
+        subject["settings"] = json!("settings.json");
+    }
     if role == "amplifier-server" {
         let prompts = ["text", "tool", "thinking", "approval"].map(|name| (name.to_owned(), json!(name)));
         subject["prompts"] = Value::Object(prompts.into_iter().collect());
@@ -40,6 +43,7 @@ fn described(role: &str, edition: &str, flaw: Option<&str>) -> String {
 
 /// The traces of certifying our mock of a role, as far as a filter goes.
 fn traces(dir: &Path, role: &str, edition: &str, flaw: Option<&str>, filter: &str) -> Vec<PathBuf> {
+    fs::write(dir.join("settings.json"), "{}").unwrap();
     fs::write(dir.join("subject.yaml"), described(role, edition, flaw)).unwrap();
     let args = ["certify", "--subject", "subject.yaml", "--filter", filter, "--trace-dir", "traces", "-q"];
     let (_, stdout, stderr) = wirecert(dir, &args);
@@ -68,7 +72,7 @@ fn reproduces(role: &str, edition: &str, flaw: &str, requirement: &str, filter: 
         let trace = trace.display().to_string();
         let args = ["scenario", &trace, "--as", side, "--finding", requirement, "--out", "bug.yaml"];
         let (code, _, stderr) = wirecert(dir, &args);
-        assert!(code == 0 || stderr.contains("the rules found no"), "{flaw}: {stderr}");
+        assert!(code == 0 || stderr.contains("there is no finding"), "{flaw}: {stderr}");
         refusals += &stderr;
         code == 0
     });
@@ -128,6 +132,28 @@ fn what_a_provider_broke_is_reproduced() {
     reproduces("openctx-provider", edition, "nothing-as-text", "envelope/result-type", "area(mentions)");
     reproduces("openctx-provider", edition, "range-minus-one", "annotations/range-zero-based", "area(annotations)");
     reproduces("openctx-provider", edition, "item-hover-text-as-number", "items/hover", "area(items)");
+}
+
+#[test]
+fn an_expectation_that_failed_where_no_rule_is_broken_fails_again() {
+    reproduces("openctx-provider", "0.1", "meta-fails", "meta/offered", "id(*/meta/offered)");
+    reproduces("openctx-provider", "0.1", "path-unknown", "http/post", "area(http)");
+    reproduces("amp-server", "cli", "accepts-empty-token", "connection/token-empty", "area(connection)");
+    reproduces("amp-client", "cli", "edit-file-success-hidden", "edit-file/client-result", "area(edit-file)");
+}
+
+#[test]
+fn a_failed_expectation_that_cannot_be_said_again_is_named_for_whoever_adds_it() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let traces = traces(dir, "openctx-provider", "0.1", Some("closes-though-kept"), "id(*/http/close-announced)");
+    let (code, text, _) = wirecert(dir, &["scenario", &traces[0].display().to_string(), "--as", "client"]);
+    assert_eq!(code, 0);
+    assert!(
+        text.contains("# The step was `request` at scenarios/openctx-provider/http/close-announced.yaml:"),
+        "{text}"
+    );
+    assert!(text.contains("# No expectation could be made of it that holds in another run"), "{text}");
 }
 
 #[test]
@@ -249,6 +275,6 @@ fn what_cannot_be_a_scenario_is_refused_with_what_to_do() {
     let args = ["scenario", "t.trace", "--as", "client", "--finding", "ping/echo"];
     let (code, _, stderr) = wirecert(dir.path(), &args);
     assert_eq!(code, 2);
-    assert!(stderr.contains("the rules found no `ping/echo`") && stderr.contains("they found: nothing"), "{stderr}");
+    assert!(stderr.contains("there is no finding `ping/echo`") && stderr.contains("found was: nothing"), "{stderr}");
     assert_eq!(wirecert(dir.path(), &["scenario", "absent.trace", "--as", "client"]).0, 2);
 }

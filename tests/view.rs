@@ -105,6 +105,132 @@ fn what_the_rules_found_stands_below_its_event_unless_nobody_wants_to_know() {
     assert!(around.contains("├─ ping #1"), "{around}");
 }
 
+/// What a play of our own was found to be, as its trace tells it.
+fn finding(at: u64, requirement: &str) -> Value {
+    json!({"kind": "finding", "at": at, "requirement": requirement, "blame": "server", "message": "it is not so",
+        "path": "/result", "step": "expect response", "file": "scenarios/a.yaml", "line": 7,
+        "awaited": {"way": "different", "since": 3, "until": 6, "outcomes": []}})
+}
+
+/// [`trace`] with further events at its end.
+fn trace_and(messages: &[&str], more: &[Value]) -> String {
+    let events = trace(messages);
+    let mut events: Vec<Value> = events.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    events.pop();
+    lines(&[&events[..], more].concat())
+}
+
+#[test]
+fn a_trace_that_tells_its_findings_is_shown_with_these_unless_an_edition_is_asked_for() {
+    let judged = json!({"kind": "judged", "findings": 1});
+    let told = [finding(6, "amp/cli/ping/echo"), judged.clone()];
+    let dir = folder(&[
+        ("told.trace", &trace_and(&[ASK, WRONG], &told)),
+        ("sound.trace", &trace_and(&[ASK, WRONG], &[json!({"kind": "judged", "findings": 0})])),
+        ("lost.trace", &trace_and(&[ASK, WRONG], &[judged])),
+        ("unjudged.trace", &trace_and(&[ASK, WRONG], &told[..1])),
+    ]);
+    let breaks = |args: &[&str]| {
+        let (code, stdout, stderr) = view(dir.path(), args);
+        assert_eq!((code, stderr.as_str()), (0, ""));
+        let lines = stdout.lines().filter_map(|line| line.trim_start().strip_prefix("✗ must server breaks "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let by_rules = ["amp/cli/envelope/id-string", "amp/cli/envelope/id"];
+    assert_eq!(breaks(&["told.trace"]), ["amp/cli/ping/echo"]);
+    assert_eq!(breaks(&["told.trace", "--edition", "cli"]), by_rules);
+    assert_eq!(breaks(&["sound.trace"]), [""; 0]);
+    assert_eq!(breaks(&["lost.trace"]), by_rules, "what the trace has lost is not taken for all there was");
+    assert_eq!(breaks(&["unjudged.trace"]), by_rules);
+
+    let (_, told, _) = view(dir.path(), &["told.trace", "--only-findings"]);
+    assert!(told.contains("step     expect response at scenarios/a.yaml:7\n"), "{told}");
+    assert!(told.ends_with("\n9 events · 1 shown · 1 connection · 6.00 ms · 1 finding: 1 must\n"), "{told}");
+    let (_, plain, _) = view(dir.path(), &["told.trace", "--no-findings"]);
+    assert!(!plain.contains("ping/echo") && plain.contains("5 shown"), "{plain}");
+    let (_, every, _) = view(dir.path(), &["told.trace", "--every"]);
+    assert!(every.contains("finding at #6: amp/cli/ping/echo") && every.contains("judged: 1 finding"), "{every}");
+    let (code, _, _) = view(dir.path(), &["told.trace", "--html", "page.html"]);
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn nothing_but_looking_at_findings_is_changed_by_what_a_trace_tells_of_them() {
+    let told = [finding(6, "amp/cli/ping/echo"), json!({"kind": "judged", "findings": 1})];
+    let (told, plain) = (trace_and(&[ASK, RIGHT], &told), trace(&[ASK, RIGHT]));
+    let dir = folder(&[("told.trace", &told), ("plain.trace", &plain), ("other.trace", &plain)]);
+    let same = |args: &[&str]| {
+        let of = |name: &str| {
+            let args: Vec<&str> = args.iter().map(|arg| if *arg == "TRACE" { name } else { *arg }).collect();
+            let (code, stdout, _) = run(Command::cargo_bin("wirecert").unwrap().args(args).current_dir(dir.path()));
+            (code, stdout.replace(name, "TRACE"))
+        };
+        assert_eq!(of("told.trace"), of("plain.trace"), "{args:?}");
+    };
+    same(&["check", "TRACE"]);
+    same(&["view", "TRACE", "--har", "-"]);
+    same(&["view", "TRACE", "--diff", "other.trace"]);
+    same(&["scenario", "TRACE", "--as", "client", "--observed"]);
+}
+
+/// The requirement and the sentence of everything in a list.
+fn said(findings: &[Value]) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut said: Vec<_> =
+        findings.iter().map(|finding| (text(&finding["requirement"]), text(&finding["message"]))).collect();
+    said.sort();
+    said
+}
+
+#[test]
+fn what_certify_reported_of_a_play_is_what_its_trace_tells_and_what_is_shown() {
+    let program = assert_cmd::cargo::cargo_bin("wirecert").display().to_string();
+    // An expectation fails where no rule is broken; a rule is broken by what only follows from a fault of another.
+    for (flaw, filter) in [("meta-fails", "id(*/meta/offered)"), ("mention-without-title", "id(*/items/of-mention*)")] {
+        let dir = folder(&[("settings.json", "{}")]);
+        let role = "openctx-provider";
+        let mut command = Command::cargo_bin("wirecert").unwrap();
+        command.args(["certify", role, "--settings", "settings.json", "--filter", filter, "--trace-dir", "traces"]);
+        command.args([
+            "--report",
+            "json=report.json",
+            "--",
+            &program,
+            "mock",
+            role,
+            "--flaw",
+            flaw,
+            "--port",
+            "{port}",
+        ]);
+        let (_, stdout, stderr) = run(command.current_dir(dir.path()));
+        let report: Value = serde_json::from_slice(&fs::read(dir.path().join("report.json")).unwrap()).unwrap();
+        let subject = &report["subjects"][0];
+        let mut shown_any = false;
+        for scenario in subject["scenarios"].as_array().unwrap() {
+            let reported = subject["findings"].as_array().unwrap().iter();
+            let reported: Vec<Value> = reported.filter(|f| f["scenario"] == scenario["id"]).cloned().collect();
+            let trace = scenario["trace"].as_str().unwrap();
+            let text = fs::read_to_string(dir.path().join(trace)).unwrap();
+            let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let told: Vec<Value> = events.iter().filter(|event| event["kind"] == "finding").cloned().collect();
+            // What is folded across scenarios is found in the play all the same.
+            let folded = scenario["blocked"].as_array().map_or(0, Vec::len);
+            let in_trace = said(&told);
+            assert!(said(&reported).iter().all(|one| in_trace.contains(one)), "{flaw}: {text}\n{stdout}{stderr}");
+            let mut distinct = in_trace;
+            distinct.dedup();
+            assert!(distinct.len() <= reported.len() + folded, "{flaw}: {text}\n{stdout}{stderr}");
+            let judged = &events[events.len() - 2];
+            assert_eq!((&judged["kind"], &judged["findings"]), (&json!("judged"), &json!(told.len())), "{text}");
+            let (_, chart, _) = view(dir.path(), &[trace]);
+            assert_eq!(chart.matches(" server breaks ").count(), told.len(), "{flaw}: {chart}");
+            shown_any |= !told.is_empty();
+        }
+        assert!(shown_any, "{flaw}: {stdout}{stderr}");
+    }
+}
+
 #[test]
 fn filters_narrow_what_is_shown() {
     let dir = folder(&[("t.trace", &trace(&[ASK, RIGHT]))]);

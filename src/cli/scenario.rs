@@ -7,17 +7,17 @@ use clap::ValueEnum;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::Source;
 use crate::export::scenario::{Gathering, Shown, Wanted};
-use crate::judge::RuleRun;
-use crate::protocol::{Level, Protocol, Role, Violation, protocols};
+use crate::judge::{By, Reading};
+use crate::protocol::{Level, Protocol, Role, protocols};
 use crate::scenario::load_str;
-use crate::trace::{End, Header, ReadError, Who};
+use crate::trace::{End, Finding, Header, ReadError};
 
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `scenario`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The scenario goes to stdout. What the rules found in the trace is counted from 1, in the order of the \
+    after_help = "The scenario goes to stdout. What was found in the trace is counted from 1, in the order of the \
     events that show it: `--finding 2`, or `--finding read-file/result` for the first breach of that requirement. Where nothing \
     was found, the scenario says what was observed."
 )]
@@ -34,11 +34,11 @@ pub struct Args {
     #[arg(long, value_name = "N|REQUIREMENT", conflicts_with = "observed")]
     finding: Option<String>,
 
-    /// Say what was observed, whatever the rules found.
+    /// Say what was observed, whatever was found.
     #[arg(long)]
     observed: bool,
 
-    /// Judge and play by this edition, whatever the trace says.
+    /// Judge anew by the rules of this edition and play by it, whatever the trace says.
     #[arg(long, value_name = "EDITION")]
     edition: Option<String>,
 
@@ -59,7 +59,7 @@ pub enum Side {
 /// Runs it.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let source = Source::open(&args.trace).map_err(unreadable)?;
-    let header = source.reader().map_err(unreadable)?.header().clone();
+    let mut header = source.reader().map_err(unreadable)?.header().clone();
     let (protocol, edition) = edition_of(&header, &args)?;
     let subject = match args.side {
         Side::Client => End::Server,
@@ -68,11 +68,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let Some(role) = protocol.roles.iter().find(|role| role.subject == subject) else {
         return Err(CliError::usage(format!("{} has no such role", protocol.name)));
     };
-    let found = judge(&source, &header, protocol, edition)?;
-    let finding = if args.observed { None } else { chosen(&args, &found, role, terminal)? };
+    edition.clone_into(&mut header.edition);
+    let by = if args.edition.is_some() { By::Rules } else { By::Trace };
+    let found = found(&source, &header, protocol, by)?;
+    let finding = if args.observed { None } else { chosen(&args, &found.list, role, terminal)? };
     let name = args.trace.file_name().map_or_else(|| "stdin".into(), |name| name.to_string_lossy().into_owned());
     let wanted = Wanted { role, edition, trace: name, finding };
-    let mut gathering = Gathering::new(wanted, &found);
+    let mut gathering = Gathering::new(wanted, &found.by_rules);
     for event in source.reader().map_err(unreadable)? {
         gathering.event(&event.map_err(unreadable)?);
     }
@@ -95,49 +97,44 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     Ok(Exit::OK)
 }
 
-/// Everything that the rules find in the trace, of both ends, in the order of the events.
-fn judge(source: &Source, header: &Header, protocol: &'static Protocol, edition: &str) -> Result<Vec<Shown>, CliError> {
-    let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == Who::Subject);
-    let rules = RuleRun::new(protocol, edition);
-    let mut rules = subject.into_iter().fold(rules, RuleRun::with_processes_of);
-    let shown = |violation: &Violation| {
-        let requirement = (protocol.requirements)().iter().find(|r| r.id == violation.requirement)?;
-        let Violation { blame, index, message, path, .. } = violation.clone();
-        Some(Shown { requirement, blame, index, message, path })
-    };
-    let mut found: Vec<Shown> = vec![];
+/// What is found in a trace, and what the rules find in it.
+struct Everything {
+    list: Vec<Shown>,
+    by_rules: Vec<Finding>,
+}
+
+/// Everything that is found in the trace, of both ends, in the order of the events.
+fn found(source: &Source, header: &Header, protocol: &'static Protocol, by: By) -> Result<Everything, CliError> {
+    let mut reading = Reading::new(protocol, header, by);
     let mut reader = source.reader().map_err(unreadable)?;
     for event in reader.by_ref() {
-        found.extend(rules.event(&event.map_err(unreadable)?).iter().filter_map(shown));
+        reading.event(&event.map_err(unreadable)?);
     }
-    if !reader.is_cut() {
-        found.extend(rules.end().iter().filter_map(shown));
-    }
-    found.sort_by_key(|shown| shown.index);
-    Ok(found)
+    let named = |id: &String| (protocol.requirements)().iter().find(|requirement| requirement.id == id);
+    let shown = |finding: Finding| Shown { requirement: finding.requirement.as_ref().and_then(named), finding };
+    let found = reading.end(reader.is_cut());
+    Ok(Everything { list: found.list.into_iter().map(shown).collect(), by_rules: found.by_rules })
 }
 
 /// The finding that is to be shown.
 fn chosen(args: &Args, found: &[Shown], role: &Role, terminal: &mut Terminal) -> Result<Option<Shown>, CliError> {
-    let theirs: Vec<&Shown> = found.iter().filter(|shown| shown.blame == role.subject).collect();
+    let theirs: Vec<&Shown> = found.iter().filter(|shown| shown.finding.blame.end() == Some(role.subject)).collect();
     let chosen = match &args.finding {
-        None => {
-            theirs.iter().position(|shown| shown.requirement.level == Level::Must).or((!theirs.is_empty()).then_some(0))
-        }
+        None => theirs.iter().position(|shown| shown.level() == Level::Must).or((!theirs.is_empty()).then_some(0)),
         Some(asked) => {
             let number = asked.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-            let named = |shown: &&Shown| shown.requirement.id == asked || shown.requirement.short() == asked;
+            let named =
+                |shown: &&Shown| shown.requirement.is_some_and(|found| found.id == asked || found.short() == asked);
             let at = match number {
                 Some(at) => Some(at).filter(|at| *at < theirs.len()),
                 None => theirs.iter().position(named),
             };
             Some(at.ok_or_else(|| {
                 let list = theirs.iter().enumerate().take(20);
-                let list: Vec<String> =
-                    list.map(|(n, shown)| format!("{} {}", n + 1, shown.requirement.short())).collect();
+                let list: Vec<String> = list.map(|(n, shown)| format!("{} {}", n + 1, shown.short())).collect();
                 let known = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
-                let error = CliError::usage(format!("the rules found no `{asked}` of {} in this trace", role.about));
-                error.help(format!("they found: {known}"))
+                let error = CliError::usage(format!("there is no finding `{asked}` of {} in this trace", role.about));
+                error.help(format!("found was: {known}"))
             })?)
         }
     };
@@ -145,9 +142,10 @@ fn chosen(args: &Args, found: &[Shown], role: &Role, terminal: &mut Terminal) ->
         let shown = theirs[at];
         let more =
             if theirs.len() > 1 { format!(" of {}; `--finding` chooses another", theirs.len()) } else { String::new() };
-        terminal.progress(&format!("finding {}{more}: {}: {}", at + 1, shown.requirement.id, shown.message));
+        let of = shown.requirement.map_or_else(|| shown.short(), |requirement| requirement.id);
+        terminal.progress(&format!("finding {}{more}: {of}: {}", at + 1, shown.finding.message));
     } else {
-        terminal.progress("the rules found nothing: the scenario says what was observed");
+        terminal.progress("nothing was found: the scenario says what was observed");
     }
     Ok(chosen.map(|at| theirs[at].clone()))
 }

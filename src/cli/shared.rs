@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::judge::Shard;
 use crate::protocol::parse_bound;
+use crate::trace::Strength;
 
 use super::ReportTarget;
 
@@ -111,6 +112,10 @@ pub struct SharedOptions {
     #[arg(long, value_name = "DIR", help_heading = "Judgement")]
     pub snapshots: Option<PathBuf>,
 
+    /// How much of a trace snapshots keep; where not said, as much as the one that is there, or everything.
+    #[arg(long, value_name = "STRENGTH", help_heading = "Judgement")]
+    pub snapshot_strength: Option<SnapshotStrength>,
+
     /// Write a report: json, junit, sarif or text; repeatable. The path `-` is stdout.
     #[arg(long = "report", value_name = "KIND=PATH", help_heading = "Output")]
     pub reports: Vec<ReportTarget>,
@@ -122,6 +127,24 @@ pub struct SharedOptions {
     /// How to show progress on stderr.
     #[arg(long, value_name = "HOW", default_value = "auto", help_heading = "Output")]
     pub progress: ProgressKind,
+}
+
+/// How much of a trace a snapshot keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SnapshotStrength {
+    /// Every value: it pins one implementation.
+    Exact,
+    /// Keys and types only: it compares one implementation with another.
+    Shape,
+}
+
+impl From<SnapshotStrength> for Strength {
+    fn from(strength: SnapshotStrength) -> Self {
+        match strength {
+            SnapshotStrength::Exact => Self::Exact,
+            SnapshotStrength::Shape => Self::Shape,
+        }
+    }
 }
 
 /// How to show progress.

@@ -13,7 +13,7 @@ use crate::trace::{Known, Normaliser, Strength};
 /// The comparison of one subject's plays with the snapshots in a folder; with none it does nothing.
 pub struct Comparison {
     dir: Option<PathBuf>,
-    strength: Strength,
+    strength: Option<Strength>,
     whole: bool,
     state: Arc<Mutex<State>>,
 }
@@ -30,9 +30,10 @@ fn in_ci() -> bool {
 }
 
 impl Comparison {
-    /// A comparison with the snapshots below `dir`. `whole` says whether every scenario is played, so that snapshots
+    /// A comparison with the snapshots below `dir`. `strength`: how much they keep; where not said, as much as the one that is
+    /// there, or everything. `whole` says whether every scenario is played, so that snapshots
     /// which nothing refers to can be told.
-    pub fn new(dir: Option<&Path>, strength: Strength, whole: bool) -> Self {
+    pub fn new(dir: Option<&Path>, strength: Option<Strength>, whole: bool) -> Self {
         Self { dir: dir.map(Path::to_owned), strength, whole, state: Arc::default() }
     }
 
@@ -41,7 +42,7 @@ impl Comparison {
         let dir = self.dir.clone()?;
         let (state, strength, ci) = (self.state.clone(), self.strength, in_ci());
         Some(Arc::new(move |plan: &Plan, normaliser: &Normaliser, known: &Known| {
-            let strength = kept(&dir, plan, strength);
+            let strength = strength.unwrap_or_else(|| kept(&dir, plan));
             let text = normaliser.finish(known, strength);
             let snapshot = Snapshot { id: &plan.id, strength, title: &plan.title, file: &plan.file, text: &text };
             let mut state = lock(&state);
@@ -84,14 +85,10 @@ impl Comparison {
     }
 }
 
-/// A scenario that is pinned by its shape alone stays so, whatever the default.
-fn kept(dir: &Path, plan: &Plan, wanted: Strength) -> Strength {
+/// A scenario that is pinned by its shape alone stays so where nothing else is asked for.
+fn kept(dir: &Path, plan: &Plan) -> Strength {
     let there = |strength| path(dir, plan, strength).exists();
-    match (there(Strength::Exact), there(Strength::Shape)) {
-        (true, false) => Strength::Exact,
-        (false, true) => Strength::Shape,
-        _ => wanted,
-    }
+    if there(Strength::Shape) && !there(Strength::Exact) { Strength::Shape } else { Strength::Exact }
 }
 
 fn path(dir: &Path, plan: &Plan, strength: Strength) -> PathBuf {

@@ -15,6 +15,10 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
             return Err(CliError::usage("`--self` certifies our own mocks, and a command was given as well")
                 .help("leave out one of the two"));
         }
+        if options.observe.is_some() {
+            return Err(CliError::usage("`--self` certifies our own mocks, which are driven and never only observed")
+                .help("leave out `--observe`, or name the command of the client that is to be observed"));
+        }
         return Ok(vec![]);
     }
     let around = Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
@@ -31,6 +35,7 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
         workspace: options.workspace.clone(),
         baseline: options.baseline.clone(),
         snapshots: options.snapshots.clone(),
+        snapshot_strength: options.snapshot_strength.map(Into::into),
         trace_dir: options.trace_dir.clone(),
         run_dir: options.run_dir.clone(),
         keep_run_dir: options.keep_run_dir,

@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::chart::{Chart, Options};
 use crate::export::filter::{Filter, Moment};
 use crate::export::{Findings, Source, Survey};
+use crate::judge::{By, Reading};
 use crate::protocol::{Protocol, parse_duration, protocols};
 use crate::trace::{Event, Header, KINDS, ReadError};
 
@@ -23,11 +24,11 @@ pub struct Args {
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
 
-    /// Judge by this edition, whatever the traces say.
+    /// Judge anew by the rules of this edition, whatever the traces say.
     #[arg(long, value_name = "EDITION")]
     edition: Option<String>,
 
-    /// Do not judge: show what happened, and nothing else.
+    /// Show what happened, and no findings.
     #[arg(long)]
     no_findings: bool,
 
@@ -55,7 +56,7 @@ pub struct Args {
     #[arg(long = "grep", value_name = "TEXT", help_heading = "What is shown")]
     texts: Vec<String>,
 
-    /// Only events at which the rules found something.
+    /// Only events at which something was found.
     #[arg(long, conflicts_with = "no_findings", help_heading = "What is shown")]
     only_findings: bool,
 
@@ -153,14 +154,16 @@ impl Looked {
         }
         let mut survey = Survey::default();
         let judging = protocol.filter(|_| !args.no_findings);
-        let mut judge = judging.map(|protocol| judged::Judge::new(protocol, &header));
+        let by = if args.edition.is_some() { By::Rules } else { By::Trace };
+        let mut reading = judging.map(|protocol| Reading::new(protocol, &header, by));
         for event in reader.by_ref() {
             let event = event.map_err(unreadable)?;
             survey.event(&event);
-            judge.iter_mut().for_each(|judge| judge.event(&event));
+            reading.iter_mut().for_each(|reading| reading.event(&event));
         }
         survey.cut = reader.is_cut();
-        let findings = judge.map(|judge| judge.end(survey.cut)).unwrap_or_default();
+        let found = judging.zip(reading.map(|reading| reading.end(survey.cut)));
+        let findings = found.map(|(protocol, found)| judged::beside(protocol, found)).unwrap_or_default();
         Ok(Self { protocol, header, survey, findings })
     }
 

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::trace::Strength;
+
 /// The part of the command line that describes the subject. What is `None`, empty or false was not given.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -27,6 +29,8 @@ pub struct Flags {
     pub baseline: Option<PathBuf>,
     /// `--snapshots`.
     pub snapshots: Option<PathBuf>,
+    /// `--snapshot-strength`.
+    pub snapshot_strength: Option<Strength>,
     /// `--trace-dir`.
     pub trace_dir: Option<PathBuf>,
     /// `--run-dir`: where run directories are made.

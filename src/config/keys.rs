@@ -33,6 +33,7 @@ pub(super) const SUBJECT: &[Key] = &[
     ("timeouts", "How long to wait for what."),
     ("limits", "How much of it to keep."),
     ("snapshots", "The folder of its snapshots; they are compared only where this is said."),
+    ("snapshot_strength", "How much of a trace its snapshots keep: `exact` (every value) or `shape` (keys and types)."),
     ("trace_dir", "The folder to keep traces in."),
 ];
 

@@ -59,6 +59,7 @@ pub fn own(
         settings: Some(json!({})),
         described,
         snapshots: None,
+        snapshot_strength: None,
         trace_dir: None,
         config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
     }

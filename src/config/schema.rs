@@ -50,6 +50,7 @@ fn subject() -> impl Fn(&str) -> Value {
         "ready" => object(properties(READY, &|key| if key == "lockfile" { json!({"const": true}) } else { time() })),
         "observe" => time(),
         "isolation" => json!({"enum": ["run", "scenario"]}),
+        "snapshot_strength" => json!({"enum": ["exact", "shape"]}),
         "stop" => object(properties(STOP, &|key| match key {
             "signal" => json!({"enum": SIGNALS}),
             "command" => command(&[]),

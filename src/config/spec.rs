@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::protocol::{Protocol, Role};
+use crate::trace::Strength;
 
 use super::Described;
 
@@ -47,6 +48,8 @@ pub struct SubjectSpec {
     pub described: Described,
     /// Where its snapshots are; they are compared only where this is set.
     pub snapshots: Option<PathBuf>,
+    /// How much of a trace they keep, where that is said.
+    pub snapshot_strength: Option<Strength>,
     /// Where traces are to be kept, if they are.
     pub trace_dir: Option<PathBuf>,
     /// The folder that the file it was read from is in, or the working directory: `{config_dir}`.
@@ -104,6 +107,7 @@ impl fmt::Debug for SubjectSpec {
             .field("settings", &self.settings.is_some())
             .field("described", &self.described)
             .field("snapshots", &self.snapshots)
+            .field("snapshot_strength", &self.snapshot_strength)
             .field("trace_dir", &self.trace_dir)
             .field("config_dir", &self.config_dir)
             .finish()

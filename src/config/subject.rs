@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span, nearest};
 use crate::protocol::{Protocol, Reach, Role, Shape, role};
-use crate::trace::End;
+use crate::trace::{End, Strength};
 
 use super::flags::{Environment, Flags};
 use super::keys::{Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
@@ -62,6 +62,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         settings: settings.map(|settings| settings.value),
         described: described::read(reader, node, role, context.around),
         snapshots: path(reader, node, "snapshots", context.flags.snapshots.as_ref(), context),
+        snapshot_strength: snapshot_strength(reader, node, context.flags),
         trace_dir: path(reader, node, "trace_dir", context.flags.trace_dir.as_ref(), context),
         config_dir: context.folder.to_owned(),
         access: access?,
@@ -318,6 +319,14 @@ fn isolation(reader: &mut Reader, node: &Node, role: &Role) -> Isolation {
         None if role.subject == End::Server => Isolation::Run,
         None => Isolation::Scenario,
     }
+}
+
+/// How much of a trace its snapshots keep, where that is said.
+fn snapshot_strength(reader: &mut Reader, node: &Node, flags: &Flags) -> Option<Strength> {
+    let entry = node.get("snapshot_strength");
+    let from_file = entry.and_then(|entry| reader.choice(entry, &["exact", "shape"]));
+    let from_file = from_file.map(|name| if name == "shape" { Strength::Shape } else { Strength::Exact });
+    flags.snapshot_strength.or(from_file)
 }
 
 /// For how long it is watched, where it is a client that cannot be driven.

@@ -16,7 +16,7 @@ pub struct Filter {
     pub from: Option<Moment>,
     /// It is no later than this.
     pub to: Option<Moment>,
-    /// The rules found something at it.
+    /// Something was found at it.
     pub with_findings: bool,
 }
 
@@ -30,7 +30,7 @@ pub enum Moment {
 }
 
 impl Filter {
-    /// Whether an event is to be seen; `found`: whether the rules found something at it.
+    /// Whether an event is to be seen; `found`: whether something was found at it.
     pub fn matches(&self, event: &Event, found: bool) -> bool {
         (!self.with_findings || found)
             && self.in_range(event)

@@ -1,4 +1,4 @@
-//! What the rules found, by the event that shows it.
+//! What was found, by the event that shows it.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,22 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::protocol::{Level, Requirement};
-use crate::trace::End;
+use crate::trace::Culprit;
 
 /// One breach of a requirement, as it is shown beside its event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Remark {
-    /// The requirement's id.
-    pub requirement: String,
+    /// The requirement's id; none where an expectation failed that proves none.
+    pub requirement: Option<String>,
     /// How binding it is.
     pub level: Level,
     /// Whose fault it is.
-    pub blame: End,
+    pub blame: Culprit,
     /// What happened, in one sentence.
     pub message: String,
-    /// Where in the message's JSON, as a JSON pointer.
+    /// The step that failed, and where it stands in its scenario.
+    pub step: Option<String>,
+    /// Where in the message's JSON, or in what was awaited, as a JSON pointer.
     pub path: Option<String>,
     /// What should have been there.
     pub expected: Option<Value>,
@@ -27,7 +29,7 @@ pub struct Remark {
     pub actual: Option<Value>,
 }
 
-/// What the rules found in one trace.
+/// What was found in one trace.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     at: BTreeMap<u64, Vec<Remark>>,

@@ -180,6 +180,11 @@ impl Labels {
                 carrying(Tone::Around, format!("file {}: {}", name(&change.path), name(&change.change)), content)
             }
             What::Mark(mark) => label(Tone::Mark, format!("{}: {}", name(&mark.mark), name(&mark.text))),
+            What::Finding(finding) => {
+                let of = finding.requirement.as_deref().unwrap_or(&finding.message);
+                label(Tone::Mark, format!("finding at #{}: {}", finding.at, name(of)))
+            }
+            What::Judged(judged) => label(Tone::Mark, format!("judged: {}", counted(judged.findings, "finding"))),
         }
     }
 

@@ -60,6 +60,11 @@ impl Survey {
     /// Takes in the next event.
     pub fn event(&mut self, event: &Event) {
         self.events += 1;
+        if event.what.is_conclusion() {
+            // It is told beside the event that it is about.
+            self.repeated.set(event.i);
+            return;
+        }
         self.last = self.last.max(event.t);
         let Some(conn) = event.conn.as_deref().and_then(|conn| self.connection(conn, event.i)) else {
             self.run = None;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Place;
 use crate::protocol::{Part, RequirementId, Use, Violation};
-use crate::trace::{End, Known};
+use crate::trace::{Awaited, AwaitedPart, Culprit, End, Finding, Known, Tail};
+
+pub use crate::trace::Way;
 
 use super::ScenarioStatus;
 
@@ -122,6 +122,8 @@ pub struct Found {
     pub actual: Option<Value>,
     /// The event that shows it.
     pub index: Option<u64>,
+    /// The last event before it was known.
+    pub known_after: Option<u64>,
     /// The last events before it, as lines for people, oldest first.
     pub last_events: Vec<String>,
     /// The part of the message that is wrong, where a rule saw it.
@@ -130,6 +132,39 @@ pub struct Found {
     pub conn: Option<String>,
     /// How an expectation was missed; none where a rule saw it.
     pub missed: Option<Missed>,
+}
+
+impl Found {
+    /// The same, with the last events before it.
+    pub fn seen_by(self, tail: &Tail) -> Self {
+        Self { known_after: tail.newest(), last_events: tail.lines(), ..self }
+    }
+
+    /// The same as an event of the trace of its play.
+    pub fn recorded(&self) -> Finding {
+        let awaited = self.missed.as_ref().map(|missed| Awaited {
+            way: missed.way,
+            since: missed.since,
+            until: self.known_after.unwrap_or_default(),
+            outcomes: missed.outcomes.clone(),
+        });
+        Finding {
+            at: self.index.or(self.known_after).unwrap_or_default(),
+            requirement: self.requirement.map(str::to_owned),
+            blame: match self.fault {
+                Fault::End(end) => end.into(),
+                Fault::Environment => Culprit::Environment,
+            },
+            message: self.message.clone(),
+            path: self.path.clone(),
+            expected: self.expected.clone(),
+            actual: self.actual.clone(),
+            step: self.step.clone(),
+            file: self.place.as_ref().map(|place| place.source.name().to_owned()),
+            line: self.place.as_ref().map(|place| place.line() as u64),
+            awaited,
+        }
+    }
 }
 
 /// How an expectation was missed.
@@ -143,6 +178,8 @@ pub struct Missed {
     pub conn: Option<String>,
     /// In which way it was missed.
     pub way: Way,
+    /// Each outcome that would have done; none where our side could not perform a step.
+    pub outcomes: Vec<Vec<AwaitedPart>>,
     /// Where the observation that came nearest differs, as JSON pointers in it.
     pub places: Vec<String>,
     /// The event of the observation that came nearest, where one came.
@@ -156,24 +193,6 @@ impl Missed {
     pub fn exchange(&self) -> Option<&str> {
         ["to", "of"].iter().find_map(|key| self.selectors.get(*key)?.as_str())
     }
-}
-
-/// The ways in which an expectation is missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// Nothing came that could have been it.
-    Absent,
-    /// A failure came where a success was due.
-    Failure,
-    /// Something came that cannot be read: no JSON where JSON was due.
-    Unreadable,
-    /// Something came, and differs.
-    Different,
-    /// Something came that must not come.
-    Unwanted,
-    /// The subject could not be connected to, or did not become ready.
-    Unreachable,
 }
 
 /// A requirement that a play could not judge because of a finding.
@@ -208,6 +227,7 @@ impl From<Violation> for Found {
             expected: violation.expected,
             actual: violation.actual,
             index: Some(violation.index),
+            known_after: None,
             last_events: vec![],
             part: violation.part,
             conn: violation.conn,

@@ -65,8 +65,12 @@ impl RuleRun {
 
     /// Judges the next event. Gives the violations that it brought to light and that were kept.
     pub fn event(&mut self, event: &Event) -> &[Violation] {
-        self.deliberate.note(event);
         let before = self.found.violations.len();
+        // Rules judge what happened, and not what was made of it.
+        if event.what.is_conclusion() {
+            return &[];
+        }
+        self.deliberate.note(event);
         for rule in &mut self.rules {
             let mut out = Judgements::default();
             rule.event(event, &mut out);

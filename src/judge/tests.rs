@@ -49,6 +49,7 @@ fn found(requirement: RequirementId, fault: Fault) -> Found {
         expected: None,
         actual: None,
         index: None,
+        known_after: None,
         last_events: vec![],
         part: crate::protocol::Part::Body,
         conn: None,

@@ -168,6 +168,7 @@ fn failure(
         selectors: collect.part.selectors.clone(),
         conn: collect.part.conn.clone(),
         way,
+        outcomes: vec![],
         places: vec![],
         index: None,
         since: scene.since.event,

@@ -151,7 +151,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                     };
                     let all = || outcomes.iter().map(|parts| parts.iter().collect()).collect();
                     let lacking = if in_all.is_empty() { begun.as_ref().map_or_else(all, of) } else { vec![in_all] };
-                    absent(scene, step, expectation, &lacking, late)
+                    absent(scene, step, expectation, &outcomes, &lacking, late)
                 }
             };
             if failure.index.is_none() {

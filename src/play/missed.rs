@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::judge::{Missed, Way};
 use crate::matcher::{Mismatch, template};
 use crate::protocol::{Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Step};
-use crate::trace::{Direction, End};
+use crate::trace::{AwaitedPart, Direction, End};
 
 use super::expect::{MAIN, each_once};
 use super::scene::{Failure, Scene};
@@ -43,6 +43,7 @@ pub fn differs(
     let message = of_file(want, first).unwrap_or(message);
     let missed = Missed {
         way: if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) },
+        outcomes: recorded(scene, outcomes),
         index: miss.index,
         places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
         ..missed(scene, want)
@@ -77,6 +78,20 @@ fn shown(scene: &Scene<'_>, expected: &Value) -> Value {
     template::resolve(expected, &scene.vars).unwrap_or_else(|_| expected.clone())
 }
 
+/// What would have done, for the trace.
+fn recorded(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Vec<Vec<AwaitedPart>> {
+    outcomes.iter().map(|parts| parts.iter().map(|want| part(scene, want)).collect()).collect()
+}
+
+fn part(scene: &Scene<'_>, want: &Wanted) -> AwaitedPart {
+    let pattern = match shown(scene, &want.expected) {
+        Value::Object(pattern) => pattern,
+        _ => Map::new(),
+    };
+    let (on, selectors) = (want.conn.clone(), want.selectors.clone());
+    AwaitedPart { observation: want.kind.name.to_owned(), on, selectors, pattern }
+}
+
 /// Whether something that could not be read came on one of these connections after the message that was nearest.
 pub fn is_unread_since(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], nearest: Option<u64>) -> bool {
     let after = scene.since.event.max(nearest.unwrap_or_default());
@@ -97,6 +112,7 @@ pub fn absent(
     scene: &Scene<'_>,
     step: &Step,
     expectation: &Expectation,
+    outcomes: &[Vec<Wanted>],
     lacking: &[Vec<&Wanted>],
     late: Option<Duration>,
 ) -> Failure {
@@ -105,7 +121,10 @@ pub fn absent(
     let within = late.unwrap_or_default();
     let first = lacking.first().and_then(|parts| parts.first());
     Failure {
-        missed: first.map_or_else(|| scene.unreachable("expect", Way::Absent), |want| missed(scene, want)),
+        missed: Missed {
+            outcomes: recorded(scene, outcomes),
+            ..first.map_or_else(|| scene.unreachable("expect", Way::Absent), |want| missed(scene, want))
+        },
         proves: expectation.proves.clone(),
         step: name(&step.kind),
         place: step.place.clone(),
@@ -124,6 +143,7 @@ pub fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
         selectors: want.selectors.clone(),
         conn: want.conn.clone(),
         way: Way::Absent,
+        outcomes: vec![],
         places: vec![],
         index: None,
         since: scene.since.event,
@@ -232,7 +252,12 @@ pub fn unwanted(
     index: Option<u64>,
 ) -> Failure {
     Failure {
-        missed: Missed { way: Way::Unwanted, places: places(&want.expected, ""), ..missed(scene, want) },
+        missed: Missed {
+            way: Way::Unwanted,
+            places: places(&want.expected, ""),
+            outcomes: vec![vec![part(scene, want)]],
+            ..missed(scene, want)
+        },
         proves: proves.to_vec(),
         step: name(&step.kind),
         place: step.place.clone(),

@@ -14,7 +14,9 @@ use crate::matcher::template::resolve_vars;
 use crate::protocol::{Level, Part, Protocol, Requirement, RequirementId};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
-use crate::trace::{Clock, Exited, FileSink, Header, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
+use crate::trace::{
+    Clock, Exited, FileSink, Header, Judged, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written,
+};
 
 use super::alive::Alive;
 use super::bound;
@@ -67,6 +69,8 @@ pub struct Venue<'a> {
 pub struct Aftermath {
     /// What is said of the play.
     pub play: Play,
+    /// Its trace, which has not ended: what is said of the play belongs into it. None where nothing took place.
+    pub(super) trace: Option<OpenTrace>,
     /// Whether the subject may be used again without a look at it: nothing went wrong, and we did nothing wrong that it may
     /// die of only now.
     pub clean: bool,
@@ -77,7 +81,7 @@ pub struct Aftermath {
 impl From<Play> for Aftermath {
     /// Nothing took place.
     fn from(play: Play) -> Self {
-        Self { play, clean: true, draft: None }
+        Self { play, trace: None, clean: true, draft: None }
     }
 }
 
@@ -97,17 +101,50 @@ pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath
     };
     let exited = venue.subject.as_ref().and_then(Running::exited);
     if let Some(exited) = exited.filter(|exited| !outcome.end_wanted && !exited.asked) {
-        outcome.findings.push(Found { last_events: traced.tail.lines(), ..death(&exited, venue.spec, plan.edition) });
+        outcome.findings.push(death(&exited, venue.spec, plan.edition).seen_by(&traced.tail));
     }
     if own && let Some(subject) = venue.subject.take() {
         subject.will_exit();
         subject.stop().await;
     }
     let (meddled, draft) = (traced.meddled.is_so(), traced.draft.clone());
-    let mut play = traced.finish(plan, &venue, options, halt, outcome);
+    let (mut play, trace) = traced.finish(plan, &venue, options, halt, outcome);
     play.duration = began.elapsed();
     let clean = !meddled && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
-    Aftermath { play, clean, draft }
+    Aftermath { play, trace: Some(trace), clean, draft }
+}
+
+/// The trace of a play that is over, open for what is found in it.
+pub struct OpenTrace {
+    recorder: Recorder,
+    file: Option<Written>,
+    /// What our own peer did wrong unasked.
+    ours: Vec<Found>,
+}
+
+impl OpenTrace {
+    /// Whether it is written to a file that stays whatever is found.
+    pub fn is_kept(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Writes down what was found in the play, and ends the trace.
+    pub fn end(self, play: &mut Play) {
+        // What our own peer did wrong may come of what the subject did, unless nothing is known of that.
+        let ours = self.ours.iter().filter(|_| play.status == ScenarioStatus::Error);
+        let mut findings = 0;
+        for found in play.findings.iter().chain(ours) {
+            self.recorder.conclude(What::Finding(found.recorded()));
+            findings += 1;
+        }
+        self.recorder.conclude(What::Judged(Judged { findings }));
+        self.recorder.end();
+        let lost = self.file.and_then(|file| file.outcome().err());
+        if let (Some(lost), ScenarioStatus::Passed) = (lost, play.status) {
+            play.status = ScenarioStatus::Error;
+            play.reason = Some(lost.to_string());
+        }
+    }
 }
 
 /// The trace of one play, and those who read it as it comes about.
@@ -166,10 +203,22 @@ impl Traced {
         Ok(Self { recorder, log, tail, meddled, alive, rules, file, draft, normaliser, protocol })
     }
 
-    /// Ends the trace and draws together what expectations and rules had to say.
-    fn finish(self, plan: &Plan, venue: &Venue<'_>, options: &Options, halt: Option<Halt>, outcome: Outcome) -> Play {
-        self.recorder.end();
-        let mut judged = self.rules.lock().unwrap_or_else(PoisonError::into_inner).judgements().clone();
+    /// Closes the trace and draws together what expectations and rules had to say.
+    fn finish(
+        self,
+        plan: &Plan,
+        venue: &Venue<'_>,
+        options: &Options,
+        halt: Option<Halt>,
+        outcome: Outcome,
+    ) -> (Play, OpenTrace) {
+        self.recorder.close();
+        let mut trace = OpenTrace { recorder: self.recorder.clone(), file: self.file.clone(), ours: vec![] };
+        let mut judged = {
+            let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            rules.end();
+            rules.judgements().clone()
+        };
         forgive(&mut judged, venue.lag.in_all());
         let mut ours = judged.ours();
         let mut play = Play::new(ScenarioStatus::Passed);
@@ -186,6 +235,7 @@ impl Traced {
                 play.findings.push(violation.into());
             } else {
                 ours.get_or_insert(format!("our own peer broke {}: {}", violation.requirement, violation.message));
+                trace.ours.push(violation.into());
             }
         }
         let context = Context {
@@ -214,7 +264,7 @@ impl Traced {
             Some(Halt::Skip(reason)) if play.findings.is_empty() => {
                 play.status = ScenarioStatus::Skipped;
                 play.reason = Some(reason.clone());
-                return play;
+                return (play, trace);
             }
             _ => lost.or(ours).or(flood),
         };
@@ -244,7 +294,7 @@ impl Traced {
         {
             snapshotter(plan, normaliser, &outcome.known);
         }
-        play
+        (play, trace)
     }
 }
 
@@ -365,8 +415,7 @@ async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
         // One that is only watched may well be done.
         let done = scene.spec.observe.is_some() && exited.code == Some(0);
         if !done {
-            let found = death(&exited, scene.spec, scene.plan.edition);
-            scene.outcome.findings.push(Found { last_events: tail.lines(), ..found });
+            scene.outcome.findings.push(death(&exited, scene.spec, scene.plan.edition).seen_by(tail));
         }
     }
     let clean = clean && scene.outcome.findings.is_empty() && !scene.outcome.end_wanted;
@@ -444,6 +493,7 @@ fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> Found {
         expected: None,
         actual: None,
         index: None,
+        known_after: None,
         last_events: vec![],
         part: Part::Body,
         conn: None,

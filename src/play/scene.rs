@@ -165,6 +165,7 @@ impl Scene<'_> {
         }
         let subject = self.spec.role.subject;
         let last_events = self.tail.lines_about(failure.missed.conn.as_deref(), failure.index);
+        let known_after = self.tail.newest();
         let ids: Vec<Option<RequirementId>> = match failure.proves.as_slice() {
             [] => vec![None],
             ids => ids.iter().copied().map(Some).collect(),
@@ -180,6 +181,7 @@ impl Scene<'_> {
                 expected: failure.expected.clone(),
                 actual: failure.actual.clone(),
                 index: failure.index,
+                known_after,
                 last_events: last_events.clone(),
                 part: Part::Body,
                 conn: failure.missed.conn.clone(),
@@ -195,7 +197,7 @@ impl Scene<'_> {
         let selectors = Map::new();
         // What our server has to respond to came before, and may have been unusable.
         let since = if self.spec.role.is_client() { 0 } else { self.since.event };
-        Missed { kind: verb, selectors, conn: None, way, places: vec![], index: None, since }
+        Missed { kind: verb, selectors, conn: None, way, outcomes: vec![], places: vec![], index: None, since }
     }
 
     /// How long a driven client may take to show itself after each start.

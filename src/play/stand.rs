@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::config::{Launch, SubjectSpec};
+use crate::judge::Play;
 use crate::peer::{self, Setting};
 use crate::report::Progress;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Exited, Recorder};
 
 use super::lag::LagMeter;
+use super::one::OpenTrace;
 
 /// Tells subjects from each other.
 static SUBJECTS: AtomicU64 = AtomicU64::new(0);
@@ -37,12 +39,21 @@ pub struct Stand {
     plays: u32,
     /// By how much the job is late.
     pub lag: Arc<LagMeter>,
+    /// The trace of the last play, with what is said of that, where it has not ended.
+    pub trace: Option<(OpenTrace, Play)>,
 }
 
 impl Stand {
     /// Without a subject; the first play starts one.
     pub fn empty(lag: Arc<LagMeter>) -> Self {
-        Self { subject: None, run_dir: None, failed_launches: 0, number: 0, plays: 0, lag }
+        Self { subject: None, run_dir: None, failed_launches: 0, number: 0, plays: 0, lag, trace: None }
+    }
+
+    /// Ends the trace of the last play: nothing more is found in that.
+    pub fn end_trace(&mut self) {
+        if let Some((trace, mut play)) = self.trace.take() {
+            trace.end(&mut play);
+        }
     }
 
     /// Has a subject from now on that was not played at.
@@ -89,6 +100,12 @@ impl Stand {
         }
         let served = serves(spec, edition, subject, patience).await;
         served.err().map(|trouble| format!("it no longer served: {trouble}"))
+    }
+}
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        self.end_trace();
     }
 }
 

@@ -242,7 +242,7 @@ async fn take_plans(shared: &Shared, job: u64, mut stand: Stand) {
         }
         lock(&shared.results).insert(n, result);
     }
-    late_death(shared, &stand, last).await;
+    late_death(shared, &mut stand, last).await;
     if let Some(subject) = stand.subject.take() {
         subject.will_exit();
         subject.stop().await;
@@ -294,7 +294,17 @@ fn set_aside(play: &mut Play, n: usize) {
 
 /// Plays a plan once, and keeps its trace where that is wanted of plays that went as this one did.
 pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
-    let Aftermath { mut play, draft, .. } = played_once(shared, plan, stand).await;
+    stand.end_trace();
+    let Aftermath { mut play, trace, draft, .. } = played_once(shared, plan, stand).await;
+    let passed = play.status == ScenarioStatus::Passed;
+    match trace {
+        // Its subject may yet be found to have died of it.
+        Some(trace) if passed && stand.subject.is_some() && trace.is_kept() => {
+            stand.trace = Some((trace, play.clone()));
+        }
+        Some(trace) => trace.end(&mut play),
+        None => {}
+    }
     shared.run.options.traces.settle(plan, &mut play, draft);
     play
 }
@@ -391,7 +401,7 @@ async fn ensure(shared: &Shared, stand: &mut Stand) -> Result<(), String> {
 }
 
 /// Blames an end that nobody asked for, and that nobody noticed so far, on the job's last play.
-async fn late_death(shared: &Shared, stand: &Stand, last: Option<usize>) {
+async fn late_death(shared: &Shared, stand: &mut Stand, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     if !lock(&shared.results).get(&n).is_some_and(clean)
@@ -402,6 +412,9 @@ async fn late_death(shared: &Shared, stand: &Stand, last: Option<usize>) {
     let Some(exited) = stand.exited().await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
         died_of(play, &exited, &shared.spec, shared.plans[n].edition);
+        if let Some((trace, _)) = stand.trace.take() {
+            trace.end(play);
+        }
         let reason = play.reason.clone().unwrap_or_default();
         shared.progress.remark(&format!("{}: {reason}", shared.plans[n].id));
     }

@@ -198,6 +198,7 @@ mod tests {
             expected: None,
             actual: None,
             index: None,
+            known_after: None,
             last_events: vec![],
             part: crate::protocol::Part::Body,
             conn: None,

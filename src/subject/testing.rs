@@ -129,6 +129,7 @@ pub(crate) fn spec(command: &[&str]) -> SubjectSpec {
         settings: None,
         described: crate::config::Described::default(),
         snapshots: None,
+        snapshot_strength: None,
         trace_dir: None,
         config_dir: PathBuf::from("/"),
     }

@@ -1,6 +1,6 @@
 //! One event as one line for people: [`describe`].
 
-use super::{Body, Closed, Direction, Event, Frame, Head, Message, Payload, StreamEvent, What};
+use super::{Body, Closed, Culprit, Direction, Event, Finding, Frame, Head, Message, Payload, StreamEvent, What};
 
 /// The most characters that are shown of a text.
 const SHOWN: usize = 160;
@@ -73,7 +73,19 @@ pub(super) fn summary(what: &What) -> String {
             format!("file {} {}{content}", clean(&change.path, 80), clean(&change.change, 16))
         }
         What::Mark(mark) => format!("{} {}", clean(&mark.mark, 16), clean(&mark.text, SHOWN)),
+        What::Finding(finding) => finding_line(finding),
+        What::Judged(judged) => format!("judged, findings: {}", judged.findings),
     }
+}
+
+fn finding_line(finding: &Finding) -> String {
+    let blame = match finding.blame {
+        Culprit::Client => "client",
+        Culprit::Server => "server",
+        Culprit::Environment => "environment",
+    };
+    let requirement = finding.requirement.as_deref().map(|id| format!("{}: ", clean(id, 80))).unwrap_or_default();
+    format!("finding at #{}, {blame}: {requirement}{}", finding.at, clean(&finding.message, SHOWN))
 }
 
 fn head_line(head: &Head) -> String {

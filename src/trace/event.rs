@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 
-use super::{Body, Call, HttpRequest, HttpResponse, Returned, StreamEvent, Told};
+use super::{Body, Call, Finding, HttpRequest, HttpResponse, Judged, Returned, StreamEvent, Told};
 use super::{http, lenient};
 
 /// One line of a trace. As JSON: `{"i":…,"t":…,"conn":…,"dir":…,"kind":…,…fields of the kind}`.
@@ -105,10 +105,14 @@ pub enum What {
     File(FileChange),
     /// A landmark: a scenario or step begins, a barrier is passed, a flaw is switched on.
     Mark(Mark),
+    /// Something that was found wrong in the play that the trace records.
+    Finding(Finding),
+    /// That play was judged: all that was found stands before this.
+    Judged(Judged),
 }
 
 /// The names of all kinds.
-pub const KINDS: [&str; 20] = [
+pub const KINDS: [&str; 22] = [
     "connected",
     "handshake",
     "frame",
@@ -129,6 +133,8 @@ pub const KINDS: [&str; 20] = [
     "state",
     "file",
     "mark",
+    "finding",
+    "judged",
 ];
 
 impl What {
@@ -155,7 +161,14 @@ impl What {
             Self::State { .. } => "state",
             Self::File(_) => "file",
             Self::Mark(_) => "mark",
+            Self::Finding(_) => "finding",
+            Self::Judged(_) => "judged",
         }
+    }
+
+    /// Whether it tells what was concluded from the trace, and not what happened.
+    pub fn is_conclusion(&self) -> bool {
+        matches!(self, Self::Finding(_) | Self::Judged(_))
     }
 }
 

@@ -10,6 +10,7 @@ mod describe;
 mod driven;
 mod event;
 mod file;
+mod finding;
 mod http;
 mod lenient;
 mod normal;
@@ -30,6 +31,7 @@ pub use event::{
 pub use file::{
     FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,
 };
+pub use finding::{Awaited, AwaitedPart, Culprit, Finding, Judged, Way};
 pub use http::{Body, HttpRequest, HttpResponse, StreamEvent};
 pub use lenient::{Read, read as read_json};
 pub use normal::{Known, Learnt, Neutral, Normaliser, Strength, exchange_number, normalise};

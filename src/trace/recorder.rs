@@ -27,9 +27,21 @@ struct State {
     next: u64,
     /// When the events came that are recorded now, where that is not when they are recorded.
     told: Option<u64>,
-    ended: bool,
+    phase: Phase,
     redactor: Redactor,
     sinks: Vec<Box<dyn Sink>>,
+}
+
+/// How far a trace has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// What happens is recorded.
+    #[default]
+    Open,
+    /// What happens is not recorded any more; what is concluded from it is.
+    Over,
+    /// Nothing is recorded any more.
+    Ended,
 }
 
 impl Recorder {
@@ -94,21 +106,35 @@ impl Recorder {
             deliberate: deliberate.map(str::to_owned),
             what,
         };
-        state.next += 1;
-        // Hiding takes time, and a mock that is not recorded has nobody to hide from.
-        if !state.ended && !state.sinks.is_empty() {
-            state.redactor.redact(&mut event);
-            for sink in &mut state.sinks {
-                sink.event(&event);
-            }
+        if state.phase == Phase::Open {
+            state.hand_on(&mut event);
         }
         event.i
+    }
+
+    /// Says that what happens from now on is no part of the trace, which does not end yet: what is concluded from it can be
+    /// added with [`Recorder::conclude`].
+    pub fn close(&self) {
+        let mut state = self.state();
+        if state.phase == Phase::Open {
+            state.phase = Phase::Over;
+        }
+    }
+
+    /// Adds what was concluded from the trace, which has been closed and has not ended.
+    pub fn conclude(&self, what: What) {
+        let mut state = self.state();
+        let t = state.told.unwrap_or_else(|| self.0.clock.micros());
+        let mut event = Event { i: state.next, t, conn: None, dir: None, deliberate: None, what };
+        if state.phase == Phase::Over {
+            state.hand_on(&mut event);
+        }
     }
 
     /// Says that nothing more will come. Later events are dropped.
     pub fn end(&self) {
         let mut state = self.state();
-        if !std::mem::replace(&mut state.ended, true) {
+        if std::mem::replace(&mut state.phase, Phase::Ended) != Phase::Ended {
             for sink in &mut state.sinks {
                 sink.end();
             }
@@ -117,5 +143,57 @@ impl Recorder {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Hides what is secret in the next event and gives it to every reader.
+    fn hand_on(&mut self, event: &mut Event) {
+        self.next += 1;
+        // Hiding takes time, and a mock that is not recorded has nobody to hide from.
+        if !self.sinks.is_empty() {
+            self.redactor.redact(event);
+            for sink in &mut self.sinks {
+                sink.event(event);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Judged, Mark};
+
+    /// Keeps what it is told.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<String>>>);
+
+    impl Sink for Kept {
+        fn event(&mut self, event: &Event) {
+            self.0.lock().unwrap().push(format!("{} {}", event.i, event.what.kind()));
+        }
+
+        fn end(&mut self) {
+            self.0.lock().unwrap().push("end".to_owned());
+        }
+    }
+
+    #[test]
+    fn after_its_close_a_trace_takes_in_conclusions_and_nothing_that_happens() {
+        let kept = Kept::default();
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(kept.clone())]);
+        let happens = || recorder.record(None, None, What::Mark(Mark { mark: "step".into(), text: "x".into() }));
+        let conclude = || recorder.conclude(What::Judged(Judged { findings: 0 }));
+        conclude();
+        happens();
+        recorder.close();
+        happens();
+        conclude();
+        recorder.end();
+        happens();
+        conclude();
+        recorder.end();
+        assert_eq!(*kept.0.lock().unwrap(), ["0 mark", "1 judged", "end"]);
     }
 }

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::{
-    Body, Call, Closed, Direction, Event, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched, Mark,
-    Message, Output, Payload, Returned, Stimulus, StreamEvent, Told, What,
+    Awaited, AwaitedPart, Body, Call, Closed, Culprit, Direction, Event, Exited, FileChange, Finding, Frame, Head,
+    HttpRequest, HttpResponse, Judged, Launched, Mark, Message, Output, Payload, Returned, Stimulus, StreamEvent, Told,
+    Way, What,
 };
 
 /// Any event but for its number, which is 0.
@@ -91,7 +92,43 @@ fn what() -> impl Strategy<Value = What> {
         })),
         text().prop_map(|state| What::State { state }),
         (text(), text()).prop_map(|(mark, text)| What::Mark(Mark { mark, text })),
+        finding().prop_map(What::Finding),
+        any::<u64>().prop_map(|findings| What::Judged(Judged { findings })),
     ]
+}
+
+fn finding() -> impl Strategy<Value = Finding> {
+    let blame = prop_oneof![Just(Culprit::Client), Just(Culprit::Server), Just(Culprit::Environment)];
+    let texts = (option::of(text()), text(), option::of(text()), option::of(text()), option::of(text()));
+    let values = (option::of(json()), option::of(json()));
+    (any::<u64>(), blame, texts, values, option::of(any::<u64>()), option::of(awaited())).prop_map(
+        |(at, blame, (requirement, message, path, step, file), (expected, actual), line, awaited)| Finding {
+            at,
+            requirement,
+            blame,
+            message,
+            path,
+            expected,
+            actual,
+            step,
+            file,
+            line,
+            awaited,
+        },
+    )
+}
+
+fn awaited() -> impl Strategy<Value = Awaited> {
+    let way = prop_oneof![Just(Way::Absent), Just(Way::Different), Just(Way::Unwanted), Just(Way::Unreachable)];
+    let part = (text(), option::of(text()), object(), object())
+        .prop_map(|(observation, on, selectors, pattern)| AwaitedPart { observation, on, selectors, pattern });
+    let outcomes = vec(vec(part, 0..3), 0..3);
+    (way, any::<u64>(), any::<u64>(), outcomes).prop_map(|(way, since, until, outcomes)| Awaited {
+        way,
+        since,
+        until,
+        outcomes,
+    })
 }
 
 fn head() -> impl Strategy<Value = Head> {

@@ -1,6 +1,7 @@
 //! The last events of a trace, for people: [`Tail`].
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -24,6 +25,8 @@ const FOR_EACH: usize = 32;
 pub struct Tail {
     most: usize,
     kept: Arc<Mutex<VecDeque<Entry>>>,
+    /// The number of the next event.
+    next: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -43,11 +46,12 @@ enum Kept {
 impl Tail {
     /// Tells `most` events at a time.
     pub fn new(most: usize) -> Self {
-        Self { most, kept: Arc::default() }
+        Self { most, kept: Arc::default(), next: Arc::default() }
     }
 
     /// Takes in an event.
     pub fn push(&self, event: &Event) {
+        self.next.store(event.i + 1, Ordering::Relaxed);
         if is_repeated_by_its_message(&event.what) {
             return;
         }
@@ -61,6 +65,11 @@ impl Tail {
         while kept.len() > self.most * FOR_EACH {
             kept.pop_front();
         }
+    }
+
+    /// The number of the last event, if one came.
+    pub fn newest(&self) -> Option<u64> {
+        self.next.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// The last events, oldest first.

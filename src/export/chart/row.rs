@@ -3,7 +3,7 @@
 use crate::export::label::{Label, Tone};
 use crate::export::text::{clean, cut, span, width, wrap};
 use crate::export::{Remark, Survey, fold};
-use crate::trace::{Direction, End, Event};
+use crate::trace::{Culprit, Direction, Event};
 
 use super::padded;
 use super::style::{self, BAD, DIM, PURPOSE, paint};
@@ -108,17 +108,23 @@ impl Columns {
 pub fn remark(remark: &Remark, indent: usize, most: usize) -> String {
     let (style, sign) = style::of_level(remark.level);
     let blame = match remark.blame {
-        End::Client => "client",
-        End::Server => "server",
+        Culprit::Client => "client",
+        Culprit::Server => "server",
+        Culprit::Environment => "environment",
     };
     let pad = " ".repeat(indent);
     let room = most.saturating_sub(indent + 2);
-    let head = format!("{} {blame} breaks {}", remark.level.as_str(), clean(&remark.requirement));
+    let what = match &remark.requirement {
+        Some(requirement) => format!("breaks {}", clean(requirement)),
+        None => "fails an expectation that proves no requirement".to_owned(),
+    };
+    let head = format!("{} {blame} {what}", remark.level.as_str());
     let mut out = format!("{pad}{} {}\n", paint(style, sign), paint(style, &cut(&head, room)));
     for line in wrap(&clean(&remark.message), room) {
         out += &format!("{pad}  {line}\n");
     }
     let facts = [
+        ("step", remark.step.as_ref().map(|step| clean(step))),
         ("at", remark.path.as_ref().filter(|path| !path.is_empty()).map(|path| clean(path))),
         ("expected", remark.expected.as_ref().map(|value| fold::json(value, room))),
         ("actual", remark.actual.as_ref().map(|value| fold::json(value, room))),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::export::Remark;
 use crate::export::text::steers;
-use crate::trace::{Direction, End, Message, Payload};
+use crate::trace::{Culprit, Direction, End, Message, Payload};
 
 fn header() -> Header {
     Header { clock: timebase(), ..Header::new("amp", "cli").with_subject(End::Server, "my-editor") }
@@ -43,10 +43,11 @@ fn conversation() -> Vec<Event> {
 fn a_conversation_is_drawn_with_arrows_names_ids_and_times() {
     let mut findings = Findings::default();
     let remark = Remark {
-        requirement: "amp/cli/envelope/id".to_owned(),
+        requirement: Some("amp/cli/envelope/id".to_owned()),
         level: Level::Must,
-        blame: End::Server,
+        blame: Culprit::Server,
         message: "the id is another one".to_owned(),
+        step: None,
         path: Some("/serverResponse/id".to_owned()),
         expected: Some("1".into()),
         actual: Some(1.into()),

@@ -87,6 +87,7 @@ impl<'a> Itemizer<'a> {
 fn counts(event: &Event, survey: &Survey) -> bool {
     match &event.what {
         What::Output(_) | What::Mark(_) | What::Body(_) | What::Closed(_) | What::State { .. } => false,
+        What::Finding(_) | What::Judged(_) => false,
         What::Frame(frame) if matches!(frame.opcode, 9 | 10) => false,
         What::Frame(_) => !survey.is_repeated(event.i),
         What::StreamEvent(stream) => stream.comment.is_none() || stream.data.is_some(),

@@ -10,19 +10,38 @@ use crate::protocol::{Role, Shape};
 use crate::trace::{Finder, Known};
 
 /// A value that takes more than this is not named as the one that must not be there.
-const LARGE: usize = 200;
+pub const LARGE: usize = 200;
 
 /// How long nothing comes where there is no barrier.
-const QUIET: &str = "300ms";
+pub const QUIET: &str = "300ms";
 
 /// What shows a finding.
 pub enum Breach {
     /// The observation of this item must be like this.
     At(usize, Map<String, Value>),
     /// Further steps say it.
-    Steps(Vec<Step>),
+    Steps {
+        /// The steps.
+        steps: Vec<Step>,
+        /// The items of which they speak, which no step before them takes.
+        instead_of: Vec<usize>,
+        /// The connection of which they tell whether it is accepted: no step before them takes that for granted.
+        tried: Option<String>,
+    },
     /// No expectation can say it: the rules do.
     Rules,
+}
+
+impl Breach {
+    /// Whether it says of this connection whether it is accepted.
+    pub fn tries(&self, conn: Option<&str>) -> bool {
+        matches!(self, Self::Steps { tried: Some(tried), .. } if Some(tried.as_str()) == conn)
+    }
+
+    /// Whether it says of an item what would have been awaited there.
+    pub fn replaces(&self, at: usize) -> bool {
+        matches!(self, Self::Steps { instead_of, .. } if instead_of.contains(&at))
+    }
 }
 
 /// Whether a verb of a role has this parameter.
@@ -36,12 +55,13 @@ pub fn takes(role: &Role, verb: &str, key: &str) -> bool {
 
 /// How a scenario can say what must not be as it was.
 pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Role, known: &Known) -> Breach {
+    let at_fault = shown.finding.at;
     let on_conn = |item: &Item| evidence.is_some_and(|evidence| evidence.conn == item.conn);
-    let at_event = |item: &&(usize, &Item)| item.1.told.index() == Some(shown.index);
+    let at_event = |item: &&(usize, &Item)| item.1.told.index() == Some(at_fault);
     let numbered = || items.iter().enumerate();
     let seen = |item: &&(usize, &Item)| matches!(item.1.told, Retold::Seen { .. });
     let after = |item: &&(usize, &Item)| {
-        item.1.told.index().is_some_and(|index| index > shown.index && index <= shown.index + 8) && on_conn(item.1)
+        item.1.told.index().is_some_and(|index| index > at_fault && index <= at_fault + 8) && on_conn(item.1)
     };
     let theirs = evidence.is_some_and(|evidence| evidence.sender == Some(role.subject));
     let here = numbered().filter(|item| at_event(&item) && seen(&item)).find(|item| named(role, item.1, "json"));
@@ -68,13 +88,10 @@ pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Rol
             let mut body = selectors.clone();
             body.extend(value.clone());
             let until = if role.is_client() { QUIET } else { "barrier" };
-            let proves = shown.requirement.short();
-            let body = Map::from_iter([
-                ((*kind).to_owned(), Value::Object(body)),
-                ("until".to_owned(), until.into()),
-                ("proves".to_owned(), proves.into()),
-            ]);
-            return Breach::Steps(vec![Step { verb: "never", body, comment: None }]);
+            let body = Map::from_iter([((*kind).to_owned(), Value::Object(body)), ("until".to_owned(), until.into())]);
+            let body = body.into_iter().chain(proves(shown)).collect();
+            let steps = vec![Step { verb: "never", body, comment: None }];
+            return Breach::Steps { steps, instead_of: vec![], tried: None };
         }
         return if *owed { Breach::At(at, Map::new()) } else { Breach::Rules };
     }
@@ -89,11 +106,14 @@ pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Rol
     let Some(kind) = answer else { return Breach::Rules };
     let mut body = Map::from_iter([("to".to_owned(), label)]);
     body.extend(args.get("on").filter(|_| kind.on_connection).map(|on| ("on".to_owned(), on.clone())));
-    let expect = Map::from_iter([
-        (kind.name.to_owned(), Value::Object(body)),
-        ("proves".to_owned(), shown.requirement.short().into()),
-    ]);
-    Breach::Steps(vec![Step { verb: "expect", body: expect, comment: None }])
+    let expect = Map::from_iter([(kind.name.to_owned(), Value::Object(body))]);
+    let expect = expect.into_iter().chain(proves(shown)).collect();
+    Breach::Steps { steps: vec![Step { verb: "expect", body: expect, comment: None }], instead_of: vec![], tried: None }
+}
+
+/// What an expectation says that it proves.
+pub fn proves(shown: &Shown) -> Option<(String, Value)> {
+    shown.requirement.map(|requirement| ("proves".to_owned(), requirement.short().into()))
 }
 
 /// Whether the observation of an item has this field.
@@ -107,7 +127,7 @@ fn named(role: &Role, item: &Item, field: &str) -> bool {
 /// another kind may have no such place.
 fn pattern(shown: &Shown, evidence: Option<&Evidence>, known: &Known) -> Option<Value> {
     let json = evidence?.json.as_ref()?;
-    let path = shown.path.as_deref().filter(|path| path.starts_with('/'))?;
+    let path = shown.finding.path.as_deref().filter(|path| path.starts_with('/'))?;
     let wrong = match json.pointer(path) {
         None => json!({ "$absent": true }),
         Some(value) => {

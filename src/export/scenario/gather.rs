@@ -6,14 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::folder::Paths;
 use super::{Nothing, Shown, Wanted, play};
+use crate::protocol::Sort;
 use crate::protocol::retold::{Labels, Retell, Retold, args};
-use crate::trace::{Call, End, Event, FileChange, Known, Launched, Payload, Returned, What};
+use crate::trace::{Call, End, Event, FileChange, Finding, Known, Launched, Payload, Returned, What};
 
 /// The most steps and expectations of a scenario.
 const MOST: usize = 2_000;
 
 /// The connection that is meant where none is named.
-const MAIN: &str = "main";
+pub(super) const MAIN: &str = "main";
 
 /// A path that our side named counts as much as so many that the subject did, who may tell of much else.
 const OURS: usize = 1_000;
@@ -25,7 +26,9 @@ pub struct Gathering {
     pub(super) items: Vec<Item>,
     too_long: bool,
     labels: Labels,
-    calls: HashMap<u64, String>,
+    pub(super) calls: HashMap<u64, String>,
+    /// The requests that have an id in their message: the connection, the id, the number of the event.
+    pub(super) ids: Vec<(Option<String>, Value, u64)>,
     /// The name of the first connection.
     first: Option<String>,
     /// How often each name of a connection was given.
@@ -87,10 +90,11 @@ pub(super) struct Evidence {
 }
 
 impl Gathering {
-    /// Nothing gathered yet. `wrong` is what else the rules found, which tells what our side does wrong in the trace.
-    pub fn new(wanted: Wanted, wrong: &[Shown]) -> Self {
-        let ours = |shown: &&Shown| shown.blame != wanted.role.subject;
-        let wrong = wrong.iter().filter(ours).map(|shown| (shown.index, shown.message.clone())).collect();
+    /// Nothing gathered yet. `wrong` is what rules find, which tells what our side does wrong in the trace.
+    pub fn new(wanted: Wanted, wrong: &[Finding]) -> Self {
+        let ours = |found: &&Finding| found.blame.end().is_some_and(|end| end != wanted.role.subject);
+        let wrong = wrong.iter().filter(ours).map(|found| (found.at, found.message.clone()));
+        let wrong = wrong.collect();
         Self {
             retell: (wanted.role.retell)(wanted.edition),
             wanted,
@@ -98,6 +102,7 @@ impl Gathering {
             too_long: false,
             labels: Labels::default(),
             calls: HashMap::new(),
+            ids: vec![],
             first: None,
             opened: HashMap::new(),
             paths: Paths::default(),
@@ -118,7 +123,7 @@ impl Gathering {
     pub fn event(&mut self, event: &Event) {
         let renamed = self.renamed(event);
         let event = renamed.as_ref().unwrap_or(event);
-        let limit = self.wanted.finding.as_ref().map_or(u64::MAX, |finding| finding.index);
+        let limit = self.wanted.finding.as_ref().map_or(u64::MAX, Shown::last_event);
         let theirs = event.dir.is_some_and(|dir| dir.sender() == self.wanted.role.subject);
         if !theirs {
             let why = event.deliberate.clone().or_else(|| self.wrong.get(&event.i).cloned());
@@ -134,6 +139,9 @@ impl Gathering {
                 json: message(event),
                 exit: matches!(event.what, What::Exited(_)),
             });
+        }
+        if let Some((id, _)) = self.asks(event).zip((self.ids.len() < MOST).then_some(())) {
+            self.ids.push((event.conn.clone(), id, event.i));
         }
         if event.i > limit && self.out.is_none() {
             // By now, connections that end later still stand.
@@ -167,6 +175,14 @@ impl Gathering {
         }
     }
 
+    /// The id of a request of ours.
+    fn asks(&self, event: &Event) -> Option<Value> {
+        event.dir.filter(|dir| dir.sender() != self.wanted.role.subject)?;
+        let (protocol, _) = crate::protocol::role(self.wanted.role.name)?;
+        let gist = (protocol.gist)(self.wanted.edition, event)?;
+        gist.id.filter(|_| gist.sort == Sort::Request).cloned()
+    }
+
     /// What was done to the subject from outside, and where that began.
     fn brought_about(&mut self, event: &Event) -> Option<(Begun, Retold)> {
         let now = |items: &[Item]| Begun { index: event.i, at: items.len() };
@@ -185,6 +201,12 @@ impl Gathering {
             }
             _ => None,
         }
+    }
+
+    /// What scenarios call a connection of the trace, if our side or the subject opened it in a way that they can name.
+    pub(super) fn connection(&self, name: &str) -> Option<String> {
+        let name = if self.first.as_deref() == Some(name) { MAIN } else { name };
+        self.items.iter().any(|item| item.conn.as_deref() == Some(name)).then(|| name.to_owned())
     }
 
     /// The event on the connection that scenarios mean where they name none, if its own was the first.

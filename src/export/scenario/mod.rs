@@ -7,6 +7,7 @@
 //! holds, and the finding becomes the expectation that fails.
 
 mod breach;
+mod failed;
 mod folder;
 mod gather;
 mod linked;
@@ -17,24 +18,35 @@ mod yaml;
 
 use serde_json::{Map, Value};
 
-use crate::protocol::{Requirement, Role};
-use crate::trace::End;
+use crate::protocol::{Level, Requirement, Role};
+use crate::trace::Finding;
 
 pub use gather::Gathering;
 
-/// What the rules found, as a scenario is to show it.
+/// What was found, as a scenario is to show it.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The requirement that was broken.
-    pub requirement: &'static Requirement,
-    /// By whom.
-    pub blame: End,
-    /// The number of the event that shows it.
-    pub index: u64,
-    /// What happened, in one sentence.
-    pub message: String,
-    /// Where in the message's JSON, as a JSON pointer.
-    pub path: Option<String>,
+    /// The requirement that was broken; none where an expectation failed that proves none.
+    pub requirement: Option<&'static Requirement>,
+    /// What was found.
+    pub finding: Finding,
+}
+
+impl Shown {
+    /// How binding it is: what proves nothing has to come true all the same.
+    pub fn level(&self) -> Level {
+        self.requirement.map_or(Level::Must, |requirement| requirement.level)
+    }
+
+    /// The number of the last event that it takes: that which shows it, or the last before an expectation failed.
+    pub fn last_event(&self) -> u64 {
+        self.finding.awaited.as_ref().map_or(self.finding.at, |awaited| awaited.until.max(self.finding.at))
+    }
+
+    /// Its name: that of the requirement, without protocol and edition.
+    pub fn short(&self) -> &str {
+        self.requirement.map_or("an expectation that proves no requirement", Requirement::short)
+    }
 }
 
 /// What a scenario is to be like.

@@ -5,13 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::breach::{self, Breach};
+use super::failed::Failed;
 use super::gather::{Gathering, Item};
 use super::linked::{Linked, linked};
 use super::values::{Values, Whole, fields};
-use super::{Step, yaml};
+use super::{Shown, Step, yaml};
 use crate::protocol::retold::{Retold, hex};
 use crate::protocol::{Reach, Role};
 use crate::trace::Known;
+
+/// The parameter that says which answers to a handshake will do.
+const HANDSHAKE: &str = "handshake";
 
 /// Steps that only tidy up where nothing comes after them.
 const LEAVING: &[&str] = &["close", "drop", "unsubscribe", "cut"];
@@ -31,26 +35,27 @@ struct Play<'a> {
 pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
     let wanted = &gathering.wanted;
     let finding = wanted.finding.as_ref();
+    let values = Values::new(known, has_token(wanted.role));
+    let linked = linked(&gathering.items, wanted.role.subject, known);
     let breach = match finding {
-        Some(shown) => breach::of(shown, gathering.evidence.as_ref(), &gathering.items, wanted.role, known),
+        Some(shown) => match &shown.finding.awaited {
+            Some(awaited) => Failed { shown, awaited, gathering, linked: &linked, known, values: &values }.breach(),
+            None => breach::of(shown, gathering.evidence.as_ref(), &gathering.items, wanted.role, known),
+        },
         None => Breach::Rules,
     };
-    let mut play = Play {
-        gathering,
-        values: Values::new(known, has_token(wanted.role)),
-        linked: linked(&gathering.items, wanted.role.subject, known),
-        breach,
-        steps: vec![],
-        files: BTreeMap::new(),
-        opened: BTreeSet::new(),
-    };
+    let mut play =
+        Play { gathering, values, linked, breach, steps: vec![], files: BTreeMap::new(), opened: BTreeSet::new() };
     let last = play.last();
     for (at, item) in gathering.items.iter().enumerate() {
+        if play.breach.replaces(at) {
+            continue;
+        }
         if at <= last || matches!(item.told, Retold::File { .. }) {
             play.item(at, item);
         }
     }
-    if let Breach::Steps(steps) = &play.breach {
+    if let Breach::Steps { steps, .. } = &play.breach {
         play.steps.extend(steps.clone());
     }
     let said = !matches!(play.breach, Breach::Rules);
@@ -67,7 +72,8 @@ pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
     for path in std::mem::take(&mut play.opened) {
         play.file(&path, b"");
     }
-    yaml::write(wanted, &play.files, &play.steps)
+    let unsaid = !said && finding.is_some_and(|shown| shown.finding.awaited.is_some());
+    yaml::write(wanted, unsaid, &play.files, &play.steps)
 }
 
 impl Play<'_> {
@@ -78,7 +84,7 @@ impl Play<'_> {
         if let Breach::At(at, _) = self.breach {
             return at;
         }
-        let until = finding.map_or(u64::MAX, |finding| finding.index);
+        let until = finding.map_or(u64::MAX, Shown::last_event);
         let counts = |(_, item): &(usize, &Item)| match &item.told {
             Retold::Step { verb, index, .. } => *index <= until && (finding.is_some() || !LEAVING.contains(verb)),
             Retold::Laid { index, .. } => *index <= until,
@@ -88,6 +94,10 @@ impl Play<'_> {
             _ => false,
         };
         items.iter().enumerate().filter(counts).map(|(at, _)| at).next_back().unwrap_or(0)
+    }
+
+    fn role(&self) -> &'static Role {
+        self.gathering.wanted.role
     }
 
     fn kind(&self, item: &Item) -> &'static str {
@@ -113,6 +123,9 @@ impl Play<'_> {
                 }
                 if let Some(why) = &item.deliberate {
                     body.insert("deliberate".to_owned(), why.replace("${", "$${").into());
+                }
+                if self.breach.tries(item.conn.as_deref()) && breach::takes(self.role(), verb, HANDSHAKE) {
+                    body.entry(HANDSHAKE.to_owned()).or_insert_with(|| "any".into());
                 }
                 if *verb == "stimulate" {
                     self.touched(args);
@@ -202,8 +215,8 @@ impl Play<'_> {
         let mut expect = Map::from_iter([(kind.to_owned(), Value::Object(body))]);
         let mut comment = comment(index);
         if let (Some(_), Some(shown)) = (breaks, finding) {
-            expect.insert("proves".to_owned(), shown.requirement.short().into());
-            comment = comment.map(|comment| format!("{comment}: {}", shown.message));
+            expect.extend(breach::proves(shown));
+            comment = comment.map(|comment| format!("{comment}: {}", shown.finding.message));
         }
         self.steps.push(Step { verb: "expect", body: expect, comment });
     }
@@ -214,7 +227,7 @@ impl Play<'_> {
             Map::from_iter([("exit".to_owned(), Value::Object(Map::new())), ("until".to_owned(), "300ms".into())]);
         let process = self.gathering.evidence.as_ref().is_some_and(|evidence| evidence.exit);
         let shown = self.gathering.wanted.finding.as_ref().filter(|_| process);
-        body.extend(shown.map(|shown| ("proves".to_owned(), shown.requirement.short().into())));
+        body.extend(shown.and_then(breach::proves));
         self.steps.push(Step { verb: "never", body, comment: None });
     }
 }

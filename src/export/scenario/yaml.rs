@@ -9,22 +9,32 @@ use super::{Step, Wanted};
 /// The longest line.
 const WIDTH: usize = 118;
 
-/// The whole file.
-pub fn write(wanted: &Wanted, files: &BTreeMap<String, Vec<u8>>, steps: &[Step]) -> String {
+/// The whole file. `unsaid`: whether the expectation that failed is none of the steps.
+pub fn write(wanted: &Wanted, unsaid: bool, files: &BTreeMap<String, Vec<u8>>, steps: &[Step]) -> String {
     let mut out = format!("# From the trace {}.\n", line(&wanted.trace));
     let title = match &wanted.finding {
         Some(shown) => {
-            let (by, requirement) = (wanted.role.about, shown.requirement);
+            let (by, finding) = (wanted.role.about, &shown.finding);
+            let whose = if finding.awaited.is_some() { "an expectation" } else { "the rules" };
             out += &format!(
-                "# It shows what the rules found at event {}, of {by}: {}\n",
-                shown.index,
-                line(&shown.message)
+                "# It shows what {whose} found at event {}, of {by}: {}\n",
+                finding.at,
+                line(&finding.message)
             );
-            out += &format!("# against {}: {}\n", requirement.id, line(requirement.statement));
-            sentence(&shown.message)
+            if let Some(requirement) = shown.requirement {
+                out += &format!("# against {}: {}\n", requirement.id, line(requirement.statement));
+            }
+            if let (Some(step), Some(file)) = (&finding.step, &finding.file) {
+                let number = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+                out += &format!("# The step was `{}` at {}{number}.\n", line(step), line(file));
+            }
+            if unsaid {
+                out += "# No expectation could be made of it that holds in another run: add the one that is to fail.\n";
+            }
+            sentence(&finding.message)
         }
         None => {
-            out += "# The rules found nothing in it: this is what was observed.\n";
+            out += "# Nothing was found in it: this is what was observed.\n";
             format!("What was recorded in {}", wanted.trace)
         }
     };

@@ -66,6 +66,8 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
         What::State { state } => serde_json::to_writer(&mut *out, &BTreeMap::from([("state", state)])),
         What::File(change) => serde_json::to_writer(&mut *out, change),
         What::Mark(mark) => serde_json::to_writer(&mut *out, mark),
+        What::Finding(finding) => serde_json::to_writer(&mut *out, finding),
+        What::Judged(judged) => serde_json::to_writer(&mut *out, judged),
     }?;
     match out.get(body + 1) {
         // No fields, no comma.
@@ -208,6 +210,8 @@ fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<What, D::Err
         "state" => What::State { state: State::deserialize(fields)?.state },
         "file" => What::File(Deserialize::deserialize(fields)?),
         "mark" => What::Mark(Deserialize::deserialize(fields)?),
+        "finding" => What::Finding(Deserialize::deserialize(fields)?),
+        "judged" => What::Judged(Deserialize::deserialize(fields)?),
         unknown => return Err(D::Error::unknown_variant(unknown, KINDS)),
     })
 }
@@ -234,6 +238,8 @@ pub(super) const KINDS: &[&str] = &[
     "state",
     "file",
     "mark",
+    "finding",
+    "judged",
 ];
 
 /// What is left of a line after its `kind`: the fields of the kind, those of the envelope set aside.

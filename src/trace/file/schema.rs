@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::trace::event::{
     Closed, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus,
 };
-use crate::trace::{Body, Call, Direction, HttpRequest, HttpResponse, Returned, StreamEvent, Told};
+use crate::trace::{Body, Call, Direction, Finding, HttpRequest, HttpResponse, Judged, Returned, StreamEvent, Told};
 
 use super::header::EndLine;
 use super::{Header, line::KINDS};
@@ -59,6 +59,8 @@ fn body(kind: &str, generator: &mut SchemaGenerator) -> Value {
         "told" => of::<Told>(generator),
         "state" => one::<String>("state", generator),
         "file" => of::<FileChange>(generator),
+        "finding" => of::<Finding>(generator),
+        "judged" => of::<Judged>(generator),
         _ => of::<Mark>(generator),
     }
 }

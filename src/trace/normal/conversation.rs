@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::trace::{Direction, Event, Exited, Frame, Head, Message, Payload, StreamEvent, What};
+use crate::trace::{Closed, Direction, Event, Exited, Frame, Head, Message, Payload, StreamEvent, What};
 
 use super::exchange::{self, Exchange as HttpExchange};
 use super::volatile::{mark, neutral};
@@ -30,6 +30,8 @@ struct Connection {
     unasked: Vec<(String, String)>,
     server_closed: Option<String>,
     closed: bool,
+    /// Whether the client cut it: what still came from the server by then is a matter of time.
+    cut: bool,
 }
 
 /// Something that the client sent, with what came back for it.
@@ -81,10 +83,16 @@ impl<'a> Conversation<'a> {
                 Some(said) => said,
                 None => return,
             },
+            // A piece of a frame is masked by a key that is another one in every run.
+            What::Bytes { bytes } if to_server && self.connection(event).is_upgraded() => {
+                (Key::None, format!("{} masked bytes", bytes.as_bytes().len()))
+            }
             What::Bytes { bytes } => (Key::None, format!("bytes {}", self.payload(bytes))),
-            What::Closed(_) => {
+            What::Closed(how) => {
                 // Which end came first, and whether as FIN or RST, is a matter of time.
-                self.connection(event).closed = true;
+                let connection = self.connection(event);
+                connection.closed = true;
+                connection.cut |= to_server && *how == Closed::Reset && !connection.is_closing();
                 return;
             }
             What::Stimulus(stimulus) => {
@@ -94,7 +102,10 @@ impl<'a> Conversation<'a> {
                 } else {
                     String::new()
                 };
-                self.around.push(format!("stimulus {} {params}{outcome}", stimulus.name));
+                // It is recorded when its command is over; what it led to may have come before.
+                let effects = self.around.iter().rev().take_while(|line| is_departure(line)).count();
+                let at = self.around.len() - effects;
+                self.around.insert(at, format!("stimulus {} {params}{outcome}", stimulus.name));
                 return;
             }
             What::Call(call) => {
@@ -121,6 +132,7 @@ impl<'a> Conversation<'a> {
             What::Launched(_) => return self.around.push("launched".to_owned()),
             What::Exited(exited) => return self.around.push(ended(exited)),
             What::Connected { .. } | What::Body(_) | What::Output(_) | What::State { .. } | What::Mark(_) => return,
+            What::Finding(_) | What::Judged(_) => return,
         };
         let text = text + &purpose;
         let connection = self.connection(event);
@@ -321,6 +333,16 @@ impl<'a> Conversation<'a> {
 }
 
 impl Connection {
+    /// Whether a handshake was answered on it.
+    fn is_upgraded(&self) -> bool {
+        self.exchanges.iter().any(|exchange| exchange.key == Key::Handshake && !exchange.answers.is_empty())
+    }
+
+    /// Whether an end of it has said that it is to end.
+    fn is_closing(&self) -> bool {
+        self.server_closed.is_some() || self.exchanges.iter().any(|exchange| exchange.key == Key::Close)
+    }
+
     fn ask(&mut self, key: Key, asked: String) {
         if key == Key::Close && self.server_closed.is_some() {
             return; // the echo of the server's
@@ -329,6 +351,11 @@ impl Connection {
     }
 
     fn answer(&mut self, key: Key, text: String) {
+        // A close that is no echo was on its way when ours was sent.
+        let crossed = |exchange: &Exchange| exchange.key == Key::Close && exchange.asked != text;
+        if let Some(at) = self.exchanges.iter().position(crossed).filter(|_| key == Key::Close) {
+            self.exchanges.remove(at);
+        }
         let fits = |exchange: &&mut Exchange| key != Key::None && exchange.key == key;
         let unanswered = self.exchanges.iter_mut().filter(fits).position(|exchange| exchange.answers.is_empty());
         let exchange = match unanswered {
@@ -343,6 +370,12 @@ impl Connection {
     }
 
     fn write(mut self, exact: bool, text: &mut String) {
+        if self.cut {
+            let late = self.exchanges.iter_mut().filter(|exchange| exchange.key != Key::Handshake);
+            late.for_each(|exchange| exchange.answers.clear());
+            self.unasked.clear();
+            self.server_closed = None;
+        }
         for exchange in self.exchanges {
             *text += &format!("  → {}\n", exchange.asked);
             for answer in exchange.answers {
@@ -368,6 +401,11 @@ impl Connection {
             *text += "  closed\n";
         }
     }
+}
+
+/// Whether a line tells that something went.
+fn is_departure(line: &str) -> bool {
+    line.starts_with("ended") || line.starts_with("file ") && line.ends_with(" removed")
 }
 
 /// What something unasked is called: the keys down to the first object of several, or its beginning.

@@ -74,8 +74,8 @@ impl Normaliser {
     /// Takes in an event.
     pub fn push(&self, event: &Event) {
         // What a process prints belongs to no protocol, and marks are ours. Into how many pieces a body was cut is a
-        // matter of time.
-        if matches!(event.what, What::Output(_) | What::Mark(_) | What::Body(_)) {
+        // matter of time. What was concluded is none of what happened.
+        if matches!(event.what, What::Output(_) | What::Mark(_) | What::Body(_)) || event.what.is_conclusion() {
             return;
         }
         let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -277,3 +277,43 @@ proptest! {
         }
     }
 }
+
+/// The exact text of these events of one connection.
+fn normalised(events: &[(Direction, What)]) -> String {
+    let event = |(i, (dir, what)): (usize, &(Direction, What))| {
+        let (conn, dir) = (Some("main".to_owned()), Some(*dir));
+        Event { i: i as u64, t: 0, conn, dir, deliberate: None, what: what.clone() }
+    };
+    let events: Vec<Event> = events.iter().enumerate().map(event).collect();
+    normalise(&events, &Known::default(), Strength::Exact)
+}
+
+#[test]
+fn what_comes_in_time_or_not_and_how_bytes_are_masked_is_left_out() {
+    use Direction::{ToClient, ToServer};
+    let head = |start: &str| What::Handshake(Head { start: start.into(), headers: vec![], raw: None, body: None });
+    let opened = [(ToServer, head("GET / HTTP/1.1")), (ToClient, head("HTTP/1.1 101 Switching Protocols"))];
+    let json = |text: &str| What::Message(Message::joined(true, text.as_bytes(), 1));
+    let and = |more: &[(Direction, What)]| normalised(&[&opened[..], more].concat());
+
+    let asked = (ToServer, json(r#"{"clientRequest":{"id":"1","ping":{}}}"#));
+    let answered = (ToClient, json(r#"{"serverResponse":{"id":"1","ping":{}}}"#));
+    let told = (ToClient, json(r#"{"serverNotification":{"x":{}}}"#));
+    let reset = (ToServer, What::Closed(Closed::Reset));
+    let late = and(&[asked.clone(), told, answered.clone(), reset.clone()]);
+    assert_eq!(late, and(&[asked.clone(), reset]));
+    assert!(and(&[asked, answered]).contains("← {\"serverResponse\""));
+
+    let half = |bytes: &[u8]| (ToServer, What::Bytes { bytes: Payload::from(bytes) });
+    assert_eq!(and(&[half(b"\x81\x94\x72\x7e")]), and(&[half(b"\x81\x94\x01\x6d")]));
+
+    let close = |dir, code: u16| {
+        let payload = Payload::from(&code.to_be_bytes()[..]);
+        let masked = dir == ToServer;
+        (dir, What::Frame(Frame { fin: true, rsv: 0, opcode: 8, masked, length: 2, length_bits: None, payload }))
+    };
+    assert_eq!(
+        and(&[close(ToServer, 1000), close(ToClient, 1007)]),
+        and(&[close(ToClient, 1007), close(ToServer, 1007)])
+    );
+}

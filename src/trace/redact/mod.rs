@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value};
 
 use self::keys::Keys;
 use self::pattern::{Carry, Hit, Secrets};
-use super::{Body, Direction, Event, Frame, Message, Payload, What};
+use super::{Body, Direction, Event, Finding, Frame, Message, Payload, What};
 
 /// A shorter text is too common to be hidden everywhere; it is hidden under its name only.
 const SHORTEST: usize = 4;
@@ -170,6 +170,21 @@ impl Redactor {
                 self.text(&mut mark.mark);
                 self.text(&mut mark.text);
             }
+            What::Finding(finding) => self.finding(finding),
+            What::Judged(_) => {}
+        }
+    }
+
+    fn finding(&mut self, finding: &mut Finding) {
+        self.text(&mut finding.message);
+        let texts = [&mut finding.requirement, &mut finding.path, &mut finding.step, &mut finding.file];
+        texts.into_iter().flatten().for_each(|text| self.text(text));
+        [&mut finding.expected, &mut finding.actual].into_iter().flatten().for_each(|json| self.json(json));
+        for part in finding.awaited.iter_mut().flat_map(|awaited| awaited.outcomes.iter_mut().flatten()) {
+            self.text(&mut part.observation);
+            part.on.iter_mut().for_each(|on| self.text(on));
+            self.object(&mut part.selectors);
+            self.object(&mut part.pattern);
         }
     }
 

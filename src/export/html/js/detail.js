@@ -55,9 +55,13 @@ function facts(row, event) {
   return dl;
 }
 
+/** The requirement that a finding is about; an expectation may prove none. */
+const named = (finding) => finding.requirement ?? "an expectation that proves no requirement";
+
 function findingCard(finding) {
   const card = make("div", `finding l-${finding.level}`);
-  card.append(make("strong", "", `${finding.level}, broken by the ${finding.blame}`), make("div", "", make("code", "", finding.requirement)));
+  const who = finding.requirement === null ? `failed by the ${finding.blame}` : `broken by the ${finding.blame}`;
+  card.append(make("strong", "", `${finding.level}, ${who}`), make("div", "", make("code", "", shown(named(finding)))));
   card.append(make("p", "", shown(finding.message)));
   const requirement = trace.meta.requirements[finding.requirement];
   if (requirement) {
@@ -66,6 +70,7 @@ function findingCard(finding) {
     card.append(make("p", "dim", requirement.source));
   }
   const dl = make("dl", "facts");
+  if (finding.step) dl.append(make("dt", "", "step"), make("dd", "", shown(finding.step)));
   if (finding.path) dl.append(make("dt", "", "at"), make("dd", "", shown(finding.path)));
   for (const key of ["expected", "actual"]) {
     if (finding[key] !== null) dl.append(make("dt", "", key), make("dd", "", shown(JSON.stringify(finding[key])).slice(0, 2000)));
@@ -167,13 +172,13 @@ function showSummary() {
     counted(meta.connections.length + meta.more_connections, "connection"), meta.cut ? ". The trace was cut: its end is missing." : ".")];
   if (meta.scenario) parts.push(make("p", "", `Scenario ${meta.scenario}`));
   if (!meta.judged) parts.push(make("p", "", "Nobody judged this trace."));
-  else if (!meta.findings.length) parts.push(make("p", "", "The rules found nothing wrong."));
+  else if (!meta.findings.length) parts.push(make("p", "", "Nothing was found wrong."));
   else {
     parts.push(title(counted(meta.findings.length, "finding")));
     const items = meta.findings.map((finding) => {
       const jump = button("", `Go to event ${finding.i}`, () => goTo(trace.rowOf.get(finding.i)));
       jump.className = `l-${finding.level}`;
-      jump.replaceChildren(shown(finding.message), make("small", "", `#${finding.i} · ${finding.level} · ${finding.blame} · ${finding.requirement}`));
+      jump.replaceChildren(shown(finding.message), make("small", "", `#${finding.i} · ${finding.level} · ${finding.blame} · ${named(finding)}`));
       return make("li", "", jump);
     });
     const ul = make("ul", "", ...items);
