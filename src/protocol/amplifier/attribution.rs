@@ -193,7 +193,7 @@ pub const SERVER: Attribution = Attribution {
         ("life/content-joins", &["stream/order"]),
         ("stream/at-once", &["stream/status"]),
         ("robustness/odd-session-id", &["stream/not-found"]),
-        ("prompt/unicode", &["life/submitted-prompt", "events/prompt-submit-prompt"]),
+        ("prompt/unicode", &["life/submitted-prompt", "events/prompt-submit-prompt", "life/one-at-a-time"]),
         ("life/approval-timed-out", &["life/approval-resolved", "safety/default-deny"]),
         // A decision comes too late where the approval is told too late.
         ("approval/status", &["stream/unbuffered"]),

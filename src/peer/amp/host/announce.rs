@@ -15,7 +15,7 @@ use super::token;
 pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, Trouble> {
     let Announcement { edition, data_home, port, folder, like, recorder } = announcement;
     let edition = Edition::parse(edition).unwrap_or(Edition::Cli);
-    let token = token::make(edition).map_err(|e| Trouble::Environment(format!("cannot make a secret: {e}")))?;
+    let token = token::make().map_err(|e| Trouble::Environment(format!("cannot make a secret: {e}")))?;
     recorder.add_secret(&token);
     let mut keys = keys(edition, folder, *port, &token, std::process::id());
     if let Some(Value::Object(like)) = like {

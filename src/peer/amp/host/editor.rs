@@ -74,7 +74,7 @@ impl Editor {
     /// # Errors
     /// [`Trouble::Environment`] where the system has no port, process or folder for it.
     pub async fn start(plan: Plan, setting: &Setting, place: &Place, roster: Arc<Roster>) -> Result<Self, Trouble> {
-        let token = plan.token.clone().map_or_else(|| token::make(plan.edition), Ok);
+        let token = plan.token.clone().map_or_else(token::make, Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
         let root = if plan.folder.is_dir() { &plan.folder } else { &place.root };
@@ -106,7 +106,7 @@ impl Editor {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
         let (listener, held) = listen(self.plan.host, port)?;
         self.held.extend(held);
-        self.token = token::make(self.plan.edition).map_err(|e| system("make up a token", e))?;
+        self.token = token::make().map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
         self.run(listener, setting, place)
     }

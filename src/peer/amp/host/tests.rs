@@ -177,7 +177,7 @@ async fn a_client_that_follows_the_lockfile_is_greeted_and_answered_from_the_fil
 #[tokio::test]
 async fn who_does_not_show_the_token_is_refused() {
     let mut play = Play::new("cli");
-    play.act("serve", json!({})).await.unwrap();
+    play.act("serve", json!({"token": "a/+=&#% %2B?b"})).await.unwrap();
     // Not decoded twice, nor taken with a plus for a space.
     let half = play.text("token_encoded").replace("%20", "+");
     let twice = play.text("token").replace("%2B", "+");

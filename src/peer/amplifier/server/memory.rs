@@ -19,6 +19,8 @@ pub struct Memory {
     pub requests: u64,
     /// The numbers of the TCP connections with requests, as long as there are not too many.
     connections: BTreeSet<u64>,
+    /// How many requests did not come whole, and will not any more.
+    mishaps: u64,
     /// What was wrong with something earlier.
     troubles: BTreeSet<Trouble>,
 }
@@ -58,10 +60,10 @@ impl Memory {
     }
 
     /// How many connections there were without any request, when this one came. Those before the first request are not
-    /// counted: somebody looked whether the server listens.
+    /// counted, since somebody looked whether the server listens, nor those that are over.
     pub fn unused(&self, tcp: u64) -> u64 {
         let first = self.connections.first().copied().unwrap_or(tcp);
-        (tcp + 1).saturating_sub(first + self.connections.len() as u64 + 1)
+        (tcp + 1).saturating_sub(first + self.connections.len() as u64 + 1 + self.mishaps)
     }
 
     /// Remembers a request.
@@ -88,6 +90,7 @@ impl Memory {
 
     /// Remembers what went wrong.
     pub fn note_mishap(&mut self, mishap: &Mishap) {
+        self.mishaps += 1;
         self.troubles.insert(match mishap {
             Mishap::Fault(Fault::HeadTooLong(_)) => Trouble::EndlessHead,
             Mishap::Fault(Fault::Length(_) | Fault::BodyTooLong(_) | Fault::Chunk(_) | Fault::Coding(_)) => {

@@ -24,6 +24,12 @@ pub const FLAWS: &[Entry] = &[
             messages.push(json!({"event": event, "data": data}));
         }
     })),
+    flaw!("prompts-of-its-own" "life/one-at-a-time" "A prompt that the agent gives itself is told within the one under way."
+    Effect::Told("prompt:submit", |messages| {
+        let (session, id) = (messages[0]["data"]["session_id"].clone(), messages[0]["data"]["request_id"].clone());
+        let id = format!("{}-own", id.as_str().unwrap_or_default());
+        messages.push(json!({"event": "prompt:submit", "data": {"session_id": session, "request_id": id, "prompt": "Look at the files."}}));
+    })),
     flaw!("tokens-more-than-session" "life/token-usage-sum" "A prompt has more tokens than its session."
         data("prompt:complete", |d| set(d, "token_usage", json!({"input_tokens": 1_000_000, "output_tokens": 1_000_000})))),
     flaw!("deltas-without-start" "life/content-started" "Blocks do not begin." drop_it("content_block:start")),
