@@ -19,8 +19,8 @@ pub struct Memory {
     pub requests: u64,
     /// The numbers of the TCP connections with requests, as long as there are not too many.
     connections: BTreeSet<u64>,
-    /// How many requests did not come whole, and will not any more.
-    mishaps: u64,
+    /// The numbers of the TCP connections with a request of which the head alone has come.
+    begun: BTreeSet<u64>,
     /// What was wrong with something earlier.
     troubles: BTreeSet<Trouble>,
 }
@@ -59,16 +59,20 @@ impl Memory {
         self.connections.contains(&tcp)
     }
 
-    /// How many connections there were without any request, when this one came. Those before the first request are not
-    /// counted, since somebody looked whether the server listens, nor those that are over.
-    pub fn unused(&self, tcp: u64) -> u64 {
-        let first = self.connections.first().copied().unwrap_or(tcp);
-        (tcp + 1).saturating_sub(first + self.connections.len() as u64 + 1 + self.mishaps)
+    /// Whether another TCP connection than this has a request that is not whole.
+    pub fn waits_for_another(&self, tcp: u64) -> bool {
+        self.begun.iter().any(|begun| *begun != tcp)
+    }
+
+    /// Remembers that the head of a request has come.
+    pub fn note_head(&mut self, tcp: u64) {
+        self.begun.insert(tcp);
     }
 
     /// Remembers a request.
     pub fn note(&mut self, received: &Received, ask: Option<&Ask>) {
         self.requests += 1;
+        self.begun.remove(&received.head.tcp);
         if self.connections.len() < 100_000 {
             self.connections.insert(received.head.tcp);
         }
@@ -90,7 +94,8 @@ impl Memory {
 
     /// Remembers what went wrong.
     pub fn note_mishap(&mut self, mishap: &Mishap) {
-        self.mishaps += 1;
+        // Which request it was is not told.
+        self.begun.clear();
         self.troubles.insert(match mishap {
             Mishap::Fault(Fault::HeadTooLong(_)) => Trouble::EndlessHead,
             Mishap::Fault(Fault::Length(_) | Fault::BodyTooLong(_) | Fault::Chunk(_) | Fault::Coding(_)) => {

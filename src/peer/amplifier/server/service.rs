@@ -226,7 +226,10 @@ impl Handler for Service {
             Some(Route { endpoint: Endpoint::Socket, .. }) if request.header("upgrade").next().is_some() => {
                 OnHead::Upgrade
             }
-            _ => OnHead::Read,
+            _ => {
+                self.state().memory.note_head(request.tcp);
+                OnHead::Read
+            }
         }
     }
 
