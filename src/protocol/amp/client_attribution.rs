@@ -54,8 +54,18 @@ pub const CLIENT: Attribution = Attribution {
     bases: &[
         Base { of: "", needs: &["discovery/client-finds"], failing: false },
         // Whatever is answered comes in one segment with something else now and then.
-        Base { of: "", needs: &["framing/client-joined-frames"], failing: true },
-        Base { of: "discovery/client-finds", needs: &["framing/client-joined-frames"], failing: true },
+        Base { of: "discovery/", needs: JOINED, failing: true },
+        Base { of: "connection/", needs: JOINED, failing: true },
+        Base { of: "envelope/", needs: JOINED, failing: true },
+        Base { of: "read-file/", needs: JOINED, failing: true },
+        Base { of: "edit-file/", needs: JOINED, failing: true },
+        Base { of: "diagnostics/", needs: JOINED, failing: true },
+        Base { of: "open-uri/", needs: JOINED, failing: true },
+        Base { of: "ping/", needs: JOINED, failing: true },
+        Base { of: "authenticate/", needs: JOINED, failing: true },
+        Base { of: "notifications/", needs: JOINED, failing: true },
+        Base { of: "lifecycle/", needs: JOINED, failing: true },
+        Base { of: "robustness/", needs: JOINED, failing: true },
         Base { of: "framing/client-failure-code", needs: FAILED, failing: false },
         Base { of: "read-file/", needs: &["read-file/client-result"], failing: false },
         Base { of: "read-file/client-result", needs: &["read-file/client-absolute-path"], failing: true },
@@ -76,6 +86,8 @@ const FAILED: &[&str] = &[
     "framing/client-fragments-refused",
     "framing/client-masked-refused",
 ];
+
+const JOINED: &[&str] = &["framing/client-joined-frames"];
 
 const PONG: &[&str] = &["framing/client-pong", "framing/client-pong-payload", "framing/client-pong-while-open"];
 
