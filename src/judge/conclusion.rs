@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::protocol::{Attribution, Level, NOTHING_KNOWN, area, is_at_or_above, short};
 
 use super::scenario::Judged;
-use super::unassessed::{never_shown, unassessed};
+use super::unassessed::{blocked_by, never_shown, unassessed};
 use super::{
     Basis, Blame, BlockedBy, Cause, Counts, Finding, Note, RequirementResult, ScenarioStatus, Scope, SnapshotResult,
     Status, SubjectReport, Verdict, Way,
@@ -61,7 +61,8 @@ pub(super) fn conclude(grounds: Grounds) -> SubjectReport {
         scenarios.push(judged.result);
     }
     for finding in findings.iter_mut().filter(|f: &&mut Finding| f.blame == Blame::Subject) {
-        let kept = requirements.iter().filter(|r| r.because.contains(&finding.requirement));
+        let open = requirements.iter().filter(|r| r.status == Status::NotAssessed);
+        let kept = open.filter(|r| r.because.contains(&finding.requirement));
         finding.blocks = kept.map(|r| r.id.clone()).collect();
     }
     let findings = Cause::of(&findings).into_iter().flat_map(|cause| cause.findings).cloned().collect();
@@ -126,7 +127,9 @@ fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
         let (status, reason, because) = if violated.contains_key(id) {
             (Status::Violated, None, vec![])
         } else if !by.is_empty() {
-            (Status::Met, None, vec![])
+            let because = blocked_by(judged, id);
+            let reason = format!("not judged everywhere: blocked by {} in some scenarios", because.join(", "));
+            (Status::Met, Some(reason).filter(|_| !because.is_empty()), because)
         } else {
             let unassessed = unassessed(grounds, requirement, excused.get(id).copied());
             (unassessed.status, Some(unassessed.reason), unassessed.because)
@@ -396,7 +399,9 @@ fn verdict(grounds: &Grounds, requirements: &[RequirementResult], counts: &Count
     let unproved_must =
         requirements.iter().any(|r| r.level == Level::Must && r.status == Status::NotAssessed && !excepted(r));
     // In a part of the suite, only what was asked for and could not be judged counts.
-    let blocked_must = requirements.iter().any(|r| r.level == Level::Must && !r.because.is_empty() && !excepted(r));
+    let blocked_must = requirements
+        .iter()
+        .any(|r| r.level == Level::Must && r.status == Status::NotAssessed && !r.because.is_empty() && !excepted(r));
     let expected = grounds.judged.iter().flat_map(|j| &j.findings).any(|f| binds(grounds, f) && f.baseline.is_some());
     if counts.failed > 0 {
         Verdict::Nonconforming

@@ -50,9 +50,8 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
     let named = |b: &BlockedBy| if b.because.is_empty() { b.message.clone() } else { b.because.clone() };
     let causes: BTreeSet<String> = blocked().map(named).collect();
     if !causes.is_empty() {
-        let because: BTreeSet<&String> = blocked().map(|b| &b.because).filter(|because| !because.is_empty()).collect();
         let reason = format!("blocked by {}", causes.into_iter().collect::<Vec<_>>().join(", "));
-        return Unassessed { status: Status::NotAssessed, reason, because: because.into_iter().cloned().collect() };
+        return Unassessed { status: Status::NotAssessed, reason, because: blocked_by(judged, &requirement.id) };
     }
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     let proving = judged.iter().filter(|j| j.result.requirements.contains(&requirement.id));
@@ -92,6 +91,13 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
         .to_owned()
     };
     Unassessed::open(reason)
+}
+
+/// The requirements whose violation kept plays from judging this one, each once.
+pub(super) fn blocked_by(judged: &[Judged], requirement: &str) -> Vec<String> {
+    let blocked = judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == requirement);
+    let because: BTreeSet<&String> = blocked.map(|b| &b.because).filter(|because| !because.is_empty()).collect();
+    because.into_iter().cloned().collect()
 }
 
 /// Says which capabilities never showed, though they are not declared missing: what is required of them was not judged.

@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 
 use crate::config::{Access, SubjectSpec, own};
 use crate::judge::{
-    Baseline, Blame, Found, Play, Played, Repro, ScenarioStatus, Scope, Selection, Status, SubjectReport, SubjectRun,
-    judge_subject,
+    Baseline, Blame, Found, Play, Played, Repro, ScenarioResult, ScenarioStatus, Scope, Selection, Status,
+    SubjectReport, SubjectRun, judge_subject,
 };
 use crate::peer;
 use crate::peer::modifier::{LATE, Modifier};
@@ -377,6 +377,17 @@ impl Prover {
     }
 }
 
+/// Whether the mock could not be reached by any play that is about this requirement: the report says so at each of them.
+fn was_unreachable(report: &SubjectReport, breaks: &str) -> bool {
+    let proving = || report.scenarios.iter().filter(|scenario| scenario.requirements.iter().any(|id| id == breaks));
+    let is = |status: ScenarioStatus| move |scenario: &ScenarioResult| scenario.status == status;
+    if proving().next().is_some() {
+        return proving().all(is(ScenarioStatus::Error));
+    }
+    // What rules alone judge is about any play.
+    report.scenarios.iter().any(is(ScenarioStatus::Error)) && !report.scenarios.iter().any(is(ScenarioStatus::Passed))
+}
+
 /// What is told of a flaw that breaks this requirement.
 fn told(report: &SubjectReport, breaks: &str) -> Told {
     let Some(result) = report.requirements.iter().find(|r| r.id == breaks) else {
@@ -385,7 +396,8 @@ fn told(report: &SubjectReport, breaks: &str) -> Told {
     let reason = result.reason.as_deref().unwrap_or_default();
     match result.status {
         Status::Violated => Told::Violated,
-        Status::NotAssessed if !result.because.is_empty() => Told::Blocked(result.because.clone()),
+        Status::NotAssessed | Status::Met if !result.because.is_empty() => Told::Blocked(result.because.clone()),
+        Status::NotAssessed if was_unreachable(report, breaks) => Told::Blocked(vec![reason.to_owned()]),
         Status::NotAssessed => Told::Hidden(format!("not assessed: {reason}")),
         Status::Excused => Told::Hidden(format!("excused: {reason}")),
         Status::Met => Told::Hidden("met".to_owned()),

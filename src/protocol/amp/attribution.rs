@@ -91,7 +91,6 @@ pub const SERVER: Attribution = Attribution {
         "framing/text-frames",
         "framing/json",
         "framing/utf8",
-        "framing/unmasked",
         "framing/reserved-bits",
         "framing/opcode",
         "framing/fragments",
