@@ -18,7 +18,7 @@ fn certify(options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
     assert!(installed.exists(), "what the server is built on is not installed: run tests/interop/setup");
     let folder = root.join("tests/interop/amplifier-server");
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
-    command.arg("certify").arg("--subject").arg(folder.join("wirecert.yaml")).args(options);
+    command.args(["certify", "--no-confirm"]).arg("--subject").arg(folder.join("wirecert.yaml")).args(options);
     let keys = [("GOOD_KEY", "sk-ant-0123456789-full"), ("LIMITED_KEY", "sk-ant-0123456789-limited")];
     command.envs(keys).env("BAD_KEY", "sk-ant-0123456789-wrong");
     let script = folder.join("server.py");

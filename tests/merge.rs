@@ -34,7 +34,7 @@ fn write(dir: &Path, file: &str, report: &Value) {
 /// Certifies our own mock of a role, wrong in some ways, as any other subject; the report is in `file`. Gives the exit code.
 fn certify(dir: &Path, role: &str, options: &[&str], flaws: &[&str], file: &str) -> Option<i32> {
     let report = format!("json={file}");
-    let mut args = [&["certify", role, "--progress", "none", "--report", &report], options].concat();
+    let mut args = [&["certify", role, "--no-confirm", "--progress", "none", "--report", &report], options].concat();
     args.extend(["--", env!("CARGO_BIN_EXE_wirecert"), "mock", role]);
     args.extend(match role {
         "amp-server" => ["--edition", "cli", "--workspace", "{workspace}"].as_slice(),

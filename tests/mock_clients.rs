@@ -107,7 +107,7 @@ fn the_time_that_a_client_takes_to_start_is_not_counted_against_it() {
         ("amp-client", "amp-client/cli/discovery/finds"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
-        command.args(["certify", role, "--timeout", "600ms", "--filter", &format!("id({scenario})")]);
+        command.args(["certify", role, "--no-confirm", "--timeout", "600ms", "--filter", &format!("id({scenario})")]);
         if role == "amp-client" {
             command.args(["--edition", "cli"]);
         }

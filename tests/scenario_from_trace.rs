@@ -45,7 +45,8 @@ fn described(role: &str, edition: &str, flaw: Option<&str>) -> String {
 fn traces(dir: &Path, role: &str, edition: &str, flaw: Option<&str>, filter: &str) -> Vec<PathBuf> {
     fs::write(dir.join("settings.json"), "{}").unwrap();
     fs::write(dir.join("subject.yaml"), described(role, edition, flaw)).unwrap();
-    let args = ["certify", "--subject", "subject.yaml", "--filter", filter, "--trace-dir", "traces", "-q"];
+    let args =
+        ["certify", "--no-confirm", "--subject", "subject.yaml", "--filter", filter, "--trace-dir", "traces", "-q"];
     let (_, stdout, stderr) = wirecert(dir, &args);
     let mut found = vec![];
     walk(&dir.join("traces"), &mut found);

@@ -418,6 +418,8 @@ impl CaseResult {
                 self.errors.push((played.id.clone(), last.reason.clone().unwrap_or_default()));
             }
         }
+        // Of a pair all is played, so that what was not seen is known to have been hidden by something.
+        let scope = if self.is_pair() { Scope::Full } else { Scope::Partial };
         let judged = judge_subject(&SubjectRun {
             name: String::new(),
             role: prover.role.name.to_owned(),
@@ -427,7 +429,7 @@ impl CaseResult {
             missing: &[],
             baseline: &Baseline::default(),
             today: Date::ZERO,
-            scope: Scope::Partial,
+            scope,
             selection: Selection::default(),
             strict: false,
             repro: Repro::default(),

@@ -66,9 +66,10 @@ fn after_an_abuse_any_end_will_do() {
 #[test]
 fn a_fault_of_the_client_ends_the_connection_with_a_close_frame() {
     let faulty = || Play::open().client_frame(3, b"").deliberate();
-    assert_eq!(faulty().ends().broken("cli"), ["framing/failure-code"]);
-    assert!(faulty().server_closes(1002).ends().broken("cli").is_empty());
-    assert!(faulty().server(What::Closed(Closed::Reset)).broken("cli").is_empty(), "a reset may swallow it");
+    let is_charged = |play: Play| play.broken("cli").iter().any(|short| short == "framing/failure-code");
+    assert!(is_charged(faulty().ends()));
+    assert!(!is_charged(faulty().server_closes(1002).ends()));
+    assert!(!is_charged(faulty().server(What::Closed(Closed::Reset))), "a reset may swallow it");
     let legal = Play::open().client_frame(opcode::PING, b"").deliberate();
-    assert!(legal.ends().broken("cli").is_empty(), "what is legal is no fault");
+    assert!(!is_charged(legal.ends()), "what is legal is no fault");
 }
