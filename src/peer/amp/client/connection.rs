@@ -113,7 +113,9 @@ impl Connection {
             return Ok(true);
         }
         self.barriers += 1;
-        let id = format!("{PROBE}barrier-{}", self.barriers);
+        // A server that mixes up the ids of its connections fails where that is asked, and not at barriers.
+        let of = if self.sender.conn() == super::MAIN { String::new() } else { format!("{}-", self.sender.conn()) };
+        let id = format!("{PROBE}barrier-{of}{}", self.barriers);
         let message = envelope::request(edition, &json!(id), method, params);
         let piece = Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None };
         if !self.transmit(&[piece], &Manner::default()).await? {

@@ -173,8 +173,8 @@ impl Requests {
         left.sort_by_key(|pending| pending.index);
         for pending in left {
             let waited = until.saturating_sub(pending.t);
+            // What never came is not late as well.
             if waited >= OVERDUE {
-                // What never came is not late as well.
                 let method = pending.method.as_deref().unwrap_or("no method");
                 let fault = Fault::new(format!("a request for {method} was not answered for {} s", waited / 1_000_000));
                 self.book.hold(
@@ -184,8 +184,6 @@ impl Requests {
                     pending.index,
                     Some(fault.actual(pending.id.clone()).late(waited - OVERDUE)),
                 );
-            } else if waited > TIMELY {
-                late(self.book, pending, pending.index, until, self.passed, out);
             }
         }
     }

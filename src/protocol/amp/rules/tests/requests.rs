@@ -52,7 +52,7 @@ fn a_request_that_waits_forever_is_missed() {
     assert_eq!(later(asked("cli"), 30).broken("cli"), ["envelope/answered"]);
     assert_eq!(later(asked("guide"), 30).broken("guide"), ["envelope/answered"]);
     assert!(later(asked("guide"), 29).broken("guide").is_empty());
-    assert_eq!(later(asked("cli"), 3).broken("cli"), ["envelope/timely"]);
+    assert!(later(asked("cli"), 3).broken("cli").is_empty(), "nobody knows whether it would have come");
     assert!(later(asked("cli").ends(), 60).broken("cli").is_empty(), "the connection ended before");
     let closing = asked("cli").client_closes(1000).server_closes(1000).ends();
     assert!(later(closing, 60).broken("cli").is_empty());
