@@ -87,7 +87,9 @@ pub const FLAWS: &[Entry] = &[
         ["robustness/bad-head": "What is left of the body is taken for a head that is no HTTP."]
         "After a body that is not as long as its head says nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Length).or_else(|| after(s, Trouble::Head)))),
-    flaw!("waits-for-half-requests" "robustness/half-request" "While a body comes on one connection nobody is answered on another."
+    flaw!("waits-for-half-requests" "robustness/half-request"
+        ["robustness/wrong-length": "A body that is shorter than its length is one that still comes."]
+        "While a body comes on one connection nobody is answered on another."
         Effect::Instead(|s| s.memory.waits_for_another(s.received.head.tcp).then_some(Instead::Never))),
     flaw!("silent-after-reset" "robustness/reset" "After a connection was cut nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Cut))),
