@@ -75,7 +75,9 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
 
 /// Judges the answer of an endpoint with a status that is none of an error, by whether it tells of one. Gives whether it does.
 pub fn as_success(status: u16, content: &Content<'_>, bench: &mut Bench<'_>) -> bool {
-    let told = content.json().and_then(|json| json.get("error")).and_then(Value::as_object);
+    // A session in the status `error` may say beside its other members what went wrong.
+    let alone = content.json().and_then(Value::as_object).filter(|members| members.len() == 1);
+    let told = alone.and_then(|members| members.get("error")).and_then(Value::as_object);
     let told = told.is_some_and(|error| error.contains_key("code") || error.contains_key("message"));
     let fault = || {
         let fault = Fault::new("an error comes with a status that is none of errors").expected("400 to 599");

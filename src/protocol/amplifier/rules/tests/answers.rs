@@ -146,6 +146,15 @@ fn bodies_that_do_not_fit_are_refused_with_400() {
 }
 
 #[test]
+fn an_error_alone_comes_with_no_success() {
+    let error = json!({"code": "PROVIDER_ERROR", "message": "down"});
+    let broken = |body: &Value| Play::new().gets("/sessions/s").gives(200, body).broken();
+    assert_eq!(broken(&json!({"error": error})), ["errors/status"]);
+    let session = json!({"session_id": "s", "status": "error", "error": error});
+    assert!(!broken(&session).contains(&"errors/status".to_owned()), "a session may tell of its error");
+}
+
+#[test]
 fn errors_have_their_format_and_the_status_of_their_code() {
     let ask = || Play::new().gets("/sessions/s");
     assert!(ask().fails(404, "SESSION_NOT_FOUND").broken().is_empty());
