@@ -220,7 +220,8 @@ impl Session<'_> {
         let mut report = self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel);
         if !self.options.fail_fast && !self.options.no_confirm {
             let (plans, repro) = (&selected.plans, &self.repro);
-            let repeating = Repeating { spec, plans, run: &run, took, repro, cancel };
+            let time = self.options.confirm_time.unwrap_or_else(|| took.max(repeated::AT_LEAST));
+            let repeating = Repeating { spec, plans, run: &run, time, repro, cancel };
             repeating.settle(&mut report, progress.as_ref()).await;
         }
         Ok(report)

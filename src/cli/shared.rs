@@ -88,6 +88,10 @@ pub struct SharedOptions {
     #[arg(long, help_heading = "Play")]
     pub no_confirm: bool,
 
+    /// How long this may take; as long as the run did and at least five seconds, if not given.
+    #[arg(long, value_name = "TIME", value_parser = parse_bound, conflicts_with = "no_confirm", help_heading = "Play")]
+    pub confirm_time: Option<Duration>,
+
     /// Run again whenever a scenario file given, `wirecert.yaml`, the baseline or the subject's own file changes.
     #[arg(long, help_heading = "Play")]
     pub watch: bool,

@@ -12,8 +12,8 @@ use crate::report::{Progress, Silent, counted};
 use crate::scenario::Plan;
 use crate::shrink::Chunks;
 
-/// How long repeating may take where the run itself took less.
-const AT_LEAST: Duration = Duration::from_secs(5);
+/// How long repeating may take where the run itself took less, and nothing else is given.
+pub const AT_LEAST: Duration = Duration::from_secs(5);
 /// How many scenarios of each requirement are played again.
 const OF_EACH: usize = 2;
 /// How often it is tried to do with less of what was played before.
@@ -27,8 +27,8 @@ pub struct Repeating<'a> {
     pub plans: &'a [Plan],
     /// How.
     pub run: &'a Run,
-    /// How long the run took.
-    pub took: Duration,
+    /// How long it may take.
+    pub time: Duration,
     /// The command that was run.
     pub repro: &'a Repro,
     /// Ends everything.
@@ -41,7 +41,7 @@ type Shown = (String, String);
 impl Repeating<'_> {
     /// Plays the scenarios again that are the evidence, each at a process of its own. What does not show then is looked for
     /// after what was played before it at its process, and after ever less of that. Findings say what came of it, and
-    /// their commands repeat as much as is needed. It takes no longer than the run did.
+    /// their commands repeat as much as is needed.
     pub async fn settle(&self, report: &mut SubjectReport, progress: &dyn Progress) {
         if self.spec.launch().is_none() || self.spec.observe.is_some() || self.cancel.is_cancelled() {
             return;
@@ -59,7 +59,7 @@ impl Repeating<'_> {
         }
         let count = counted(scenarios.len() as u64, "scenario");
         progress.remark(&format!("playing {count} again, to see whether what was found shows again"));
-        let deadline = Instant::now() + self.took.max(AT_LEAST);
+        let deadline = Instant::now() + self.time;
         let alone = self.play(&scenarios, Isolation::Scenario, self.run.jobs, deadline).await;
         let mut settled = vec![];
         for (requirement, scenario) in open {
