@@ -57,6 +57,30 @@ fn subjects_of_one_role_do_not_write_over_each_others_traces() {
 }
 
 #[test]
+fn subjects_of_one_role_have_snapshots_of_their_own() {
+    let dir = TempDir::new().unwrap();
+    let both = json!({"subjects": [editor("my editor"), editor("another")]}).to_string();
+    fs::write(dir.path().join("wirecert.yaml"), both).unwrap();
+    let args = ["certify", "--filter", FILTER, "--snapshots", "kept", "-q"];
+    let (code, stdout, stderr) = wirecert(dir.path(), &args);
+    assert_eq!(code, 5, "{stdout}{stderr}");
+    let expected = ["another", "my-editor"].map(|name| format!("{name}/amp-server/cli/ping/echo.snap.new"));
+    assert_eq!(files(&dir.path().join("kept")), expected);
+    wirecert(dir.path(), &["snapshot", "accept", "--snapshots", "kept"]);
+    let (code, stdout, stderr) = wirecert(dir.path(), &args);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+
+    // What is known to be another edition plays other scenarios.
+    let mut guide = editor("another");
+    guide["edition"] = json!("guide");
+    guide["launch"][4] = json!("guide");
+    fs::write(dir.path().join("wirecert.yaml"), json!({"subjects": [editor("my editor"), guide]}).to_string()).unwrap();
+    wirecert(dir.path(), &["certify", "--filter", "id(*/discovery/lockfile)", "--snapshots", "one", "-q"]);
+    let expected = ["cli", "guide"].map(|edition| format!("amp-server/{edition}/discovery/lockfile.snap.new"));
+    assert_eq!(files(&dir.path().join("one")), expected);
+}
+
+#[test]
 fn our_own_mocks_are_not_observed() {
     let dir = TempDir::new().unwrap();
     for args in [&["certify", "--self", "--observe", "1s"][..], &["certify", "amp-client", "--self", "--observe", "1s"]]

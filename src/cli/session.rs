@@ -1,12 +1,13 @@
 //! One run of scenarios against one or several subjects: what `certify` and `run` have in common.
 
 mod failed;
+mod folders;
 mod missed;
 mod repeated;
 mod selected;
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Instant;
@@ -20,7 +21,7 @@ use crate::judge::{
     Asked, Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
 };
 use crate::peer;
-use crate::play::{Cancel, FailedTraces, Options, Run, Traces, Until, contact, serves, start, suite};
+use crate::play::{Cancel, Options, Run, Traces, Until, contact, serves, start, suite};
 use crate::protocol::{Requirement, Role};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan};
@@ -30,6 +31,7 @@ use crate::trace::{Clock, Recorder};
 use super::progress::progress;
 use super::snapshots::Comparison;
 use super::{CliError, Exit, SharedOptions, Terminal};
+use folders::{Kept, folders};
 use missed::Missed;
 use repeated::Repeating;
 use selected::Selected;
@@ -59,25 +61,6 @@ pub struct Session<'a> {
     pub repro: Repro,
 }
 
-/// Where each subject's traces go, if they are all kept. Where two of one role would write to the same folder, each has one of
-/// its name there.
-fn trace_dirs(subjects: &[SubjectSpec], flag: Option<&Path>) -> Vec<Option<PathBuf>> {
-    let dir = |spec: &SubjectSpec| flag.map(Path::to_owned).or_else(|| spec.trace_dir.clone());
-    let harmless = |c: char| if c.is_alphanumeric() || "-_".contains(c) { c } else { '-' };
-    let folder = |spec: &SubjectSpec| spec.name.chars().map(harmless).collect::<String>();
-    let own = |spec: &SubjectSpec| {
-        let clashes = |other: &&SubjectSpec| {
-            other.name != spec.name && other.role.name == spec.role.name && dir(other) == dir(spec)
-        };
-        let mut others = subjects.iter().filter(clashes).peekable();
-        others.peek()?;
-        let alike = others.any(|other| folder(other) == folder(spec));
-        let number = subjects.iter().position(|other| std::ptr::eq(other, spec)).filter(|_| alike);
-        Some(folder(spec) + &number.map(|number| format!("-{}", number + 1)).unwrap_or_default())
-    };
-    subjects.iter().map(|spec| Some(own(spec).into_iter().fold(dir(spec)?, |dir, own| dir.join(own)))).collect()
-}
-
 impl Session<'_> {
     /// Plays and judges everything, writes the reports, and gives the exit code.
     ///
@@ -92,7 +75,9 @@ impl Session<'_> {
         let cancel = Cancel::default();
         let kept = failed::begin();
         let subjects = std::mem::take(&mut self.subjects);
-        let trace_dirs = trace_dirs(&subjects, self.options.trace_dir.as_deref());
+        let options = self.options;
+        let trace_dirs = folders(&subjects, |spec| options.trace_dir.clone().or_else(|| spec.trace_dir.clone()));
+        let snapshot_dirs = folders(&subjects, |spec| options.snapshots.clone().or_else(|| spec.snapshots.clone()));
         let progress = progress(self.options.progress, terminal);
         let outcome = runtime.block_on(async {
             watch_for_interrupts(cancel.clone());
@@ -108,8 +93,9 @@ impl Session<'_> {
                     if cancel.is_cancelled() {
                         return (n, Err(Missed::unreached()));
                     }
-                    let traces = trace_dirs[n].clone();
-                    (n, self.subject(spec, filter.as_ref(), traces, &kept, &progress, &cancel).await)
+                    let kept =
+                        Kept { traces: trace_dirs[n].clone(), snapshots: snapshot_dirs[n].clone(), failed: &kept };
+                    (n, self.subject(spec, filter.as_ref(), kept, &progress, &cancel).await)
                 })
                 .buffer_unordered(self.side_by_side)
                 .for_each(|(n, judged)| {
@@ -141,18 +127,17 @@ impl Session<'_> {
         &self,
         spec: &SubjectSpec,
         filter: Option<&Filter>,
-        trace_dir: Option<PathBuf>,
-        kept: &Arc<FailedTraces>,
+        kept: Kept<'_>,
         progress: &Arc<dyn Progress>,
         cancel: &Cancel,
     ) -> Result<SubjectReport, Missed> {
         let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
-        let traces = match trace_dir {
+        let traces = match kept.traces {
             Some(dir) => {
                 usable(&dir)?;
                 Traces::All(dir)
             }
-            None => Traces::Failed(failed::wanted(kept, &baseline)),
+            None => Traces::Failed(failed::wanted(kept.failed, &baseline)),
         };
         if let Access::Attach { workspace: Some(dir), .. } = &spec.access
             && !dir.is_dir()
@@ -188,9 +173,8 @@ impl Session<'_> {
         let first = self.let_in(spec, edition, first, progress.as_ref(), cancel).await?;
         let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
         progress.suite_started(&title, selected.plans.len());
-        let dir = self.options.snapshots.as_deref().or(spec.snapshots.as_deref());
         let strength = self.options.snapshot_strength.map(Into::into).or(spec.snapshot_strength);
-        let snapshots = Comparison::new(dir, strength, selected.whole_together);
+        let snapshots = Comparison::new(kept.snapshots.as_deref(), strength, selected.whole_together);
         let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
         let run = Run {
             options: Options {

@@ -21,6 +21,16 @@ pub fn variable(pid: u32, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
+/// Whether a process runs the program of this one, with one of these commands. This one may be it.
+pub fn is_one_of_us(pid: u32, commands: &[&str]) -> bool {
+    let program = |pid: u32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = arguments.split(|byte| *byte == 0).skip(1);
+    let command = words.find(|word| !word.starts_with(b"-")).unwrap_or_default();
+    let is_meant = commands.iter().any(|word| word.as_bytes() == command);
+    is_meant && program(std::process::id()).is_some_and(|own| program(pid) == Some(own))
+}
+
 fn find(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let inode = diagnosis::inode(client, server)?;
     let socket = format!("socket:[{inode}]");
@@ -152,6 +162,19 @@ mod tests {
         drop(accepted);
         assert_eq!(diagnosis::inode(own, server), None);
         assert_eq!(diagnosis::inode(server, own), None, "the listener is left");
+    }
+
+    #[test]
+    fn another_process_of_this_program_is_told_from_other_programs_and_by_its_command() {
+        let mut same = std::process::Command::new(std::env::current_exe().unwrap());
+        let mut same = same.args(["--exact", "no_such_test"]).stdin(std::process::Stdio::null()).spawn().unwrap();
+        let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(is_one_of_us(same.id(), &["certify", "no_such_test"]));
+        assert!(!is_one_of_us(same.id(), &["certify", "run"]));
+        assert!(!is_one_of_us(other.id(), &["60"]));
+        same.wait().unwrap();
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 
     #[test]

@@ -32,6 +32,8 @@ const IN_ALL: usize = 2000;
 pub const PROBE_ENDS: Duration = Duration::from_millis(50);
 /// How long a connection may stand before anything is sent on it.
 const SILENCE: Duration = Duration::from_secs(60);
+/// The commands that play scenarios. One that is given by hand, such as `wirecert call`, may be the client that is meant.
+const PLAY: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 
 /// Lets clients in to one editor.
 pub struct Door {
@@ -121,15 +123,19 @@ impl Door {
         }
     }
 
-    /// Whether it is a client that another wirecert has started, as far as the system tells. Clients of the guide may try all
-    /// ports of the range (quick reference, section 1).
+    /// Whether it is a client that another wirecert has started, or a wirecert (this one, in another role, or another one) that
+    /// looks for an editor which had this port before, as far as the system tells. The editors of the guide share a hundred ports, all of which clients may try
+    /// (quick reference, section 1).
     async fn is_of_another_run(&self, stream: &TcpStream) -> bool {
         if self.plan.edition != Edition::Guide {
             return false;
         }
         let Some(pid) = process::of_client(stream).await else { return false };
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        process::variable(pid, RUN_DIR_VARIABLE).is_some_and(|dir| real(Path::new(&dir)) != real(&self.run_dir))
+        match process::variable(pid, RUN_DIR_VARIABLE) {
+            Some(dir) => real(Path::new(&dir)) != real(&self.run_dir),
+            None => process::is_one_of_us(pid, &PLAY),
+        }
     }
 
     /// The name of the connection that comes. A client may try first whether it is let in: what it did not use is none.
