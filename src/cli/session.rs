@@ -189,7 +189,8 @@ impl Session<'_> {
             retries: self.options.retries.unwrap_or(0),
             until: if self.options.fail_fast { Until::Failure } else { Until::AllPlayed },
             weigh_every: None,
-            longest_first: jobs > 1,
+            // With one job too, so that it repeats what each of several played in the same order.
+            longest_first: true,
         };
         let plans: Arc<[Plan]> = selected.plans.clone().into();
         let begun = Instant::now();

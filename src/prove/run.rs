@@ -34,7 +34,7 @@ const LONGEST: Duration = Duration::from_millis(3500);
 const UNHURRIED: Duration = Duration::from_secs(12);
 
 /// So many plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
-const JOBS: usize = 3;
+const JOBS: usize = 6;
 
 /// How long a mock is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,7 +261,8 @@ impl Prover {
     ) -> Result<Vec<Played>, ProveError> {
         let flaw = matches!(result.case.kind, CaseKind::Flaw { .. });
         let jobs = if flaw && self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
-        let mut run = Run { jobs, until: self.until(&result.case), ..self.run.clone() };
+        let until = self.until(&result.case);
+        let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use crate::config::SubjectSpec;
+use crate::wire;
 
 use super::SubjectError;
 use super::lockfile::{Candidate, Lookout, accepts};
@@ -57,7 +58,7 @@ pub(super) async fn wait(
                 if candidate.lock.pid.is_some_and(|pid| process.tree().is_of_another(pid)) {
                     continue;
                 }
-                if accepts(candidate.lock.port).await {
+                if accepts(candidate.lock.port).await && !is_of_another(candidate.lock.port, process).await {
                     return Ok(candidate);
                 }
             }
@@ -71,6 +72,13 @@ pub(super) async fn wait(
             return Err(too_late(lookout, process, within));
         }
     }
+}
+
+/// Whether whoever accepts connections at this port is another subject or a wirecert, as far as the system tells: the ports
+/// of an edition may be few (AMP's guide has a hundred), and other runs may go on beside this one.
+async fn is_of_another(port: u16, process: &Process) -> bool {
+    let listener = wire::process::of_listener(port).await;
+    listener.is_some_and(|pid| process.tree().is_of_another(pid) || wire::process::plays(pid))
 }
 
 /// Waits until a port accepts connections.

@@ -1,16 +1,27 @@
 //! Which process of this machine is at the other end of a connection, where the system tells.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use tokio::net::TcpStream;
+
+/// The commands that play scenarios. One that is given by hand, such as `wirecert call`, may be the client that is meant.
+const PLAY: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 
 /// The id of the process that opened a connection which we accepted. Of several that have it open, the oldest id. None where
 /// the system does not tell: Linux does so of the user's own processes.
 pub async fn of_client(stream: &TcpStream) -> Option<u32> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
     // Looking through the open files of all processes takes milliseconds, which nobody else is to wait for.
-    tokio::task::spawn_blocking(move || find(client, server)).await.ok()?
+    tokio::task::spawn_blocking(move || holder(diagnosis::inode(client, server)?)).await.ok()?
+}
+
+/// The id of the process that listens at a port of the loopback interface. Of several that do, the oldest id. None where the
+/// system does not tell, or nobody does.
+pub async fn of_listener(port: u16) -> Option<u32> {
+    let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
+    let inode = addresses.into_iter().find_map(diagnosis::listener)?;
+    tokio::task::spawn_blocking(move || holder(inode)).await.ok()?
 }
 
 /// The value of a variable in the environment that a process was started with; none where that is not known.
@@ -21,8 +32,13 @@ pub fn variable(pid: u32, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
+/// Whether a process is a wirecert that plays scenarios: this one, or another one.
+pub fn plays(pid: u32) -> bool {
+    is_one_of_us(pid, &PLAY)
+}
+
 /// Whether a process runs the program of this one, with one of these commands. This one may be it.
-pub fn is_one_of_us(pid: u32, commands: &[&str]) -> bool {
+fn is_one_of_us(pid: u32, commands: &[&str]) -> bool {
     let program = |pid: u32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = arguments.split(|byte| *byte == 0).skip(1);
@@ -31,8 +47,8 @@ pub fn is_one_of_us(pid: u32, commands: &[&str]) -> bool {
     is_meant && program(std::process::id()).is_some_and(|own| program(pid) == Some(own))
 }
 
-fn find(client: SocketAddr, server: SocketAddr) -> Option<u32> {
-    let inode = diagnosis::inode(client, server)?;
+/// The process that has this socket open.
+fn holder(inode: u32) -> Option<u32> {
     let socket = format!("socket:[{inode}]");
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = numbers.collect();
@@ -47,7 +63,7 @@ fn find(client: SocketAddr, server: SocketAddr) -> Option<u32> {
 /// are, unlike `/proc/net/tcp`, which the kernel writes whole.
 #[cfg(target_os = "linux")]
 mod diagnosis {
-    use std::net::{IpAddr, SocketAddr};
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
     use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 
@@ -63,6 +79,22 @@ mod diagnosis {
 
     /// The inode of the socket with this address of its own and this one at its other end.
     pub fn inode(own: SocketAddr, other: SocketAddr) -> Option<u32> {
+        let (state, inode) = look_up(own, other)?;
+        Some(inode).filter(|_| state != TCP_LISTEN)
+    }
+
+    /// The inode of the socket that listens at this address.
+    pub fn listener(address: SocketAddr) -> Option<u32> {
+        let nobody: SocketAddr = match address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let (state, inode) = look_up(address, nobody)?;
+        Some(inode).filter(|_| state == TCP_LISTEN)
+    }
+
+    /// The state and the inode of a socket. Where none has these two addresses, it may be the one that listens at its own.
+    fn look_up(own: SocketAddr, other: SocketAddr) -> Option<(u8, u32)> {
         let kind = (SocketType::DGRAM, SocketFlags::CLOEXEC);
         let socket = rustix::net::socket_with(AddressFamily::NETLINK, kind.0, kind.1, Some(netlink::SOCK_DIAG)).ok()?;
         rustix::net::send(&socket, &request(own, other), SendFlags::empty()).ok()?;
@@ -70,9 +102,9 @@ mod diagnosis {
         let mut answer = [0; 512];
         let (_, length) = rustix::net::recv(&socket, &mut answer, RecvFlags::DONTWAIT).ok()?;
         let answer = answer.get(..length)?;
-        let is_connection = answer.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes() && *answer.get(STATE)? != TCP_LISTEN;
+        let is_found = answer.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes();
         let inode = u32::from_ne_bytes(answer.get(INODE..INODE + 4)?.try_into().ok()?);
-        Some(inode).filter(|inode| is_connection && *inode != 0)
+        Some((*answer.get(STATE)?, inode)).filter(|(_, inode)| is_found && *inode != 0)
     }
 
     /// `struct nlmsghdr` and `struct inet_diag_req_v2`, for one socket.
@@ -120,6 +152,10 @@ mod diagnosis {
     pub fn inode(_own: SocketAddr, _other: SocketAddr) -> Option<u32> {
         None
     }
+
+    pub fn listener(_address: SocketAddr) -> Option<u32> {
+        None
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -137,6 +173,19 @@ mod tests {
             assert_eq!(of_client(&accepted).await, Some(std::process::id()), "{host}");
             drop(client);
         }
+    }
+
+    #[tokio::test]
+    async fn whoever_listens_at_a_port_is_found_by_either_family_and_at_every_interface() {
+        for host in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
+            let Ok(listener) = TcpListener::bind(host).await else { continue };
+            let port = listener.local_addr().unwrap().port();
+            assert_eq!(of_listener(port).await, Some(std::process::id()), "{host}");
+            drop(listener);
+            assert_eq!(of_listener(port).await, None, "{host}");
+        }
+        let elsewhere = TcpListener::bind("127.0.0.2:0").await.unwrap();
+        assert_eq!(of_listener(elsewhere.local_addr().unwrap().port()).await, None);
     }
 
     #[tokio::test]

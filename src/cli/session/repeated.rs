@@ -98,9 +98,7 @@ impl Repeating<'_> {
         }
         match self.shows_after(&before, scenario, requirement, deadline).await {
             None => return (Depends::Unclear, words(&before)),
-            Some(false) if self.keeps_order(&before, scenario) => return (Depends::Chance, words(&before)),
-            // One job plays them in another order than several did.
-            Some(false) => return (Depends::Unclear, words(&before)),
+            Some(false) => return (Depends::Chance, words(&before)),
             Some(true) => {}
         }
         let mut chunks = Chunks::new(before.len());
@@ -123,12 +121,6 @@ impl Repeating<'_> {
         (Depends::State, words(&needed))
     }
 
-    /// Whether one job plays these scenarios in this order.
-    fn keeps_order(&self, before: &[&str], scenario: &str) -> bool {
-        let place = |id: &str| self.plans.iter().position(|plan| plan.id == id);
-        before.iter().chain([&scenario]).map(|id| place(id)).is_sorted()
-    }
-
     /// Whether a violation shows in a scenario after these; none where there is no time to see.
     async fn shows_after(&self, before: &[&str], scenario: &str, requirement: &str, deadline: Instant) -> Option<bool> {
         let ids: Vec<&str> = before.iter().copied().chain([scenario]).collect();
@@ -145,7 +137,7 @@ impl Repeating<'_> {
         let run = Run {
             options,
             jobs,
-            longest_first: jobs > 1,
+            longest_first: true,
             repeat: 1,
             retries: 1,
             until: Until::AllPlayed,

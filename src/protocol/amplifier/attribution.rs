@@ -63,6 +63,7 @@ pub const SERVER: Attribution = Attribution {
         "stream/data-field",
         "stream/data-json",
         "events/object",
+        "events/spelled",
         "websocket/handshake",
         "websocket/text",
         "websocket/unmasked",
@@ -76,6 +77,7 @@ pub const SERVER: Attribution = Attribution {
         "stream/data-field",
         "stream/data-json",
         "events/object",
+        "events/spelled",
         "websocket/handshake",
         "websocket/text",
         "websocket/unmasked",
@@ -228,6 +230,7 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/concurrent-sessions", &["approval/required"]),
         ("websocket/submit-prompt", &["approval/required"]),
         ("approval/concurrent", &["robustness/concurrent"]),
+        ("approval/required", &["stream/unbuffered"]),
         ("safety/repeated", &["safety/denied"]),
         ("safety/late", &["safety/default-deny", "safety/denied"]),
         ("safety/case", &["safety/denied"]),
@@ -275,6 +278,8 @@ pub const SERVER: Attribution = Attribution {
         },
         // What is not answered after one of these need not be asked for.
         Base { of: "http/answered", needs: &SURVIVES, failing: true },
+        // A prompt may take longer than its answer is waited for.
+        Base { of: "http/answered", needs: &["prompt/at-once"], failing: true },
         Base { of: "create/status", needs: &["http/base-path"], failing: false },
         Base { of: "http/valid-head", needs: &["http/base-path"], failing: false },
         Base { of: "http/length", needs: &["http/base-path"], failing: false },

@@ -41,8 +41,10 @@ impl Editor {
                 let (outcome, notices) = self.call(method, &params);
                 let kind = if id.is_string() { Trigger::BadParams } else { Trigger::BadEnvelope };
                 let fault = matches!(outcome, Outcome::Refused(..)).then_some(kind);
+                // First, so that the answers tell which flaw holds them back.
+                let delay = self.delay(method);
                 let answers = self.answers(&id, Some(method), method.name(), outcome);
-                Handled { answers, notices, fault, delay: self.delay(method), id, name: method.name().to_owned() }
+                Handled { answers, notices, fault, delay, id, name: method.name().to_owned() }
             }
             Request::Bad { id, name, code, message, kind } => {
                 let unknown = code == request::METHOD_NOT_FOUND;

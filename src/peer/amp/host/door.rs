@@ -32,9 +32,6 @@ const IN_ALL: usize = 2000;
 pub const PROBE_ENDS: Duration = Duration::from_millis(50);
 /// How long a connection may stand before anything is sent on it.
 const SILENCE: Duration = Duration::from_secs(60);
-/// The commands that play scenarios. One that is given by hand, such as `wirecert call`, may be the client that is meant.
-const PLAY: [&str; 4] = ["certify", "run", "prove", "fuzz"];
-
 /// Lets clients in to one editor.
 pub struct Door {
     /// What the editor is like.
@@ -134,7 +131,7 @@ impl Door {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match process::variable(pid, RUN_DIR_VARIABLE) {
             Some(dir) => real(Path::new(&dir)) != real(&self.run_dir),
-            None => process::is_one_of_us(pid, &PLAY),
+            None => process::plays(pid),
         }
     }
 

@@ -1,7 +1,8 @@
 //! What a server with flaws remembers of earlier requests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::protocol::amplifier::Endpoint;
 use crate::trace::Closed;
 use crate::wire::http::{Fault, Mishap, Received};
 
@@ -15,8 +16,12 @@ const DEEP: usize = 500;
 /// What came so far.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// How many requests came.
-    pub requests: u64,
+    /// How many requests for the same endpoint came, one after the other.
+    pub alike: u64,
+    /// The endpoint of the last request.
+    last: Option<Endpoint>,
+    /// How many subscribers have left each session.
+    left: BTreeMap<String, u64>,
     /// The numbers of the TCP connections with requests, as long as there are not too many.
     connections: BTreeSet<u64>,
     /// The numbers of the TCP connections with a request of which the head alone has come.
@@ -54,6 +59,16 @@ impl Memory {
         self.troubles.contains(&trouble)
     }
 
+    /// How many subscribers have left a session.
+    pub fn left(&self, session: &str) -> u64 {
+        self.left.get(session).copied().unwrap_or_default()
+    }
+
+    /// Remembers that a subscriber has left a session.
+    pub fn note_left(&mut self, session: &str) {
+        *self.left.entry(session.to_owned()).or_default() += 1;
+    }
+
     /// Whether this TCP connection had a request before.
     pub fn knows(&self, tcp: u64) -> bool {
         self.connections.contains(&tcp)
@@ -71,7 +86,9 @@ impl Memory {
 
     /// Remembers a request.
     pub fn note(&mut self, received: &Received, ask: Option<&Ask>) {
-        self.requests += 1;
+        let endpoint = ask.map(|ask| ask.route.endpoint);
+        self.alike = if endpoint == self.last { self.alike + 1 } else { 0 };
+        self.last = endpoint;
         self.begun.remove(&received.head.tcp);
         if self.connections.len() < 100_000 {
             self.connections.insert(received.head.tcp);

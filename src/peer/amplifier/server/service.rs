@@ -50,8 +50,8 @@ struct State {
     last: Option<Ask>,
 }
 
-/// After so many connections a server may be tired.
-const TIRING: u64 = 40;
+/// After so many subscribers of a session have left, a server may be tired.
+const TIRING: u64 = 30;
 
 /// Counts a subscriber for as long as it is there.
 struct Subscribed<'a>(&'a Service);
@@ -198,7 +198,9 @@ impl Service {
     async fn subscribe(&self, received: &Received, ask: &Ask, quirks: &Quirks, answer: Responder) {
         let subscribed = match self.stage.subscribe(ask.name()) {
             Err(_) if quirks.on(Switch::StreamsNobody) => Ok(nobody(ask.name())),
-            Ok(_) if quirks.on(Switch::Tires) && received.head.tcp > TIRING => Ok(nobody(ask.name())),
+            Ok(_) if quirks.on(Switch::Tires) && self.state().memory.left(ask.name()) > TIRING => {
+                Ok(nobody(ask.name()))
+            }
             subscribed => subscribed,
         };
         match subscribed {
@@ -209,6 +211,9 @@ impl Service {
                 let _subscribed = self.subscribed();
                 let stream = Stream { feed, form, latency: self.draws(), began: self.stage.began() };
                 stream.run(answer).await;
+                if quirks.on(Switch::Tires) {
+                    self.state().memory.note_left(ask.name());
+                }
             }
             Err(refusal) => {
                 let mut reply = Reply::from(refusal);

@@ -68,6 +68,9 @@ const EVENTS: Table = table! { "events", Server, None;
     "known": Must doc("Canonical Events") =>
         "The `event` of a message is one of the eighteen."
         "";
+    "spelled": Must doc("Canonical Events") =>
+        "The names of the eighteen are spelled as they are listed: small letters, with a colon and low lines."
+        "";
     "session-id": Must doc("TypeScript Client Types") =>
         "The `data` of every event has the string `session_id` of its session."
         "";

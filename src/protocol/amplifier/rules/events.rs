@@ -40,8 +40,13 @@ pub fn judge<'m>(
         return None;
     }
     let known = EVENTS.contains(&name);
+    let letters =
+        |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let meant = EVENTS.iter().find(|known| letters(known) == letters(name)).filter(|_| !known);
+    let fault = |meant: &&str| Fault::new("an event's name is spelled in another way").expected(*meant);
+    bench.hold("events/spelled", meant.map(fault).map(|fault| fault.at("/event").actual(name)));
     let fault = Fault::new("the document has no event of this name").at("/event").actual(name);
-    bench.hold("events/known", (!known).then_some(fault));
+    bench.hold("events/known", (!known && meant.is_none()).then_some(fault));
     if !known {
         return None;
     }

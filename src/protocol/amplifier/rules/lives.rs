@@ -65,6 +65,8 @@ impl Life {
         self.session_events(name, data, session.as_deref(), bench);
         self.any = true;
         self.stopped(name, t, session.as_deref(), bench);
+        // What is cut short by a stop, or goes on after it, is no regular life any more.
+        let stops = session.as_ref().is_some_and(|session| session.stops);
         let mut session = session;
         match name {
             "prompt:submit" => self.submit(data, session.as_deref(), bench),
@@ -74,6 +76,7 @@ impl Life {
                 self.gate.told(name, data, t, whole, session.as_deref_mut(), bench);
             }
             "diagnostic:add" | "diagnostic:clear" | "status:update" | "session:start" | "session:end" => {}
+            _ if stops => {}
             _ => self.work(name, data, session.as_deref(), bench),
         }
         if name.starts_with("tool:") {

@@ -41,6 +41,8 @@ pub struct Sessions {
 pub struct Session {
     profile: Option<String>,
     created_at: Option<i64>,
+    /// Whether somebody asked for it to be stopped.
+    pub stops: bool,
     /// The event with which it was known to be stopped, and its time.
     pub stopped: Option<(u64, u64)>,
     /// Prompts that were posted: when, by which event, and their text.
@@ -144,6 +146,7 @@ impl Sessions {
         }
         let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) else { return };
         match (route.endpoint, exchange.own.posted("prompt"), exchange.own.posted("decision")) {
+            (Endpoint::DeleteSession, ..) => session.stops = true,
             (Endpoint::SubmitPrompt, Some(prompt), _) => {
                 let at = (exchange.sent.unwrap_or_default(), exchange.index, prompt.to_owned());
                 remember(&mut session.prompts, at);

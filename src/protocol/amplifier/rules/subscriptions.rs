@@ -247,6 +247,9 @@ impl Subscriptions {
                 let Some(session) = sessions.of(&session) else { return };
                 // What comes of it is told by events alone.
                 session.others = true;
+                let stops =
+                    Content::of(Some(message)).json().and_then(|json| json.get("action")) == Some(&"stop".into());
+                session.stops |= stops;
             }
             Some(Direction::ToClient) if !odd => {
                 let content = Content::of(Some(message));

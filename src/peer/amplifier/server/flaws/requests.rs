@@ -98,13 +98,13 @@ pub const FLAWS: &[Entry] = &[
         let id = ask.route.name.as_deref().filter(|_| ask.route.endpoint != Endpoint::GetProfile)?;
         (id.len() != 36).then(|| Refusal::new("SERVER_ERROR", "invalid literal for UUID"))
     })),
-    flaw!("flood-unanswered" "robustness/request-flood" "After two hundred requests the next two hundred are not answered."
-        Effect::Instead(|s| (200..400).contains(&(s.memory.requests % 400)).then_some(Instead::Close))),
+    flaw!("flood-unanswered" "robustness/request-flood" "After two hundred requests alike the next two hundred are not answered."
+        Effect::Instead(|s| (200..400).contains(&(s.memory.alike % 400)).then_some(Instead::Close))),
     flaw!("subscriber-cut-ends-all" "robustness/stream-cut"
         ["stream/subscriber-leaves": "Whether it closes its connection or resets it, the others lose their streams."]
         "When a subscriber is gone, the streams of all others end."
         switch(Switch::LeavingEndsOthers)),
-    flaw!("many-streams-tire" "robustness/stream-flood" "After forty connections those who subscribe are told of nothing."
+    flaw!("many-streams-tire" "robustness/stream-flood" "After thirty subscribers of a session have left it, those who subscribe are told of nothing."
         switch(Switch::Tires)),
     flaw!("silent-after-bad-websocket" "robustness/bad-websocket" "After a WebSocket that breaks its protocol nothing is answered."
         Effect::Instead(|s| after(s, Trouble::Socket))),

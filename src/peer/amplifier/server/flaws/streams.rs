@@ -47,7 +47,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Told("", |messages| messages.iter_mut().for_each(|m| rename(m, "event", "type")))),
     flaw!("message-as-list" "events/object" "A message is a list."
         Effect::Told("", |messages| messages.iter_mut().for_each(|m| *m = serde_json::json!([m["event"], m["data"]])))),
-    flaw!("events-in-camel-case" "events/known" "Events are named as in other languages."
+    flaw!("events-with-dots" "events/spelled" "The names of events have a dot in place of the colon."
     Effect::Told("", |messages| for m in messages {
         let name = m["event"].as_str().unwrap_or_default().replace(':', ".");
         super::set(m, "event", name);

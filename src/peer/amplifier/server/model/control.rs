@@ -13,8 +13,8 @@ use super::tools::run_guarded;
 use super::work::{self, Work};
 use super::{Model, Refusal};
 
-/// How long after a stop a flaw has a session work again.
-const AGAIN: Duration = Duration::from_millis(20);
+/// How long after a stop a flaw has a session work again: longer than what is under way may take to end.
+const AGAIN: Duration = Duration::from_millis(2200);
 
 impl Model {
     /// Ends a session.
