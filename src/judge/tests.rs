@@ -389,7 +389,11 @@ fn a_finding_is_the_same_wherever_it_was_played() {
     let played_in = |folder: &str, port: u16| {
         let message = format!("{folder}/a.txt is not there, says 127.0.0.1:{port}");
         let found = Found { message, ..found(MUST, Fault::End(End::Server)) };
-        let place = trace::Known { folders: vec![("run_dir".to_owned(), folder.to_owned())], ports: [port].into() };
+        let place = trace::Known {
+            folders: vec![("run_dir".to_owned(), folder.to_owned())],
+            ports: [port].into(),
+            ..trace::Known::default()
+        };
         Play { place, ..play(ScenarioStatus::Failed, &[MUST], vec![found]) }
     };
     let plays = vec![played_in("/tmp/run-1", 2001), played_in("/tmp/run-2", 2002), played_in("/tmp/run-3", 2003)];

@@ -54,8 +54,14 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
         return Unassessed { status: Status::NotAssessed, reason, because: blocked_by(judged, &requirement.id) };
     }
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
-    let proving = judged.iter().filter(|j| j.result.requirements.contains(&requirement.id));
-    for scenario in proving {
+    let proving = || judged.iter().filter(|j| j.result.requirements.contains(&requirement.id));
+    // What failed on the way to its point.
+    let failed = proving().filter(|j| j.result.status == ScenarioStatus::Failed).flat_map(|j| &j.findings);
+    let failed: BTreeSet<&str> = failed.filter(|f| f.blame == Blame::Subject).map(|f| f.requirement.as_str()).collect();
+    if let Some(cause) = failed.into_iter().find(|id| !id.is_empty()) {
+        return Unassessed::blocked(cause);
+    }
+    for scenario in proving() {
         let result = &scenario.result;
         let reason = match result.status {
             ScenarioStatus::Skipped | ScenarioStatus::Error => result.reason.as_deref().unwrap_or("not played"),
@@ -142,7 +148,13 @@ fn broken_base<'j>(grounds: &'j Grounds, requirement: &str) -> Option<&'j str> {
     let violated = grounds.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
     let mut violated = violated.map(|found| found.requirement.as_str());
     let bases = attribution.own_bases(own);
-    violated.find(|id| bases.contains(&short(id)) || attribution.rests_on(own, short(id)))
+    // What is said of a part of something rests on that: `last-activity-after` on `last-activity`.
+    let is_part = |id: &&str| own.strip_prefix(short(id)).is_some_and(|rest| rest.starts_with('-'));
+    let rests = |id: &&str| {
+        let id = short(id);
+        bases.contains(&id) || attribution.rests_on(own, id) || attribution.may_be_spoilt(own, id)
+    };
+    violated.clone().find(is_part).or_else(|| violated.find(rests))
 }
 
 /// What kept every scenario of a requirement's area from its point, where there are some.

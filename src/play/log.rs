@@ -1,6 +1,6 @@
 //! What has been observed so far in a play, and waiting for more.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
@@ -124,6 +124,12 @@ impl Log {
             Some((_, cursor)) => *cursor = (*cursor).max(at + 1),
             None => state.cursors.push((key, at + 1)),
         }
+    }
+
+    /// The events of the observations that expectations have taken.
+    pub fn awaited(&self) -> BTreeSet<u64> {
+        let state = self.state();
+        state.taken.iter().filter_map(|at| state.seen.get(*at)).map(|seen| seen.index).collect()
     }
 
     /// Observations that were not kept because there were too many.

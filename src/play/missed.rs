@@ -40,9 +40,11 @@ pub fn differs(
         }
         _ => format!("the {what} is not as described: {detail}{more}"),
     };
-    let message = of_file(want, first).unwrap_or(message);
+    let way = if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) };
+    let message =
+        of_file(want, first).or_else(|| of_error(&what, &miss).filter(|_| way == Way::Failure)).unwrap_or(message);
     let missed = Missed {
-        way: if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) },
+        way,
         outcomes: recorded(scene, outcomes),
         index: miss.index,
         places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
@@ -71,6 +73,21 @@ fn of_file(want: &Wanted, mismatch: Option<&Mismatch>) -> Option<String> {
     } else {
         format!("there is no file {path}")
     })
+}
+
+/// How much of the words of an error is told, in characters.
+const WORDS: usize = 200;
+
+/// What is said of an error that came where a result was due: its own words, where it has some.
+fn of_error(what: &str, miss: &Miss) -> Option<String> {
+    let of_result = |mismatch: &Mismatch| mismatch.pointer.starts_with("/result");
+    miss.mismatches.first().filter(|first| of_result(first))?;
+    let error = miss.actual.get("error").filter(|error| !error.is_null())?;
+    let words = ["message", "code"].iter().find_map(|key| error.get(key).filter(|value| !value.is_null()));
+    let words = words.unwrap_or(error).to_string();
+    let beginning: String = words.chars().take(WORDS).collect();
+    let more = if beginning.len() < words.len() { "…" } else { "" };
+    Some(format!("the {what} is an error: {beginning}{more}"))
 }
 
 /// What is expected, with the values of its variables.

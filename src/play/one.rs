@@ -259,20 +259,21 @@ impl Traced {
         let dropped = self.log.dropped();
         let flood =
             (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
-        let error = match &halt {
-            Some(Halt::Error(reason) | Halt::NotReady { why: reason, .. }) => Some(reason.clone()),
-            Some(Halt::Skip(reason)) if play.findings.is_empty() => {
-                play.status = ScenarioStatus::Skipped;
-                play.reason = Some(reason.clone());
-                return (play, trace);
-            }
-            _ => lost.or(ours).or(flood),
-        };
         let binding = |found: &Found| {
             let level = found
                 .requirement
                 .and_then(|id| (self.protocol.requirements)().iter().find(|r| r.id == id).map(|r| r.level));
             level.is_none_or(|level| level == Level::Must || (options.strict && level == Level::Should))
+        };
+        let error = match &halt {
+            Some(Halt::Error(reason) | Halt::NotReady { why: reason, .. }) => Some(reason.clone()),
+            // What rules saw on the way counts all the same.
+            Some(Halt::Skip(reason)) if !play.findings.iter().any(binding) => {
+                play.status = ScenarioStatus::Skipped;
+                play.reason = Some(reason.clone());
+                return (play, trace);
+            }
+            _ => lost.or(ours).or(flood),
         };
         let own = play.findings.iter().find(|f| binding(f) && f.missed.is_some());
         if let Some(found) = own {
@@ -473,6 +474,7 @@ fn known(scene: &Scene<'_>) -> Known {
     folder("home", scene.run_dir.map(RunDir::home));
     folder("run_dir", scene.run_dir.map(|r| r.root().to_owned()));
     known.ports.extend(scene.subject.as_ref().and_then(|s| s.lock()).map(|lock| lock.port));
+    known.awaited = Some(scene.log.awaited());
     known
 }
 

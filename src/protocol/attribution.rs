@@ -18,6 +18,9 @@ pub struct Attribution {
     pub unusable: &'static [&'static str],
     /// Of these, the ones that make all that comes on their connection later unusable, not only their message.
     pub spoils: &'static [&'static str],
+    /// Requirements about messages that come on such connections: where one is spoilt, they may have had no occasion. Areas
+    /// with the slash behind them.
+    pub carried: &'static [&'static str],
     /// Requirements, each with those whose violation in the same play explains its own: nothing is learnt about the first
     /// one then. Area and slug, or an area with the slash behind it.
     pub follows: &'static [(&'static str, &'static [&'static str])],
@@ -50,6 +53,7 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
     timely: &[],
     compares: &[],
     spoils: &[],
+    carried: &[],
     later: &[],
     bases: &[],
 };
@@ -144,6 +148,11 @@ impl Attribution {
     /// Whether what breaks this requirement makes all that comes on its connection later unusable.
     pub fn spoils_connection(&self, short: &str) -> bool {
         self.spoils.iter().any(|pattern| covers(pattern, short))
+    }
+
+    /// Whether a violation of `other` may be why a requirement had no occasion that is about what connections carry.
+    pub fn may_be_spoilt(&self, short: &str, other: &str) -> bool {
+        self.spoils_connection(other) && self.carried.iter().any(|pattern| covers(pattern, short))
     }
 
     /// Whether a violation of `short` is explained by one of `other` in the same play.
@@ -262,6 +271,7 @@ mod tests {
                 places,
                 unusable,
                 spoils,
+                carried,
                 follows,
                 rests_on,
                 astray,
@@ -275,7 +285,7 @@ mod tests {
             let needs = bases.iter().flat_map(|base| base.needs.iter().chain([&base.of]));
             let follows = follows.iter().chain(*rests_on).flat_map(|(what, from)| from.iter().chain([what]));
             let later = later.iter().flat_map(|(first, later)| [first, later]);
-            for pattern in spoils.iter().chain(follows).chain(later) {
+            for pattern in spoils.iter().chain(*carried).chain(follows).chain(later) {
                 assert!(known(pattern), "{}: there is no {pattern}", role.name);
             }
             for pattern in

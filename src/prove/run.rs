@@ -259,18 +259,17 @@ impl Prover {
         pace: Pace,
         result: &mut CaseResult,
     ) -> Result<Vec<Played>, ProveError> {
-        let flaw = matches!(result.case.kind, CaseKind::Flaw { .. });
-        let jobs = if flaw && self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
+        let flawed = result.case.is_flawed();
+        let jobs = if flawed && self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
         let until = self.until(&result.case);
         let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
             run.options.longest = Some(LONGEST.max(self.patience));
-        } else if result.case.is_flawed() {
+        } else if flawed {
             run.options.longest = Some(UNHURRIED.max(self.patience));
         }
-        let flawed = result.case.is_flawed();
         let first = self.late(spec, &result.case).await;
         match suite(spec, plans.clone(), &run, first, Arc::new(Silent), &self.cancel).await {
             // Nothing could be played against a server that accepts no connection either, whatever rules made of its start.

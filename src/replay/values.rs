@@ -291,7 +291,11 @@ mod tests {
     const TWO: &str = "0c2c8c1e-9d55-4d5b-8f0e-1f2a3b4c5d6e";
 
     fn values() -> Values {
-        let known = Known { folders: vec![("workspace".into(), "/tmp/was".into())], ports: BTreeSet::from([8123]) };
+        let known = Known {
+            folders: vec![("workspace".into(), "/tmp/was".into())],
+            ports: BTreeSet::from([8123]),
+            ..Known::default()
+        };
         Values::new(&known, &[("workspace".into(), "/live".into())], Secrets::from([(1, "a b".into())]))
     }
 

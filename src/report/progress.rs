@@ -7,7 +7,7 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 
 use crate::diagnostic::{Diagnostic, Style, render};
-use crate::judge::{Played, ScenarioStatus};
+use crate::judge::{Found, Played, ScenarioStatus};
 use crate::protocol::{Level, Requirement};
 
 use super::text::{clean, counted};
@@ -113,7 +113,7 @@ pub(super) fn outcome(played: &Played, catalogue: &[&Requirement]) -> String {
     let seconds = played.plays.iter().map(|p| p.duration).sum::<Duration>().as_secs_f64();
     let reason = match word {
         "PASS" => String::new(),
-        _ => reason(played).map(|r| format!(": {}", clean(&r))).unwrap_or_default(),
+        _ => reason(played, catalogue).map(|r| format!(": {}", clean(&r))).unwrap_or_default(),
     };
     format!("{style}{word:>5}{style:#} {seconds:>7.3}s {}{reason}", played.id)
 }
@@ -124,16 +124,14 @@ pub(super) fn is_bad(played: &Played, catalogue: &[&Requirement]) -> bool {
 }
 
 fn label(played: &Played, catalogue: &[&Requirement]) -> (&'static str, AnsiColor) {
-    let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
-    let mut findings = played.plays.iter().flat_map(|p| &p.findings).peekable();
+    let findings = || played.plays.iter().flat_map(|p| &p.findings);
     let any = |status| played.plays.iter().any(|p| p.status == status);
-    if findings.peek().is_some() {
-        let must = findings.any(|f| f.requirement.is_none_or(|id| level(id) == Level::Must));
-        if must { ("FAIL", AnsiColor::Red) } else { ("WARN", AnsiColor::Yellow) }
+    if any(ScenarioStatus::Failed) || findings().any(|found| is_must(found, catalogue)) {
+        ("FAIL", AnsiColor::Red)
     } else if any(ScenarioStatus::Blocked) {
         ("BLOCK", AnsiColor::Yellow)
-    } else if any(ScenarioStatus::Failed) {
-        ("FAIL", AnsiColor::Red)
+    } else if findings().next().is_some() {
+        ("WARN", AnsiColor::Yellow)
     } else {
         match played.plays.last().map(|p| p.status) {
             Some(ScenarioStatus::Error) => ("ERROR", AnsiColor::Magenta),
@@ -145,9 +143,18 @@ fn label(played: &Played, catalogue: &[&Requirement]) -> (&'static str, AnsiColo
     }
 }
 
-fn reason(played: &Played) -> Option<String> {
-    let finding = played.plays.iter().flat_map(|p| &p.findings).next().map(|f| f.message.clone());
-    let reason = finding.or_else(|| played.plays.iter().rev().find_map(|p| p.reason.clone()))?;
+fn is_must(found: &Found, catalogue: &[&Requirement]) -> bool {
+    let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
+    found.requirement.is_none_or(|id| level(id) == Level::Must)
+}
+
+/// The gravest that was found, or why it was not judged.
+fn reason(played: &Played, catalogue: &[&Requirement]) -> Option<String> {
+    let findings = || played.plays.iter().flat_map(|p| &p.findings);
+    let must = findings().find(|found| is_must(found, catalogue)).map(|found| found.message.clone());
+    let reason = must
+        .or_else(|| played.plays.iter().rev().find_map(|p| p.reason.clone()))
+        .or_else(|| findings().next().map(|found| found.message.clone()))?;
     Some(reason.lines().next().unwrap_or_default().to_owned())
 }
 
@@ -209,7 +216,7 @@ mod tests {
         for (id, play) in [
             ("a/passed", Play::new(ScenarioStatus::Passed)),
             ("a/failed", with(ScenarioStatus::Failed, vec![found(None)])),
-            ("a/warned", with(ScenarioStatus::Failed, vec![found(Some(SHOULD.id))])),
+            ("a/warned", with(ScenarioStatus::Passed, vec![found(Some(SHOULD.id))])),
             ("a/skipped", Play::skipped("no stimulus `edit`")),
             ("a/error", Play::error("no port to be had")),
         ] {

@@ -34,17 +34,17 @@ pub fn variable(pid: u32, name: &str) -> Option<String> {
 
 /// Whether a process is a wirecert that plays scenarios: this one, or another one.
 pub fn plays(pid: u32) -> bool {
-    is_one_of_us(pid, &PLAY)
+    runs(pid, std::process::id(), &PLAY)
 }
 
-/// Whether a process runs the program of this one, with one of these commands. This one may be it.
-fn is_one_of_us(pid: u32, commands: &[&str]) -> bool {
+/// Whether a process runs the same program as another one, with one of these commands.
+fn runs(pid: u32, like: u32, commands: &[&str]) -> bool {
     let program = |pid: u32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = arguments.split(|byte| *byte == 0).skip(1);
     let command = words.find(|word| !word.starts_with(b"-")).unwrap_or_default();
     let is_meant = commands.iter().any(|word| word.as_bytes() == command);
-    is_meant && program(std::process::id()).is_some_and(|own| program(pid) == Some(own))
+    is_meant && program(like).is_some_and(|own| program(pid) == Some(own))
 }
 
 /// The process that has this socket open.
@@ -214,16 +214,16 @@ mod tests {
     }
 
     #[test]
-    fn another_process_of_this_program_is_told_from_other_programs_and_by_its_command() {
-        let mut same = std::process::Command::new(std::env::current_exe().unwrap());
-        let mut same = same.args(["--exact", "no_such_test"]).stdin(std::process::Stdio::null()).spawn().unwrap();
-        let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        assert!(is_one_of_us(same.id(), &["certify", "no_such_test"]));
-        assert!(!is_one_of_us(same.id(), &["certify", "run"]));
-        assert!(!is_one_of_us(other.id(), &["60"]));
-        same.wait().unwrap();
-        other.kill().unwrap();
-        other.wait().unwrap();
+    fn processes_are_told_apart_by_their_program_and_its_command() {
+        let sleep = |time: &str| std::process::Command::new("sleep").arg(time).spawn().unwrap();
+        let [mut long, mut longer] = ["60", "61"].map(sleep);
+        assert!(runs(long.id(), longer.id(), &["60"]));
+        assert!(!runs(longer.id(), long.id(), &["60"]));
+        assert!(!runs(long.id(), std::process::id(), &["60"]));
+        for process in [&mut long, &mut longer] {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
     }
 
     #[test]

@@ -390,7 +390,7 @@ impl Gathering {
             _ => false,
         };
         let folder = self.paths.found(self.items.iter().any(files));
-        let known = Known { folders: folder, ports: self.ports.clone() };
+        let known = Known { folders: folder, ports: self.ports.clone(), ..Known::default() };
         let out = self.out.take().unwrap_or_else(|| self.retell.sound_out());
         Ok(play::write(&self, &known, out))
     }

@@ -42,6 +42,7 @@ pub const CLIENT: Attribution = Attribution {
         "authenticate/client-params",
     ],
     spoils: &[],
+    carried: &[],
     follows: &[
         ("envelope/client-request", &["framing/client-close-last"]),
         ("connection/client-token", &["connection/client-token-encoded"]),

@@ -2,6 +2,22 @@
 
 use crate::protocol::{Aspect, Attribution, Base, Due, NOTHING_KNOWN};
 
+/// What makes all events of a connection unusable.
+const SPOILS: [&str; 12] = [
+    "stream/content-type",
+    "stream/utf-8",
+    "stream/complete-events",
+    "stream/message-type",
+    "stream/data-field",
+    "stream/data-json",
+    "events/object",
+    "events/spelled",
+    "websocket/handshake",
+    "websocket/text",
+    "websocket/unmasked",
+    "websocket/frames",
+];
+
 /// Of servers.
 pub const SERVER: Attribution = Attribution {
     absent: &[
@@ -69,21 +85,11 @@ pub const SERVER: Attribution = Attribution {
         "websocket/unmasked",
         "websocket/frames",
     ],
-    spoils: &[
-        "stream/content-type",
-        "stream/utf-8",
-        "stream/complete-events",
-        "stream/message-type",
-        "stream/data-field",
-        "stream/data-json",
-        "events/object",
-        "events/spelled",
-        "websocket/handshake",
-        "websocket/text",
-        "websocket/unmasked",
-        "websocket/frames",
-    ],
+    spoils: &SPOILS,
+    carried: &["events/", "life/", "stream/"],
     follows: &[
+        // A prompt may take longer than its answer is waited for.
+        ("http/answered", &["prompt/at-once"]),
         ("http/json", &["http/length", "http/encoding", "http/encoding-offered"]),
         ("http/keep-alive", &["http/length"]),
         ("http/utf-8", &["http/length"]),
@@ -142,6 +148,7 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/concurrent", &["http/answered"]),
         ("robustness/request-flood", &["http/no-redirect"]),
         ("robustness/stream-flood", &["stream/subscriber-leaves", "robustness/stream-cut"]),
+        ("profiles/module-members", &["profiles/modules"]),
         ("profiles/filter", &["robustness/concurrent"]),
         // An error that is none, or that cannot be read, has no format.
         (
@@ -172,6 +179,7 @@ pub const SERVER: Attribution = Attribution {
         ("stream/unbuffered", &["status/processing"]),
         // What a list has.
         ("list/filter", &["list/session-status"]),
+        ("list/filter-unknown", &["list/object"]),
         ("list/filter-all", &["list/active"]),
         ("list/limit", &["list/unique"]),
         ("list/limit-default", &["list/unique"]),
@@ -185,6 +193,10 @@ pub const SERVER: Attribution = Attribution {
         ("prompt/unicode", &["stream/utf-8", "stream/content-type"]),
         ("life/content-joins", &["websocket/events"]),
         ("life/content-started", &["stream/several"]),
+        ("life/content-ended", &["stream/several"]),
+        ("life/tool-ended", &["stream/several"]),
+        ("stream/order", &["stream/several"]),
+        ("websocket/stop", &["stream/several"]),
         ("life/submitted", &["stream/several"]),
         ("life/thinking-joins", &["stream/several"]),
         ("life/tool-started", &["stream/several"]),
@@ -194,6 +206,8 @@ pub const SERVER: Attribution = Attribution {
         ("life/within-prompt", &["stream/own-session"]),
         ("life/content-joins", &["stream/order"]),
         ("stream/at-once", &["stream/status"]),
+        // An error with the status of a success may end a play before its body comes.
+        ("stream/content-type", &["errors/status"]),
         ("robustness/odd-session-id", &["stream/not-found"]),
         ("prompt/unicode", &["life/submitted-prompt", "events/prompt-submit-prompt", "life/one-at-a-time"]),
         ("life/approval-timed-out", &["life/approval-resolved", "safety/default-deny"]),
@@ -231,6 +245,9 @@ pub const SERVER: Attribution = Attribution {
         ("websocket/submit-prompt", &["approval/required"]),
         ("approval/concurrent", &["robustness/concurrent"]),
         ("approval/required", &["stream/unbuffered"]),
+        ("approval/object", &["approval/required", "events/object"]),
+        ("approval/value", &["approval/required", "events/object"]),
+        ("approval/message", &["approval/required", "events/object"]),
         ("safety/repeated", &["safety/denied"]),
         ("safety/late", &["safety/default-deny", "safety/denied"]),
         ("safety/case", &["safety/denied"]),
@@ -278,8 +295,6 @@ pub const SERVER: Attribution = Attribution {
         },
         // What is not answered after one of these need not be asked for.
         Base { of: "http/answered", needs: &SURVIVES, failing: true },
-        // A prompt may take longer than its answer is waited for.
-        Base { of: "http/answered", needs: &["prompt/at-once"], failing: true },
         Base { of: "create/status", needs: &["http/base-path"], failing: false },
         Base { of: "http/valid-head", needs: &["http/base-path"], failing: false },
         Base { of: "http/length", needs: &["http/base-path"], failing: false },
@@ -288,13 +303,14 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "http/encoding", needs: &["http/base-path"], failing: false },
         Base { of: "create/", needs: &["errors/invalid-request"], failing: false },
         Base { of: "prompt/", needs: &["errors/invalid-request", "prompt/status"], failing: false },
-        Base { of: "list/", needs: &["errors/invalid-request", "list/status"], failing: false },
+        Base { of: "list/", needs: &["errors/invalid-request", "list/status", "list/object"], failing: false },
         Base { of: "stop/", needs: &["stop/status"], failing: false },
         Base { of: "status/", needs: &["status/status"], failing: false },
-        Base { of: "profiles/", needs: &["profiles/status"], failing: false },
-        Base { of: "collections/", needs: &["collections/status"], failing: false },
-        Base { of: "agents/", needs: &["agents/status"], failing: false },
+        Base { of: "profiles/", needs: &["profiles/status", "profiles/list"], failing: false },
+        Base { of: "collections/", needs: &["collections/status", "collections/list"], failing: false },
+        Base { of: "agents/", needs: &["agents/status", "agents/list"], failing: false },
         Base { of: "life/", needs: &["prompt/status", "stream/status", "stream/at-once"], failing: false },
+        Base { of: "life/stopped-no-work", needs: &["stop/status"], failing: false },
         Base { of: "life/completed", needs: &["stream/several"], failing: true },
         Base { of: "events/", needs: &["prompt/status", "stream/status", "stream/at-once"], failing: false },
         Base {
@@ -324,7 +340,7 @@ pub const SERVER: Attribution = Attribution {
             needs: &["websocket/handshake", "websocket/events", "websocket/both"],
             failing: false,
         },
-        Base { of: "errors/", needs: &["errors/format"], failing: false },
+        Base { of: "errors/", needs: &["errors/format", "errors/status"], failing: false },
         Base { of: "approval/not-found", needs: &["errors/session-not-found"], failing: false },
         Base { of: "prompt/not-found", needs: &["errors/session-not-found"], failing: false },
         Base { of: "status/not-found", needs: &["errors/session-not-found"], failing: false },
@@ -381,6 +397,7 @@ pub const CLIENT: Attribution = Attribution {
         "websocket/client-masked",
     ],
     spoils: &["websocket/client-handshake", "websocket/client-frames", "websocket/client-masked"],
+    carried: &[],
     follows: &[("http/client-json", &["http/client-utf-8"]), ("stream/client-accept", &["websocket/client-handshake"])],
     rests_on: &[
         ("http/client-endpoint", &["http/client-path"]),

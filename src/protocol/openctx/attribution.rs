@@ -73,6 +73,7 @@ pub const SERVER: Attribution = Attribution {
         "envelope/error-object",
     ],
     spoils: &[],
+    carried: &[],
     follows: &[
         ("http/encoding", &["http/length"]),
         ("http/utf-8", &["http/length"]),
@@ -209,6 +210,7 @@ pub const CLIENT: Attribution = Attribution {
         "meta/client-params",
     ],
     spoils: &[],
+    carried: &[],
     follows: &[],
     rests_on: &[],
     astray: &[],

@@ -193,7 +193,7 @@ impl Script {
         folders.extend(told.map(|folder| ("workspace".to_owned(), folder.clone())));
         let mut ports = self.ports.clone();
         ports.extend(self.lock.iter().map(|lock| lock.port));
-        Known { folders, ports }
+        Known { folders, ports, ..Known::default() }
     }
 
     /// The number of the secret that the server asks of clients, as far as the trace shows which it is: the one in its

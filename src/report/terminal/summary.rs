@@ -30,7 +30,26 @@ impl Page<'_> {
     pub(super) fn open_requirements(&mut self, subject: &SubjectReport) {
         let asked = |r: &&RequirementResult| subject.verdict != Verdict::Partial && r.level != Level::May;
         self.requirements_of(subject, Status::NotAssessed, style::WARN, "not assessed", asked);
+        self.in_part(subject);
         self.requirements_of(subject, Status::Excused, style::HEAD, "excused", |r| r.level == Level::Must);
+    }
+
+    /// What is met where it was judged, and could not be judged everywhere.
+    fn in_part(&mut self, subject: &SubjectReport) {
+        let in_part =
+            |r: &&RequirementResult| r.status == Status::Met && !r.because.is_empty() && r.level == Level::Must;
+        let met: Vec<&RequirementResult> = subject.requirements.iter().filter(in_part).collect();
+        if met.is_empty() {
+            return;
+        }
+        self.heading(style::HEAD, "met in part", &counted(met.len() as u64, "requirement"));
+        self.block(2, "some of their scenarios were kept from judging them");
+        let names = met.iter().map(|r| match self.verbose {
+            true => format!("must {}, by {}", r.id, r.because.join(", ")),
+            false => format!("must {}", r.id),
+        });
+        let names: Vec<String> = names.collect();
+        self.list(&names.iter().map(String::as_str).collect::<Vec<_>>());
     }
 
     fn requirements_of(

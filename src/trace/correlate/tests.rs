@@ -8,7 +8,7 @@ const ONE: &str = "5f8d0e5a-3b1c-4c7e-9a55-0b7a3f6f9a01";
 const TWO: &str = "0c2c8c1e-9d55-4d5b-8f0e-1f2a3b4c5d6e";
 
 fn known() -> Known {
-    Known { folders: vec![("workspace".into(), "/tmp/w s".into())], ports: BTreeSet::from([8123]) }
+    Known { folders: vec![("workspace".into(), "/tmp/w s".into())], ports: BTreeSet::from([8123]), ..Known::default() }
 }
 
 fn places(links: &[Link]) -> Vec<(&str, Option<usize>, u64, &str)> {

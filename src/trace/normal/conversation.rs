@@ -1,6 +1,6 @@
 //! The canonical order: connections by name, answers beside their requests, the unasked sorted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -14,6 +14,8 @@ use super::{Strength, Volatile, json};
 pub struct Conversation<'a> {
     volatile: &'a Volatile,
     strength: Strength,
+    /// The events that a step awaited, where that is known.
+    awaited: Option<&'a BTreeSet<u64>>,
     connections: BTreeMap<String, Connection>,
     /// Stimuli, files and processes, in order.
     around: Vec<String>,
@@ -59,9 +61,9 @@ enum Key {
 const BYTES: usize = 64;
 
 impl<'a> Conversation<'a> {
-    pub fn new(volatile: &'a Volatile, strength: Strength) -> Self {
+    pub fn new(volatile: &'a Volatile, strength: Strength, awaited: Option<&'a BTreeSet<u64>>) -> Self {
         let (connections, last_file) = (BTreeMap::new(), BTreeMap::new());
-        Self { volatile, strength, connections, around: vec![], last_file }
+        Self { volatile, strength, awaited, connections, around: vec![], last_file }
     }
 
     pub fn event(&mut self, event: &Event) {
@@ -92,7 +94,8 @@ impl<'a> Conversation<'a> {
                 // Which end came first, and whether as FIN or RST, is a matter of time.
                 let connection = self.connection(event);
                 connection.closed = true;
-                connection.cut |= to_server && *how == Closed::Reset && !connection.is_closing();
+                connection.cut |=
+                    to_server && !connection.is_closing() && (*how == Closed::Reset || connection.is_upgraded());
                 return;
             }
             What::Stimulus(stimulus) => {
@@ -135,6 +138,7 @@ impl<'a> Conversation<'a> {
             What::Finding(_) | What::Judged(_) => return,
         };
         let text = text + &purpose;
+        let is_awaited = self.awaited.is_none_or(|awaited| awaited.contains(&event.i));
         let connection = self.connection(event);
         if key == Key::Http || !connection.http.is_empty() {
             match to_server {
@@ -144,7 +148,7 @@ impl<'a> Conversation<'a> {
         } else if to_server {
             connection.ask(key, text)
         } else {
-            connection.answer(key, text)
+            connection.answer(key, text, is_awaited)
         }
     }
 
@@ -350,7 +354,8 @@ impl Connection {
         self.exchanges.push(Exchange { key, asked, answers: vec![] });
     }
 
-    fn answer(&mut self, key: Key, text: String) {
+    /// Takes in what came from the server. Whether a step awaited it decides only where it belongs to nothing that was asked.
+    fn answer(&mut self, key: Key, text: String, is_awaited: bool) {
         // A close that is no echo was on its way when ours was sent.
         let crossed = |exchange: &Exchange| exchange.key == Key::Close && exchange.asked != text;
         if let Some(at) = self.exchanges.iter().position(crossed).filter(|_| key == Key::Close) {
@@ -365,7 +370,8 @@ impl Connection {
         match (exchange, key) {
             (Some(exchange), _) => exchange.answers.push(text),
             (None, Key::Close) => self.server_closed = Some(text),
-            (None, _) => self.unasked.push((heading(&text), text)),
+            (None, _) if is_awaited => self.unasked.push((heading(&text), text)),
+            (None, _) => {}
         }
     }
 

@@ -41,6 +41,9 @@ pub struct Known {
     pub folders: Vec<(String, String)>,
     /// Ports, beside those that the trace itself tells of.
     pub ports: BTreeSet<u16>,
+    /// The events that a step of the play awaited, where that is known. What else a server says unasked is left out then:
+    /// whether it comes before the play ends, and how often, is a matter of time.
+    pub awaited: Option<BTreeSet<u64>>,
 }
 
 impl Known {
@@ -90,7 +93,7 @@ impl Normaliser {
     pub fn finish(&self, known: &Known, strength: Strength) -> String {
         let gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let volatile = Volatile::new(known, &gathered.events);
-        let mut conversation = Conversation::new(&volatile, strength);
+        let mut conversation = Conversation::new(&volatile, strength, known.awaited.as_ref());
         gathered.events.iter().for_each(|event| conversation.event(event));
         let mut text = volatile::number(&conversation.into_text());
         if gathered.dropped > 0 {

@@ -42,7 +42,7 @@ const SECOND: Run = Run {
 
 impl Run {
     fn known(&self) -> Known {
-        Known { folders: vec![("workspace".into(), self.root.into())], ports: BTreeSet::new() }
+        Known { folders: vec![("workspace".into(), self.root.into())], ..Known::default() }
     }
 
     fn message(json: serde_json::Value) -> What {
@@ -187,12 +187,22 @@ fn the_shape_keeps_keys_and_types_and_each_unasked_shape_once() {
 }
 
 #[test]
+fn of_what_is_said_unasked_only_what_was_awaited_is_kept_where_that_is_known() {
+    let events = FIRST.events();
+    let awaited = events.iter().find(|event| format!("{event:?}").contains("visibleFilesDidChange")).unwrap().i;
+    let known = Known { awaited: Some(BTreeSet::from([awaited])), ..FIRST.known() };
+    let text = normalise(&events, &known, Strength::Exact);
+    assert!(text.contains("visibleFilesDidChange") && !text.contains("selectionDidChange"), "{text}");
+    assert!(text.contains("serverResponse") && text.contains("close 1000 bye"), "{text}");
+}
+
+#[test]
 fn a_folder_is_not_found_in_a_longer_name_and_nested_folders_are_told_apart() {
     let folders = vec![("run_dir".to_owned(), "/tmp/r".to_owned()), ("workspace".to_owned(), "/tmp/r/ws".to_owned())];
     let message = json!(["/tmp/r/ws/a", "/tmp/r/wsx", "/tmp/rx", "/tmp/r", "/private/tmp/r/log"]);
     let what = What::Message(Message { text: true, json: Some(message), payload: None, frames: 1 });
     let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, what };
-    let text = normalise([&event], &Known { folders, ports: BTreeSet::new() }, Strength::Exact);
+    let text = normalise([&event], &Known { folders, ..Known::default() }, Strength::Exact);
     assert!(text.contains(r#"["<workspace>/a", "<run_dir>/wsx", "/tmp/rx", "<run_dir>", "<run_dir>/log"]"#), "{text}");
 }
 
@@ -248,7 +258,7 @@ fn exchanges(swapped: bool, date: &str) -> Vec<Event> {
 
 #[test]
 fn an_exchange_of_http_is_a_conversation_and_those_at_once_come_in_one_order() {
-    let known = Known { folders: vec![], ports: BTreeSet::from([8123]) };
+    let known = Known { ports: BTreeSet::from([8123]), ..Known::default() };
     let exact = normalise(&exchanges(false, "Fri, 02 Jan 2026 03:04:05 GMT"), &known, Strength::Exact);
     let request = "      Host: localhost:<port:1>\n      User-Agent: node/<version>\n";
     let response =

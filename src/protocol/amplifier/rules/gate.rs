@@ -292,7 +292,8 @@ fn decision_of(
         return;
     }
     let sent = session.decisions.iter().filter(|own| own.posted > approval.required);
-    let sent: Vec<&Decision> = sent.filter(|own| approval.options.contains(&own.option)).collect();
+    // What was taken counts, in whichever case it was sent.
+    let sent: Vec<&Decision> = sent.filter(|own| own.taken || approval.options.contains(&own.option)).collect();
     if sent.is_empty() {
         // One that allows everything may have come before.
         if name == "approval:granted" && session.decisions.is_empty() {
@@ -305,7 +306,8 @@ fn decision_of(
         }
         return;
     }
-    let told = sent.iter().any(|own| own.option == decision);
+    let is_told = |own: &&&Decision| own.option == decision || own.taken && own.option.eq_ignore_ascii_case(decision);
+    let told = sent.iter().any(|own| is_told(&own));
     // Where none was taken, it may have been somebody else's.
     if told || session.alone || sent.iter().any(|own| own.taken) {
         let options: Vec<&str> = sent.iter().map(|own| own.option.as_str()).collect();

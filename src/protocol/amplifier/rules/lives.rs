@@ -23,6 +23,7 @@ pub struct Life {
     /// The event with which the subscription began.
     pub opened: u64,
     any: bool,
+    started: bool,
     ended: bool,
     prompt: Option<Prompt>,
     /// How often each request id was told, by the two events of a prompt.
@@ -91,7 +92,12 @@ impl Life {
         }
         match name {
             "session:start" => {
-                let late = self.any.then(|| Fault::new("`session:start` comes after other events of the session"));
+                let what = match self.started {
+                    true => "`session:start` comes a second time",
+                    false => "`session:start` comes after other events of the session",
+                };
+                self.started = true;
+                let late = self.any.then(|| Fault::new(what));
                 bench.hold("life/session-start-first", late);
                 if let (Some(wanted), Some(actual)) = (session.and_then(Session::profile), data.text("profile")) {
                     let fault = Fault::new("`session:start` has another profile").expected(wanted).actual(actual);
@@ -111,7 +117,7 @@ impl Life {
             let fault = Fault::new("a tool is started although the session was stopped");
             bench.hold("safety/stopped", late.map(|late| fault.late(late)));
         }
-        if name.starts_with("content_block:") || name.starts_with("thinking:") || name.starts_with("tool:") {
+        if is_work(name) {
             let fault = Fault::new("work is told although the session was stopped").actual(name);
             bench.hold("life/stopped-no-work", late.map(|late| fault.late(late)));
         }
@@ -239,6 +245,11 @@ impl Session {
             remember(&mut self.offered, option.to_owned());
         }
     }
+}
+
+/// Whether an event tells of work on a prompt.
+pub fn is_work(name: &str) -> bool {
+    ["content_block:", "thinking:", "tool:"].iter().any(|kind| name.starts_with(kind))
 }
 
 /// Whether a prompt is told again under this id: more often than there are prompts that it may stand for. One that is not

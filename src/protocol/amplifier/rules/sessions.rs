@@ -55,6 +55,8 @@ pub struct Session {
     pub requests: Vec<Given>,
     /// The request ids that events told.
     told: HashSet<String>,
+    /// Whether work was told while the answer to a prompt had not come.
+    pub worked_unanswered: bool,
     /// Whether prompts may have come by other ways than were seen.
     pub others: bool,
     /// Whether nobody but the client in the trace knows of it.
@@ -97,6 +99,11 @@ impl Session {
     /// Whether this prompt was posted, and there are prompts whose answers have not come.
     pub fn awaits(&self, prompt: &str) -> bool {
         self.prompts.len() > self.requests.len() && self.prompts.iter().any(|(_, _, posted)| posted == prompt)
+    }
+
+    /// Work is told.
+    pub fn works(&mut self) {
+        self.worked_unanswered |= !self.others && self.prompts.len() > self.requests.len();
     }
 
     /// An event has this request id.

@@ -202,6 +202,9 @@ impl Subscriptions {
                 self.early.push(Early { session, request, index: event.i, opened: stream.life.opened, prompt });
             }
         }
+        if let Some(session) = session.as_deref_mut().filter(|_| lives::is_work(name)) {
+            session.works();
+        }
         stream.life.told(name, data, event.t, session, bench);
     }
 

@@ -191,14 +191,21 @@ impl Rule for Traffic {
     }
 
     fn end(&mut self, out: &mut Judgements) {
+        let submits = |asked: &Asked| asked.route.as_ref().is_some_and(|r| r.endpoint == Endpoint::SubmitPrompt);
         let left = self.open.left();
         for (exchange, waited) in left.iter().filter(|(exchange, _)| exchange.response.is_none()) {
             self.open.judge_unsent(exchange, &mut BOOK.bench(out, exchange.index));
-            if let Some(waited) = waited.filter(|waited| *waited > TIMELY) {
-                timely(waited, &mut BOOK.bench(out, exchange.index));
+            let Some(waited) = waited.filter(|waited| *waited > TIMELY) else { continue };
+            let bench = &mut BOOK.bench(out, exchange.index);
+            let route = exchange.own.route.as_ref().filter(|_| submits(&exchange.own));
+            let session = route.and_then(|route| self.sessions.of(route.name.as_deref()?));
+            if session.is_some_and(|session| session.worked_unanswered) {
+                let fault = Fault::new("a prompt is worked on, and its request is not answered");
+                bench.hold("prompt/at-once", Some(fault.late(waited - TIMELY)));
+            } else {
+                timely(waited, bench);
             }
         }
-        let submits = |asked: &Asked| asked.route.as_ref().is_some_and(|r| r.endpoint == Endpoint::SubmitPrompt);
         let waiting = left.iter().any(|(exchange, _)| submits(&exchange.own));
         self.subscriptions.end(waiting, &mut self.sessions, out);
     }
