@@ -126,6 +126,9 @@ fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
             [&assessed, &violated].into_iter().flat_map(|m| m.get(id)).flatten().copied().collect();
         let (status, reason, because) = if violated.contains_key(id) {
             (Status::Violated, None, vec![])
+        } else if kept_from(judged, id, &by) {
+            let because = blocked_by(judged, id);
+            (Status::NotAssessed, Some(format!("blocked by {}", because.join(", "))), because)
         } else if !by.is_empty() {
             let because = blocked_by(judged, id);
             let reason = format!("not judged everywhere: blocked by {} in some scenarios", because.join(", "));
@@ -145,6 +148,19 @@ fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
         }
     };
     grounds.owed.iter().map(result).collect()
+}
+
+/// Whether every scenario that is about a requirement was kept from judging it, whatever others saw by the way: only where a
+/// violation would have shown is it met. `by`: the scenarios that assessed it.
+fn kept_from(judged: &[Judged], id: &str, by: &BTreeSet<usize>) -> bool {
+    let mut about_it = judged.iter().enumerate().filter(|(_, j)| j.result.requirements.iter().any(|own| own == id));
+    let is_blocked = |j: &Judged| j.result.blocked.iter().any(|b| b.requirement == id && !b.because.is_empty());
+    let mut any_blocked = false;
+    let none_came_to_it = about_it.all(|(n, scenario)| {
+        any_blocked |= is_blocked(scenario);
+        is_blocked(scenario) || !by.contains(&n)
+    });
+    none_came_to_it && any_blocked
 }
 
 /// Tells about baseline entries that do not apply; gives the number of stale ones.

@@ -83,7 +83,8 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
         return match (requirement.level, capability) {
             (Level::May, _) => Unassessed::excused("optional, and never occurred"),
             (_, Some(capability)) => Unassessed::excused(never_occurred(capability)),
-            _ => Unassessed::open("no occasion for it came up"),
+            _ => broken_for_all(grounds)
+                .map_or_else(|| Unassessed::open("no occasion for it came up"), Unassessed::blocked),
         };
     }
     let reason = if !reasons.is_empty() {
@@ -152,9 +153,17 @@ fn broken_base<'j>(grounds: &'j Grounds, requirement: &str) -> Option<&'j str> {
     let is_part = |id: &&str| own.strip_prefix(short(id)).is_some_and(|rest| rest.starts_with('-'));
     let rests = |id: &&str| {
         let id = short(id);
-        bases.contains(&id) || attribution.rests_on(own, id) || attribution.may_be_spoilt(own, id)
+        bases.contains(&id) || attribution.rests_on(own, id) || attribution.may_be_unseen(own, id)
     };
     violated.clone().find(is_part).or_else(|| violated.find(rests))
+}
+
+/// What is violated of that on which everything rests.
+fn broken_for_all(grounds: &Grounds) -> Option<&str> {
+    let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
+    let violated = grounds.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
+    let mut violated = violated.map(|found| found.requirement.as_str());
+    violated.find(|id| attribution.is_needed_by_all(short(id)))
 }
 
 /// What kept every scenario of a requirement's area from its point, where there are some.

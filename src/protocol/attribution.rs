@@ -18,9 +18,9 @@ pub struct Attribution {
     pub unusable: &'static [&'static str],
     /// Of these, the ones that make all that comes on their connection later unusable, not only their message.
     pub spoils: &'static [&'static str],
-    /// Requirements about messages that come on such connections: where one is spoilt, they may have had no occasion. Areas
-    /// with the slash behind them.
-    pub carried: &'static [&'static str],
+    /// Requirements, each with those whose violation may be why it had no occasion, though no scenario was kept from it: what
+    /// cannot be read is not looked at. As in `follows`.
+    pub unseen: &'static [(&'static str, &'static [&'static str])],
     /// Requirements, each with those whose violation in the same play explains its own: nothing is learnt about the first
     /// one then. Area and slug, or an area with the slash behind it.
     pub follows: &'static [(&'static str, &'static [&'static str])],
@@ -53,7 +53,7 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
     timely: &[],
     compares: &[],
     spoils: &[],
-    carried: &[],
+    unseen: &[],
     later: &[],
     bases: &[],
 };
@@ -150,9 +150,9 @@ impl Attribution {
         self.spoils.iter().any(|pattern| covers(pattern, short))
     }
 
-    /// Whether a violation of `other` may be why a requirement had no occasion that is about what connections carry.
-    pub fn may_be_spoilt(&self, short: &str, other: &str) -> bool {
-        self.spoils_connection(other) && self.carried.iter().any(|pattern| covers(pattern, short))
+    /// Whether a violation of `other` may be why a requirement had no occasion.
+    pub fn may_be_unseen(&self, short: &str, other: &str) -> bool {
+        names(self.unseen, short, other)
     }
 
     /// Whether a violation of `short` is explained by one of `other` in the same play.
@@ -196,11 +196,15 @@ impl Attribution {
         own.flat_map(|base| base.needs).copied().filter(|need| *need != short).collect()
     }
 
+    /// Whether all others can only be judged where this holds.
+    pub fn is_needed_by_all(&self, short: &str) -> bool {
+        self.bases.iter().any(|base| base.of.is_empty() && base.needs.contains(&short))
+    }
+
     /// What has to hold for a requirement to be judged, and for that in turn. What all others need rests only on what is
     /// named for itself.
     /// `failing`: of something that failed or did not come.
     pub fn bases(&self, short: &str, failing: bool) -> Vec<&'static str> {
-        let for_all = |short: &str| self.bases.iter().any(|base| base.of.is_empty() && base.needs.contains(&short));
         let mut found: Vec<&'static str> = vec![];
         let mut open = vec![short.to_owned()];
         while let Some(next) = open.pop() {
@@ -209,7 +213,7 @@ impl Attribution {
                 self.bases.iter().any(|other| base.needs.contains(&other.of) && other.needs.contains(&next.as_str()))
             };
             let of_it = self.bases.iter().filter(|base| covers(base.of, &next) && (failing || !base.failing));
-            let stands = for_all(&next);
+            let stands = self.is_needed_by_all(&next);
             let of_it = of_it.filter(|base| {
                 let among = base.needs.contains(&next.as_str());
                 base.of == next || !stands && !among && !is_below(base)
@@ -271,7 +275,7 @@ mod tests {
                 places,
                 unusable,
                 spoils,
-                carried,
+                unseen,
                 follows,
                 rests_on,
                 astray,
@@ -283,9 +287,10 @@ mod tests {
             let dues = absent.iter().flat_map(|due| due.unless.iter().chain([&due.breaks]));
             let places_of = aspects.iter().flat_map(|aspect| aspect.unless.iter().chain([&aspect.breaks]));
             let needs = bases.iter().flat_map(|base| base.needs.iter().chain([&base.of]));
-            let follows = follows.iter().chain(*rests_on).flat_map(|(what, from)| from.iter().chain([what]));
+            let follows =
+                follows.iter().chain(*rests_on).chain(*unseen).flat_map(|(what, from)| from.iter().chain([what]));
             let later = later.iter().flat_map(|(first, later)| [first, later]);
-            for pattern in spoils.iter().chain(*carried).chain(follows).chain(later) {
+            for pattern in spoils.iter().chain(follows).chain(later) {
                 assert!(known(pattern), "{}: there is no {pattern}", role.name);
             }
             for pattern in

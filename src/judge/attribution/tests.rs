@@ -40,7 +40,7 @@ const ATTRIBUTION: Attribution = Attribution {
     absent: &[Due { kind: "response", with: None, breaks: "envelope/answered", unless: &[] }],
     places: &[("response", "/result", "/result")],
     spoils: &["stream/type"],
-    carried: &[],
+    unseen: &[],
     unusable: &["stream/type"],
     follows: &[("ping/echo", &["ping/shape"])],
     later: &[("connection/token-right", "connection/again")],

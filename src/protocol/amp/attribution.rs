@@ -109,7 +109,7 @@ pub const SERVER: Attribution = Attribution {
         "visible-files/path",
     ],
     spoils: &[],
-    carried: &[],
+    unseen: &[],
     follows: &[
         ("envelope/answered", UNREADABLE),
         ("envelope/id", &["envelope/id-string"]),

@@ -42,7 +42,7 @@ pub const CLIENT: Attribution = Attribution {
         "authenticate/client-params",
     ],
     spoils: &[],
-    carried: &[],
+    unseen: &[],
     follows: &[
         ("envelope/client-request", &["framing/client-close-last"]),
         ("connection/client-token", &["connection/client-token-encoded"]),

@@ -86,7 +86,7 @@ pub const SERVER: Attribution = Attribution {
         "websocket/frames",
     ],
     spoils: &SPOILS,
-    carried: &["events/", "life/", "stream/"],
+    unseen: &[("events/", &SPOILS), ("life/", &SPOILS), ("stream/", &SPOILS)],
     follows: &[
         // A prompt may take longer than its answer is waited for.
         ("http/answered", &["prompt/at-once"]),
@@ -397,7 +397,7 @@ pub const CLIENT: Attribution = Attribution {
         "websocket/client-masked",
     ],
     spoils: &["websocket/client-handshake", "websocket/client-frames", "websocket/client-masked"],
-    carried: &[],
+    unseen: &[],
     follows: &[("http/client-json", &["http/client-utf-8"]), ("stream/client-accept", &["websocket/client-handshake"])],
     rests_on: &[
         ("http/client-endpoint", &["http/client-path"]),

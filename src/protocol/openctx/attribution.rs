@@ -2,6 +2,28 @@
 
 use crate::protocol::{Attribution, Base, Due};
 
+/// What makes a response one that nobody reads.
+const UNREAD: [&str; 17] = [
+    "http/valid-head",
+    "http/length",
+    "http/utf-8",
+    "http/encoding",
+    "http/encoding-offered",
+    "http/redirect",
+    // Clients do not look behind such a status.
+    "http/status-result",
+    "http/status-error",
+    "http/post",
+    "http/content-type-charset",
+    "http/content-type-plain",
+    "envelope/json",
+    "envelope/object",
+    "envelope/outcome",
+    "envelope/one-outcome",
+    "envelope/result-type",
+    "envelope/error-object",
+];
+
 /// Of providers.
 pub const SERVER: Attribution = Attribution {
     absent: &[Due {
@@ -52,28 +74,15 @@ pub const SERVER: Attribution = Attribution {
         ("response", "/json", ""),
         ("message", "/json", ""),
     ],
-    unusable: &[
-        "http/valid-head",
-        "http/length",
-        "http/utf-8",
-        "http/encoding",
-        "http/encoding-offered",
-        "http/redirect",
-        // Clients do not look behind such a status.
-        "http/status-result",
-        "http/status-error",
-        "http/post",
-        "http/content-type-charset",
-        "http/content-type-plain",
-        "envelope/json",
-        "envelope/object",
-        "envelope/outcome",
-        "envelope/one-outcome",
-        "envelope/result-type",
-        "envelope/error-object",
-    ],
+    unusable: &UNREAD,
     spoils: &[],
-    carried: &[],
+    unseen: &[
+        ("meta/", &UNREAD),
+        ("mentions/", &UNREAD),
+        ("items/", &UNREAD),
+        ("annotations/", &UNREAD),
+        ("envelope/", &UNREAD),
+    ],
     follows: &[
         ("http/encoding", &["http/length"]),
         ("http/utf-8", &["http/length"]),
@@ -210,7 +219,7 @@ pub const CLIENT: Attribution = Attribution {
         "meta/client-params",
     ],
     spoils: &[],
-    carried: &[],
+    unseen: &[],
     follows: &[],
     rests_on: &[],
     astray: &[],

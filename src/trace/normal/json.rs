@@ -56,7 +56,14 @@ fn exact(value: &Value, key: &str, volatile: &Volatile) -> Tree {
             Tree::Leaf(quoted(&volatile.mark_keyed(key, text).unwrap_or_else(|| volatile.mark(&brief(text)))))
         }
         Value::Number(number) => Tree::Leaf(volatile.mark_number(key, number).unwrap_or_else(|| number.to_string())),
-        Value::Array(items) => Tree::List(items.iter().map(|item| exact(item, key, volatile)).collect()),
+        Value::Array(items) => {
+            let mut list: Vec<Tree> = items.iter().map(|item| exact(item, key, volatile)).collect();
+            // The files of a list of diagnostics come in any order.
+            if items.iter().all(|item| item.get("uri").is_some() && item.get("diagnostics").is_some()) {
+                list.sort();
+            }
+            Tree::List(list)
+        }
         Value::Object(map) => {
             let mut entries: Vec<(String, Tree)> =
                 map.iter().map(|(key, value)| (quoted(&volatile.mark(key)), exact(value, key, volatile))).collect();
