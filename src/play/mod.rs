@@ -9,6 +9,7 @@ mod bound;
 mod cancel;
 mod collect;
 mod contact;
+mod death;
 mod expect;
 mod forgive;
 mod lag;

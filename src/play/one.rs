@@ -8,18 +8,17 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::config::SubjectSpec;
-use crate::judge::{ALIVE, Blocked, Context, Fault, Found, Play, RuleRun, ScenarioStatus, Way};
+use crate::judge::{Context, Fault, Found, Play, RuleRun, ScenarioStatus};
 use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
-use crate::protocol::{Level, Part, Protocol, Requirement, RequirementId};
+use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
 use crate::subject::{Corner, RunDir, Running, Start};
-use crate::trace::{
-    Clock, Exited, FileSink, Header, Judged, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written,
-};
+use crate::trace::{Clock, FileSink, Header, Judged, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
 
 use super::alive::Alive;
 use super::bound;
+use super::death::death;
 use super::forgive::forgive;
 use super::lag::LagMeter;
 use super::laid;
@@ -476,63 +475,6 @@ fn known(scene: &Scene<'_>) -> Known {
     known.ports.extend(scene.subject.as_ref().and_then(|s| s.lock()).map(|lock| lock.port));
     known.awaited = Some(scene.log.awaited());
     known
-}
-
-/// The finding that the subject died although nobody asked it to.
-fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> Found {
-    let how = match (exited.code, exited.signal) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => "unknown cause".to_owned(),
-    };
-    Found {
-        requirement: outlives(spec, edition),
-        fault: Fault::End(spec.role.subject),
-        step: None,
-        place: None,
-        message: format!("{DIED} ({how})"),
-        path: None,
-        expected: None,
-        actual: None,
-        index: None,
-        known_after: None,
-        last_events: vec![],
-        part: Part::Body,
-        conn: None,
-        missed: None,
-    }
-}
-
-/// What the finding says where a subject died.
-const DIED: &str = "the subject's process ended although nobody asked it to";
-
-/// The requirement that the subject's process goes on whatever comes.
-fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
-    let mut catalogue = (spec.protocol.requirements)().iter();
-    let meant = |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition && ALIVE.contains(&r.short());
-    catalogue.find(meant).map(|r| r.id)
-}
-
-/// Adds to a play that is over that the subject died of it, unless that was seen while it went on. What then did not come,
-/// or failed, could not be judged.
-pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
-    let requirement = outlives(spec, edition);
-    let known = |found: &Found| found.requirement == requirement;
-    if exited.asked || play.findings.iter().any(known) {
-        return;
-    }
-    let found = death(exited, spec, edition);
-    let gone = |found: &Found| {
-        let way = found.missed.as_ref().map(|missed| missed.way);
-        matches!(way, Some(Way::Absent | Way::Failure | Way::Unreachable))
-    };
-    for of_it in play.findings.extract_if(.., |found| gone(found)) {
-        let (because, message) = (found.requirement, found.message.clone());
-        play.blocked.push(Blocked { requirement: of_it.requirement, because, message });
-    }
-    play.status = ScenarioStatus::Failed;
-    play.reason.get_or_insert_with(|| found.message.clone());
-    play.findings.push(found);
 }
 
 /// The schemas of one edition.

@@ -23,9 +23,10 @@ use crate::trace::{Clock, Recorder};
 
 use super::bound;
 use super::cancel::Cancel;
+use super::death::died_of;
 use super::lag::LagMeter;
 use super::needs;
-use super::one::{Aftermath, Options, Venue, died_of, play};
+use super::one::{Aftermath, Options, Venue, play};
 use super::stand::{Stand, fresh_run_dir, start};
 use super::traces::Traces;
 

@@ -24,7 +24,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     described: &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,
-    attribution: &super::attribution::CLIENT,
+    attribution: &super::client_attribution::CLIENT,
     retell: |_| Box::new(super::retell::RetellClient::new()),
     traffic: include_str!("traffic/amplifier-client.yaml"),
 };

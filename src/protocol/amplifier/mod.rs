@@ -3,6 +3,7 @@
 //! One edition, `2025-12-09`. [`PROTOCOL`] is its descriptor.
 
 mod attribution;
+mod client_attribution;
 mod client_role;
 mod gist;
 mod observer;
