@@ -43,6 +43,8 @@ fn in_the_middle_of_a_play() {
         let mut pipe = place.pipe();
         let patient = hostile::ASK.replace("300ms", "9s");
         place.write("patient.yaml", patient);
+        // What may wait longest is played first.
+        place.write("greet.yaml", hostile::GREET.replace("proves:", "within: 9500ms, proves:"));
         let options = ["greet.yaml", "patient.yaml", "--report", "json=r.json"];
         let run = telling(&mut place.run(&options, "mute"), &pipe);
         assert_eq!(pipe.word(), "asked");
