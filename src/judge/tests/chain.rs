@@ -41,3 +41,23 @@ fn what_only_a_rule_judges_is_not_excused_where_its_area_was_blocked() {
     let report = judge(&[scenario("ping/echo", &[MUST], vec![broken(MUST)]), blocked, passed]);
     assert_eq!(status(&report, OPTIONAL).0, Status::Excused);
 }
+
+#[test]
+fn what_others_saw_by_the_way_makes_nothing_met_that_every_scenario_about_it_was_kept_from() {
+    let about_it = scenario("a/first", &[OTHER], vec![blocked(OTHER, MUST)]);
+    let because = scenario("ping/echo", &[MUST], vec![broken(MUST)]);
+    let by_the_way = scenario("a/other", &[], vec![passed(&[OTHER])]);
+    let report = judge(&[about_it.clone(), because.clone(), by_the_way.clone()]);
+    assert_eq!(status(&report, OTHER), (Status::NotAssessed, format!("blocked by {MUST}")));
+
+    let second = scenario("a/second", &[OTHER], vec![passed(&[OTHER])]);
+    let report = judge(&[about_it, because, by_the_way, second]);
+    let met = report.requirements.iter().find(|r| r.id == OTHER).unwrap();
+    assert_eq!((met.status, met.because.as_slice()), (Status::Met, &[MUST.to_owned()][..]));
+}
+
+#[test]
+fn a_scenario_that_failed_before_its_point_names_what_it_failed_for() {
+    let report = judge(&[scenario("a/first", &[MUST, OTHER], vec![broken(MUST)])]);
+    assert_eq!(status(&report, OTHER), (Status::NotAssessed, format!("blocked by {MUST}")));
+}
