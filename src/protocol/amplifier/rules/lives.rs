@@ -164,7 +164,10 @@ impl Life {
             return;
         }
         self.completions += 1;
-        let prompt = self.prompt.take().unwrap_or_default();
+        let mut prompt = self.prompt.take().unwrap_or_default();
+        if session.is_some_and(|session| session.stops) {
+            prompt = Prompt { submitted: prompt.submitted, ..Prompt::default() };
+        }
         let Some(began) = &prompt.submitted else {
             // It may have begun before the subscription did, unless it was posted after that.
             if session.and_then(|session| session.given(&id)).is_some_and(|given| given.posted > self.opened) {

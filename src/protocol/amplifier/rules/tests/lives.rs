@@ -167,3 +167,23 @@ fn nothing_is_done_after_a_stop() {
     assert!(!stop.assessed("life/stopped-no-work"));
     assert!(stop.on("x2").sends("session:end", ended()).stream_ends().assessed("life/stopped-no-work"));
 }
+
+#[test]
+fn what_a_stop_cuts_short_need_not_be_ended() {
+    let begun = || submitted().sends("content_block:start", block(0));
+    let stopped = begun().asks("DELETE", "/sessions/s").on("x2").sends("prompt:complete", complete(""));
+    assert!(stopped.broken().is_empty());
+    let goes_on = begun().asks("DELETE", "/sessions/s").on("x2").sends("content_block:start", block(0));
+    assert!(goes_on.broken().is_empty());
+}
+
+#[test]
+fn a_prompt_that_is_worked_on_is_answered() {
+    let prompted = || Play::new().session("s").subscribes("s").posts("/sessions/s/prompt", &json!({"prompt": "hello"}));
+    let start = ("content_block:start", block(0));
+    let worked =
+        prompted().on("x2").sends(start.0, start.1.clone()).wait(30).sends("content_block:delta", delta(0, "a"));
+    assert_eq!(worked.broken(), ["prompt/at-once"]);
+    let idle = prompted().on("x2").wait(30).sends("session:end", ended());
+    assert_eq!(idle.broken(), ["http/timely"]);
+}
