@@ -174,7 +174,7 @@ pub const SERVER: Attribution = Attribution {
         ("status/idle", &["status/pending-approval"]),
         ("status/pending-approval-id", &["status/pending-approval-shown"]),
         // Whether a session works is told by its status.
-        ("robustness/stream-cut", &["status/processing"]),
+        ("robustness/stream-cut", &["status/processing", "stream/several"]),
         ("stream/subscriber-leaves", &["status/processing"]),
         ("stream/unbuffered", &["status/processing"]),
         // What a list has.

@@ -14,6 +14,9 @@ use crate::protocol::http::redirects;
 use crate::protocol::{Fault, Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
 
+/// Microseconds after which a prompt is not answered at once that is worked on meanwhile.
+const AT_ONCE: u64 = 5_000_000;
+
 /// Judges everything that crosses the wire.
 ///
 /// It holds what is open, and of sessions what [`Sessions`] remembers.
@@ -195,14 +198,17 @@ impl Rule for Traffic {
         let left = self.open.left();
         for (exchange, waited) in left.iter().filter(|(exchange, _)| exchange.response.is_none()) {
             self.open.judge_unsent(exchange, &mut BOOK.bench(out, exchange.index));
-            let Some(waited) = waited.filter(|waited| *waited > TIMELY) else { continue };
+            let Some(waited) = *waited else { continue };
             let bench = &mut BOOK.bench(out, exchange.index);
             let route = exchange.own.route.as_ref().filter(|_| submits(&exchange.own));
             let session = route.and_then(|route| self.sessions.of(route.name.as_deref()?));
             if session.is_some_and(|session| session.worked_unanswered) {
                 let fault = Fault::new("a prompt is worked on, and its request is not answered");
-                bench.hold("prompt/at-once", Some(fault.late(waited - TIMELY)));
-            } else {
+                let late = waited.saturating_sub(AT_ONCE);
+                if late > 0 {
+                    bench.hold("prompt/at-once", Some(fault.late(late)));
+                }
+            } else if waited > TIMELY {
                 timely(waited, bench);
             }
         }
