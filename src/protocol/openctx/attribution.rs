@@ -93,6 +93,8 @@ pub const SERVER: Attribution = Attribution {
         ("annotations/range-inside", &["annotations/range-zero-based"]),
         // What is asked for before something else was.
         ("annotations/offered", &["state/no-order"]),
+        ("items/offered", &["state/no-order"]),
+        ("mentions/offered", &["state/no-order"]),
         // Refused as every request is, not for what it asks.
         ("envelope/method-not-offered", &["http/content-type-charset", "http/content-type-plain"]),
         ("envelope/unicode", &["http/content-type-charset", "http/content-type-plain"]),

@@ -15,7 +15,7 @@ use crate::protocol::{Fault, Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
 
 /// Microseconds after which a prompt is not answered at once that is worked on meanwhile.
-const AT_ONCE: u64 = 5_000_000;
+const AT_ONCE: u64 = 2_000_000;
 
 /// Judges everything that crosses the wire.
 ///
