@@ -50,6 +50,7 @@ pub(super) async fn wait(
     within: Duration,
     misplaced: &[String],
 ) -> Result<Candidate, SubjectError> {
+    wire::process::take_name();
     let started = Instant::now();
     loop {
         lookout.look();

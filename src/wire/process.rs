@@ -32,19 +32,27 @@ pub fn variable(pid: u32, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
-/// Whether a process is a wirecert that plays scenarios: this one, or another one.
-pub fn plays(pid: u32) -> bool {
-    runs(pid, std::process::id(), &PLAY)
+/// The name of the program, and of its processes.
+const NAME: &str = "wirecert";
+
+/// Has this process be called by the name of the program, whatever its file is called, so that others know it.
+pub fn take_name() {
+    // Where the system has no such file, it does not tell of processes either.
+    let _ = std::fs::write("/proc/self/comm", NAME);
 }
 
-/// Whether a process runs the same program as another one, with one of these commands.
-fn runs(pid: u32, like: u32, commands: &[&str]) -> bool {
-    let program = |pid: u32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+/// Whether a process is a wirecert that plays scenarios: this one, or another one.
+pub fn plays(pid: u32) -> bool {
+    runs(pid, NAME, &PLAY)
+}
+
+/// Whether a process has this name, and was started with one of these commands.
+fn runs(pid: u32, name: &str, commands: &[&str]) -> bool {
+    let comm = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = arguments.split(|byte| *byte == 0).skip(1);
     let command = words.find(|word| !word.starts_with(b"-")).unwrap_or_default();
-    let is_meant = commands.iter().any(|word| word.as_bytes() == command);
-    is_meant && program(like).is_some_and(|own| program(pid) == Some(own))
+    comm.trim_end() == name && commands.iter().any(|word| word.as_bytes() == command)
 }
 
 /// The process that has this socket open.
@@ -214,12 +222,12 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_told_apart_by_their_program_and_its_command() {
+    fn processes_are_told_apart_by_their_name_and_command() {
         let sleep = |time: &str| std::process::Command::new("sleep").arg(time).spawn().unwrap();
         let [mut long, mut longer] = ["60", "61"].map(sleep);
-        assert!(runs(long.id(), longer.id(), &["60"]));
-        assert!(!runs(longer.id(), long.id(), &["60"]));
-        assert!(!runs(long.id(), std::process::id(), &["60"]));
+        assert!(runs(long.id(), "sleep", &["60"]));
+        assert!(!runs(longer.id(), "sleep", &["60"]));
+        assert!(!runs(long.id(), NAME, &["60"]));
         for process in [&mut long, &mut longer] {
             process.kill().unwrap();
             process.wait().unwrap();

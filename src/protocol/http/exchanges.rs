@@ -254,6 +254,11 @@ impl<T: Default> Exchanges<T> {
         }
     }
 
+    /// The time of the last event, in microseconds.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// What is still under way at the end, in order, and for how long the client has waited for the answer, in microseconds,
     /// where it still does and the server is to blame.
     pub fn left(&mut self) -> Vec<(Exchange<T>, Option<u64>)> {

@@ -15,7 +15,7 @@ use crate::protocol::{Fault, Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
 
 /// Microseconds after which a prompt is not answered at once that is worked on meanwhile.
-const AT_ONCE: u64 = 2_000_000;
+const AT_ONCE: u64 = 4_000_000;
 
 /// Judges everything that crosses the wire.
 ///
@@ -198,17 +198,18 @@ impl Rule for Traffic {
         let left = self.open.left();
         for (exchange, waited) in left.iter().filter(|(exchange, _)| exchange.response.is_none()) {
             self.open.judge_unsent(exchange, &mut BOOK.bench(out, exchange.index));
-            let Some(waited) = *waited else { continue };
             let bench = &mut BOOK.bench(out, exchange.index);
-            let route = exchange.own.route.as_ref().filter(|_| submits(&exchange.own));
+            let route = exchange.own.route.as_ref().filter(|_| submits(&exchange.own) && !exchange.server_is_odd);
             let session = route.and_then(|route| self.sessions.of(route.name.as_deref()?));
             if session.is_some_and(|session| session.worked_unanswered) {
+                // The client may have given up.
+                let until = exchange.left.unwrap_or(self.open.now());
+                let late = exchange.sent.map_or(0, |sent| until.saturating_sub(sent)).saturating_sub(AT_ONCE);
                 let fault = Fault::new("a prompt is worked on, and its request is not answered");
-                let late = waited.saturating_sub(AT_ONCE);
                 if late > 0 {
                     bench.hold("prompt/at-once", Some(fault.late(late)));
                 }
-            } else if waited > TIMELY {
+            } else if let Some(waited) = waited.filter(|waited| *waited > TIMELY) {
                 timely(waited, bench);
             }
         }
