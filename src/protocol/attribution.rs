@@ -16,7 +16,7 @@ pub struct Attribution {
     /// Requirements whose violation makes a message or a connection unusable, so that what was due on it does not come: area
     /// and slug, or an area with the slash behind it.
     pub unusable: &'static [&'static str],
-    /// Of these, the ones that make all that comes on their connection later unusable, not only their message.
+    /// Likewise, and they make all that comes on their connection later unusable, not only their message.
     pub spoils: &'static [&'static str],
     /// Requirements, each with those whose violation may be why it had no occasion, though no scenario was kept from it: what
     /// cannot be read is not looked at. As in `follows`.
@@ -142,7 +142,7 @@ impl Attribution {
 
     /// Whether what breaks this requirement makes a message or connection unusable.
     pub fn is_unusable(&self, short: &str) -> bool {
-        self.unusable.iter().any(|pattern| covers(pattern, short))
+        self.unusable.iter().chain(self.spoils).any(|pattern| covers(pattern, short))
     }
 
     /// Whether what breaks this requirement makes all that comes on its connection later unusable.

@@ -53,6 +53,7 @@ pub struct Door {
 impl Door {
     /// Lets clients in until it is dropped.
     pub async fn open(self, listener: TcpListener) {
+        process::take_name();
         let door = Arc::new(self);
         let slots = Arc::new(Semaphore::new(AT_A_TIME));
         let mut guests = JoinSet::new();
@@ -121,8 +122,8 @@ impl Door {
     }
 
     /// Whether it is a client that another wirecert has started, or a wirecert (this one, in another role, or another one) that
-    /// looks for an editor which had this port before, as far as the system tells. The editors of the guide share a hundred ports, all of which clients may try
-    /// (quick reference, section 1).
+    /// looks for an editor which had this port before, as far as the system tells. The editors of the guide share a hundred
+    /// ports, all of which clients may try (quick reference, section 1).
     async fn is_of_another_run(&self, stream: &TcpStream) -> bool {
         if self.plan.edition != Edition::Guide {
             return false;
