@@ -271,6 +271,8 @@ fn fold(grounds: &mut Grounds) {
             _ if status(finding).is_some() && status(other).is_some() => status(finding) == status(other),
             // What a rule saw keeps messages from being read, or from coming, where it saw it.
             None if !came(way) => other.scenario == finding.scenario,
+            // What should not come at all, and was sent in another play as well.
+            None if way == Way::Unwanted && other.path.is_none() => other.step.is_some(),
             // What it saw at this place of other messages is wrong in this one as well.
             None => same_place(attribution, finding, other),
             Some(Way::Failure) => matches!(way, Way::Failure | Way::Absent),

@@ -1,4 +1,5 @@
 mod any;
+mod bases;
 mod chain;
 mod merged;
 
@@ -79,6 +80,9 @@ fn known(requirement: &str, scenario: Option<&str>, until: Option<&str>) -> Base
 
 #[derive(Clone, Debug)]
 struct Given {
+    role: &'static str,
+    edition: &'static str,
+    catalogue: &'static [Requirement],
     scope: Scope,
     strict: bool,
     baseline: Baseline,
@@ -90,6 +94,9 @@ struct Given {
 impl Default for Given {
     fn default() -> Self {
         Self {
+            role: "amp-server",
+            edition: "cli",
+            catalogue: &CATALOGUE,
             scope: Scope::Full,
             strict: false,
             baseline: Baseline::default(),
@@ -104,10 +111,10 @@ impl Given {
     fn judge(&self, played: &[Played]) -> SubjectReport {
         judge_subject(&SubjectRun {
             name: "it".to_owned(),
-            role: "amp-server".to_owned(),
-            end: End::Server,
-            edition: "cli".to_owned(),
-            catalogue: &CATALOGUE,
+            role: self.role.to_owned(),
+            end: if self.role.ends_with("-client") { End::Client } else { End::Server },
+            edition: self.edition.to_owned(),
+            catalogue: self.catalogue,
             missing: &self.missing,
             baseline: &self.baseline,
             today: "2026-11-21".parse().unwrap(),

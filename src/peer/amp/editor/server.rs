@@ -45,8 +45,10 @@ const LIMITS: Limits = Limits {
 
 /// Listens on a loopback address. The guide has clients scan ports from 8000 on, so that edition prefers those.
 pub fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io::Result<TcpListener> {
-    let host = if quirks.has(Switch::ListensElsewhere) { Ipv4Addr::new(127, 0, 0, 2) } else { Ipv4Addr::LOCALHOST };
-    if port.is_none() && edition == Edition::Guide {
+    let elsewhere = quirks.has(Switch::ListensElsewhere);
+    let host = if elsewhere { Ipv4Addr::new(127, 0, 0, 2) } else { Ipv4Addr::LOCALHOST };
+    // At the same port of 127.0.0.1 another editor may listen, which clients would take for this one.
+    if port.is_none() && edition == Edition::Guide && !elsewhere {
         // Beginning anywhere, so that one that has just gone is not taken for the next one.
         let begin = u16::try_from(std::process::id() % 101).unwrap_or_default();
         for n in 0..=100 {

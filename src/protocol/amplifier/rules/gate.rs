@@ -27,6 +27,8 @@ struct Approval {
     required: u64,
     t: u64,
     timeout: f64,
+    /// The option that this subscriber sent by WebSocket, early enough to be taken in time.
+    by_socket: Option<String>,
     state: State,
     action: Option<(String, String)>,
     context: Value,
@@ -51,19 +53,31 @@ impl Approval {
         self.timeout > 0.0 && waited > self.timeout * 0.9
     }
 
+    /// Whether it is told as the end of its time has it, and not as it was decided by WebSocket. That it is told in the same
+    /// words, without a reason, does not tell the two apart.
+    fn ignores_socket(&self, data: Place<'_>, t: u64, session: Option<&Session>) -> Option<&str> {
+        let sent = self.by_socket.as_deref().filter(|_| self.is_time_up(t) && !self.is_posted(session))?;
+        let timed_out = data.text("reason").is_some_and(|reason| reason.to_ascii_lowercase().contains("time"));
+        let other = data.text("decision").is_some_and(|told| !told.eq_ignore_ascii_case(sent));
+        (timed_out || other).then_some(sent)
+    }
+
+    /// Whether a decision was posted since it was asked for.
+    fn is_posted(&self, session: Option<&Session>) -> bool {
+        session.is_some_and(|session| session.decisions.iter().any(|decision| decision.posted > self.required))
+    }
+
     /// Whether it may be decided although nobody was told: by a decision that was posted, by one that is not in the trace, or
     /// since its time is up.
     fn may_be_decided(&self, t: u64, session: Option<&Session>) -> bool {
-        let posted = |session: &Session| session.decisions.iter().any(|decision| decision.posted > self.required);
-        self.is_time_up(t) || session.is_none_or(|session| session.others || posted(session))
+        self.is_time_up(t) || self.is_posted(session) || session.is_none_or(|session| session.others)
     }
 
     /// Whether its time was up, and nobody had decided: it is told by its default then. None where that cannot be known.
     fn default_was_due(&self, t: u64, session: Option<&Session>) -> Option<State> {
         let session = session.filter(|session| !session.others)?;
-        let posted = session.decisions.iter().any(|decision| decision.posted > self.required);
         match self.default.to_ascii_lowercase().as_str() {
-            _ if posted || !self.is_time_up(t) => None,
+            _ if self.is_posted(Some(session)) || !self.is_time_up(t) => None,
             "deny" => Some(State::Denied),
             "allow" => Some(State::Granted),
             _ => None,
@@ -77,6 +91,17 @@ impl Approval {
 }
 
 impl Gate {
+    /// The subscriber sends a decision by WebSocket.
+    pub fn decides(&mut self, option: &str, t: u64) {
+        let mut pending = self.approvals.iter_mut().filter(|approval| approval.state == State::Pending);
+        // Which of several is meant cannot be told.
+        let (Some(approval), None) = (pending.next(), pending.next()) else { return };
+        let waited = t.saturating_sub(approval.t) as f64 / 1e6;
+        if waited < approval.timeout * 0.5 && approval.options.iter().any(|offered| offered == option) {
+            approval.by_socket.get_or_insert_with(|| option.to_owned());
+        }
+    }
+
     /// An event of an approval. `whole`: the prompt under way was told from its beginning.
     pub fn told(
         &mut self,
@@ -113,6 +138,10 @@ impl Gate {
             let fault = Fault::new("an approval whose time was up is not told as its `default` has it");
             let fault = fault.expected(approval.default.clone()).actual(name);
             bench.hold("life/approval-timed-out", (approval.state != due).then_some(fault));
+        }
+        if let Some(sent) = approval.ignores_socket(data, t, session.as_deref()) {
+            let fault = Fault::new("a decision by WebSocket was not taken: the time for the approval ran out");
+            bench.hold("websocket/submit-approval", Some(fault.expected(sent).actual(name)));
         }
         if name == "approval:denied" {
             self.denials += 1;
@@ -246,6 +275,7 @@ fn blank(id: String) -> Approval {
         required: 0,
         t: 0,
         timeout: 0.0,
+        by_socket: None,
         state: State::Pending,
         action: None,
         context: Value::Null,

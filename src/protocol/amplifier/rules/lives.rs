@@ -61,6 +61,11 @@ impl Life {
         Self { opened, ..Self::default() }
     }
 
+    /// The subscriber sends a decision by WebSocket.
+    pub fn decides(&mut self, option: &str, t: u64) {
+        self.gate.decides(option, t);
+    }
+
     /// Takes note of an event, and judges it by those before it.
     pub fn told(&mut self, name: &str, data: Place<'_>, t: u64, session: Option<&mut Session>, bench: &mut Bench<'_>) {
         self.session_events(name, data, session.as_deref(), bench);

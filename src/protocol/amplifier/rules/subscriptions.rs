@@ -244,15 +244,20 @@ impl Subscriptions {
         match event.dir {
             Some(Direction::ToServer) => {
                 stream.asked = true;
+                let content = Content::of(Some(message));
+                let text = |key: &str| {
+                    content.json().and_then(|json| json.get(key)).and_then(Value::as_str).unwrap_or_default()
+                };
                 if !odd {
-                    requests::control(&Content::of(Some(message)), message.text, bench);
+                    requests::control(&content, message.text, bench);
+                    if text("action") == "submit_approval" {
+                        stream.life.decides(text("decision"), event.t);
+                    }
                 }
                 let Some(session) = sessions.of(&session) else { return };
                 // What comes of it is told by events alone.
                 session.others = true;
-                let stops =
-                    Content::of(Some(message)).json().and_then(|json| json.get("action")) == Some(&"stop".into());
-                session.stops |= stops;
+                session.stops |= text("action") == "stop";
             }
             Some(Direction::ToClient) if !odd => {
                 let content = Content::of(Some(message));

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{begun, complete, post, pre, required, submitted};
-use crate::protocol::amplifier::testing::Play;
+use crate::protocol::amplifier::testing::{Play, with_session};
 use crate::trace::End;
 
 fn pending() -> Play {
@@ -110,4 +110,24 @@ fn an_approval_is_decided_once_and_by_what_was_offered() {
 fn clients_send_what_was_offered() {
     assert_eq!(decide(pending(), "allow").broken(), ["approval/client-offered"]);
     assert!(decide(pending(), "Deny").broken().is_empty());
+}
+
+#[test]
+fn a_decision_by_websocket_is_taken_before_the_time_is_up() {
+    let event = |name: &str, data: Value| json!({"event": name, "data": with_session(data, "s")});
+    // Sent after so many seconds of 300, told after so many more.
+    let is_ignored = |option: &str, (sent, told): (u64, u64), name: &str, data: Value| {
+        let play = Play::default().session("s").upgrades("s").socket_tells(&event("approval:required", required()));
+        let play = play.wait(sent).socket_asks(&json!({"action": "submit_approval", "decision": option}));
+        let broken = play.wait(told).socket_tells(&event(name, data)).broken();
+        broken.contains(&"websocket/submit-approval".to_owned())
+    };
+    let timed_out = || json!({"approval_id": "a", "decision": "Deny", "reason": "timeout"});
+    assert!(is_ignored("Allow", (0, 300), "approval:denied", timed_out()));
+    assert!(is_ignored("Deny", (0, 300), "approval:denied", timed_out()));
+    assert!(is_ignored("Deny", (0, 300), "approval:granted", granted("Allow")));
+    assert!(!is_ignored("Deny", (0, 300), "approval:denied", denied("Deny")), "told late");
+    assert!(!is_ignored("Allow", (200, 100), "approval:denied", timed_out()), "sent late");
+    assert!(!is_ignored("Yes", (0, 300), "approval:denied", timed_out()), "not offered");
+    assert!(!is_ignored("Allow", (0, 0), "approval:denied", denied("Deny")), "the time is not up");
 }
