@@ -1,11 +1,9 @@
 //! `wirecert fixtures`: what it writes, and that it is what it says.
 
-mod fixtures {
-    pub mod coverage;
-    pub mod folder;
-    pub mod recorded;
-    pub mod truth;
-}
+mod coverage;
+mod folder;
+mod recorded;
+mod truth;
 
 use std::collections::BTreeMap;
 use std::fs;

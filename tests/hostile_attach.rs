@@ -1,10 +1,8 @@
 //! Subjects that run already, are not there, or refuse us; and mocks whose place is taken.
 
-mod hostile;
-
 use std::fs;
 
-use hostile::{Live, Place, names};
+use crate::hostile::{Live, Place, names};
 use serde_json::Value;
 
 const TOKEN: &str = "tok en/+0123456789";

@@ -1,11 +1,11 @@
 //! Files and places that are no good: told all at once, with what to do, and the verdict that is known is told as well.
 
-mod hostile;
+use crate::hostile;
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use hostile::{Outcome, Place, names};
+use crate::hostile::{Outcome, Place, names};
 
 /// The headlines of all errors on stderr.
 fn errors(outcome: &Outcome) -> Vec<&str> {

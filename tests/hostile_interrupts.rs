@@ -1,10 +1,10 @@
 //! Ctrl-C and its kin at every moment of a run: exit code 130, what is known is reported, and nothing is left behind.
 
-mod hostile;
+use crate::hostile;
 
 use std::process::Command;
 
-use hostile::{Live, Outcome, Pipe, Place, editor};
+use crate::hostile::{Live, Outcome, Pipe, Place, editor};
 
 const SAID: &str = "interrupted: stopping, and reporting what is known\n";
 

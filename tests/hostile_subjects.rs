@@ -1,8 +1,8 @@
 //! Subjects that misbehave as processes or on the wire: always a verdict, in bounded time, and nothing left behind.
 
-mod hostile;
+use crate::hostile;
 
-use hostile::{Place, editor};
+use crate::hostile::{Place, editor};
 
 /// What the finding says where the subject died.
 const DIED: &str = "the subject's process ended although nobody asked it to";

@@ -2,14 +2,12 @@
 //! mistake that such servers are known for is caught, by the requirement that it breaks. `tests/interop/setup` installs
 //! what it is built on.
 
-mod judged;
-
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use judged::{judged, status};
+use crate::judged::{judged, status};
 
 /// Certifies the server, wrong in a way or sound.
 fn certify(options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {

@@ -1,13 +1,11 @@
 //! What was found is repeated: the command that a finding gives shows it again, or the finding says that it did not.
 
-mod judged;
-
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use judged::{judged, status};
+use crate::judged::{judged, status};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_wirecert");
 

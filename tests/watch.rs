@@ -1,11 +1,11 @@
 //! `--watch`: runs again when a file changes, and ends when it is told to.
 
-mod hostile;
+use crate::hostile;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use hostile::{GREET, Live, Place};
+use crate::hostile::{GREET, Live, Place};
 use serde_json::Value;
 
 const WAITS: &str = " for changes; Ctrl-C ends";

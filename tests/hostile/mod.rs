@@ -1,8 +1,6 @@
 //! What the tests of hostile surroundings share: the real binary, `tests/subjects/editor.py`, and a way to wait for
 //! either without looking at a clock.
 
-#![allow(dead_code)]
-
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
