@@ -259,6 +259,12 @@ fn tell(proof: &Proof) -> String {
             push(format!("    {} scenarios could not be judged; the first: {id}: {why}", result.errors.len()));
         }
     }
+    let alone = proof.results.iter().filter(|r| r.alone && r.holds()).count();
+    if alone > 0 {
+        push(format!(
+            "{alone} of the flaws were told as they should only where nothing else was played at the same time"
+        ));
+    }
     for id in &proof.unproved {
         push(format!("no flaw breaks {id}: nothing shows that it is checked"));
     }

@@ -115,7 +115,8 @@ impl<E: Copy> Quirks<E> {
     pub fn chosen(options: &MockOptions, known: &Known<'_, E>) -> Result<Self, MockError> {
         let flaws = options.flaws.iter().map(|name| known.flaw(name));
         let freedoms = options.freedoms.iter().map(|name| known.freedom(name));
-        flaws.chain(freedoms).collect::<Result<_, _>>().map_err(MockError::Option)
+        let on = flaws.chain(freedoms).collect::<Result<_, _>>().map_err(MockError::Option)?;
+        Ok(Self { on, course: options.course.clone() })
     }
 
     /// Switches one on or off, with whatever modifier.

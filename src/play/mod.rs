@@ -32,6 +32,6 @@ pub use cancel::Cancel;
 pub use contact::{Contact, contact};
 pub use one::{Options, Snapshotter};
 pub use stage::Stage;
-pub use stand::{serves, start};
+pub use stand::{fresh_run_dir, serves, start};
 pub use suite::{Run, SuiteError, Until, suite};
 pub use traces::{FailedTraces, Kept, Traces, Wanted};

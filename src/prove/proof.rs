@@ -73,6 +73,8 @@ pub enum Told {
 pub struct Result {
     /// The case.
     pub case: Case,
+    /// Whether this is what came of it where nothing else was played at the same time, after it did not hold beside others.
+    pub alone: bool,
     /// Whether the whole suite was played, so that exactly what a flaw breaks has to be violated.
     pub whole: bool,
     /// How many scenarios were played.
@@ -96,6 +98,7 @@ impl Result {
     pub fn of(case: Case) -> Self {
         Self {
             case,
+            alone: false,
             whole: false,
             scenarios: 0,
             caught_by: BTreeSet::new(),

@@ -1,24 +1,25 @@
 //! Playing the suite against every flaw and freedom.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::civil::Date;
 use tokio::task::JoinSet;
 
-use crate::config::{Access, SubjectSpec, own};
+use crate::config::{Access, Isolation, SubjectSpec, own};
 use crate::judge::{
     Baseline, Blame, Found, Play, Played, Repro, ScenarioResult, ScenarioStatus, Scope, Selection, Status,
     SubjectReport, SubjectRun, judge_subject,
 };
 use crate::peer;
 use crate::peer::modifier::{LATE, Modifier};
-use crate::play::{Cancel, Run, SuiteError, Until, start, suite};
+use crate::play::{Cancel, Run, SuiteError, Until, fresh_run_dir, start, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role, area};
 use crate::report::Silent;
 use crate::scenario::Plan;
-use crate::subject::{RunDir, Running, SubjectError};
+use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Recorder};
 
 use super::proof::{Case, CaseKind, Proof, Result as CaseResult, Told};
@@ -32,6 +33,12 @@ const LONGEST: Duration = Duration::from_millis(3500);
 /// However long a step may wait, a flawed mock that is not hurried is waited for no longer than this: what it does not withhold
 /// comes within a fraction of it.
 const UNHURRIED: Duration = Duration::from_secs(12);
+
+/// Where nobody listens.
+const NOBODY: &str = "http://127.0.0.1:9";
+
+/// A flaw that shows at every third message or at the second one is looked for by so many plays of a scenario at one mock.
+const REPEATS: u32 = 3;
 
 /// So many plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
 const JOBS: usize = 6;
@@ -157,6 +164,9 @@ pub struct Prover {
 /// Plays all cases, so many side by side, and gathers what came of them in their order. `done` is told of each case as it
 /// ends.
 ///
+/// A busy machine excuses what is late. So a flaw that is not told as it should is played once more by itself at the end, and
+/// that counts. A sound mock has to be found sound however busy the machine is.
+///
 /// # Errors
 /// Where a mock that should be ready could not be started.
 pub async fn prove(work: &[(Prover, Vec<Case>)], jobs: usize, done: &dyn Fn(&CaseResult)) -> Result<Proof, ProveError> {
@@ -165,17 +175,32 @@ pub async fn prove(work: &[(Prover, Vec<Case>)], jobs: usize, done: &dyn Fn(&Cas
     // Sound mocks are played against to the end, which takes longest, so that they come first (the last ones here).
     waiting.sort_by_key(|(n, (_, case))| (!matches!(case.kind, CaseKind::Flaw { .. }), Reverse(*n)));
     let mut playing = JoinSet::new();
-    let mut results = vec![];
+    let (mut results, mut doubtful) = (vec![], vec![]);
     loop {
         while playing.len() < jobs.max(1)
             && let Some((n, (prover, case))) = waiting.pop()
             && !prover.cancel.is_cancelled()
         {
             let (prover, case) = (prover.clone(), case.clone());
-            playing.spawn(async move { (n, prover.one(&case).await) });
+            playing.spawn(async move { (n, prover.one(&case).await, prover) });
         }
         let Some(ended) = playing.join_next().await else { break };
-        let (n, result) = ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        let (n, result, prover) = ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        match &result {
+            Ok(first) if first.case.is_flawed() && !first.holds() && jobs > 1 => {
+                doubtful.push((n, prover, first.clone()));
+                continue;
+            }
+            Ok(result) => done(result),
+            Err(_) => {}
+        }
+        results.push((n, result));
+    }
+    for (n, prover, first) in doubtful {
+        let result = match prover.cancel.is_cancelled() {
+            true => Ok(first),
+            false => prover.one(&first.case).await.map(|result| CaseResult { alone: true, ..result }),
+        };
         if let Ok(result) = &result {
             done(result);
         }
@@ -201,6 +226,10 @@ impl Prover {
             launch.ready.within = launch.ready.within.min(READY);
         }
         let mut result = CaseResult::of(case.clone());
+        if result.modifier().is_some() {
+            // When it shows depends on what has happened at the mock before.
+            spec.isolation = Isolation::Run;
+        }
         match (&case.kind, self.extent_of(case)) {
             (CaseKind::Flaw { .. }, Extent::UntilCaught) => self.until_caught(&spec, &mut result).await?,
             (CaseKind::Flaw { .. }, Extent::Whole) => self.whole(&spec, &mut result).await?,
@@ -263,6 +292,9 @@ impl Prover {
         let jobs = if flawed && self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
         let until = self.until(&result.case);
         let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
+        if matches!(result.modifier(), Some(Modifier::Sometimes | Modifier::Second)) {
+            run.repeat = REPEATS;
+        }
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
@@ -296,15 +328,25 @@ impl Prover {
         Ok(vec![])
     }
 
-    /// A server whose flaw shows late, which has run for so long that it shows. None for other mocks, and where it does not
+    /// A mock whose flaw shows late, which has run for so long that it shows. None for other mocks, and where it does not
     /// start: whoever plays finds out why.
     async fn late(&self, spec: &SubjectSpec, case: &Case) -> Option<(Option<RunDir>, Running)> {
-        if self.role.is_client() || !matches!(case.kind, CaseKind::Flaw { when: Some(Modifier::Late), .. }) {
+        if !matches!(case.kind, CaseKind::Flaw { when: Some(Modifier::Late), .. }) {
             return None;
         }
-        let started = start(spec, None, Recorder::new(Clock::start(), vec![]), &Silent).await.ok()?;
+        let recorder = Recorder::new(Clock::start(), vec![]);
+        if !self.role.is_client() {
+            let started = start(spec, None, recorder, &Silent).await.ok()?;
+            tokio::time::sleep(LATE).await;
+            return Some(started);
+        }
+        let run_dir = fresh_run_dir(spec.launch()?, &Silent).ok()?;
+        // It has nothing to do yet, and so nobody to talk to.
+        let server = Some(NOBODY.to_owned());
+        let begins = Start { spec, run_dir: &run_dir, scenario: None, env: &BTreeMap::new(), server, recorder };
+        let client = Running::launch(begins).await.ok()?;
         tokio::time::sleep(LATE).await;
-        Some(started)
+        client.reset().await.then_some((Some(run_dir), client))
     }
 
     /// The plans of the role and the edition.

@@ -58,6 +58,7 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "discovery/", needs: JOINED, failing: true },
         Base { of: "connection/", needs: JOINED, failing: true },
         Base { of: "envelope/", needs: JOINED, failing: true },
+        Base { of: "framing/client-fragments-refused", needs: JOINED, failing: true },
         Base { of: "read-file/", needs: JOINED, failing: true },
         Base { of: "edit-file/", needs: JOINED, failing: true },
         Base { of: "diagnostics/", needs: JOINED, failing: true },

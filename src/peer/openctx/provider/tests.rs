@@ -26,6 +26,7 @@ fn options() -> MockOptions {
         data: None,
         flaws: vec![],
         freedoms: vec![],
+        course: crate::peer::modifier::Course::default(),
         latency: None,
         recorder: Recorder::new(Clock::start(), vec![]),
     }

@@ -32,24 +32,26 @@ pub fn judge<'m>(
     }
     let name = message.get("event").and_then(Value::as_str);
     let data = message.get("data").and_then(Value::as_object);
-    let fault = Fault::new("a message has no string `event` and object `data`").actual(message.clone());
-    bench.hold("events/object", (name.is_none() || data.is_none()).then_some(fault));
+    let fault = || Fault::new("a message has no string `event` and object `data`").actual(message.clone());
+    bench.hold("events/object", (name.is_none() || data.is_none()).then(fault));
     let (name, data) = (name?, Place { members: data?, pointer: "/data" });
     if name == "error" {
         bench.note("life/completed", "Errors after the answer to a prompt are told by an event `error`");
         return None;
     }
-    let known = EVENTS.contains(&name);
-    let letters =
-        |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
-    let meant = EVENTS.iter().find(|known| letters(known) == letters(name)).filter(|_| !known);
-    let fault = |meant: &&str| Fault::new("an event's name is spelled in another way").expected(*meant);
-    bench.hold("events/spelled", meant.map(fault).map(|fault| fault.at("/event").actual(name)));
-    let fault = Fault::new("the document has no event of this name").at("/event").actual(name);
-    bench.hold("events/known", (!known && meant.is_none()).then_some(fault));
-    if !known {
+    let fault = |text| Fault::new(text).at("/event").actual(name);
+    if !EVENTS.contains(&name) {
+        match spelled(name) {
+            Some(meant) => {
+                let fault = fault("an event's name is spelled in another way").expected(meant);
+                bench.hold("events/spelled", Some(fault));
+            }
+            None => bench.hold("events/known", Some(fault("the document has no event of this name"))),
+        }
         return None;
     }
+    bench.hold("events/spelled", None);
+    bench.hold("events/known", None);
     data.hold(bench, &[("session_id", FILLED, true, "events/session-id")]);
     if let Some(actual) = data.text("session_id").filter(|actual| !actual.is_empty()) {
         let fault = Fault::new("a stream has an event of another session").at("/data/session_id");
@@ -71,6 +73,14 @@ pub fn judge<'m>(
         _ => {}
     }
     Some((name, data))
+}
+
+/// The event whose name has the same letters and digits, in whichever case and with whatever between them.
+fn spelled(name: &str) -> Option<&'static str> {
+    let letters =
+        |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    let wanted = letters(name);
+    EVENTS.iter().find(|known| letters(known) == wanted).copied()
 }
 
 fn members(event: &str) -> &'static [Member] {
