@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use wirecert::protocol::{Role, role};
-use wirecert::record::{Live, Recording, Way};
+use wirecert::record::{Live, Recording, Rendezvous};
 use wirecert::trace::{Clock, End, FileSink, Header, Recorder, Sink};
 use wirecert::wire::tcp::Address;
 use wirecert::wire::websocket::FrameSpec;
@@ -96,7 +96,7 @@ async fn record(server: SocketAddr, trace: &Path) -> Result<(Recording, SocketAd
     let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
     recorder.add_secret("a-token-that-is-looked-for");
     let upstream = Address::new(server.ip().to_string(), server.port());
-    let way = Way::Url { listen: (Ipv4Addr::LOCALHOST, 0).into(), upstream, path: String::new() };
+    let way = Rendezvous::Url { listen: (Ipv4Addr::LOCALHOST, 0).into(), upstream, path: String::new() };
     let recording = Recording::start(role, edition, way, &recorder).await?;
     let address = recording.address().ok_or("it has no address")?;
     Ok((recording, address))

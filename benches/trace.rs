@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use wirecert::judge::Recorded;
 use wirecert::protocol::protocols;
-use wirecert::trace::{Clock, Direction, FileSink, Frame, Header, Message, Payload, Recorder, TraceReader, What};
+use wirecert::trace::{Clock, Direction, EventKind, FileSink, Frame, Header, Message, Payload, Recorder, TraceReader};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let count: u64 = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(1_000_000);
@@ -32,9 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             length_bits: None,
             payload: Payload::Text(text.clone()),
         };
-        recorder.record(Some("main"), Some(Direction::ToServer), What::Frame(frame));
+        recorder.record(Some("main"), Some(Direction::ToServer), EventKind::Frame(frame));
         let message = Message::joined(true, text.as_bytes(), 1);
-        recorder.record(Some("main"), Some(Direction::ToServer), What::Message(message));
+        recorder.record(Some("main"), Some(Direction::ToServer), EventKind::Message(message));
     }
     recorder.end();
     let events = written.outcome()?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::config::{Access, EditionChoice, Environment, Flags, SubjectFile, SubjectSpec, Target, resolve};
-use crate::peer::{self, Answer, Detected, Setting, Trouble};
+use crate::peer::{self, Answer, Detected, PeerError, Setting};
 use crate::protocol::parse_bound;
 use crate::subject::Running;
 use crate::trace::{Clock, Recorder};
@@ -128,7 +128,7 @@ async fn call(
         folder: None,
     };
     (probe.call)(setting, method, params).await.map_err(|trouble| match trouble {
-        Trouble::Scenario(message) => CliError::usage(message),
+        PeerError::Scenario(message) => CliError::usage(message),
         other => CliError::unjudged(other.to_string()),
     })
 }

@@ -14,7 +14,7 @@ use super::{CliError, Exit, Terminal};
 pub struct Args {}
 
 /// What a check found.
-enum Found {
+enum CheckResult {
     /// As it should be, with a fact worth knowing.
     Good(String),
     /// It will do, but something may be skipped or slow.
@@ -25,8 +25,8 @@ enum Found {
 
 /// Runs every check, whatever the others found. Any bad one means that no subject could be judged here.
 pub fn run(_: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let checks: [(&str, Found); 7] = [
-        ("platform", Found::Good(format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH))),
+    let checks: [(&str, CheckResult); 7] = [
+        ("platform", CheckResult::Good(format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH))),
         ("temporary folder", temporary(&std::env::temp_dir())),
         ("loopback, IPv4", loopback(Ipv4Addr::LOCALHOST.into())),
         ("loopback, IPv6", optional(loopback(Ipv6Addr::LOCALHOST.into()), "what needs it is skipped")),
@@ -37,9 +37,9 @@ pub fn run(_: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut exit = Exit::OK;
     for (name, found) in checks {
         let (color, word, text) = match &found {
-            Found::Good(text) => (AnsiColor::Green, "ok", text.clone()),
-            Found::Poor(text) => (AnsiColor::Yellow, "warn", text.clone()),
-            Found::Bad(text, help) => {
+            CheckResult::Good(text) => (AnsiColor::Green, "ok", text.clone()),
+            CheckResult::Poor(text) => (AnsiColor::Yellow, "warn", text.clone()),
+            CheckResult::Bad(text, help) => {
                 exit = Exit::UNJUDGED;
                 (AnsiColor::Red, "bad", format!("{text}\n{:24}{help}", ""))
             }
@@ -51,14 +51,14 @@ pub fn run(_: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 /// Something without which most of the suite works.
-fn optional(found: Found, without: &str) -> Found {
+fn optional(found: CheckResult, without: &str) -> CheckResult {
     match found {
-        Found::Bad(text, _) => Found::Poor(format!("{text}: {without}")),
+        CheckResult::Bad(text, _) => CheckResult::Poor(format!("{text}: {without}")),
         found => found,
     }
 }
 
-fn temporary(dir: &Path) -> Found {
+fn temporary(dir: &Path) -> CheckResult {
     let name = dir.display();
     let tried = tempfile::tempdir_in(dir).and_then(|dir| {
         let file = dir.path().join("probe");
@@ -68,12 +68,12 @@ fn temporary(dir: &Path) -> Found {
     });
     match tried {
         Ok(()) => match free_megabytes(dir) {
-            Some(free) if free < 100 => Found::Poor(format!("{name} has only {free} MB left")),
-            Some(free) => Found::Good(format!("{name} can be written, {} GB free", free / 1000)),
-            None => Found::Good(format!("{name} can be written")),
+            Some(free) if free < 100 => CheckResult::Poor(format!("{name} has only {free} MB left")),
+            Some(free) => CheckResult::Good(format!("{name} can be written, {} GB free", free / 1000)),
+            None => CheckResult::Good(format!("{name} can be written")),
         },
         Err(e) => {
-            Found::Bad(format!("{name} cannot be written: {e}"), "point TMPDIR or --run-dir at a folder that can")
+            CheckResult::Bad(format!("{name} cannot be written: {e}"), "point TMPDIR or --run-dir at a folder that can")
         }
     }
 }
@@ -90,7 +90,7 @@ fn free_megabytes(_: &Path) -> Option<u64> {
 }
 
 /// Sends a byte to ourselves.
-fn loopback(ip: IpAddr) -> Found {
+fn loopback(ip: IpAddr) -> CheckResult {
     let tried = || {
         let listener = TcpListener::bind((ip, 0))?;
         let address = listener.local_addr()?;
@@ -101,52 +101,55 @@ fn loopback(ip: IpAddr) -> Found {
         Ok::<_, std::io::Error>(())
     };
     match tried() {
-        Ok(()) => Found::Good(format!("a port of {ip} can be listened on and reached")),
-        Err(e) => {
-            Found::Bad(format!("a port of {ip} cannot be used: {e}"), "allow connections to the loopback interface")
-        }
+        Ok(()) => CheckResult::Good(format!("a port of {ip} can be listened on and reached")),
+        Err(e) => CheckResult::Bad(
+            format!("a port of {ip} cannot be used: {e}"),
+            "allow connections to the loopback interface",
+        ),
     }
 }
 
-fn localhost() -> Found {
+fn localhost() -> CheckResult {
     let help = "/etc/hosts should say: 127.0.0.1 localhost";
     match ("localhost", 0).to_socket_addrs() {
-        Err(e) => Found::Bad(format!("the name stands for no address: {e}"), help),
+        Err(e) => CheckResult::Bad(format!("the name stands for no address: {e}"), help),
         Ok(found) => {
             let mut ips: Vec<IpAddr> = found.map(|a| a.ip()).collect();
             ips.dedup();
             let text = ips.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
             if ips.is_empty() || !ips.iter().all(IpAddr::is_loopback) {
-                Found::Bad(format!("the name stands for {text}, not only for this machine"), help)
+                CheckResult::Bad(format!("the name stands for {text}, not only for this machine"), help)
             } else {
-                Found::Good(format!("stands for {text}"))
+                CheckResult::Good(format!("stands for {text}"))
             }
         }
     }
 }
 
-fn processes() -> Found {
+fn processes() -> CheckResult {
     let help = "look at the limits of this user or container (ulimit -u)";
     let started = std::env::current_exe().and_then(|exe| {
         Command::new(exe).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()
     });
     match started {
-        Ok(status) if status.success() => Found::Good("can be started".to_owned()),
-        Ok(status) => Found::Bad(format!("one that should end well ended with {status}"), help),
-        Err(e) => Found::Bad(format!("cannot be started: {e}"), help),
+        Ok(status) if status.success() => CheckResult::Good("can be started".to_owned()),
+        Ok(status) => CheckResult::Bad(format!("one that should end well ended with {status}"), help),
+        Err(e) => CheckResult::Bad(format!("cannot be started: {e}"), help),
     }
 }
 
 #[cfg(unix)]
-fn open_files() -> Found {
+fn open_files() -> CheckResult {
     match rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
-        Some(limit) if limit < 256 => Found::Poor(format!("at most {limit} at a time; raise it with ulimit -n 1024")),
-        Some(limit) => Found::Good(format!("up to {limit} at a time")),
-        None => Found::Good("as many as needed".to_owned()),
+        Some(limit) if limit < 256 => {
+            CheckResult::Poor(format!("at most {limit} at a time; raise it with ulimit -n 1024"))
+        }
+        Some(limit) => CheckResult::Good(format!("up to {limit} at a time")),
+        None => CheckResult::Good("as many as needed".to_owned()),
     }
 }
 
 #[cfg(not(unix))]
-fn open_files() -> Found {
-    Found::Good("not limited here".to_owned())
+fn open_files() -> CheckResult {
+    CheckResult::Good("not limited here".to_owned())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::fixture::{self, Bench, Cutter, Drift, Fixture, Folder, FolderError, Kind, Origin};
+use crate::fixture::{self, Cutter, Drift, Fixture, Folder, FolderError, Kind, Origin, SoundnessChecker};
 use crate::protocol::{Protocol, protocols};
 use crate::trace::TraceReader;
 
@@ -82,8 +82,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Some(trace) => cut(protocol, trace, &args, &kinds, terminal)?,
         None => {
             let edition = edition_of(protocol, args.edition.as_deref().unwrap_or(protocol.editions[0].id))?;
-            let bench = bench(protocol, edition, args.seed)?;
-            (fixture::made(&bench, &kinds), origin(protocol, edition, Some(args.seed), None))
+            let checker = checker(protocol, edition, args.seed)?;
+            (fixture::made(&checker, &kinds), origin(protocol, edition, Some(args.seed), None))
         }
     };
     if fixtures.is_empty() {
@@ -140,8 +140,8 @@ fn origin(protocol: &Protocol, edition: &str, seed: Option<u64>, trace: Option<S
     Origin { protocol: protocol.name.to_owned(), edition: edition.to_owned(), seed, trace }
 }
 
-fn bench(protocol: &'static Protocol, edition: &'static str, seed: u64) -> Result<Bench, CliError> {
-    Bench::new(protocol, edition, seed)
+fn checker(protocol: &'static Protocol, edition: &'static str, seed: u64) -> Result<SoundnessChecker, CliError> {
+    SoundnessChecker::new(protocol, edition, seed)
         .map_err(|e| CliError::usage(format!("making messages of {}: {e}", protocol.name)))
 }
 
@@ -163,8 +163,8 @@ fn cut(
         return Err(CliError::usage(text).help(format!("say `wirecert fixtures {}`", header.protocol)));
     }
     let edition = edition_of(protocol, args.edition.as_deref().unwrap_or(&header.edition))?;
-    let bench = bench(protocol, edition, args.seed)?;
-    let mut cutter = Cutter::new(&bench, args.normalise);
+    let checker = checker(protocol, edition, args.seed)?;
+    let mut cutter = Cutter::new(&checker, args.normalise);
     for event in reader.by_ref() {
         cutter.event(&event.map_err(unreadable)?);
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::{EditionChoice, SubjectSpec, own};
 use crate::fuzz::{Case, Generator, Memory, Traffic};
-use crate::judge::{Fault, Play, ScenarioStatus};
+use crate::judge::{FaultOwner, Play, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, suite};
 use crate::protocol::{Level, RequirementId, parse_bound, role};
@@ -23,7 +23,7 @@ use super::deliver::hand_out;
 use super::target::{self, TargetOptions};
 use super::{CliError, Exit, ReportTarget, Terminal};
 
-use render::About;
+use render::FuzzRenderer;
 
 /// How many cases each job plays before its subject is started anew.
 const ROUND: usize = 64;
@@ -171,7 +171,7 @@ struct Violation {
 }
 
 #[derive(Default)]
-struct Tally {
+struct FuzzCounts {
     played: u64,
     skipped: u64,
     /// Cases that could not be judged: the first, and why.
@@ -201,7 +201,7 @@ impl Fuzz<'_> {
             return Ok(Exit::OK);
         }
         terminal.progress(&format!("seed {}: {} for {} ({edition})", self.seed, counted(&numbers), self.spec.name));
-        let mut tally = Tally::default();
+        let mut tally = FuzzCounts::default();
         self.play(&generator, numbers, &mut tally, terminal).await?;
         if tally.played == 0 && !self.cancel.is_cancelled() {
             let (number, why) = tally.errors.first().cloned().unwrap_or((0, "every case was skipped".to_owned()));
@@ -223,7 +223,7 @@ impl Fuzz<'_> {
         &self,
         generator: &Generator,
         numbers: std::ops::Range<u64>,
-        tally: &mut Tally,
+        tally: &mut FuzzCounts,
         terminal: &mut Terminal,
     ) -> Result<(), CliError> {
         let began = Instant::now();
@@ -258,8 +258,8 @@ impl Fuzz<'_> {
         Ok(())
     }
 
-    fn findings(&self, case: &Case, play: &Play, tally: &mut Tally, terminal: &mut Terminal) {
-        let subject = Fault::End(self.spec.role.subject);
+    fn findings(&self, case: &Case, play: &Play, tally: &mut FuzzCounts, terminal: &mut Terminal) {
+        let subject = FaultOwner::End(self.spec.role.subject);
         let mut seen = vec![];
         for found in play.findings.iter().filter(|f| f.fault == subject) {
             if seen.contains(&found.requirement) {
@@ -282,11 +282,11 @@ impl Fuzz<'_> {
     fn deliver(
         &self,
         edition: &str,
-        tally: &Tally,
+        tally: &FuzzCounts,
         saved: &BTreeMap<Option<RequirementId>, String>,
         terminal: &mut Terminal,
     ) -> bool {
-        let about = About { spec: &self.spec, edition, seed: self.seed, tally, saved };
+        let about = FuzzRenderer { spec: &self.spec, edition, seed: self.seed, tally, saved };
         let text = report::plain(&about.text());
         let content = |kind| if kind == Kind::Json { about.json() } else { text.clone() };
         hand_out(&text, &self.args.reports, content, terminal)

@@ -14,11 +14,11 @@ use tokio::sync::{RwLock, Semaphore, broadcast, mpsc};
 
 use crate::diagnostic::{Diagnostic, yaml};
 use crate::peer::control;
-use crate::peer::modifier::{Course, Modifier};
+use crate::peer::modifier::{MockHistory, Modifier};
 use crate::peer::script::{self, Script};
-use crate::peer::{self, Begin, Ended, Happening, Latency, Mock, MockError, MockKind, MockOptions, Starting};
+use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockEvent, MockKind, MockOptions, Starting};
 use crate::protocol;
-use crate::trace::{Clock, End, FileSink, Header, Party, Recorder, Sink, Who};
+use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
 use crate::wire::tcp::accepted;
 
 use super::{CliError, Exit, Terminal};
@@ -243,7 +243,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
     let mut sinks: Vec<Box<dyn Sink>> = vec![];
     if let Some(path) = &args.trace {
         let mut header = Header::new(protocol.map_or("", |p| p.name), &edition);
-        let ours = Party { is: Who::Peer, name: Some("wirecert".to_owned()) };
+        let ours = Party { is: PartyKind::Peer, name: Some("wirecert".to_owned()) };
         match role.map(|r| r.subject) {
             Some(End::Client) => header.client = ours,
             _ => header.server = ours,
@@ -264,7 +264,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
         name: args.ide_name.clone(),
         flaws: args.flaw.clone(),
         freedoms: args.freedom.clone(),
-        course: Course::default(),
+        course: MockHistory::default(),
         latency: args.latency.map(|(min, max)| Latency { min, max, seed: args.seed }),
         recorder: recorder.clone(),
     };
@@ -288,7 +288,7 @@ fn start_error(args: &Args, error: MockError) -> CliError {
 async fn perform(
     script: Script,
     mock: Arc<dyn Mock>,
-    happenings: broadcast::Receiver<Happening>,
+    happenings: broadcast::Receiver<MockEvent>,
     fail: mpsc::Sender<Diagnostic>,
 ) {
     if let Err(fault) = script::play(&script, &*mock, happenings).await {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anstream::AutoStream;
 
-use crate::report::{Bar, Lines, Progress, Silent};
+use crate::report::{Lines, Progress, Silent, TerminalProgress};
 
 use super::deliver::catalogue;
 use super::{ProgressKind, Terminal};
@@ -25,7 +25,7 @@ pub fn progress(kind: ProgressKind, terminal: &Terminal) -> Arc<dyn Progress> {
     }
     let stderr = AutoStream::new(std::io::stderr(), output.color);
     if bar {
-        Arc::new(Bar::new(catalogue(), stderr.current_choice() != anstream::ColorChoice::Never))
+        Arc::new(TerminalProgress::new(catalogue(), stderr.current_choice() != anstream::ColorChoice::Never))
     } else {
         Arc::new(Lines::new(Box::new(stderr), catalogue()))
     }

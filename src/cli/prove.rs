@@ -10,7 +10,7 @@ use crate::judge::Shard;
 use crate::play::{Cancel, Options, Run, Traces, Until};
 use crate::protocol::protocols;
 use crate::prove::{
-    Case, CaseKind, CaseResult, Extent, Modified, PAIRS_TOLD, Proof, Prover, Told, cases, modified, pairs, prove,
+    Case, CaseKind, CaseResult, Extent, Modified, PAIRS_TOLD, PairOutcome, Proof, Prover, cases, modified, pairs, prove,
 };
 
 use super::{CliError, Exit, Terminal};
@@ -216,7 +216,7 @@ fn wrong(result: &CaseResult) -> Vec<String> {
     }
     if let CaseKind::Pair { flaws } = &result.case.kind {
         for ((name, breaks), told) in flaws.iter().zip(&result.told) {
-            if let Told::Hidden(how) = told {
+            if let PairOutcome::Hidden(how) = told {
                 reasons.push(format!("{name} is not told: {breaks} is {how}"));
             }
         }

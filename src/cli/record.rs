@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::protocol::{Protocol, Role, protocols};
-use crate::record::{Client, Live, RecordError, Recording, Way};
+use crate::record::{Client, Live, RecordError, Recording, Rendezvous};
 use crate::report;
 use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 
@@ -150,7 +150,7 @@ async fn record(
     args: &Args,
     role: &'static Role,
     edition: &'static str,
-    way: Way,
+    way: Rendezvous,
     recorder: &Recorder,
     terminal: &mut Terminal,
 ) -> Result<Ended, CliError> {

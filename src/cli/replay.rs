@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::diagnostic::{Style, nearest};
-use crate::judge::{Fault, Recorded};
+use crate::judge::{FaultOwner, Recorded};
 use crate::protocol::{Protocol, parse_bound, protocols};
 use crate::replay::{Options, Outcome, Script, Secrets, Timing};
 use crate::report::Kind;
@@ -22,7 +22,7 @@ use crate::trace::{End, Header, TraceReader};
 use super::deliver::hand_out;
 use super::{CliError, Exit, ReportTarget, Terminal};
 
-use live::Around;
+use live::ReplayEnvironment;
 
 /// Arguments of `replay`.
 #[derive(Debug, clap::Args)]
@@ -120,7 +120,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             terminal.progress(&format!("{} was cut: what is in it is replayed", args.trace.display()));
         }
         let options = Options { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
-        let around = Around { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
+        let around =
+            ReplayEnvironment { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
         let played = live::play(script, &args.live, around, stopped.clone(), terminal).await?;
         Ok::<_, CliError>((played, *stopped.borrow()))
     });
@@ -138,7 +139,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 fn deliver(args: &Args, header: &Header, outcome: &Outcome, opposite: &str, terminal: &mut Terminal) -> bool {
     let file = args.trace.display().to_string();
     let side = if args.side == Side::Client { "client" } else { "server" };
-    let about = render::About { file: &file, side, opposite, header };
+    let about = render::ReplayRenderer { file: &file, side, opposite, header };
     let json = || {
         let value = json!({
             "version": 1,
@@ -206,7 +207,7 @@ fn faults(trace: &Path, protocol: &Protocol, header: &Header, ours: End) -> Resu
         recorded.event(&event.map_err(unreadable)?);
     }
     let found = recorded.play(header, ours, "").findings.into_iter();
-    let ours = found.filter(|found| found.fault == Fault::End(ours));
+    let ours = found.filter(|found| found.fault == FaultOwner::End(ours));
     let why = |id: Option<String>| format!("as it was recorded: {}", id.unwrap_or_default());
     Ok(ours.filter_map(|found| Some((found.index?, why(found.requirement.map(|id| id.to_string()))))).collect())
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::Source;
-use crate::export::scenario::{Gathering, Shown, Wanted};
+use crate::export::scenario::{Gathering, ScenarioGoal, Wanted};
 use crate::judge::{By, Reading};
 use crate::protocol::{Level, Protocol, Role, protocols};
 use crate::scenario::load_str;
@@ -99,7 +99,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 
 /// What is found in a trace, and what the rules find in it.
 struct Everything {
-    list: Vec<Shown>,
+    list: Vec<ScenarioGoal>,
     by_rules: Vec<Finding>,
 }
 
@@ -111,20 +111,27 @@ fn found(source: &Source, header: &Header, protocol: &'static Protocol, by: By) 
         reading.event(&event.map_err(unreadable)?);
     }
     let named = |id: &String| (protocol.requirements)().iter().find(|requirement| requirement.id == id);
-    let shown = |finding: Finding| Shown { requirement: finding.requirement.as_ref().and_then(named), finding };
+    let shown = |finding: Finding| ScenarioGoal { requirement: finding.requirement.as_ref().and_then(named), finding };
     let found = reading.end(reader.is_cut());
     Ok(Everything { list: found.list.into_iter().map(shown).collect(), by_rules: found.by_rules })
 }
 
 /// The finding that is to be shown.
-fn chosen(args: &Args, found: &[Shown], role: &Role, terminal: &mut Terminal) -> Result<Option<Shown>, CliError> {
-    let theirs: Vec<&Shown> = found.iter().filter(|shown| shown.finding.blame.end() == Some(role.subject)).collect();
+fn chosen(
+    args: &Args,
+    found: &[ScenarioGoal],
+    role: &Role,
+    terminal: &mut Terminal,
+) -> Result<Option<ScenarioGoal>, CliError> {
+    let theirs: Vec<&ScenarioGoal> =
+        found.iter().filter(|shown| shown.finding.blame.end() == Some(role.subject)).collect();
     let chosen = match &args.finding {
         None => theirs.iter().position(|shown| shown.level() == Level::Must).or((!theirs.is_empty()).then_some(0)),
         Some(asked) => {
             let number = asked.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-            let named =
-                |shown: &&Shown| shown.requirement.is_some_and(|found| found.id == asked || found.short() == asked);
+            let named = |shown: &&ScenarioGoal| {
+                shown.requirement.is_some_and(|found| found.id == asked || found.short() == asked)
+            };
             let at = match number {
                 Some(at) => Some(at).filter(|at| *at < theirs.len()),
                 None => theirs.iter().position(named),

@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::{Access, EditionChoice, SubjectSpec, Target};
 use crate::judge::{
-    Asked, Baseline, Note, Played, Report, Repro, Scope, SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
+    Baseline, Note, Played, Report, Repro, RunOptions, Scope, SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
 };
 use crate::peer;
 use crate::play::{Cancel, Options, Run, Traces, Until, contact, serves, start, suite};
@@ -340,7 +340,7 @@ impl Session<'_> {
             notes.push(Note { requirement: None, text: "interrupted: what is known so far".to_owned() });
         }
         let SharedOptions { strict, filter, shard, .. } = self.options;
-        let asked = Asked { strict: *strict, filter: filter.clone(), shard: *shard };
+        let asked = RunOptions { strict: *strict, filter: filter.clone(), shard: *shard };
         let report = Report::of(suite, notes, subjects).asked(asked, unjudged);
         let usage = !super::deliver::deliver(&report, &self.options.reports, terminal);
         Ok(Exit::of(report.standing(), cancel.is_cancelled(), usage || misused))

@@ -8,7 +8,7 @@ use crate::judge::SnapshotResult;
 use crate::play::Snapshotter;
 use crate::scenario::Plan;
 use crate::snapshot::{Outcome, Snapshot, compare, unreferenced};
-use crate::trace::{Known, Normaliser, Strength};
+use crate::trace::{NormalisationFacts, Normaliser, Strength};
 
 /// The comparison of one subject's plays with the snapshots in a folder; with none it does nothing.
 pub struct Comparison {
@@ -41,7 +41,7 @@ impl Comparison {
     pub fn snapshotter(&self) -> Option<Arc<Snapshotter>> {
         let dir = self.dir.clone()?;
         let (state, strength, ci) = (self.state.clone(), self.strength, in_ci());
-        Some(Arc::new(move |plan: &Plan, normaliser: &Normaliser, known: &Known| {
+        Some(Arc::new(move |plan: &Plan, normaliser: &Normaliser, known: &NormalisationFacts| {
             let strength = strength.unwrap_or_else(|| kept(&dir, plan));
             let text = normaliser.finish(known, strength);
             let snapshot = Snapshot { id: &plan.id, strength, title: &plan.title, file: &plan.file, text: &text };

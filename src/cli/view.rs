@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::chart::{Chart, Options};
 use crate::export::filter::{Filter, Moment};
-use crate::export::{Findings, Source, Survey};
+use crate::export::{Findings, Source, TraceSurvey};
 use crate::judge::{By, Reading};
 use crate::protocol::{Protocol, parse_duration, protocols};
 use crate::trace::{Event, Header, KINDS, ReadError};
@@ -140,7 +140,7 @@ impl Args {
 struct Looked {
     protocol: Option<&'static Protocol>,
     header: Header,
-    survey: Survey,
+    survey: TraceSurvey,
     findings: Findings,
 }
 
@@ -152,7 +152,7 @@ impl Looked {
         if let (Some(edition), Some(protocol)) = (&args.edition, protocol) {
             header.edition = judged::edition(protocol, edition)?;
         }
-        let mut survey = Survey::default();
+        let mut survey = TraceSurvey::default();
         let judging = protocol.filter(|_| !args.no_findings);
         let by = if args.edition.is_some() { By::Rules } else { By::Trace };
         let mut reading = judging.map(|protocol| Reading::new(protocol, &header, by));

@@ -12,7 +12,7 @@ use crate::play::Cancel;
 use super::session::{runtime, watch_for_interrupts};
 use super::{CliError, Exit, SharedOptions, Terminal};
 
-use files::{Stamps, Watched};
+use files::{FileStamps, Watched};
 
 /// How often the files are looked at: people do not notice the delay, and machines not the work.
 const EVERY: Duration = Duration::from_millis(300);
@@ -76,10 +76,10 @@ pub fn watch(
 
 /// Waits until a file is not as it was, and is not written to any more; gives the first such file, none where the
 /// wait was interrupted.
-async fn changed(known: &Stamps, watched: &Watched, cancel: &Cancel) -> Option<PathBuf> {
+async fn changed(known: &FileStamps, watched: &Watched, cancel: &Cancel) -> Option<PathBuf> {
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut last: Option<Stamps> = None;
+    let mut last: Option<FileStamps> = None;
     loop {
         tokio::select! {
             () = cancel.cancelled() => return None,

@@ -1,6 +1,6 @@
 //! Errors in files, failed expectations and snapshot differences, in one shape and drawn one way.
 //!
-//! A [`Diagnostic`] says what is wrong, points at [`Place`]s in [`Source`] texts, and says what to
+//! A [`Diagnostic`] says what is wrong, points at [`SourceSpan`]s in [`Source`] texts, and says what to
 //! do about it. [`render`] is the only code that draws one.
 
 mod difference;
@@ -11,7 +11,7 @@ pub mod yaml;
 
 pub use difference::difference;
 pub use render::{Style, render, render_all};
-pub use source::{Place, Source, Span};
+pub use source::{Source, SourceSpan, Span};
 pub use suggest::nearest;
 
 /// How grave a [`Diagnostic`] is.
@@ -29,7 +29,7 @@ pub enum Severity {
 #[derive(Clone, Debug)]
 pub struct Label {
     /// Where.
-    pub place: Place,
+    pub place: SourceSpan,
     /// What is to be seen there; may be empty.
     pub text: String,
     /// Whether this is where the fault is, rather than what it refers to.
@@ -65,13 +65,13 @@ impl Diagnostic {
     }
 
     /// Points at where the fault is.
-    pub fn at(mut self, place: Place, text: impl Into<String>) -> Self {
+    pub fn at(mut self, place: SourceSpan, text: impl Into<String>) -> Self {
         self.labels.push(Label { place, text: text.into(), primary: true });
         self
     }
 
     /// Points at something the fault refers to.
-    pub fn see(mut self, place: Place, text: impl Into<String>) -> Self {
+    pub fn see(mut self, place: SourceSpan, text: impl Into<String>) -> Self {
         self.labels.push(Label { place, text: text.into(), primary: false });
         self
     }

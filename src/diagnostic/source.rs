@@ -30,8 +30,8 @@ impl Source {
     }
 
     /// A place in this text.
-    pub fn place(&self, span: Span) -> Place {
-        Place { source: self.clone(), span }
+    pub fn place(&self, span: Span) -> SourceSpan {
+        SourceSpan { source: self.clone(), span }
     }
 
     /// Line and column, both from 1, of a byte offset; columns count characters.
@@ -58,21 +58,21 @@ pub struct Span {
 
 /// A span of a text. Shows as `name:line:column`.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct SourceSpan {
     /// The text.
     pub source: Source,
     /// Where in it.
     pub span: Span,
 }
 
-impl Place {
+impl SourceSpan {
     /// The line, from 1.
     pub fn line(&self) -> usize {
         self.source.line_column(self.span.start).0
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.source.line_column(self.span.start);
         write!(f, "{}:{line}:{column}", self.source.name())

@@ -35,7 +35,7 @@ impl Filter {
         (!self.with_findings || found)
             && self.in_range(event)
             && self.on_connection(event)
-            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == event.what.kind()))
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == event.kind.kind()))
             && self.says(event)
     }
 
@@ -85,11 +85,11 @@ impl Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Mark, What};
+    use crate::trace::{EventKind, Mark};
 
     fn event(i: u64) -> Event {
-        let what = What::Mark(Mark { mark: "step".into(), text: "Over Here".into() });
-        Event { i, t: i * 1000, conn: Some(format!("x{i}")), dir: None, deliberate: None, what }
+        let what = EventKind::Mark(Mark { mark: "step".into(), text: "Over Here".into() });
+        Event { i, t: i * 1000, conn: Some(format!("x{i}")), dir: None, deliberate: None, kind: what }
     }
 
     fn seen(filter: &Filter) -> Vec<u64> {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::protocol::{Protocol, Sort};
-use crate::trace::{Body, Closed, Direction, Event, Frame, Message, Payload, StreamEvent, What};
+use crate::protocol::{MessageSort, Protocol};
+use crate::trace::{Body, Closed, Direction, Event, EventKind, Frame, Message, Payload, StreamEvent};
 
 use super::fold;
 use super::text::{clean, counted, cut};
@@ -21,7 +21,7 @@ const MOST_OPEN: usize = 10_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label<'a> {
     /// How it is coloured.
-    pub tone: Tone,
+    pub tone: LabelStyle,
     /// A few words, clean.
     pub what: String,
     /// What it carried.
@@ -43,7 +43,7 @@ pub enum Content<'a> {
 
 /// The sorts of events as the eye tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum LabelStyle {
     /// A request.
     Request,
     /// An answer.
@@ -62,7 +62,7 @@ pub enum Tone {
     Mark,
 }
 
-impl Tone {
+impl LabelStyle {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Request,
@@ -121,101 +121,108 @@ impl Labels {
     pub fn label<'a>(&mut self, event: &'a Event, head: Option<&Event>) -> Label<'a> {
         let label = |tone, what: String| Label { tone, what, content: Content::Nothing, after: None };
         let carrying = |tone, what: String, content| Label { tone, what, content, after: None };
-        match &event.what {
-            What::Connected { address } => label(Tone::Control, format!("connected to {}", name(address))),
-            What::Handshake(head) => self.head(event, "handshake", &head.start, head.body.as_ref()),
-            What::HttpRequest(head) => self.head(event, "", &head.start, None),
-            What::HttpResponse(head) => self.head(event, "", &head.start, None),
-            What::Message(message) => self.message(event, message, head),
-            What::StreamEvent(stream) => self.stream_event(event, stream),
-            What::Frame(frame) => frame_label(frame),
-            What::Body(body) => body_label(body),
-            What::Bytes { bytes } => carrying(
-                Tone::Piece,
+        match &event.kind {
+            EventKind::Connected { address } => label(LabelStyle::Control, format!("connected to {}", name(address))),
+            EventKind::Handshake(head) => self.head(event, "handshake", &head.start, head.body.as_ref()),
+            EventKind::HttpRequest(head) => self.head(event, "", &head.start, None),
+            EventKind::HttpResponse(head) => self.head(event, "", &head.start, None),
+            EventKind::Message(message) => self.message(event, message, head),
+            EventKind::StreamEvent(stream) => self.stream_event(event, stream),
+            EventKind::Frame(frame) => frame_label(frame),
+            EventKind::Body(body) => body_label(body),
+            EventKind::Bytes { bytes } => carrying(
+                LabelStyle::Piece,
                 counted(bytes.as_bytes().len() as u64, "stray byte"),
                 Content::Payload(Cow::Borrowed(bytes)),
             ),
-            What::Closed(Closed::Eof) => label(Tone::Control, "closed its side".to_owned()),
-            What::Closed(Closed::Reset) => label(Tone::Control, "cut the connection".to_owned()),
-            What::Output(output) => {
-                carrying(Tone::Around, name(&output.stream), Content::Payload(Cow::Borrowed(&output.bytes)))
+            EventKind::Closed(Closed::Eof) => label(LabelStyle::Control, "closed its side".to_owned()),
+            EventKind::Closed(Closed::Reset) => label(LabelStyle::Control, "cut the connection".to_owned()),
+            EventKind::Output(output) => {
+                carrying(LabelStyle::Around, name(&output.stream), Content::Payload(Cow::Borrowed(&output.bytes)))
             }
-            What::Launched(launched) => {
-                label(Tone::Around, format!("launched {} (pid {})", name(&launched.command.join(" ")), launched.pid))
-            }
-            What::Exited(exited) => {
+            EventKind::Launched(launched) => label(
+                LabelStyle::Around,
+                format!("launched {} (pid {})", name(&launched.command.join(" ")), launched.pid),
+            ),
+            EventKind::Exited(exited) => {
                 let how = match (exited.code, exited.signal) {
                     (Some(code), _) => format!(" with code {code}"),
                     (None, Some(signal)) => format!(" by signal {signal}"),
                     (None, None) => String::new(),
                 };
                 let unasked = if exited.asked { "" } else { ", unasked" };
-                label(Tone::Around, format!("process {} ended{how}{unasked}", exited.pid))
+                label(LabelStyle::Around, format!("process {} ended{how}{unasked}", exited.pid))
             }
-            What::Stimulus(stimulus) => {
+            EventKind::Stimulus(stimulus) => {
                 let what = format!("stimulus {}: {}", name(&stimulus.name), name(&stimulus.outcome));
-                carrying(Tone::Around, what, Content::Json(Cow::Owned(Value::Object(stimulus.params.clone()))))
+                carrying(LabelStyle::Around, what, Content::Json(Cow::Owned(Value::Object(stimulus.params.clone()))))
             }
-            What::Call(call) => {
+            EventKind::Call(call) => {
                 let what = format!("call {} {}", call.id, name(&call.call));
-                carrying(Tone::Around, what, Content::Json(Cow::Borrowed(&call.params)))
+                carrying(LabelStyle::Around, what, Content::Json(Cow::Borrowed(&call.params)))
             }
-            What::Returned(returned) => match (&returned.error, &returned.result) {
-                (Some(error), _) => {
-                    carrying(Tone::Around, format!("call {} failed", returned.id), Content::Json(Cow::Borrowed(error)))
-                }
-                (None, Some(result)) => {
-                    carrying(Tone::Around, format!("call {} gave", returned.id), Content::Json(Cow::Borrowed(result)))
-                }
-                (None, None) => label(Tone::Around, format!("call {} is not supported", returned.id)),
+            EventKind::Returned(returned) => match (&returned.error, &returned.result) {
+                (Some(error), _) => carrying(
+                    LabelStyle::Around,
+                    format!("call {} failed", returned.id),
+                    Content::Json(Cow::Borrowed(error)),
+                ),
+                (None, Some(result)) => carrying(
+                    LabelStyle::Around,
+                    format!("call {} gave", returned.id),
+                    Content::Json(Cow::Borrowed(result)),
+                ),
+                (None, None) => label(LabelStyle::Around, format!("call {} is not supported", returned.id)),
             },
-            What::Told(told) => {
+            EventKind::Told(told) => {
                 let what = format!("told of {}", name(&told.event));
-                carrying(Tone::Around, what, Content::Json(Cow::Borrowed(&told.data)))
+                carrying(LabelStyle::Around, what, Content::Json(Cow::Borrowed(&told.data)))
             }
-            What::State { state } => label(Tone::Around, format!("state {}", name(state))),
-            What::File(change) => {
+            EventKind::State { state } => label(LabelStyle::Around, format!("state {}", name(state))),
+            EventKind::File(change) => {
                 let content = change.content.as_ref();
                 let content = content.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
-                carrying(Tone::Around, format!("file {}: {}", name(&change.path), name(&change.change)), content)
+                carrying(LabelStyle::Around, format!("file {}: {}", name(&change.path), name(&change.change)), content)
             }
-            What::Mark(mark) => label(Tone::Mark, format!("{}: {}", name(&mark.mark), name(&mark.text))),
-            What::Finding(finding) => {
+            EventKind::Mark(mark) => label(LabelStyle::Mark, format!("{}: {}", name(&mark.mark), name(&mark.text))),
+            EventKind::Finding(finding) => {
                 let of = finding.requirement.as_deref().unwrap_or(&finding.message);
-                label(Tone::Mark, format!("finding at #{}: {}", finding.at, name(of)))
+                label(LabelStyle::Mark, format!("finding at #{}: {}", finding.at, name(of)))
             }
-            What::Judged(judged) => label(Tone::Mark, format!("judged: {}", counted(judged.findings, "finding"))),
+            EventKind::Judged(judged) => {
+                label(LabelStyle::Mark, format!("judged: {}", counted(judged.findings, "finding")))
+            }
         }
     }
 
     /// The head of a handshake, request or response.
     fn head<'a>(&mut self, event: &'a Event, word: &str, start: &str, body: Option<&'a Payload>) -> Label<'a> {
         let content = body.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
-        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
-        let said = gist.and_then(|gist| gist.name).map(|name| name.into_owned());
+        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        let said = summary.and_then(|summary| summary.name).map(|name| name.into_owned());
         let line = first_line(start);
         if event.dir == Some(Direction::ToServer) {
             let said = said.unwrap_or_else(|| word.to_owned());
             self.ask(event, EXCHANGE, &said);
-            let tone = if word.is_empty() { Tone::Request } else { Tone::Control };
+            let tone = if word.is_empty() { LabelStyle::Request } else { LabelStyle::Control };
             return Label { tone, what: words(&[&said, &line]), content, after: None };
         }
         let interim = start.split(' ').nth(1).is_some_and(|status| status.starts_with('1')) && word.is_empty();
         let asked = if interim { self.asked(event, EXCHANGE) } else { self.answer(event, EXCHANGE) };
         let (said, since) = asked.unwrap_or((word.to_owned(), event.t));
         let tone = match status(start) {
-            Some(400..) => Tone::Failure,
-            _ if !word.is_empty() => Tone::Control,
-            _ => Tone::Response,
+            Some(400..) => LabelStyle::Failure,
+            _ if !word.is_empty() => LabelStyle::Control,
+            _ => LabelStyle::Response,
         };
         Label { tone, what: words(&[&said, &line]), content, after: event.t.checked_sub(since).filter(|n| *n > 0) }
     }
 
     fn message<'a>(&mut self, event: &'a Event, message: &'a Message, head: Option<&Event>) -> Label<'a> {
-        let head = head.map(|head| match &head.what {
-            What::HttpRequest(request) => self.head(head, "", &request.start, None),
-            What::HttpResponse(response) => self.head(head, "", &response.start, None),
-            _ => Label { tone: Tone::Piece, what: String::new(), content: Content::Nothing, after: None },
+        let head = head.map(|head| match &head.kind {
+            EventKind::HttpRequest(request) => self.head(head, "", &request.start, None),
+            EventKind::HttpResponse(response) => self.head(head, "", &response.start, None),
+            _ => Label { tone: LabelStyle::Piece, what: String::new(), content: Content::Nothing, after: None },
         });
         let body = self.body(event, message);
         let pieces = if message.frames > 1 { format!("({} frames)", message.frames) } else { String::new() };
@@ -231,7 +238,7 @@ impl Labels {
                     }
                     return Label { tone: head.tone, what: words(&[said, &head.what]), ..body };
                 }
-                let tone = if body.tone == Tone::Failure { Tone::Failure } else { head.tone };
+                let tone = if body.tone == LabelStyle::Failure { LabelStyle::Failure } else { head.tone };
                 Label { tone, what: words(&[&head.what, said]), content: body.content, after: head.after }
             }
         }
@@ -240,9 +247,9 @@ impl Labels {
     /// A message by itself.
     fn body<'a>(&mut self, event: &'a Event, message: &'a Message) -> Label<'a> {
         let to_server = event.dir == Some(Direction::ToServer);
-        let tone = if to_server { Tone::Request } else { Tone::Response };
-        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
-        let Some(gist) = gist else {
+        let tone = if to_server { LabelStyle::Request } else { LabelStyle::Response };
+        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        let Some(summary) = summary else {
             let (what, content) = match (&message.json, &message.payload) {
                 (Some(json), _) => ("message", Content::Json(Cow::Borrowed(json))),
                 (None, Some(payload @ Payload::Text(_))) => {
@@ -253,22 +260,22 @@ impl Labels {
             };
             return Label { tone, what: what.to_owned(), content, after: None };
         };
-        let content = gist.content.map_or(Content::Nothing, Content::Json);
-        let id = gist.id.map(|id| fold::json(id, 40));
-        let said = gist.name.as_deref().map(name);
+        let content = summary.content.map_or(Content::Nothing, Content::Json);
+        let id = summary.id.map(|id| fold::json(id, 40));
+        let said = summary.name.as_deref().map(name);
         let shown = id.as_ref().map(|id| format!("#{}", id.trim_matches('"'))).unwrap_or_default();
-        match gist.sort {
-            Sort::Request => {
+        match summary.sort {
+            MessageSort::Request => {
                 let said = said.unwrap_or_else(|| "request".to_owned());
                 if let Some(id) = &id {
                     self.ask(event, id, &said);
                 }
-                Label { tone: Tone::Request, what: words(&[&said, &shown]), content, after: None }
+                Label { tone: LabelStyle::Request, what: words(&[&said, &shown]), content, after: None }
             }
-            Sort::Response | Sort::Failure => {
+            MessageSort::Response | MessageSort::Failure => {
                 let asked = id.as_ref().and_then(|id| self.answer(event, id));
                 let after = asked.as_ref().map(|(_, t)| event.t.saturating_sub(*t));
-                let failed = gist.sort == Sort::Failure;
+                let failed = summary.sort == MessageSort::Failure;
                 let outcome = match (failed, &id) {
                     (true, Some(_)) => "failed",
                     (false, Some(_)) => "ok",
@@ -276,27 +283,27 @@ impl Labels {
                 };
                 let asked = asked.map(|(asked, _)| asked).filter(|asked| said.as_ref() != Some(asked));
                 let said = said.unwrap_or_default();
-                let tone = if failed { Tone::Failure } else { Tone::Response };
+                let tone = if failed { LabelStyle::Failure } else { LabelStyle::Response };
                 Label { tone, what: words(&[asked.as_deref().unwrap_or(""), &said, &shown, outcome]), content, after }
             }
-            Sort::Notification => {
+            MessageSort::Notification => {
                 let what = said.unwrap_or_else(|| "notification".to_owned());
-                Label { tone: Tone::Notification, what: words(&[&what, &shown]), content, after: None }
+                Label { tone: LabelStyle::Notification, what: words(&[&what, &shown]), content, after: None }
             }
         }
     }
 
     fn stream_event<'a>(&mut self, event: &'a Event, stream: &'a StreamEvent) -> Label<'a> {
-        let tone = Tone::Notification;
-        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
-        if let Some(gist) = gist {
-            let what = gist.name.as_deref().map_or_else(|| "event".to_owned(), name);
-            let content = gist.content.map_or(Content::Nothing, Content::Json);
+        let tone = LabelStyle::Notification;
+        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        if let Some(summary) = summary {
+            let what = summary.name.as_deref().map_or_else(|| "event".to_owned(), name);
+            let content = summary.content.map_or(Content::Nothing, Content::Json);
             return Label { tone, what, content, after: None };
         }
         if let (Some(comment), None) = (&stream.comment, &stream.data) {
             let content = Content::Payload(Cow::Owned(Payload::Text(comment.clone())));
-            return Label { tone: Tone::Control, what: "comment".to_owned(), content, after: None };
+            return Label { tone: LabelStyle::Control, what: "comment".to_owned(), content, after: None };
         }
         let content = match &stream.data {
             None => Content::Nothing,
@@ -341,13 +348,13 @@ fn frame_label(frame: &Frame) -> Label<'_> {
     let odd = odd.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let odd = if odd.is_empty() { odd } else { format!("({odd})") };
     let (tone, what) = match frame.opcode {
-        0 => (Tone::Piece, "frame continuation".to_owned()),
-        1 => (Tone::Piece, "frame text".to_owned()),
-        2 => (Tone::Piece, "frame binary".to_owned()),
-        8 => (Tone::Control, close(frame.payload.as_bytes())),
-        9 => (Tone::Control, "ping".to_owned()),
-        10 => (Tone::Control, "pong".to_owned()),
-        other => (Tone::Piece, format!("frame of opcode {other}")),
+        0 => (LabelStyle::Piece, "frame continuation".to_owned()),
+        1 => (LabelStyle::Piece, "frame text".to_owned()),
+        2 => (LabelStyle::Piece, "frame binary".to_owned()),
+        8 => (LabelStyle::Control, close(frame.payload.as_bytes())),
+        9 => (LabelStyle::Control, "ping".to_owned()),
+        10 => (LabelStyle::Control, "pong".to_owned()),
+        other => (LabelStyle::Piece, format!("frame of opcode {other}")),
     };
     let shown = frame.opcode != 8 && !frame.payload.as_bytes().is_empty();
     let content = if shown { Content::Payload(Cow::Borrowed(&frame.payload)) } else { Content::Nothing };
@@ -376,7 +383,7 @@ fn body_label(body: &Body) -> Label<'_> {
         (true, false) => Content::Payload(Cow::Borrowed(&body.bytes)),
         (true, true) => Content::Nothing,
     };
-    Label { tone: Tone::Piece, what: format!("body, {size}{last}"), content, after: None }
+    Label { tone: LabelStyle::Piece, what: format!("body, {size}{last}"), content, after: None }
 }
 
 /// The first line of a head without the version, which says nothing new.

@@ -1,7 +1,7 @@
 //! A trace in other shapes, to be looked at: a chart for the terminal, a page for the browser, an archive for the
 //! tools that read HTTP, and the differences between two traces.
 //!
-//! All of them read a trace twice, event by event: a [`Survey`] learns first what the second look has to know. So they
+//! All of them read a trace twice, event by event: a [`TraceSurvey`] learns first what the second look has to know. So they
 //! hold little, however long the trace is. What the rules found is handed in as [`Findings`]; nothing here judges.
 
 mod bits;
@@ -23,4 +23,4 @@ pub mod scenario;
 pub use file::{NewFile, WriteError};
 pub use findings::{Findings, Remark};
 pub use source::Source;
-pub use survey::Survey;
+pub use survey::TraceSurvey;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::trace::{Body, Direction, Event, Frame, What};
+use crate::trace::{Body, Direction, Event, EventKind, Frame};
 
 use super::bits::Bits;
 
@@ -14,7 +14,7 @@ const MOST_PIECES: usize = 10_000;
 
 /// What the first look at a trace has learnt.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub struct TraceSurvey {
     /// How many events there are.
     pub events: u64,
     /// When the last one was, in microseconds.
@@ -56,11 +56,11 @@ struct Open {
     pieces: Vec<(u64, bool)>,
 }
 
-impl Survey {
+impl TraceSurvey {
     /// Takes in the next event.
     pub fn event(&mut self, event: &Event) {
         self.events += 1;
-        if event.what.is_conclusion() {
+        if event.kind.is_conclusion() {
             // It is told beside the event that it is about.
             self.repeated.set(event.i);
             return;
@@ -76,22 +76,22 @@ impl Survey {
             (self.run, self.run_began) = (Some(key), event.i);
         }
         let on_purpose = event.deliberate.is_some();
-        match &event.what {
-            What::HttpRequest(_) => {
+        match &event.kind {
+            EventKind::HttpRequest(_) => {
                 self.open.insert(key, Open { head: Some(event.i), ..Open::default() });
             }
-            What::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
+            EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
                 let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
                 self.open.insert(key, Open { head: Some(event.i), stream, ..Open::default() });
             }
-            What::Body(body) => self.body(key, event.i, body, on_purpose),
-            What::Frame(frame) if is_plain(frame, to_server) => {
+            EventKind::Body(body) => self.body(key, event.i, body, on_purpose),
+            EventKind::Frame(frame) if is_plain(frame, to_server) => {
                 let open = self.open.entry(key).or_default();
                 if open.pieces.len() < MOST_PIECES {
                     open.pieces.push((event.i, on_purpose));
                 }
             }
-            What::Message(_) => {
+            EventKind::Message(_) => {
                 let open = self.open.remove(&key).unwrap_or_default();
                 for (i, _) in open.pieces.iter().filter(|(_, purpose)| on_purpose || !purpose) {
                     self.repeated.set(*i);
@@ -100,7 +100,7 @@ impl Survey {
                     self.repeated.set(head);
                 }
             }
-            What::Closed(_) => drop(self.open.remove(&key)),
+            EventKind::Closed(_) => drop(self.open.remove(&key)),
             _ => {}
         }
     }
@@ -145,7 +145,7 @@ impl Survey {
         Some(at)
     }
 
-    /// The place of a connection in [`Survey::connections`].
+    /// The place of a connection in [`TraceSurvey::connections`].
     pub fn place(&self, name: &str) -> Option<usize> {
         self.named.get(name).copied()
     }
@@ -175,20 +175,20 @@ mod tests {
     fn frame(i: u64, fin: bool, opcode: u8, masked: bool) -> Event {
         let payload = Payload::Text("{}".into());
         let frame = Frame { fin, rsv: 0, opcode, masked, length: 2, length_bits: None, payload };
-        on("main", i, What::Frame(frame))
+        on("main", i, EventKind::Frame(frame))
     }
 
-    fn on(conn: &str, i: u64, what: What) -> Event {
+    fn on(conn: &str, i: u64, what: EventKind) -> Event {
         let dir = Some(Direction::ToServer);
-        Event { i, t: i, conn: Some(conn.into()), dir, deliberate: None, what }
+        Event { i, t: i, conn: Some(conn.into()), dir, deliberate: None, kind: what }
     }
 
     fn message(i: u64) -> Event {
-        on("main", i, What::Message(Message::joined(true, b"{}", 1)))
+        on("main", i, EventKind::Message(Message::joined(true, b"{}", 1)))
     }
 
     fn repeated(events: &[Event]) -> Vec<u64> {
-        let mut survey = Survey::default();
+        let mut survey = TraceSurvey::default();
         events.iter().for_each(|event| survey.event(event));
         (0..survey.events).filter(|i| survey.is_repeated(*i)).collect()
     }
@@ -205,14 +205,14 @@ mod tests {
     fn a_head_is_told_by_its_body_where_nothing_comes_between() {
         let head = |i| {
             let head = crate::trace::Head { start: "POST / HTTP/1.1".into(), headers: vec![], raw: None, body: None };
-            on("main", i, What::HttpRequest(crate::trace::HttpRequest::new(head, 1)))
+            on("main", i, EventKind::HttpRequest(crate::trace::HttpRequest::new(head, 1)))
         };
         let body = |i| {
             let bytes = Payload::Text("{}".into());
-            on("main", i, What::Body(Body { bytes, last: true, trailers: vec![] }))
+            on("main", i, EventKind::Body(Body { bytes, last: true, trailers: vec![] }))
         };
         assert_eq!(repeated(&[head(0), body(1), message(2)]), [0, 1]);
-        let other = on("other", 1, What::Message(Message::joined(true, b"{}", 1)));
+        let other = on("other", 1, EventKind::Message(Message::joined(true, b"{}", 1)));
         assert_eq!(repeated(&[head(0), other, body(2), message(3)]), [2]);
     }
 }

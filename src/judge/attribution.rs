@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
 use crate::trace::End;
 
-use super::{Blocked, Fault, Found, Missed, Way};
+use super::{Blocked, FaultOwner, MissKind, Missed, RawFinding};
 
 /// The requirements that a process survives whatever comes, as area and slug.
 pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
@@ -23,7 +23,7 @@ pub struct Context<'a> {
     /// The edition that was played.
     pub edition: &'a str,
     /// The subject, as the one who is to blame.
-    pub subject: Fault,
+    pub subject: FaultOwner,
     /// What the expectations of the scenario prove.
     pub proves: &'a [RequirementId],
     /// What had an occasion to be broken in the play.
@@ -35,21 +35,22 @@ pub struct Context<'a> {
 /// What is left of the findings of a play, and what they kept from being judged.
 pub struct Attributed {
     /// The findings.
-    pub findings: Vec<Found>,
+    pub findings: Vec<RawFinding>,
     /// What could not be judged because of them.
     pub blocked: Vec<Blocked>,
 }
 
 impl Context<'_> {
     /// Tells causes from consequences in what was found in a play.
-    pub fn attribute(&self, found: Vec<Found>) -> Attributed {
-        let (missed, mut findings): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|f| f.missed.is_some());
+    pub fn attribute(&self, found: Vec<RawFinding>) -> Attributed {
+        let (missed, mut findings): (Vec<RawFinding>, Vec<RawFinding>) =
+            found.into_iter().partition(|f| f.missed.is_some());
         let mut blocked = vec![];
         let stopped = !missed.is_empty();
         for found in missed {
             let own = found.requirement;
             // A step that could not be done after something had failed says nothing of its own.
-            let undone = found.missed.as_ref().is_some_and(|missed| missed.way == Way::Unreachable);
+            let undone = found.missed.as_ref().is_some_and(|missed| missed.way == MissKind::Unreachable);
             if undone
                 && own.is_none()
                 && findings.iter().any(|other| other.missed.is_some() && other.fault == self.subject)
@@ -76,7 +77,7 @@ impl Context<'_> {
             }
             let found = self.charged(found);
             // A rule that says it of the same event says more.
-            let told = |other: &Found| {
+            let told = |other: &RawFinding| {
                 let same =
                     other.requirement == found.requirement && other.index == found.index && other.fault == found.fault;
                 same && other.missed.is_none() && found.index.is_some() && found.requirement.is_some()
@@ -93,8 +94,9 @@ impl Context<'_> {
             if found.requirement != own && own.is_some() {
                 blocked.push(by(&found, own));
             }
-            let line = |found: &Found| found.place.as_ref().map(|place| (place.source.name().to_owned(), place.line()));
-            let same = |other: &Found| {
+            let line =
+                |found: &RawFinding| found.place.as_ref().map(|place| (place.source.name().to_owned(), place.line()));
+            let same = |other: &RawFinding| {
                 other.requirement == found.requirement && line(other) == line(&found) && other.message == found.message
             };
             if !findings.iter().any(same) {
@@ -112,8 +114,8 @@ impl Context<'_> {
     }
 
     /// Drops what a rule says of any request where an expectation says it of this one: that there is no response.
-    fn drop_general(&self, found: &Found, own: Option<RequirementId>, findings: &mut Vec<Found>) {
-        let Some(missed) = found.missed.as_ref().filter(|missed| missed.way == Way::Absent) else { return };
+    fn drop_general(&self, found: &RawFinding, own: Option<RequirementId>, findings: &mut Vec<RawFinding>) {
+        let Some(missed) = found.missed.as_ref().filter(|missed| missed.way == MissKind::Absent) else { return };
         let Some(own) = self.requirement(own).filter(|own| found.requirement == Some(own.id)) else { return };
         let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
         if own.level == Level::May || !self.attribution.is_own(missed.kind, selected, own.short()) {
@@ -130,13 +132,13 @@ impl Context<'_> {
 
     /// Drops what says again what another finding says: that something was late which never came, and that the process
     /// ended where a rule that binds knows it.
-    fn drop_consequences(&self, findings: &mut Vec<Found>) {
+    fn drop_consequences(&self, findings: &mut Vec<RawFinding>) {
         let never: Vec<Option<String>> = findings
             .iter()
-            .filter(|found| found.missed.as_ref().is_some_and(|missed| missed.way == Way::Absent))
+            .filter(|found| found.missed.as_ref().is_some_and(|missed| missed.way == MissKind::Absent))
             .map(|found| found.conn.clone())
             .collect();
-        let alive = |found: &Found| {
+        let alive = |found: &RawFinding| {
             found.missed.is_none() && self.requirement(found.requirement).is_some_and(|r| ALIVE.contains(&r.short()))
         };
         let died = findings.iter().position(alive);
@@ -155,11 +157,12 @@ impl Context<'_> {
     }
 
     /// Drops what another finding of the play explains, whoever saw the two.
-    fn drop_what_follows(&self, findings: &mut Vec<Found>, blocked: &mut Vec<Blocked>) {
-        let short = |found: &Found| self.requirement(found.requirement).map(Requirement::short);
-        let cause = |found: &Found| {
+    fn drop_what_follows(&self, findings: &mut Vec<RawFinding>, blocked: &mut Vec<Blocked>) {
+        let short = |found: &RawFinding| self.requirement(found.requirement).map(Requirement::short);
+        let cause = |found: &RawFinding| {
             let own = short(found).filter(|_| found.fault == self.subject)?;
-            let explains = |other: &&Found| short(other).is_some_and(|other| self.attribution.follows_from(own, other));
+            let explains =
+                |other: &&RawFinding| short(other).is_some_and(|other| self.attribution.follows_from(own, other));
             findings
                 .iter()
                 .filter(|other| other.fault == self.subject)
@@ -177,7 +180,7 @@ impl Context<'_> {
     }
 
     /// What the scenario would have judged after it had to stop.
-    fn unreached(&self, findings: &[Found], blocked: &mut Vec<Blocked>) {
+    fn unreached(&self, findings: &[RawFinding], blocked: &mut Vec<Blocked>) {
         let cause = findings.iter().find(|f| f.missed.is_some());
         let Some(cause) = cause.map(|found| by(found, None)).or_else(|| blocked.first().cloned()) else { return };
         for id in self.proves {
@@ -189,13 +192,13 @@ impl Context<'_> {
     }
 
     /// The finding that explains why an expectation was missed.
-    fn explanation<'f>(&self, found: &Found, seen: &'f [Found]) -> Option<&'f Found> {
+    fn explanation<'f>(&self, found: &RawFinding, seen: &'f [RawFinding]) -> Option<&'f RawFinding> {
         let missed = found.missed.as_ref()?;
         let compares = found.requirement.is_some_and(|id| {
             self.catalogue.iter().find(|r| r.id == id).is_some_and(|r| self.attribution.compares(r.short()))
         });
-        if missed.way == Way::Unwanted {
-            let unusable = |other: &&Found| other.requirement.is_some_and(|id| self.is_unusable(id));
+        if missed.way == MissKind::Unwanted {
+            let unusable = |other: &&RawFinding| other.requirement.is_some_and(|id| self.is_unusable(id));
             let on_message = || {
                 let ours = seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
                 ours.filter(|other| other.index.is_some() && other.index == found.index)
@@ -203,24 +206,25 @@ impl Context<'_> {
             // It may be taken for what must not come because it is wrong at a place by which that is known.
             let wrong = || missed.places.iter().find_map(|place| self.at_the_place(missed.kind, place, on_message()));
             // What a client does after our server could not answer it comes of that.
-            let client = self.subject == Fault::End(End::Client);
-            let before = |other: &&Found| {
+            let client = self.subject == FaultOwner::End(End::Client);
+            let before = |other: &&RawFinding| {
                 client && other.missed.is_none() && other.fault == self.subject && other.index < found.index
             };
             let earlier = || seen.iter().filter(unusable).find(before);
             return on_message().find(unusable).or_else(earlier).or_else(wrong);
         }
         let ours = || seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
-        let gone = matches!(missed.way, Way::Absent | Way::Unreachable | Way::Failure);
-        let alive = |other: &&Found| self.requirement(other.requirement).is_some_and(|r| ALIVE.contains(&r.short()));
+        let gone = matches!(missed.way, MissKind::Absent | MissKind::Unreachable | MissKind::Failure);
+        let alive =
+            |other: &&RawFinding| self.requirement(other.requirement).is_some_and(|r| ALIVE.contains(&r.short()));
         if let Some(death) = ours().find(alive).filter(|_| gone) {
             return Some(death);
         }
         // Nothing comes of a request that was refused.
-        let refused = |other: &&Found| {
-            other.fault == self.subject && other.missed.as_ref().is_some_and(|other| other.way == Way::Failure)
+        let refused = |other: &&RawFinding| {
+            other.fault == self.subject && other.missed.as_ref().is_some_and(|other| other.way == MissKind::Failure)
         };
-        if missed.way == Way::Absent
+        if missed.way == MissKind::Absent
             && missed.kind != "response"
             && let Some(refusal) = seen.iter().find(refused)
         {
@@ -230,23 +234,25 @@ impl Context<'_> {
         here.or_else(|| {
             let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
             let own = self.requirement(found.requirement).map(Requirement::short);
-            let unusable = |other: &&Found| {
+            let unusable = |other: &&RawFinding| {
                 self.requirement(other.requirement).is_some_and(|r| {
-                    let astray = missed.way == Way::Absent;
+                    let astray = missed.way == MissKind::Absent;
                     self.attribution.is_unusable(r.short())
                         || astray && self.attribution.leads_astray(r.short(), missed.kind, selected, own)
                 })
             };
-            let spoilt = |other: &Found| {
+            let spoilt = |other: &RawFinding| {
                 self.requirement(other.requirement).is_some_and(|r| self.attribution.spoils_connection(r.short()))
                     && other.conn.is_some()
                     && other.conn == missed.conn
             };
             // What rules say of a head is said before the body comes.
             let exchange = missed.exchange().filter(|exchange| missed.conn.as_deref() == Some(exchange));
-            let here = |other: &&Found| match missed.way {
+            let here = |other: &&RawFinding| match missed.way {
                 _ if spoilt(other) => true,
-                Way::Different => other.index == found.index || exchange.is_some() && other.conn.as_deref() == exchange,
+                MissKind::Different => {
+                    other.index == found.index || exchange.is_some() && other.conn.as_deref() == exchange
+                }
                 _ => {
                     other.index.is_some_and(|index| index >= missed.since)
                         && (missed.conn.is_none() || other.conn.is_none() || other.conn == missed.conn)
@@ -259,11 +265,11 @@ impl Context<'_> {
     /// The finding of a rule on the very message that came, where all that differs is at or below what rules found wrong.
     fn at_the_places<'f>(
         &self,
-        found: &Found,
+        found: &RawFinding,
         missed: &Missed,
-        seen: impl Iterator<Item = &'f Found>,
-    ) -> Option<&'f Found> {
-        let on_message: Vec<&Found> =
+        seen: impl Iterator<Item = &'f RawFinding>,
+    ) -> Option<&'f RawFinding> {
+        let on_message: Vec<&RawFinding> =
             seen.filter(|other| other.index.is_some() && other.index == found.index).collect();
         explained_by(self.attribution, missed.kind, &missed.places, &on_message, |other| {
             (other.part, other.path.clone())
@@ -276,9 +282,9 @@ impl Context<'_> {
         &self,
         kind: &str,
         place: &str,
-        on_message: impl Iterator<Item = &'f Found>,
-    ) -> Option<&'f Found> {
-        let on_message: Vec<&Found> = on_message.collect();
+        on_message: impl Iterator<Item = &'f RawFinding>,
+    ) -> Option<&'f RawFinding> {
+        let on_message: Vec<&RawFinding> = on_message.collect();
         let places = [place.to_owned()];
         explained_by(self.attribution, kind, &places, &on_message, |other| (other.part, other.path.clone())).copied()
     }
@@ -288,9 +294,9 @@ impl Context<'_> {
     }
 
     /// Charges what is about the first contact with a process to what is about a later one, where it was one.
-    fn charge_later(&self, found: &mut Found) {
+    fn charge_later(&self, found: &mut RawFinding) {
         // Only what was refused tells of contacts: what did not come says nothing of them.
-        let refused = found.missed.as_ref().is_some_and(|missed| missed.way != Way::Absent);
+        let refused = found.missed.as_ref().is_some_and(|missed| missed.way != MissKind::Absent);
         let own = self.requirement(found.requirement).filter(|_| refused && self.position > 1).map(Requirement::short);
         let later = self.attribution.later.iter().find(|(first, _)| Some(*first) == own);
         let meant = |r: &&Requirement| r.edition() == self.edition && later.is_some_and(|later| r.short() == later.1);
@@ -298,7 +304,7 @@ impl Context<'_> {
     }
 
     /// The same, charged to the requirement whose own statement is broken.
-    fn charged(&self, mut found: Found) -> Found {
+    fn charged(&self, mut found: RawFinding) -> RawFinding {
         self.charge_later(&mut found);
         let Some(missed) = &found.missed else { return found };
         let selected = |key: &str| missed.selectors.get(key).and_then(Value::as_str);
@@ -309,14 +315,14 @@ impl Context<'_> {
         }
         let own = own.map(Requirement::short);
         let other = match missed.way {
-            Way::Absent => self.attribution.absent(missed.kind, selected, own),
-            Way::Different | Way::Unreadable | Way::Failure => {
+            MissKind::Absent => self.attribution.absent(missed.kind, selected, own),
+            MissKind::Different | MissKind::Unreadable | MissKind::Failure => {
                 let mut aspects =
                     missed.places.iter().map(|place| self.attribution.aspect(missed.kind, selected, place, own));
                 let first = aspects.next().flatten();
                 first.filter(|first| aspects.all(|other| other.as_ref() == Some(first)))
             }
-            Way::Unwanted | Way::Unreachable => None,
+            MissKind::Unwanted | MissKind::Unreachable => None,
         };
         if let Some(short) = other {
             let meant = |r: &&Requirement| r.edition() == self.edition && r.short() == short;
@@ -351,7 +357,7 @@ pub fn explained_by<'f, F>(
     first
 }
 
-fn by(cause: &Found, requirement: Option<RequirementId>) -> Blocked {
+fn by(cause: &RawFinding, requirement: Option<RequirementId>) -> Blocked {
     Blocked { requirement, because: cause.requirement, message: cause.message.clone() }
 }
 

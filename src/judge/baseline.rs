@@ -10,12 +10,12 @@ use crate::scenario::glob;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     /// One for each line of the file.
-    pub entries: Vec<Known>,
+    pub entries: Vec<BaselineEntry>,
 }
 
 /// One known violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct BaselineEntry {
     /// The requirement's whole id.
     pub requirement: String,
     /// The scenario's id, where it is known in that scenario only; `*` stands for any text.
@@ -26,7 +26,7 @@ pub struct Known {
     pub until: Option<Date>,
 }
 
-impl Known {
+impl BaselineEntry {
     /// Whether it speaks of this requirement in this scenario.
     pub fn covers(&self, requirement: &str, scenario: &str) -> bool {
         self.requirement == requirement && self.concerns(scenario)
@@ -45,7 +45,7 @@ impl Known {
 
 impl Baseline {
     /// The entry that covers a violation, where there is one whose time is not over.
-    pub fn lookup(&self, requirement: &str, scenario: &str, today: Date) -> Option<(usize, &Known)> {
+    pub fn lookup(&self, requirement: &str, scenario: &str, today: Date) -> Option<(usize, &BaselineEntry)> {
         self.entries.iter().enumerate().find(|(_, known)| known.covers(requirement, scenario) && !known.expired(today))
     }
 }

@@ -5,25 +5,25 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::protocol::{Attribution, Level, NOTHING_KNOWN, area, is_at_or_above, short};
 
-use super::scenario::Judged;
+use super::scenario::JudgedScenario;
 use super::unassessed::{blocked_by, never_shown, unassessed};
 use super::{
-    Basis, Blame, BlockedBy, Cause, Counts, Finding, Note, RequirementResult, ScenarioStatus, Scope, SnapshotResult,
-    Status, SubjectReport, Verdict, Way,
+    Blame, BlockedBy, Cause, Counts, Finding, MissKind, Note, RequirementResult, RunScope, ScenarioStatus, Scope,
+    SnapshotResult, Status, SubjectReport, Verdict,
 };
 
 /// Everything that the conclusions about a subject rest on.
-pub(super) struct Grounds {
+pub(super) struct Inputs {
     pub name: String,
     pub role: String,
     pub edition: String,
     /// Whether a `should` binds like a `must`.
     pub strict: bool,
     /// What is asked of it.
-    pub owed: Vec<Owed>,
-    pub basis: Basis,
+    pub owed: Vec<Required>,
+    pub basis: RunScope,
     /// Its scenarios, in the order in which they are to be told.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedScenario>,
     pub snapshots: Vec<SnapshotResult>,
     /// Remarks from outside the scenarios.
     pub notes: Vec<Note>,
@@ -31,7 +31,7 @@ pub(super) struct Grounds {
 
 /// A requirement that is asked of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Owed {
+pub(super) struct Required {
     pub id: String,
     pub level: Level,
     /// The capability that it belongs to, if any.
@@ -39,7 +39,7 @@ pub(super) struct Owed {
 }
 
 /// Draws the conclusions.
-pub(super) fn conclude(grounds: Grounds) -> SubjectReport {
+pub(super) fn conclude(grounds: Inputs) -> SubjectReport {
     let mut grounds = grounds;
     demote(&mut grounds);
     fold(&mut grounds);
@@ -104,7 +104,7 @@ impl Notes {
     }
 }
 
-fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
+fn requirements(grounds: &Inputs) -> Vec<RequirementResult> {
     let judged = &grounds.judged;
     let mut assessed: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     let mut violated: HashMap<&str, BTreeSet<usize>> = HashMap::new();
@@ -120,7 +120,7 @@ fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
             excused.entry(&excuse.requirement).or_insert(&excuse.reason);
         }
     }
-    let result = |requirement: &Owed| {
+    let result = |requirement: &Required| {
         let id = requirement.id.as_str();
         let by: BTreeSet<usize> =
             [&assessed, &violated].into_iter().flat_map(|m| m.get(id)).flatten().copied().collect();
@@ -152,9 +152,9 @@ fn requirements(grounds: &Grounds) -> Vec<RequirementResult> {
 
 /// Whether every scenario that is about a requirement was kept from judging it, whatever others saw by the way: only where a
 /// violation would have shown is it met. `by`: the scenarios that assessed it.
-fn kept_from(judged: &[Judged], id: &str, by: &BTreeSet<usize>) -> bool {
+fn kept_from(judged: &[JudgedScenario], id: &str, by: &BTreeSet<usize>) -> bool {
     let mut about_it = judged.iter().enumerate().filter(|(_, j)| j.result.requirements.iter().any(|own| own == id));
-    let is_blocked = |j: &Judged| j.result.blocked.iter().any(|b| b.requirement == id && !b.because.is_empty());
+    let is_blocked = |j: &JudgedScenario| j.result.blocked.iter().any(|b| b.requirement == id && !b.because.is_empty());
     let mut any_blocked = false;
     let none_came_to_it = about_it.all(|(n, scenario)| {
         any_blocked |= is_blocked(scenario);
@@ -164,7 +164,7 @@ fn kept_from(judged: &[Judged], id: &str, by: &BTreeSet<usize>) -> bool {
 }
 
 /// Tells about baseline entries that do not apply; gives the number of stale ones.
-fn baseline_notes(grounds: &Grounds, requirements: &[RequirementResult], notes: &mut Notes) -> u64 {
+fn baseline_notes(grounds: &Inputs, requirements: &[RequirementResult], notes: &mut Notes) -> u64 {
     let judged = &grounds.judged;
     let mut stale = 0;
     for known in &grounds.basis.baseline {
@@ -199,7 +199,7 @@ fn baseline_notes(grounds: &Grounds, requirements: &[RequirementResult], notes: 
     stale
 }
 
-fn counts(judged: &[Judged], stale: u64) -> Counts {
+fn counts(judged: &[JudgedScenario], stale: u64) -> Counts {
     let mut counts = Counts { unexpected_passes: stale, ..Counts::default() };
     for scenario in judged {
         *match scenario.result.status {
@@ -215,19 +215,19 @@ fn counts(judged: &[Judged], stale: u64) -> Counts {
 }
 
 /// Whether a finding counts against the subject, unless the baseline has it.
-fn binds(grounds: &Grounds, finding: &Finding) -> bool {
+fn binds(grounds: &Inputs, finding: &Finding) -> bool {
     let level = finding.level == Level::Must || grounds.strict && finding.level == Level::Should;
     finding.blame == Blame::Subject && level
 }
 
 /// Takes out what was only missed because something simpler does not work: it could not be judged.
-fn fold(grounds: &mut Grounds) {
+fn fold(grounds: &mut Inputs) {
     let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
     let short = |id: &str| short(id).to_owned();
     let ours = |finding: &&Finding| finding.blame == Blame::Subject && !finding.requirement.is_empty();
     let mut broken: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
     // Only where its own scenario shows it, or a rule, is something simpler broken in the regular case.
-    let regular = |judged: &Judged, finding: &Finding| {
+    let regular = |judged: &JudgedScenario, finding: &Finding| {
         finding.way.is_none() || judged.result.requirements.contains(&finding.requirement)
     };
     let all = grounds.judged.iter().flat_map(|j| j.findings.iter().filter(move |finding| regular(j, finding)));
@@ -237,7 +237,10 @@ fn fold(grounds: &mut Grounds) {
     let cause = |finding: &Finding| {
         let own = short(&finding.requirement);
         // A step that found nobody to talk to says nothing of its own where it is known why nobody was there.
-        if finding.way == Some(Way::Unreachable) && finding.requirement.is_empty() && finding.blame == Blame::Subject {
+        if finding.way == Some(MissKind::Unreachable)
+            && finding.requirement.is_empty()
+            && finding.blame == Blame::Subject
+        {
             let all = attribution.bases("", true);
             let reach = |(short, _): &(&String, _)| {
                 let about_it = short.starts_with("connection/") || short.starts_with("discovery/");
@@ -261,7 +264,7 @@ fn fold(grounds: &mut Grounds) {
         }
         let way = finding.way.filter(|_| finding.blame == Blame::Subject)?;
         // What came and should not, and what came and differs, are both wrong by what came.
-        let came = |way: Way| matches!(way, Way::Different | Way::Unwanted);
+        let came = |way: MissKind| matches!(way, MissKind::Different | MissKind::Unwanted);
         let bases = attribution.bases(&own, !came(way));
         let found = bases.iter().filter_map(|base| broken.get(*base)).flatten();
         let fits = |other: &&Finding| match other.way {
@@ -272,14 +275,14 @@ fn fold(grounds: &mut Grounds) {
             // What a rule saw keeps messages from being read, or from coming, where it saw it.
             None if !came(way) => other.scenario == finding.scenario,
             // What should not come at all, and was sent in another play as well.
-            None if way == Way::Unwanted && other.path.is_none() => other.step.is_some(),
+            None if way == MissKind::Unwanted && other.path.is_none() => other.step.is_some(),
             // What it saw at this place of other messages is wrong in this one as well.
             None => same_place(attribution, finding, other),
-            Some(Way::Failure) => matches!(way, Way::Failure | Way::Absent),
+            Some(MissKind::Failure) => matches!(way, MissKind::Failure | MissKind::Absent),
             // Messages of one kind do not differ because those of another one do.
             Some(other_way) if came(other_way) => came(way) && finding.awaited == other.awaited,
             // What is asked for to know that all has been told is not answered either.
-            Some(Way::Absent) => matches!(way, Way::Absent | Way::Unreachable),
+            Some(MissKind::Absent) => matches!(way, MissKind::Absent | MissKind::Unreachable),
             Some(other_way) => other_way == way,
         };
         let because = found.into_iter().find(fits)?;
@@ -319,7 +322,7 @@ fn fold(grounds: &mut Grounds) {
 }
 
 /// Has what was blocked by something that is blocked itself say what is violated in the end.
-fn follow(grounds: &mut Grounds) {
+fn follow(grounds: &mut Inputs) {
     let judged = &mut grounds.judged;
     let violated: BTreeSet<String> =
         judged.iter().flat_map(|j| &j.findings).map(|finding| finding.requirement.clone()).collect();
@@ -363,8 +366,10 @@ fn status(finding: &Finding) -> Option<u64> {
 }
 
 /// Takes back what [`promote`] did when the scenarios were judged apart from one another.
-fn demote(grounds: &mut Grounds) {
-    let own = |grounds: &Grounds, judged: &Judged| judged.findings.iter().any(|f| f.way.is_some() && binds(grounds, f));
+fn demote(grounds: &mut Inputs) {
+    let own = |grounds: &Inputs, judged: &JudgedScenario| {
+        judged.findings.iter().any(|f| f.way.is_some() && binds(grounds, f))
+    };
     for n in 0..grounds.judged.len() {
         let judged = &grounds.judged[n];
         let blocked = judged.result.blocked.first().cloned();
@@ -382,9 +387,9 @@ fn demote(grounds: &mut Grounds) {
 }
 
 /// Has the first scenario fail that saw a binding violation where no other one did: it was blocked by what it saw.
-fn promote(grounds: &mut Grounds) {
-    let failed = |judged: &Judged| judged.result.status == ScenarioStatus::Failed;
-    let open = |grounds: &Grounds, judged: &Judged| -> Vec<String> {
+fn promote(grounds: &mut Inputs) {
+    let failed = |judged: &JudgedScenario| judged.result.status == ScenarioStatus::Failed;
+    let open = |grounds: &Inputs, judged: &JudgedScenario| -> Vec<String> {
         let binding = judged.findings.iter().filter(|f| binds(grounds, f) && f.baseline.is_none());
         binding.map(|f| f.requirement.clone()).collect()
     };
@@ -404,7 +409,7 @@ fn promote(grounds: &mut Grounds) {
     }
 }
 
-fn verdict(grounds: &Grounds, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
+fn verdict(grounds: &Inputs, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
     let scope = grounds.basis.scope;
     let known = |id: &String| {
         let mut findings = grounds.judged.iter().flat_map(|j| &j.findings).filter(|f| f.requirement == *id).peekable();

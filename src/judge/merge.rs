@@ -42,7 +42,7 @@ pub fn merge(parts: &[Part]) -> Result<Report, Vec<Diagnostic>> {
     }
     let notes: Vec<Note> = once_each(parts.iter().flat_map(|part| &part.report.notes));
     let unjudged: Vec<Unjudged> = once_each(parts.iter().flat_map(|part| &part.report.unjudged));
-    let asked = super::Asked { shard: None, ..first.run.clone().unwrap_or_default() };
+    let asked = super::RunOptions { shard: None, ..first.run.clone().unwrap_or_default() };
     Ok(Report::of(first.suite.clone(), notes, subjects).asked(asked, unjudged))
 }
 

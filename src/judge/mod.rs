@@ -5,7 +5,6 @@
 
 mod attribution;
 mod baseline;
-mod basis;
 mod causes;
 mod conclusion;
 mod merge;
@@ -14,6 +13,7 @@ mod reading;
 mod recorded;
 mod repro;
 mod rules;
+mod run_scope;
 mod scenario;
 mod shard;
 mod standing;
@@ -23,15 +23,15 @@ mod unassessed;
 mod verdict;
 
 pub use attribution::{ALIVE, Context, explained_by};
-pub use baseline::{Baseline, Known};
-pub use basis::{Asked, BaselineLine, Basis, Scope, Selection, Unjudged};
+pub use baseline::{Baseline, BaselineEntry};
 pub use causes::Cause;
 pub use merge::{Part, merge};
-pub use played::{Blocked, Fault, Found, Missed, Play, Played, Turn, Way};
+pub use played::{Blocked, FaultOwner, MissKind, Missed, Play, PlayPosition, Played, RawFinding};
 pub use reading::{By, Findings, Reading};
 pub use recorded::{Recorded, subjects};
 pub use repro::Repro;
 pub use rules::RuleRun;
+pub use run_scope::{BaselineLine, RunOptions, RunScope, Scope, Selection, Unjudged};
 pub use shard::Shard;
 pub use standing::Standing;
 pub use subject::{SubjectRun, judge_subject};

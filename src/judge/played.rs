@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::diagnostic::Place;
+use crate::diagnostic::SourceSpan;
 use crate::protocol::{Part, RequirementId, Use, Violation};
-use crate::trace::{Awaited, AwaitedPart, Culprit, End, Finding, Known, Tail};
+use crate::trace::{Awaited, AwaitedPart, Culprit, End, Finding, NormalisationFacts, Tail};
 
-pub use crate::trace::Way;
+pub use crate::trace::MissKind;
 
 use super::ScenarioStatus;
 
@@ -43,7 +43,7 @@ pub struct Play {
     /// Requirements that the subject turned out not to owe, and why: it said `unsupported`.
     pub excused: Vec<(RequirementId, String)>,
     /// What went wrong.
-    pub findings: Vec<Found>,
+    pub findings: Vec<RawFinding>,
     /// What could not be judged because of a finding.
     pub blocked: Vec<Blocked>,
     /// Readings taken and other remarks.
@@ -53,14 +53,14 @@ pub struct Play {
     /// Its trace file, where one was kept.
     pub trace: Option<String>,
     /// Where it took place: folders and ports that other plays do not have.
-    pub place: Known,
+    pub place: NormalisationFacts,
     /// When it took place, where a process was played at.
-    pub turn: Option<Turn>,
+    pub turn: Option<PlayPosition>,
 }
 
 /// When a play took place: all plays at one process follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PlayPosition {
     /// The job that played it, from 1.
     pub job: u64,
     /// The subject's process, from 1, in the order of their start.
@@ -84,7 +84,7 @@ impl Play {
             notes: vec![],
             uses: vec![],
             trace: None,
-            place: Known::default(),
+            place: NormalisationFacts::default(),
             turn: None,
         }
     }
@@ -103,15 +103,15 @@ impl Play {
 /// Something wrong, as an expectation or a rule saw it: it blames an end of the wire, since only the run
 /// knows which end is the subject.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RawFinding {
     /// The whole id of the requirement; none where an expectation that proves nothing did not come true.
     pub requirement: Option<RequirementId>,
     /// Whose fault it is.
-    pub fault: Fault,
+    pub fault: FaultOwner,
     /// The step as a word: `expect response`; none where a rule saw it.
     pub step: Option<String>,
     /// Where the scenario asks for it.
-    pub place: Option<Place>,
+    pub place: Option<SourceSpan>,
     /// What happened, in one sentence.
     pub message: String,
     /// Where in the message's JSON, as a JSON pointer.
@@ -134,7 +134,7 @@ pub struct Found {
     pub missed: Option<Missed>,
 }
 
-impl Found {
+impl RawFinding {
     /// The same, with the last events before it.
     pub fn seen_by(self, tail: &Tail) -> Self {
         Self { known_after: tail.newest(), last_events: tail.lines(), ..self }
@@ -152,8 +152,8 @@ impl Found {
             at: self.index.or(self.known_after).unwrap_or_default(),
             requirement: self.requirement.map(str::to_owned),
             blame: match self.fault {
-                Fault::End(end) => end.into(),
-                Fault::Environment => Culprit::Environment,
+                FaultOwner::End(end) => end.into(),
+                FaultOwner::Environment => Culprit::Environment,
             },
             message: self.message.clone(),
             path: self.path.clone(),
@@ -177,7 +177,7 @@ pub struct Missed {
     /// The connection or exchange that it was to come on, where it comes on one.
     pub conn: Option<String>,
     /// In which way it was missed.
-    pub way: Way,
+    pub way: MissKind,
     /// Each outcome that would have done; none where our side could not perform a step.
     pub outcomes: Vec<Vec<AwaitedPart>>,
     /// Where the observation that came nearest differs, as JSON pointers in it.
@@ -208,18 +208,18 @@ pub struct Blocked {
 
 /// Whose fault something is, in the words of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum FaultOwner {
     /// That of the one at this end.
     End(End),
     /// Nobody's who is at the wire: the machine's, or a command's that was to help.
     Environment,
 }
 
-impl From<Violation> for Found {
+impl From<Violation> for RawFinding {
     fn from(violation: Violation) -> Self {
         Self {
             requirement: Some(violation.requirement),
-            fault: Fault::End(violation.blame),
+            fault: FaultOwner::End(violation.blame),
             step: None,
             place: None,
             message: violation.message,

@@ -1,9 +1,9 @@
 //! What there is to be found in a trace that somebody looks at: [`Reading`].
 
 use crate::protocol::Protocol;
-use crate::trace::{End, Event, Finding, Header, What, Who};
+use crate::trace::{End, Event, EventKind, Finding, Header, PartyKind};
 
-use super::{Found, RuleRun};
+use super::{RawFinding, RuleRun};
 
 /// What may be taken for the findings of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Findings {
 impl Reading {
     /// Of a trace with this header, judged by the edition that it names where rules judge it.
     pub fn new(protocol: &Protocol, header: &Header, by: By) -> Self {
-        let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == Who::Subject);
+        let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == PartyKind::Subject);
         let rules = RuleRun::new(protocol, &header.edition);
         let rules = subject.into_iter().fold(rules, RuleRun::with_processes_of);
         Self { by, rules, found: vec![], told: vec![], judged: None }
@@ -46,12 +46,13 @@ impl Reading {
 
     /// Takes in the next event.
     pub fn event(&mut self, event: &Event) {
-        match &event.what {
-            What::Finding(finding) => self.told.push(finding.clone()),
-            What::Judged(judged) => self.judged = Some(judged.findings),
+        match &event.kind {
+            EventKind::Finding(finding) => self.told.push(finding.clone()),
+            EventKind::Judged(judged) => self.judged = Some(judged.findings),
             _ => {}
         }
-        self.found.extend(self.rules.event(event).iter().cloned().map(|violation| Found::from(violation).recorded()));
+        self.found
+            .extend(self.rules.event(event).iter().cloned().map(|violation| RawFinding::from(violation).recorded()));
     }
 
     /// What was found; `cut`: whether the end of the trace is missing, so that nobody knows what is left open.
@@ -59,7 +60,7 @@ impl Reading {
         let all_told = self.judged == Some(self.told.len() as u64);
         if !cut {
             let open = self.rules.end().iter().cloned();
-            self.found.extend(open.map(|violation| Found::from(violation).recorded()));
+            self.found.extend(open.map(|violation| RawFinding::from(violation).recorded()));
         }
         self.told.sort_by_key(|finding| finding.at);
         self.found.sort_by_key(|finding| finding.at);

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::protocol::Protocol;
-use crate::trace::{End, Event, Header, Tail, What, Who};
+use crate::trace::{End, Event, EventKind, Header, PartyKind, Tail};
 
-use super::{Fault, Found, Play, RuleRun, ScenarioStatus};
+use super::{FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
 
 /// How many events before a fault are told.
 const LAST_EVENTS: usize = 12;
@@ -14,7 +14,7 @@ const LAST_EVENTS: usize = 12;
 pub struct Recorded {
     rules: RuleRun,
     tail: Tail,
-    found: Vec<Found>,
+    found: Vec<RawFinding>,
     events: u64,
     last: u64,
     /// Whether it is known which end the processes in the trace are.
@@ -31,7 +31,7 @@ impl Recorded {
     /// Takes from the header which end the processes in the trace are: the subject. Where nobody is, as in a recording of
     /// two real ends, they are clients: servers are found there, and not started.
     pub fn of(mut self, header: &Header) -> Self {
-        let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == Who::Subject);
+        let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == PartyKind::Subject);
         self.placed = subject.is_some();
         self.rules = subject.into_iter().fold(self.rules, RuleRun::with_processes_of);
         self
@@ -42,14 +42,14 @@ impl Recorded {
         self.tail.push(event);
         self.events += 1;
         self.last = event.t;
-        if !self.placed && matches!(event.what, What::Launched(_)) {
+        if !self.placed && matches!(event.kind, EventKind::Launched(_)) {
             self.placed = true;
             self.rules.processes(End::Client);
         }
         for violation in self.rules.event(event) {
-            self.found.push(Found {
+            self.found.push(RawFinding {
                 last_events: self.tail.lines_about(violation.conn.as_deref(), Some(violation.index)),
-                ..Found::from(violation.clone())
+                ..RawFinding::from(violation.clone())
             });
         }
     }
@@ -58,16 +58,16 @@ impl Recorded {
     pub fn end(&mut self, cut: bool) {
         if !cut {
             for violation in self.rules.end() {
-                self.found.push(Found {
+                self.found.push(RawFinding {
                     last_events: self.tail.lines_about(violation.conn.as_deref(), Some(violation.index)),
-                    ..Found::from(violation.clone())
+                    ..RawFinding::from(violation.clone())
                 });
             }
         }
     }
 
     /// What was found so far, whoever is to blame.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[RawFinding] {
         &self.found
     }
 
@@ -86,13 +86,13 @@ impl Recorded {
     /// What the other end did wrong is part of it only where that end was our own peer: then it is our fault. A
     /// trace that gave no rule an occasion counts as skipped, so that it never passes for a success.
     pub fn play(&self, header: &Header, subject: End, file: &str) -> Play {
-        let ours = |end: End| end != subject && header.party(end).is == Who::Peer;
-        let concerns = |found: &&Found| match found.fault {
-            Fault::End(end) => end == subject || ours(end),
-            Fault::Environment => true,
+        let ours = |end: End| end != subject && header.party(end).is == PartyKind::Peer;
+        let concerns = |found: &&RawFinding| match found.fault {
+            FaultOwner::End(end) => end == subject || ours(end),
+            FaultOwner::Environment => true,
         };
         let judgements = self.rules.judgements();
-        let findings: Vec<Found> = self.found.iter().filter(concerns).cloned().collect();
+        let findings: Vec<RawFinding> = self.found.iter().filter(concerns).cloned().collect();
         let (status, reason) = match judgements.assessed.is_empty() {
             _ if !judgements.unlisted.is_empty() => (ScenarioStatus::Error, judgements.ours()),
             true if self.events == 0 => (ScenarioStatus::Skipped, Some("there is no event in it".to_owned())),
@@ -115,8 +115,12 @@ impl Recorded {
 /// The ends of a trace that are to be judged: the subject; where none is named, every end that is not our own peer.
 pub fn subjects(header: &Header) -> Vec<End> {
     let both = [End::Client, End::Server];
-    let named: Vec<End> = both.into_iter().filter(|end| header.party(*end).is == Who::Subject).collect();
-    if named.is_empty() { both.into_iter().filter(|end| header.party(*end).is != Who::Peer).collect() } else { named }
+    let named: Vec<End> = both.into_iter().filter(|end| header.party(*end).is == PartyKind::Subject).collect();
+    if named.is_empty() {
+        both.into_iter().filter(|end| header.party(*end).is != PartyKind::Peer).collect()
+    } else {
+        named
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +133,7 @@ mod tests {
         let header = Header::new("amp", "cli");
         assert_eq!(subjects(&header.clone().with_subject(End::Server, "editor")), [End::Server]);
         assert_eq!(subjects(&header), [End::Client, End::Server]);
-        let ours = Header { client: Party { is: Who::Peer, name: None }, ..header };
+        let ours = Header { client: Party { is: PartyKind::Peer, name: None }, ..header };
         assert_eq!(subjects(&ours), [End::Server]);
     }
 

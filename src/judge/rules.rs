@@ -67,7 +67,7 @@ impl RuleRun {
     pub fn event(&mut self, event: &Event) -> &[Violation] {
         let before = self.found.violations.len();
         // Rules judge what happened, and not what was made of it.
-        if event.what.is_conclusion() {
+        if event.kind.is_conclusion() {
             return &[];
         }
         self.deliberate.note(event);
@@ -238,8 +238,8 @@ impl Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Fault;
-    use crate::trace::{Closed, What};
+    use crate::protocol::ViolationDetail;
+    use crate::trace::{Closed, EventKind};
 
     const ID: RequirementId = "p/e/area/slug";
 
@@ -247,7 +247,7 @@ mod tests {
     struct Strict(End);
 
     fn violation(blame: End, index: u64) -> Violation {
-        Fault::new("wrong").by(blame, ID, index)
+        ViolationDetail::new("wrong").by(blame, ID, index)
     }
 
     impl Rule for Strict {
@@ -263,7 +263,7 @@ mod tests {
 
     fn event(i: u64, dir: Direction, deliberate: bool) -> Event {
         let deliberate = deliberate.then(|| "on purpose".to_owned());
-        Event { i, t: i, conn: None, dir: Some(dir), deliberate, what: What::Closed(Closed::Eof) }
+        Event { i, t: i, conn: None, dir: Some(dir), deliberate, kind: EventKind::Closed(Closed::Eof) }
     }
 
     #[test]

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::diagnostic::{Diagnostic, Place, Style, render};
+use crate::diagnostic::{Diagnostic, SourceSpan, Style, render};
 use crate::protocol::{Level, RequirementId};
 
 use super::subject::SubjectRun;
 use super::{
-    Attempt, Blame, BlockedBy, Excuse, Fault, Finding, Found, Note, Play, Played, ScenarioResult, ScenarioStatus,
+    Attempt, Blame, BlockedBy, Excuse, FaultOwner, Finding, Note, Play, Played, RawFinding, ScenarioResult,
+    ScenarioStatus,
 };
 
 /// What is concluded about one scenario.
-pub(super) struct Judged {
+pub(super) struct JudgedScenario {
     pub result: ScenarioResult,
     /// Its findings, each once.
     pub findings: Vec<Finding>,
@@ -23,7 +24,7 @@ pub(super) struct Judged {
     pub baseline_used: Vec<usize>,
 }
 
-impl Judged {
+impl JudgedScenario {
     /// Whether it was played to a result.
     pub fn was_judged(&self) -> bool {
         is_judged(self.result.status)
@@ -34,7 +35,7 @@ fn is_judged(status: ScenarioStatus) -> bool {
     matches!(status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked)
 }
 
-pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
+pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> JudgedScenario {
     let (findings, baseline_used) = findings(run, played);
     let (status, reason, expected) = status(run, played, &findings);
     let judged = || played.plays.iter().filter(|p| is_judged(p.status));
@@ -70,7 +71,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> Judged {
         blocked: blocked(played),
         trace: telling(played, |p| p.trace.is_some()).and_then(|p| p.trace.clone()),
     };
-    Judged {
+    JudgedScenario {
         result,
         findings,
         assessed: judged().flat_map(|p| p.assessed.iter().map(|&id| id.to_owned())).collect(),
@@ -184,7 +185,7 @@ fn finding(
     run: &SubjectRun<'_>,
     played: &Played,
     play: &Play,
-    found: &Found,
+    found: &RawFinding,
     blame: Blame,
     baseline: Option<String>,
 ) -> Finding {
@@ -215,16 +216,16 @@ fn finding(
     }
 }
 
-fn blame(run: &SubjectRun<'_>, fault: Fault) -> Blame {
+fn blame(run: &SubjectRun<'_>, fault: FaultOwner) -> Blame {
     match fault {
-        Fault::End(end) if end == run.end => Blame::Subject,
-        Fault::End(_) => Blame::Peer,
-        Fault::Environment => Blame::Environment,
+        FaultOwner::End(end) if end == run.end => Blame::Subject,
+        FaultOwner::End(_) => Blame::Peer,
+        FaultOwner::Environment => Blame::Environment,
     }
 }
 
 /// The lines of the scenario that are meant, drawn as every diagnostic is, without a headline.
-fn excerpt(place: &Place) -> String {
+fn excerpt(place: &SourceSpan) -> String {
     let drawn = render(&Diagnostic::error("expectation", "-").at(place.clone(), ""), Style::Plain);
     drawn.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default()
 }

@@ -7,9 +7,9 @@ use jiff::civil::Date;
 use crate::protocol::{Requirement, Use};
 use crate::trace::End;
 
-use super::conclusion::{Grounds, Owed, conclude};
-use super::scenario::{Judged, judge_scenario};
-use super::{Baseline, BaselineLine, Basis, Note, Played, Repro, Scope, Selection, SnapshotResult, SubjectReport};
+use super::conclusion::{Inputs, Required, conclude};
+use super::scenario::{JudgedScenario, judge_scenario};
+use super::{Baseline, BaselineLine, Note, Played, Repro, RunScope, Scope, Selection, SnapshotResult, SubjectReport};
 
 /// Everything that the judge has to know about the run of one subject.
 #[derive(Clone)]
@@ -48,11 +48,11 @@ pub struct SubjectRun<'a> {
 
 /// Draws the conclusions. Never fails: what is contradictory counts against conformity.
 pub fn judge_subject(run: &SubjectRun<'_>) -> SubjectReport {
-    let judged: Vec<Judged> = run.played.iter().map(|played| judge_scenario(run, played)).collect();
-    let owed: Vec<Owed> = owed(run).collect();
+    let judged: Vec<JudgedScenario> = run.played.iter().map(|played| judge_scenario(run, played)).collect();
+    let owed: Vec<Required> = owed(run).collect();
     let (unreferenced, snapshots): (Vec<_>, Vec<_>) =
         run.snapshots.iter().cloned().partition(|s| run.scope != Scope::Full && s.status == "unreferenced");
-    let basis = Basis {
+    let basis = RunScope {
         scope: run.scope,
         scenarios: run.selection.scenarios,
         whole: run.selection.whole,
@@ -60,7 +60,7 @@ pub fn judge_subject(run: &SubjectRun<'_>) -> SubjectReport {
         baseline: baseline_lines(run, &owed, &judged),
         unreferenced: unreferenced.into_iter().map(|s: SnapshotResult| s.file).collect(),
     };
-    conclude(Grounds {
+    conclude(Inputs {
         name: run.name.clone(),
         role: run.role.clone(),
         edition: run.edition.clone(),
@@ -101,9 +101,9 @@ fn gaps(run: &SubjectRun<'_>) -> Vec<Note> {
 }
 
 /// What is asked of the subject.
-fn owed<'a>(run: &SubjectRun<'a>) -> impl Iterator<Item = Owed> + use<'a> {
+fn owed<'a>(run: &SubjectRun<'a>) -> impl Iterator<Item = Required> + use<'a> {
     let (end, edition) = (run.end, run.edition.clone());
-    run.catalogue.iter().filter(move |r| r.binds == end && r.edition() == edition).map(|r| Owed {
+    run.catalogue.iter().filter(move |r| r.binds == end && r.edition() == edition).map(|r| Required {
         id: r.id.to_owned(),
         level: r.level,
         capability: r.capability.map(str::to_owned),
@@ -111,9 +111,9 @@ fn owed<'a>(run: &SubjectRun<'a>) -> impl Iterator<Item = Owed> + use<'a> {
 }
 
 /// The lines of the baseline that speak of what is asked of the subject.
-fn baseline_lines(run: &SubjectRun<'_>, owed: &[Owed], judged: &[Judged]) -> Vec<BaselineLine> {
+fn baseline_lines(run: &SubjectRun<'_>, owed: &[Required], judged: &[JudgedScenario]) -> Vec<BaselineLine> {
     let used: HashSet<usize> = judged.iter().flat_map(|j| j.baseline_used.iter().copied()).collect();
-    let line = |(i, known): (usize, &super::Known)| BaselineLine {
+    let line = |(i, known): (usize, &super::BaselineEntry)| BaselineLine {
         requirement: known.requirement.clone(),
         scenario: known.scenario.clone(),
         reason: known.reason.clone(),
@@ -121,6 +121,6 @@ fn baseline_lines(run: &SubjectRun<'_>, owed: &[Owed], judged: &[Judged]) -> Vec
         expired: known.expired(run.today),
         used: used.contains(&i),
     };
-    let asked = |(_, known): &(usize, &super::Known)| owed.iter().any(|r| r.id == known.requirement);
+    let asked = |(_, known): &(usize, &super::BaselineEntry)| owed.iter().any(|r| r.id == known.requirement);
     run.baseline.entries.iter().enumerate().filter(asked).map(line).collect()
 }

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::protocol::Requirement;
 
-use super::{Asked, Note, Report, SubjectReport, Suite, Unjudged, Verdict};
+use super::{Note, Report, RunOptions, SubjectReport, Suite, Unjudged, Verdict};
 
 impl Suite {
     /// This version of wirecert with these scenario files (name and text) and these requirements. The digest is
@@ -41,7 +41,7 @@ impl Report {
     }
 
     /// The same with what was asked of the run, and the subjects that could not be judged: then it is incomplete at best.
-    pub fn asked(self, asked: Asked, unjudged: Vec<Unjudged>) -> Self {
+    pub fn asked(self, asked: RunOptions, unjudged: Vec<Unjudged>) -> Self {
         let open = (!unjudged.is_empty()).then_some(Verdict::Incomplete);
         Self { verdict: gravest(open.into_iter().chain([self.verdict])), run: Some(asked), unjudged, ..self }
     }

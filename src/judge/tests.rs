@@ -31,7 +31,7 @@ static CATALOGUE: [Requirement; 7] = [
     requirement(GUIDE, Level::Must, End::Server, None),
 ];
 
-fn play(status: ScenarioStatus, assessed: &[RequirementId], findings: Vec<Found>) -> Play {
+fn play(status: ScenarioStatus, assessed: &[RequirementId], findings: Vec<RawFinding>) -> Play {
     Play { assessed: assessed.to_vec(), findings, ..Play::new(status) }
 }
 
@@ -39,8 +39,8 @@ fn passed(assessed: &[RequirementId]) -> Play {
     play(ScenarioStatus::Passed, assessed, vec![])
 }
 
-fn found(requirement: RequirementId, fault: Fault) -> Found {
-    Found {
+fn found(requirement: RequirementId, fault: FaultOwner) -> RawFinding {
+    RawFinding {
         requirement: Some(requirement),
         fault,
         step: None,
@@ -59,7 +59,7 @@ fn found(requirement: RequirementId, fault: Fault) -> Found {
 }
 
 fn broken(requirement: RequirementId) -> Play {
-    play(ScenarioStatus::Failed, &[requirement], vec![found(requirement, Fault::End(End::Server))])
+    play(ScenarioStatus::Failed, &[requirement], vec![found(requirement, FaultOwner::End(End::Server))])
 }
 
 fn scenario(name: &str, requirements: &[RequirementId], plays: Vec<Play>) -> Played {
@@ -69,7 +69,7 @@ fn scenario(name: &str, requirements: &[RequirementId], plays: Vec<Play>) -> Pla
 
 fn known(requirement: &str, scenario: Option<&str>, until: Option<&str>) -> Baseline {
     Baseline {
-        entries: vec![Known {
+        entries: vec![BaselineEntry {
             requirement: requirement.to_owned(),
             scenario: scenario.map(str::to_owned),
             reason: "long known".to_owned(),
@@ -189,7 +189,7 @@ fn a_violated_should_is_a_warning_unless_strict() {
 #[test]
 fn an_expectation_that_proves_nothing_still_fails_its_scenario() {
     let mut played = complete();
-    let stray = Found { requirement: None, ..found(MUST, Fault::End(End::Server)) };
+    let stray = RawFinding { requirement: None, ..found(MUST, FaultOwner::End(End::Server)) };
     played.push(scenario("x/y", &[], vec![play(ScenarioStatus::Failed, &[], vec![stray])]));
     let report = judge(&played);
     assert_eq!((report.verdict, report.counts.failed), (Verdict::Nonconforming, 1));
@@ -323,7 +323,7 @@ fn a_retry_mends_an_error_but_no_violation() {
 
 #[test]
 fn what_our_peer_or_the_environment_did_is_not_held_against_the_subject() {
-    for (fault, blame) in [(Fault::End(End::Client), Blame::Peer), (Fault::Environment, Blame::Environment)] {
+    for (fault, blame) in [(FaultOwner::End(End::Client), Blame::Peer), (FaultOwner::Environment, Blame::Environment)] {
         let mut played = complete();
         played[0].plays[0].findings = vec![found(CLIENT, fault)];
         played[0].plays[0].status = ScenarioStatus::Failed;
@@ -362,7 +362,7 @@ fn a_partial_run_says_nothing_about_completeness() {
 
 #[test]
 fn a_part_in_which_a_should_hides_a_must_is_not_green() {
-    let should = found(SHOULD, Fault::End(End::Server));
+    let should = found(SHOULD, FaultOwner::End(End::Server));
     let blocked = vec![Blocked { requirement: Some(MUST), because: Some(SHOULD), message: "it is wrong".to_owned() }];
     let play = Play { blocked, ..play(ScenarioStatus::Blocked, &[SHOULD], vec![should]) };
     let report = Given { scope: Scope::Partial, ..Given::default() }.judge(&[scenario("a", &[MUST], vec![play])]);
@@ -379,7 +379,7 @@ fn a_run_that_was_cut_short_is_incomplete_at_best() {
 fn the_same_finding_in_the_same_scenario_is_told_once_and_counted() {
     let source = Source::new("scenarios/echo.yaml", "a: 1\nb: 2\n");
     let place = Some(source.place(Span { start: 5, end: 6 }));
-    let at = |place| Found { place, ..found(MUST, Fault::End(End::Server)) };
+    let at = |place| RawFinding { place, ..found(MUST, FaultOwner::End(End::Server)) };
     let plays = vec![
         play(ScenarioStatus::Failed, &[MUST], vec![at(place.clone()), at(place)]),
         play(ScenarioStatus::Failed, &[MUST], vec![at(None)]),
@@ -395,11 +395,11 @@ fn the_same_finding_in_the_same_scenario_is_told_once_and_counted() {
 fn a_finding_is_the_same_wherever_it_was_played() {
     let played_in = |folder: &str, port: u16| {
         let message = format!("{folder}/a.txt is not there, says 127.0.0.1:{port}");
-        let found = Found { message, ..found(MUST, Fault::End(End::Server)) };
-        let place = trace::Known {
+        let found = RawFinding { message, ..found(MUST, FaultOwner::End(End::Server)) };
+        let place = trace::NormalisationFacts {
             folders: vec![("run_dir".to_owned(), folder.to_owned())],
             ports: [port].into(),
-            ..trace::Known::default()
+            ..trace::NormalisationFacts::default()
         };
         Play { place, ..play(ScenarioStatus::Failed, &[MUST], vec![found]) }
     };

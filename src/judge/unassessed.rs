@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{Level, NOTHING_KNOWN, area, short};
 
-use super::conclusion::{Grounds, Notes, Owed};
-use super::scenario::Judged;
+use super::conclusion::{Inputs, Notes, Required};
+use super::scenario::JudgedScenario;
 use super::{Blame, BlockedBy, Note, RequirementResult, ScenarioStatus, Scope, Status};
 
 /// What is said of a requirement that nothing was learnt about.
@@ -37,7 +37,7 @@ impl Unassessed {
 ///
 /// Excused is what the subject declares missing, what a play found it not to owe, a `may`, and what belongs to a
 /// capability and simply never came up although everything was played that could have shown it.
-pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&str>) -> Unassessed {
+pub(super) fn unassessed(grounds: &Inputs, requirement: &Required, excuse: Option<&str>) -> Unassessed {
     let (judged, scope) = (&grounds.judged, grounds.basis.scope);
     let capability = requirement.capability.as_deref();
     if let Some(capability) = capability.filter(|c| grounds.basis.missing.iter().any(|m| m == c)) {
@@ -71,7 +71,7 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
         };
         *reasons.entry(reason).or_default() += 1;
     }
-    let complete = scope == Scope::Full && judged.iter().any(Judged::was_judged);
+    let complete = scope == Scope::Full && judged.iter().any(JudgedScenario::was_judged);
     // What a rule judges had no occasion where all that is played about its area was kept from its point.
     if reasons.is_empty()
         && complete
@@ -101,14 +101,14 @@ pub(super) fn unassessed(grounds: &Grounds, requirement: &Owed, excuse: Option<&
 }
 
 /// The requirements whose violation kept plays from judging this one, each once.
-pub(super) fn blocked_by(judged: &[Judged], requirement: &str) -> Vec<String> {
+pub(super) fn blocked_by(judged: &[JudgedScenario], requirement: &str) -> Vec<String> {
     let blocked = judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == requirement);
     let because: BTreeSet<&String> = blocked.map(|b| &b.because).filter(|because| !because.is_empty()).collect();
     because.into_iter().cloned().collect()
 }
 
 /// Says which capabilities never showed, though they are not declared missing: what is required of them was not judged.
-pub(super) fn never_shown(grounds: &Grounds, requirements: &[RequirementResult], notes: &mut Notes) {
+pub(super) fn never_shown(grounds: &Inputs, requirements: &[RequirementResult], notes: &mut Notes) {
     let mut unseen: BTreeMap<&str, u64> = BTreeMap::new();
     for (owed, result) in grounds.owed.iter().zip(requirements) {
         let missing = |capability: &&str| grounds.basis.missing.iter().any(|missing| missing == capability);
@@ -143,7 +143,7 @@ fn never_occurred(capability: &str) -> String {
 }
 
 /// What is violated of that on which a requirement rests that only rules judge.
-fn broken_base<'j>(grounds: &'j Grounds, requirement: &str) -> Option<&'j str> {
+fn broken_base<'j>(grounds: &'j Inputs, requirement: &str) -> Option<&'j str> {
     let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
     let own = short(requirement);
     let violated = grounds.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
@@ -155,11 +155,14 @@ fn broken_base<'j>(grounds: &'j Grounds, requirement: &str) -> Option<&'j str> {
         let id = short(id);
         bases.contains(&id) || attribution.rests_on(own, id) || attribution.may_be_unseen(own, id)
     };
-    violated.clone().find(is_part).or_else(|| violated.find(rests))
+    // Nothing is looked at in what is no object: `stop/value` where `stop/object` is violated.
+    let is_whole =
+        |id: &&str| short(id).strip_suffix("/object").is_some_and(|area| own.split('/').next() == Some(area));
+    violated.clone().find(is_part).or_else(|| violated.clone().find(is_whole)).or_else(|| violated.find(rests))
 }
 
 /// What is violated of that on which everything rests.
-fn broken_for_all(grounds: &Grounds) -> Option<&str> {
+fn broken_for_all(grounds: &Inputs) -> Option<&str> {
     let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
     let violated = grounds.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
     let mut violated = violated.map(|found| found.requirement.as_str());
@@ -167,7 +170,7 @@ fn broken_for_all(grounds: &Grounds) -> Option<&str> {
 }
 
 /// What kept every scenario of a requirement's area from its point, where there are some.
-fn blocked_area<'j>(judged: &'j [Judged], requirement: &str) -> Option<&'j str> {
+fn blocked_area<'j>(judged: &'j [JudgedScenario], requirement: &str) -> Option<&'j str> {
     let of_area = || judged.iter().map(|j| &j.result).filter(|result| area(&result.id) == area(requirement));
     let none_came_to_it = of_area().all(|result| !matches!(result.status, ScenarioStatus::Passed));
     let mut blocked = of_area().flat_map(|result| &result.blocked).map(|blocked| blocked.because.as_str());

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::protocol::Level;
 
-use super::{Asked, Basis, Unjudged, Way};
+use super::{MissKind, RunOptions, RunScope, Unjudged};
 
 /// What is said of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,7 +104,7 @@ pub struct Finding {
     pub index: Option<u64>,
     /// How an expectation was missed; none where a rule saw what is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way: Option<Way>,
+    pub way: Option<MissKind>,
     /// The kind of observation that the expectation awaited, or the verb that could not be performed; none where a rule
     /// saw what is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,7 +319,7 @@ pub struct SubjectReport {
     pub snapshots: Vec<SnapshotResult>,
     /// What this rests on, beside how the scenarios went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub basis: Option<Basis>,
+    pub basis: Option<RunScope>,
 }
 
 /// How a snapshot compared.
@@ -346,7 +346,7 @@ pub struct Report {
     pub subjects: Vec<SubjectReport>,
     /// What was asked of the run, where it played scenarios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<Asked>,
+    pub run: Option<RunOptions>,
     /// The subjects of which nothing can be said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::pattern::{Kind, Node};
 use super::schema::Schemas;
-use super::template::{self, Fault};
+use super::template::{self, TemplateError};
 use super::words::{self, Word};
 use super::{pointer_push, template::Undefined};
 use crate::diagnostic::nearest;
@@ -156,7 +156,7 @@ impl<'a> Compiler<'a> {
 
     fn undefined(&mut self, undefined: Undefined) {
         let suggestion = match undefined.fault {
-            Fault::Malformed => Some("`$${` for a plain `${`".to_owned()),
+            TemplateError::Malformed => Some("`$${` for a plain `${`".to_owned()),
             _ => undefined.suggestion.clone(),
         };
         let pointer = format!("{}{}", self.pointer, undefined.pointer);

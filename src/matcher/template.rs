@@ -22,12 +22,12 @@ pub struct Undefined {
     /// A name that may have been meant.
     pub suggestion: Option<String>,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: TemplateError,
 }
 
 /// What is wrong with a `${…}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum TemplateError {
     /// There is no variable of this name.
     Unknown,
     /// There is, but it has no such key or item.
@@ -42,10 +42,12 @@ impl Undefined {
     fn message(&self) -> String {
         let name = &self.name;
         match self.fault {
-            Fault::Unknown => format!("undefined variable `{name}`"),
-            Fault::NoSuchPart => format!("the variable has no part `{name}`"),
-            Fault::Malformed => format!("`${{{name}` is no variable: a name with `.key` or `.0` parts and a `}}`"),
-            Fault::TooLong => format!("the text becomes too long when `${{{name}}}` is put in"),
+            TemplateError::Unknown => format!("undefined variable `{name}`"),
+            TemplateError::NoSuchPart => format!("the variable has no part `{name}`"),
+            TemplateError::Malformed => {
+                format!("`${{{name}` is no variable: a name with `.key` or `.0` parts and a `}}`")
+            }
+            TemplateError::TooLong => format!("the text becomes too long when `${{{name}}}` is put in"),
         }
     }
 }
@@ -203,7 +205,7 @@ fn string(
 ) -> Result<Value, Undefined> {
     let undefined =
         |name: String, fault, suggestion| Undefined { name, pointer: pointer.to_owned(), suggestion, fault };
-    let pieces = pieces(text).map_err(|broken| undefined(broken, Fault::Malformed, None))?;
+    let pieces = pieces(text).map_err(|broken| undefined(broken, TemplateError::Malformed, None))?;
     let found = |path: &[String]| {
         look_up(path, vars).map_err(|(fault, suggestion)| undefined(path.join("."), fault, suggestion))
     };
@@ -211,7 +213,7 @@ fn string(
         let value = found(path)?;
         *total += weight(value);
         if *total > MAX_TOTAL {
-            return Err(undefined(path.join("."), Fault::TooLong, None));
+            return Err(undefined(path.join("."), TemplateError::TooLong, None));
         }
         return Ok(value.clone());
     }
@@ -227,25 +229,25 @@ fn string(
         *total += added.len();
         if out.len() + added.len() > MAX_TEXT || *total > MAX_TOTAL {
             let name = if let Piece::Variable(path) = piece { path.join(".") } else { String::new() };
-            return Err(undefined(name, Fault::TooLong, None));
+            return Err(undefined(name, TemplateError::TooLong, None));
         }
         out.push_str(&added);
     }
     Ok(Value::String(out))
 }
 
-fn look_up<'a>(path: &[String], vars: &'a Map<String, Value>) -> Result<&'a Value, (Fault, Option<String>)> {
-    let Some((name, parts)) = path.split_first() else { return Err((Fault::Malformed, None)) };
+fn look_up<'a>(path: &[String], vars: &'a Map<String, Value>) -> Result<&'a Value, (TemplateError, Option<String>)> {
+    let Some((name, parts)) = path.split_first() else { return Err((TemplateError::Malformed, None)) };
     let mut value = vars
         .get(name)
-        .ok_or_else(|| (Fault::Unknown, nearest(name, vars.keys().map(String::as_str)).map(str::to_owned)))?;
+        .ok_or_else(|| (TemplateError::Unknown, nearest(name, vars.keys().map(String::as_str)).map(str::to_owned)))?;
     for part in parts {
         value = match value {
             Value::Object(map) => map.get(part).ok_or_else(|| nearest(part, map.keys().map(String::as_str))),
             Value::Array(items) => part.parse().ok().and_then(|i: usize| items.get(i)).ok_or(None),
             _ => Err(None),
         }
-        .map_err(|near| (Fault::NoSuchPart, near.map(str::to_owned)))?;
+        .map_err(|near| (TemplateError::NoSuchPart, near.map(str::to_owned)))?;
     }
     Ok(value)
 }
@@ -299,9 +301,9 @@ mod tests {
         assert_eq!((e.name.as_str(), e.pointer.as_str(), e.suggestion.as_deref()), ("nmae", "/a/1", Some("name")));
         assert_eq!(e.to_string(), "undefined variable `nmae`");
         let e = resolve(&json!("${o.q}"), &vars()).unwrap_err();
-        assert_eq!((e.fault, e.name.as_str()), (Fault::NoSuchPart, "o.q"));
+        assert_eq!((e.fault, e.name.as_str()), (TemplateError::NoSuchPart, "o.q"));
         for broken in ["${", "${}", "${a b}", "${1}", "${a..b}", "x${name"] {
-            assert_eq!(resolve(&json!(broken), &vars()).unwrap_err().fault, Fault::Malformed, "{broken}");
+            assert_eq!(resolve(&json!(broken), &vars()).unwrap_err().fault, TemplateError::Malformed, "{broken}");
         }
     }
 
@@ -332,6 +334,6 @@ mod tests {
             }
             Err(e) => Some(e.fault),
         });
-        assert_eq!(error, Some(Fault::TooLong));
+        assert_eq!(error, Some(TemplateError::TooLong));
     }
 }

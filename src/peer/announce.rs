@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::trace::Recorder;
 
-use super::Trouble;
+use super::PeerError;
 
 /// What there is to find.
 pub struct Announcement<'a> {
@@ -41,4 +41,4 @@ impl Drop for Announced {
 }
 
 /// Lets a server be found.
-pub type Announce = fn(&Announcement<'_>) -> Result<Announced, Trouble>;
+pub type Announce = fn(&Announcement<'_>) -> Result<Announced, PeerError>;

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::lines::{self, Call, Output, Told};
+use super::lines::{self, Call, DriverCommand, Output};
 use super::{BoxFuture, Ended, Lines};
 
 /// How long calls may take that are under way once nothing more is to be done.
@@ -19,7 +19,7 @@ const WAITING: usize = 256;
 /// What a client does when it is driven.
 pub trait Driven: Send + Sync + 'static {
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
-    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<Said>>;
+    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>>;
 
     /// Lets go of what it holds open, before it ends. Bounded in time.
     fn leave(&self) -> BoxFuture<'_, ()> {
@@ -28,7 +28,7 @@ pub trait Driven: Send + Sync + 'static {
 }
 
 /// What a client says.
-pub enum Said {
+pub enum ClientOutput {
     /// A line of the driver contract.
     Line(Value),
     /// Text that is none of it.
@@ -39,31 +39,31 @@ pub enum Said {
 
 /// Where a client says what no call brought about. It waits where nobody reads.
 #[derive(Clone)]
-pub struct Teller(mpsc::Sender<Said>);
+pub struct OutputWriter(mpsc::Sender<ClientOutput>);
 
-impl Teller {
+impl OutputWriter {
     /// Writes a line.
     pub async fn line(&self, line: Value) {
-        self.say(Said::Line(line)).await;
+        self.say(ClientOutput::Line(line)).await;
     }
 
     /// Says something, as long as there is room for it: before anything else, for instance.
-    pub fn at_once(&self, said: Said) {
+    pub fn at_once(&self, said: ClientOutput) {
         let _ = self.0.try_send(said);
     }
 
     /// Says something.
-    pub async fn say(&self, said: Said) {
+    pub async fn say(&self, said: ClientOutput) {
         // It is over if nobody hears it.
         let _ = self.0.send(said).await;
     }
 }
 
 /// Runs a client to its end. It is made with what it tells by.
-pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(Teller) -> C) -> Ended {
+pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(OutputWriter) -> C) -> Ended {
     let (mut told, output) = lines::start(lines);
     let (tell, mut said) = mpsc::channel(WAITING);
-    let client = Arc::new(client(Teller(tell.clone())));
+    let client = Arc::new(client(OutputWriter(tell.clone())));
     let mut calls: JoinSet<()> = JoinSet::new();
     let died = loop {
         tokio::select! {
@@ -72,7 +72,7 @@ pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(Teller) -> C) ->
             },
             Some(_) = calls.join_next(), if !calls.is_empty() => {}
             line = told.recv() => match line {
-                Some(Told::Call(call)) => {
+                Some(DriverCommand::Call(call)) => {
                     let (client, tell) = (client.clone(), tell.clone());
                     calls.spawn(async move {
                         if let Some(said) = client.call(call).await {
@@ -80,12 +80,12 @@ pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(Teller) -> C) ->
                         }
                     });
                 }
-                Some(Told::End) | None => {
+                Some(DriverCommand::End) | None => {
                     let finish = async { while calls.join_next().await.is_some() {} };
                     // What takes longer is given up.
                     break write_until(&output, &mut said, finish).await;
                 }
-                Some(Told::Close) => break false,
+                Some(DriverCommand::Close) => break false,
             },
         }
     };
@@ -96,7 +96,7 @@ pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(Teller) -> C) ->
 }
 
 /// Writes what is said until something is done, or takes too long. Gives whether the client died meanwhile.
-async fn write_until(output: &Output, said: &mut mpsc::Receiver<Said>, done: impl Future<Output = ()>) -> bool {
+async fn write_until(output: &Output, said: &mut mpsc::Receiver<ClientOutput>, done: impl Future<Output = ()>) -> bool {
     let done = timeout(GOODBYE, done);
     tokio::pin!(done);
     loop {
@@ -116,12 +116,12 @@ async fn write_until(output: &Output, said: &mut mpsc::Receiver<Said>, done: imp
 }
 
 /// Writes what is said; gives false where the client dies instead.
-async fn write(output: &Output, said: Said) -> bool {
+async fn write(output: &Output, said: ClientOutput) -> bool {
     // Without a reader there is nobody to tell.
     match said {
-        Said::Line(line) => drop(output.line(&line).await),
-        Said::Text(text) => drop(output.text(text).await),
-        Said::Died => return false,
+        ClientOutput::Line(line) => drop(output.line(&line).await),
+        ClientOutput::Text(text) => drop(output.text(text).await),
+        ClientOutput::Died => return false,
     }
     true
 }
@@ -134,15 +134,15 @@ mod tests {
     use super::*;
 
     /// Says what it is called with; `die` makes it die, and `never` gives no answer. It says goodbye.
-    struct Echo(Teller);
+    struct Echo(OutputWriter);
 
     impl Driven for Echo {
-        fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<Said>> {
+        fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
             Box::pin(async move {
                 match call.name.as_str() {
-                    "die" => Some(Said::Died),
+                    "die" => Some(ClientOutput::Died),
                     "never" => std::future::pending().await,
-                    name => Some(Said::Line(json!({"id": call.id, "result": name}))),
+                    name => Some(ClientOutput::Line(json!({"id": call.id, "result": name}))),
                 }
             })
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
-use super::{Announce, BoxFuture, Peer, Setting, Trouble, amp, amplifier, openctx};
+use super::{Announce, BoxFuture, Peer, PeerError, Setting, amp, amplifier, openctx};
 
 /// What there is for one role.
 pub struct PeerKind {
@@ -26,7 +26,7 @@ pub struct Probe {
     /// Finds out which edition a server speaks, within the time given. Always comes to a conclusion.
     pub detect: fn(Lock, Duration, Recorder) -> BoxFuture<'static, Detected>,
     /// Makes one request (a method and its parameters) to a server, on a connection of its own.
-    pub call: fn(Setting, String, Value) -> BoxFuture<'static, Result<Answer, Trouble>>,
+    pub call: fn(Setting, String, Value) -> BoxFuture<'static, Result<Answer, PeerError>>,
 }
 
 /// The edition that a subject was found to speak.

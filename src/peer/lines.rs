@@ -13,7 +13,7 @@ use super::control::{self, Line};
 
 /// What a driven client is told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum DriverCommand {
     /// To make a call.
     Call(Call),
     /// To end at once.
@@ -47,7 +47,7 @@ pub struct Output {
 }
 
 /// Splits the lines in what comes and what goes.
-pub fn start(lines: Lines) -> (mpsc::Receiver<Told>, Output) {
+pub fn start(lines: Lines) -> (mpsc::Receiver<DriverCommand>, Output) {
     let (tell, told) = mpsc::channel(WAITING);
     tokio::spawn(read(lines.input, tell));
     let (send, mut to_write) = mpsc::channel::<Vec<u8>>(WAITING);
@@ -84,50 +84,51 @@ impl Output {
     }
 }
 
-async fn read(mut input: Box<dyn AsyncBufRead + Send + Unpin>, tell: mpsc::Sender<Told>) {
+async fn read(mut input: Box<dyn AsyncBufRead + Send + Unpin>, tell: mpsc::Sender<DriverCommand>) {
     loop {
         let told = match control::read(&mut input).await {
             Line::Command(line) => parse(line),
             // A line that means nothing is passed over: there is no number under which to say so.
             Line::Wrong(_) => None,
-            Line::End => Some(Told::End),
+            Line::End => Some(DriverCommand::End),
         };
         let Some(told) = told else { continue };
-        let over = !matches!(told, Told::Call(_));
+        let over = !matches!(told, DriverCommand::Call(_));
         if tell.send(told).await.is_err() || over {
             return;
         }
     }
 }
 
-fn parse(mut line: Map<String, Value>) -> Option<Told> {
+fn parse(mut line: Map<String, Value>) -> Option<DriverCommand> {
     if line.get("close").is_some_and(|close| *close != Value::Bool(false)) {
-        return Some(Told::Close);
+        return Some(DriverCommand::Close);
     }
     let Some(Value::String(name)) = line.remove("call") else { return None };
     let id = line.remove("id").unwrap_or_default();
     let params = line.remove("params").filter(|params| !params.is_null()).unwrap_or_else(|| json!({}));
     let settings = line.remove("settings").filter(|settings| !settings.is_null());
-    Some(Told::Call(Call { id, name, params, settings }))
+    Some(DriverCommand::Call(Call { id, name, params, settings }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(line: Value) -> Option<Told> {
+    fn parsed(line: Value) -> Option<DriverCommand> {
         let Value::Object(line) = line else { panic!("an object") };
         parse(line)
     }
 
     #[test]
     fn a_line_is_a_call_or_the_end_or_nothing() {
-        let call = |params| Some(Told::Call(Call { id: json!(1), name: "ping".into(), params, settings: None }));
+        let call =
+            |params| Some(DriverCommand::Call(Call { id: json!(1), name: "ping".into(), params, settings: None }));
         assert_eq!(parsed(json!({"id": 1, "call": "ping", "params": {"message": "m"}})), call(json!({"message": "m"})));
         assert_eq!(parsed(json!({"id": 1, "call": "ping"})), call(json!({})));
         let with = Call { id: json!(1), name: "meta".into(), params: json!({}), settings: Some(json!({"a": 1})) };
-        assert_eq!(parsed(json!({"id": 1, "call": "meta", "settings": {"a": 1}})), Some(Told::Call(with)));
-        assert_eq!(parsed(json!({"close": true})), Some(Told::Close));
+        assert_eq!(parsed(json!({"id": 1, "call": "meta", "settings": {"a": 1}})), Some(DriverCommand::Call(with)));
+        assert_eq!(parsed(json!({"close": true})), Some(DriverCommand::Close));
         assert_eq!(parsed(json!({"id": 1})), None);
     }
 }

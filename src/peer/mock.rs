@@ -10,7 +10,7 @@ use crate::config::Described;
 use crate::diagnostic::{Diagnostic, Source};
 use crate::trace::Recorder;
 
-use super::modifier::Course;
+use super::modifier::MockHistory;
 use super::{BoxFuture, Flaw, Freedom, Latency, amp, amplifier, openctx};
 
 /// The mock of a role, and what can be different about it.
@@ -73,7 +73,7 @@ pub struct MockOptions {
     /// Names of freedoms that are on from the beginning.
     pub freedoms: Vec<String>,
     /// What has happened at the mock so far: a client that is driven for one life after another is the same mock in all.
-    pub course: Course,
+    pub course: MockHistory,
     /// How its messages are held up, if they are.
     pub latency: Option<Latency>,
     /// Where its connections are recorded.
@@ -123,7 +123,7 @@ pub trait Mock: Send + Sync {
 
     /// What clients do, as far as a script can wait for it: since the mock was started for who asks first, from now on
     /// for others. A mock that tells nothing gives a channel that is closed.
-    fn happenings(&self) -> broadcast::Receiver<Happening> {
+    fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         broadcast::channel(1).1
     }
 
@@ -136,7 +136,7 @@ pub trait Mock: Send + Sync {
 
 /// Something that a client did, and that a script can wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum MockEvent {
     /// It was let in.
     Connected,
     /// It is gone.

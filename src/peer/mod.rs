@@ -31,7 +31,7 @@ pub use announce::{Announce, Announced, Announcement};
 pub use kind::{Answer, Detected, PeerKind, Probe, kind};
 pub use latency::{Draws, Latency};
 pub use mock::{
-    Begin, Ended, Happening, Lines, Mock, MockError, MockKind, MockOptions, Starting, described, flaws, freedoms, mock,
+    Begin, Ended, Lines, Mock, MockError, MockEvent, MockKind, MockOptions, Starting, described, flaws, freedoms, mock,
 };
 
 use std::future::Future;
@@ -60,17 +60,17 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Performs the verbs of one role's scenarios.
 pub trait Peer: Send {
     /// Performs one verb with its parameters, all variables replaced.
-    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>>;
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>>;
 
     /// Returns once everything sent so far on `conn` has been handled by the subject, as far as the
-    /// protocol can tell: by an answered request. [`Trouble::Unable`] where it has no such thing.
-    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>>;
+    /// protocol can tell: by an answered request. [`PeerError::Unable`] where it has no such thing.
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>>;
 
     /// Whether a server still serves: by the most harmless thing that a client can ask of it. A connection and a
     /// barrier on it, where the protocol has no better way.
-    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
         Box::pin(async move {
-            self.perform(Act { verb: "connect", params: &Map::new(), step: "health" }).await?;
+            self.perform(VerbCall { verb: "connect", params: &Map::new(), step: "health" }).await?;
             self.barrier(None, within).await
         })
     }
@@ -99,7 +99,7 @@ pub struct Setting {
     /// The longest wait, also where a step has more patience; none where steps have the last word.
     pub longest: Option<Duration>,
     /// Where a subject that we start lives; servers that stand opposite a client let themselves be found there.
-    pub place: Option<Place>,
+    pub place: Option<SubjectDirs>,
     /// What the subject was described with as its settings, where they are not said otherwise: a JSON object.
     pub settings: Option<Value>,
     /// What the subject was described with beside that, by the keys of its role.
@@ -110,7 +110,7 @@ pub struct Setting {
 
 /// The folders of a subject that we start.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct SubjectDirs {
     /// Its workspace and working directory.
     pub root: PathBuf,
     /// What stands for the user's home folder.
@@ -120,7 +120,7 @@ pub struct Place {
 }
 
 /// One verb to perform.
-pub struct Act<'a> {
+pub struct VerbCall<'a> {
     /// Its name.
     pub verb: &'a str,
     /// Its parameters.
@@ -138,7 +138,7 @@ pub struct Performed {
 
 /// Why a verb could not be performed.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum PeerError {
     /// The subject did not play along: a failed expectation of the requirement (area and slug).
     #[error("{message}")]
     Subject { message: String, proves: Option<String>, expected: Option<Value>, actual: Option<Value> },

@@ -56,7 +56,7 @@ impl Modifier {
 
 /// What has happened at a mock so far, as far as modifiers depend on it. Clones are of the same mock.
 #[derive(Clone, Debug)]
-pub struct Course(Arc<Happened>);
+pub struct MockHistory(Arc<Happened>);
 
 #[derive(Debug)]
 struct Happened {
@@ -66,7 +66,7 @@ struct Happened {
     failed: AtomicBool,
 }
 
-impl Default for Course {
+impl Default for MockHistory {
     fn default() -> Self {
         Self(Arc::new(Happened {
             began: Instant::now(),
@@ -77,7 +77,7 @@ impl Default for Course {
     }
 }
 
-impl Course {
+impl MockHistory {
     /// Another connection, at a mock that tells connections apart.
     pub fn connection(&self) {
         self.0.connections.fetch_add(1, Ordering::Relaxed);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_flaw_shows_when_its_modifier_says() {
-        let course = Course::default();
+        let course = MockHistory::default();
         let showing = || -> Vec<&str> {
             let shows = |modifier: &Modifier| course.shows(Some(*modifier));
             Modifier::ALL.into_iter().filter(shows).map(Modifier::name).collect()

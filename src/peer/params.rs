@@ -8,24 +8,24 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::peer::{Act, Trouble};
+use crate::peer::{PeerError, VerbCall};
 
 /// How large a body made of a text repeated may be, in bytes.
 const MOST_FILL: usize = 64 << 20;
 
 /// The parameters as a type of ours. What the descriptor's shapes let through and this does not is told as the
 /// scenario's fault: a variable of the wrong type, for instance.
-pub fn read<T: DeserializeOwned>(act: &Act<'_>) -> Result<T, Trouble> {
+pub fn read<T: DeserializeOwned>(act: &VerbCall<'_>) -> Result<T, PeerError> {
     serde_json::from_value(Value::Object(act.params.clone())).map_err(|e| wrong(act.verb, e))
 }
 
 /// A fault of the scenario in a verb's parameters.
-pub fn wrong(verb: &str, what: impl std::fmt::Display) -> Trouble {
-    Trouble::Scenario(format!("`{verb}`: {what}"))
+pub fn wrong(verb: &str, what: impl std::fmt::Display) -> PeerError {
+    PeerError::Scenario(format!("`{verb}`: {what}"))
 }
 
 /// The step's mark for what is wrong on purpose.
-pub fn deliberate(act: &Act<'_>, why: Option<&String>) -> Option<String> {
+pub fn deliberate(act: &VerbCall<'_>, why: Option<&String>) -> Option<String> {
     why.map(|why| format!("{}: {why}", act.step))
 }
 

@@ -1,6 +1,6 @@
 //! Flaws and freedoms of a mock that are switched on, whatever their effects are.
 
-use super::modifier::{Course, Modifier};
+use super::modifier::{MockHistory, Modifier};
 use super::{MockError, MockOptions};
 
 /// A flaw or freedom that is switched on.
@@ -34,7 +34,7 @@ impl<E> Quirk<E> {
 }
 
 /// Where quirks are looked up by their names.
-pub struct Known<'a, E> {
+pub struct QuirkRegistry<'a, E> {
     /// The flaw of a name.
     pub flaw: &'a dyn Fn(&str) -> Option<Quirk<E>>,
     /// The freedom of a name.
@@ -43,7 +43,7 @@ pub struct Known<'a, E> {
     pub names: fn() -> Vec<&'static str>,
 }
 
-impl<E> Known<'_, E> {
+impl<E> QuirkRegistry<'_, E> {
     /// The flaw of a name, which may be followed by `@` and a modifier.
     ///
     /// # Errors
@@ -92,18 +92,18 @@ fn no_modifier(name: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct Quirks<E> {
     on: Vec<Quirk<E>>,
-    course: Course,
+    course: MockHistory,
 }
 
 impl<E> Default for Quirks<E> {
     fn default() -> Self {
-        Self { on: vec![], course: Course::default() }
+        Self { on: vec![], course: MockHistory::default() }
     }
 }
 
 impl<E> FromIterator<Quirk<E>> for Quirks<E> {
     fn from_iter<I: IntoIterator<Item = Quirk<E>>>(quirks: I) -> Self {
-        Self { on: quirks.into_iter().collect(), course: Course::default() }
+        Self { on: quirks.into_iter().collect(), course: MockHistory::default() }
     }
 }
 
@@ -112,7 +112,7 @@ impl<E: Copy> Quirks<E> {
     ///
     /// # Errors
     /// A name that does not exist, with one that is like it.
-    pub fn chosen(options: &MockOptions, known: &Known<'_, E>) -> Result<Self, MockError> {
+    pub fn chosen(options: &MockOptions, known: &QuirkRegistry<'_, E>) -> Result<Self, MockError> {
         let flaws = options.flaws.iter().map(|name| known.flaw(name));
         let freedoms = options.freedoms.iter().map(|name| known.freedom(name));
         let on = flaws.chain(freedoms).collect::<Result<_, _>>().map_err(MockError::Option)?;
@@ -138,7 +138,7 @@ impl<E: Copy> Quirks<E> {
     }
 
     /// What has happened at the mock, on which it depends which of them show.
-    pub fn course(&self) -> &Course {
+    pub fn course(&self) -> &MockHistory {
         &self.course
     }
 
@@ -198,7 +198,7 @@ impl<E: Copy> Quirks<E> {
 mod tests {
     use super::*;
 
-    const KNOWN: Known<'static, u8> = Known {
+    const KNOWN: QuirkRegistry<'static, u8> = QuirkRegistry {
         flaw: &|name| (name == "loses-words").then(|| Quirk::flaw("loses-words", 1)),
         freedom: &|name| (name == "whispers").then(|| Quirk::freedom("whispers", 2)),
         names: || vec!["loses-words", "whispers"],

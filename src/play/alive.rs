@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::trace::{Direction, Event, Sink, What};
+use crate::trace::{Direction, Event, EventKind, Sink};
 
 /// What is known of the client that was launched last.
 #[derive(Clone)]
@@ -41,17 +41,17 @@ impl Alive {
 
 impl Sink for Alive {
     fn event(&mut self, event: &Event) {
-        let shows = match &event.what {
-            What::Launched(_) => {
+        let shows = match &event.kind {
+            EventKind::Launched(_) => {
                 self.0.send_replace(Life { shown: false, called: false });
                 return;
             }
-            What::Call(_) => {
+            EventKind::Call(_) => {
                 self.0.send_modify(|life| life.called = true);
                 return;
             }
-            What::Output(output) => output.stream == "stdout",
-            What::Returned(_) | What::Told(_) | What::State { .. } | What::Exited(_) => true,
+            EventKind::Output(output) => output.stream == "stdout",
+            EventKind::Returned(_) | EventKind::Told(_) | EventKind::State { .. } | EventKind::Exited(_) => true,
             _ => event.dir == Some(Direction::ToServer),
         };
         if shows {
@@ -65,8 +65,8 @@ mod tests {
     use super::*;
     use crate::trace::{Call, Clock, Launched, Recorder};
 
-    fn launched() -> What {
-        What::Launched(Launched { command: vec![], pid: 7 })
+    fn launched() -> EventKind {
+        EventKind::Launched(Launched { command: vec![], pid: 7 })
     }
 
     #[tokio::test]
@@ -79,7 +79,7 @@ mod tests {
         recorder.record(
             None,
             None,
-            What::Call(Call { id: 1, call: "meta".into(), params: serde_json::json!({}), settings: None }),
+            EventKind::Call(Call { id: 1, call: "meta".into(), params: serde_json::json!({}), settings: None }),
         );
         assert!(!alive.is_untouched());
         let shows = alive.shows(Duration::from_secs(60));
@@ -89,7 +89,7 @@ mod tests {
             () = &mut shows => panic!("it has said nothing"),
             () = std::future::ready(()) => {}
         }
-        recorder.record(None, None, What::State { state: "connected".into() });
+        recorder.record(None, None, EventKind::State { state: "connected".into() });
         shows.await;
     }
 }

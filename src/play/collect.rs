@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::judge::{Missed, Way};
+use crate::judge::{MissKind, Missed};
 use crate::matcher::{Captures, Pattern};
 use crate::scenario::{Collect, Step, StreamEnd};
 
 use super::expect::{settle, want};
 use super::log::Candidate;
 use super::scene::{Failure, Halt, Scene};
-use super::standing::{STRICT, Standing, standing};
+use super::standing::{MatchState, STRICT, standing};
 use super::steps::{name, resolve};
 
 /// Gathers a stream to its end and holds the rules for it against it.
@@ -60,7 +60,7 @@ async fn wait_for_end(
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
-        if let Standing::Complete { taken, captures } = standing(&end, &log, STRICT) {
+        if let MatchState::Complete { taken, captures } = standing(&end, &log, STRICT) {
             scene.vars.extend(captures);
             for t in &taken {
                 t.at.into_iter().for_each(|at| log.take(at));
@@ -103,7 +103,7 @@ fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate])
         let mut found = check(scene, step, collect, "the number of items", pattern, &items.len().into(), index)?;
         if let Some(failure) = &mut found {
             let missing = least(pattern).is_some_and(|least| (items.len() as u64) < least);
-            failure.missed.way = if missing { Way::Absent } else { Way::Unwanted };
+            failure.missed.way = if missing { MissKind::Absent } else { MissKind::Unwanted };
             failure.missed.index = index;
             return Ok(found);
         }
@@ -145,7 +145,7 @@ fn check(
             failure.missed.places = path.iter().cloned().collect();
             // What did not come whole did not come.
             if path.as_deref() == Some("/whole") {
-                failure.missed.way = Way::Absent;
+                failure.missed.way = MissKind::Absent;
             }
             failure.path = path;
             Ok(Some(failure))
@@ -162,7 +162,7 @@ fn failure(
     actual: Option<Value>,
     index: Option<u64>,
 ) -> Failure {
-    let way = if actual.is_some() { Way::Different } else { Way::Absent };
+    let way = if actual.is_some() { MissKind::Different } else { MissKind::Absent };
     let missed = Missed {
         kind: collect.part.kind.name,
         selectors: collect.part.selectors.clone(),

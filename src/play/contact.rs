@@ -9,10 +9,10 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::config::SubjectSpec;
-use crate::peer::{self, Act, Setting};
+use crate::peer::{self, Setting, VerbCall};
 use crate::protocol::Observer;
 use crate::subject::{RunDir, Running, Start, SubjectError};
-use crate::trace::{Clock, End, Event, Recorder, Sink, What};
+use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink};
 
 use super::one::place;
 
@@ -32,7 +32,7 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
     let Some(launch) = spec.launch() else {
         return Err(SubjectError::Unable("a client is started by us, and driven over its stdin".to_owned()));
     };
-    let seen = Seen::new(spec);
+    let seen = ContactWatcher::new(spec);
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![Box::new(seen.clone())]);
     let run_dir = RunDir::create(launch)?;
     let kind = peer::kind(spec.role.name)
@@ -48,7 +48,7 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
         described: spec.described.clone(),
         folder: None,
     });
-    let serving = peer.perform(Act { verb: "serve", params: &Map::new(), step: "contact" }).await;
+    let serving = peer.perform(VerbCall { verb: "serve", params: &Map::new(), step: "contact" }).await;
     serving.map_err(|trouble| SubjectError::Unable(format!("no server to meet it could be started: {trouble}")))?;
     let env = BTreeMap::new();
     let running =
@@ -89,7 +89,7 @@ fn sound(params: &[(&str, &str)], root: &str) -> Value {
 
 /// What has been seen of the client.
 #[derive(Clone)]
-struct Seen(Arc<Shared>);
+struct ContactWatcher(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
@@ -102,7 +102,7 @@ struct State {
     met: Option<Contact>,
 }
 
-impl Seen {
+impl ContactWatcher {
     fn new(spec: &SubjectSpec) -> Self {
         let editions = spec.protocol.editions.iter();
         let observers = editions.map(|e| (e.id, (spec.protocol.observer)(e.id, End::Client))).collect();
@@ -125,14 +125,14 @@ impl Seen {
     }
 }
 
-impl Sink for Seen {
+impl Sink for ContactWatcher {
     fn event(&mut self, event: &Event) {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         let asks = |observer: &mut Box<dyn Observer>| {
             observer.observe(event).iter().any(|seen| seen.kind == "request" && seen.selectors.contains_key("method"))
         };
         let edition = state.observers.iter_mut().find_map(|(id, observer)| asks(observer).then_some(*id));
-        let answered = matches!(event.what, What::Returned(_));
+        let answered = matches!(event.kind, EventKind::Returned(_));
         if state.met.is_none() && (edition.is_some() || answered) {
             state.met = Some(Contact { edition });
             self.0.changed.notify_waiters();

@@ -1,20 +1,20 @@
 //! A subject whose process ends though nobody asked it to.
 
 use crate::config::SubjectSpec;
-use crate::judge::{ALIVE, Blocked, Fault, Found, Play, ScenarioStatus, Way};
+use crate::judge::{ALIVE, Blocked, FaultOwner, MissKind, Play, RawFinding, ScenarioStatus};
 use crate::protocol::{Part, Requirement, RequirementId};
 use crate::trace::Exited;
 
 /// The finding that the subject died although nobody asked it to.
-pub fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> Found {
+pub fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
     let how = match (exited.code, exited.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "unknown cause".to_owned(),
     };
-    Found {
+    RawFinding {
         requirement: outlives(spec, edition),
-        fault: Fault::End(spec.role.subject),
+        fault: FaultOwner::End(spec.role.subject),
         step: None,
         place: None,
         message: format!("{DIED} ({how})"),
@@ -44,14 +44,14 @@ fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
 /// or failed, could not be judged.
 pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
     let requirement = outlives(spec, edition);
-    let known = |found: &Found| found.requirement == requirement;
+    let known = |found: &RawFinding| found.requirement == requirement;
     if exited.asked || play.findings.iter().any(known) {
         return;
     }
     let found = death(exited, spec, edition);
-    let gone = |found: &Found| {
+    let gone = |found: &RawFinding| {
         let way = found.missed.as_ref().map(|missed| missed.way);
-        matches!(way, Some(Way::Absent | Way::Failure | Way::Unreachable))
+        matches!(way, Some(MissKind::Absent | MissKind::Failure | MissKind::Unreachable))
     };
     for of_it in play.findings.extract_if(.., |found| gone(found)) {
         let (because, message) = (found.requirement, found.message.clone());

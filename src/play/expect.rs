@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 use crate::matcher::template::{Piece, pieces};
 use crate::matcher::{Captures, Pattern};
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, short};
 use crate::scenario::{Expectation, Part, Step, Until};
 
-use super::forgive::is_giving_up;
+use super::harness_delay::is_giving_up;
 use super::log::Log;
 use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
 use super::scene::{Halt, Scene};
-use super::standing::{Miss, STRICT, Standing, Taken, Wanted, standing};
+use super::standing::{ClosestMiss, MatchState, STRICT, Taken, Wanted, standing};
 use super::steps::{HELD_UP, resolve_map, troubled, unusable};
 use super::tolerated::{known_outcome, usable};
 
@@ -69,18 +69,18 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         }
         let looked_up = look_up(scene, step, &mut outcomes)?;
         let mut open = false;
-        let mut nearest: Option<(usize, Miss)> = None;
+        let mut nearest: Option<(usize, ClosestMiss)> = None;
         // The outcome of which something came, and all that came is as it should be: the rest did not come.
         let mut begun: Option<(usize, Vec<usize>)> = None;
         // Whether nothing came of an outcome that differs from it: it may come still.
         let mut untouched = false;
         for (number, wanted) in outcomes.iter().enumerate() {
             match standing(wanted, &log, STRICT) {
-                Standing::Complete { taken, captures } => {
+                MatchState::Complete { taken, captures } => {
                     // An outcome that stands before it may have come since it was looked at.
                     let before = outcomes[..number].iter().enumerate().find_map(|(n, wanted)| {
                         match standing(wanted, &log, STRICT) {
-                            Standing::Complete { taken, captures } => Some((n, taken, captures)),
+                            MatchState::Complete { taken, captures } => Some((n, taken, captures)),
                             _ => None,
                         }
                     });
@@ -90,11 +90,11 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                     scene.since.came(began.elapsed());
                     return came(scene, wanted, &taken, captures, &expectation.proves, note);
                 }
-                Standing::Open { nearest: miss, lacking } => {
+                MatchState::Open { nearest: miss, lacking } => {
                     open = true;
                     // What is looked up is always there: it is no sign that its outcome came.
-                    let looked_up = |miss: &Miss| wanted[miss.part].lookup.is_some();
-                    let more = |miss: &Miss| lacking.iter().any(|part| *part != miss.part);
+                    let looked_up = |miss: &ClosestMiss| wanted[miss.part].lookup.is_some();
+                    let more = |miss: &ClosestMiss| lacking.iter().any(|part| *part != miss.part);
                     let miss = miss.filter(|miss| !(looked_up(miss) && more(miss)));
                     untouched |= miss.is_none();
                     if begun.is_none() && miss.is_none() && lacking.len() < wanted.len() {
@@ -102,7 +102,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                     }
                     keep_nearer(&mut nearest, number, miss);
                 }
-                Standing::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
+                MatchState::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
             }
         }
         let left = if is_spoilt(scene, &outcomes) { spoilt.left() } else { deadline.left() };
@@ -121,7 +121,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             }
             // What came before its cause is something else.
             let since = scene.since.event.max(scene.since.stimulus);
-            let earlier = |(number, miss): &(usize, Miss)| {
+            let earlier = |(number, miss): &(usize, ClosestMiss)| {
                 let before = miss.index.is_some_and(|index| index < since);
                 before && (untouched || outcomes[*number][miss.part].kind.pick == Pick::Any)
             };
@@ -129,13 +129,13 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             let going_on = known_outcome(scene, &outcomes);
             let nearest = match &going_on {
                 Some((number, ..)) => match standing(&outcomes[*number], &log, STRICT) {
-                    Standing::Failed { miss } | Standing::Open { nearest: Some(miss), .. } => Some((*number, miss)),
+                    MatchState::Failed { miss } | MatchState::Open { nearest: Some(miss), .. } => Some((*number, miss)),
                     _ => nearest,
                 },
                 None => nearest.filter(|_| begun.is_none()),
             };
             // What could not be read may have been what is awaited, rather than what could.
-            let unread = |(number, miss): &(usize, Miss)| {
+            let unread = |(number, miss): &(usize, ClosestMiss)| {
                 let any = outcomes[*number][miss.part].kind.pick == Pick::Any;
                 any && late.is_some() && is_unread_since(scene, &outcomes, miss.index)
             };
@@ -187,7 +187,7 @@ fn is_spoilt(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> bool {
     !spoilt.is_empty() && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
 }
 
-fn keep_nearer(nearest: &mut Option<(usize, Miss)>, number: usize, miss: Option<Miss>) {
+fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: Option<ClosestMiss>) {
     let Some(miss) = miss else { return };
     if nearest.as_ref().is_none_or(|(_, n)| miss.mismatches.len() < n.mismatches.len()) {
         *nearest = Some((number, miss));
@@ -339,8 +339,8 @@ pub async fn settle(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>, unti
             match scene.peer.barrier(conn, patience).await {
                 Ok(()) => return Ok(()),
                 // Nothing comes on a connection that is gone.
-                Err(Trouble::Subject { .. }) if scene.log.has_closed(conn.unwrap_or(MAIN)) => return Ok(()),
-                Err(Trouble::Unable(_)) => QUIET,
+                Err(PeerError::Subject { .. }) if scene.log.has_closed(conn.unwrap_or(MAIN)) => return Ok(()),
+                Err(PeerError::Unable(_)) => QUIET,
                 Err(trouble) => return troubled(scene, step, "barrier", trouble),
             }
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Direction, Event, Sink, What};
+use crate::trace::{Direction, Event, EventKind, Sink};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
 const KEPT: usize = 20_000;
@@ -186,7 +186,7 @@ impl Sink for LogSink {
 
 impl State {
     fn note_unread(&mut self, event: &Event) {
-        let What::Message(message) = &event.what else { return };
+        let EventKind::Message(message) = &event.kind else { return };
         if let (Some(lacks), Some(conn), Some(dir)) = (message.lacks(), &event.conn, event.dir) {
             self.unread.insert((conn.clone(), dir), (event.i, lacks));
         }
@@ -195,12 +195,12 @@ impl State {
     /// What a driven client says, which every role of a client can speak about.
     fn driven(&mut self, event: &Event) -> Option<Observation> {
         let (mut selectors, mut value) = (Map::new(), Map::new());
-        let kind = match &event.what {
-            What::Call(call) => {
+        let kind = match &event.kind {
+            EventKind::Call(call) => {
                 self.calls.insert(call.id, call.call.clone());
                 return None;
             }
-            What::Returned(returned) => {
+            EventKind::Returned(returned) => {
                 if returned.unsupported {
                     self.unsupported = self.unsupported.take().or_else(|| self.calls.get(&returned.id).cloned());
                 }
@@ -209,7 +209,7 @@ impl State {
                 value.extend(returned.error.clone().map(|error| ("error".to_owned(), error)));
                 "returned"
             }
-            What::Told(told) => {
+            EventKind::Told(told) => {
                 selectors.insert("event".to_owned(), told.event.clone().into());
                 value.insert("data".to_owned(), told.data.clone());
                 value.extend(told.subscription.clone().map(|of| ("subscription".to_owned(), of)));
@@ -218,7 +218,7 @@ impl State {
                 value.insert("number".to_owned(), number.0.into());
                 "told"
             }
-            What::State { state } => {
+            EventKind::State { state } => {
                 value.insert("is".to_owned(), state.clone().into());
                 "state"
             }
@@ -274,7 +274,7 @@ fn weight(value: &Value) -> usize {
 
 /// The end of the subject's process, which every role can speak about.
 fn exit(event: &Event) -> Option<Observation> {
-    let What::Exited(exited) = &event.what else { return None };
+    let EventKind::Exited(exited) = &event.kind else { return None };
     let mut value = Map::new();
     value.extend(exited.code.map(|code| ("code".to_owned(), code.into())));
     value.extend(exited.signal.map(|signal| ("signal".to_owned(), signal.into())));
@@ -318,8 +318,12 @@ mod tests {
     fn of_a_long_stream_that_was_told_the_first_ones_and_the_newest_are_kept() {
         let log = Log::new(Box::new(Blind));
         let told = |log: &Log, event: &str, i: u64| {
-            let what = What::Told(crate::trace::Told { event: event.to_owned(), data: i.into(), subscription: None });
-            let event = Event { i, t: 0, conn: None, dir: None, deliberate: None, what };
+            let what = EventKind::Told(crate::trace::ClientEvent {
+                event: event.to_owned(),
+                data: i.into(),
+                subscription: None,
+            });
+            let event = Event { i, t: 0, conn: None, dir: None, deliberate: None, kind: what };
             log.sink().event(&event);
         };
         (1..=5_000).for_each(|i| told(&log, "delta", i));

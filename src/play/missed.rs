@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::{Missed, Way};
+use crate::judge::{MissKind, Missed};
 use crate::matcher::{Mismatch, template};
 use crate::protocol::{Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Step};
@@ -12,7 +12,7 @@ use crate::trace::{AwaitedPart, Direction, End};
 
 use super::expect::{MAIN, each_once};
 use super::scene::{Failure, Scene};
-use super::standing::{Miss, Wanted};
+use super::standing::{ClosestMiss, Wanted};
 use super::steps::name;
 
 /// What came nearest to one of the outcomes, and is not as described there.
@@ -21,7 +21,7 @@ pub fn differs(
     step: &Step,
     expectation: &Expectation,
     outcomes: &[Vec<Wanted>],
-    (number, miss): (usize, Miss),
+    (number, miss): (usize, ClosestMiss),
     late: Option<Duration>,
 ) -> Failure {
     let want = &outcomes[number][miss.part];
@@ -40,9 +40,9 @@ pub fn differs(
         }
         _ => format!("the {what} is not as described: {detail}{more}"),
     };
-    let way = if is_anything(want) { Way::Absent } else { way(&want.expected, &miss) };
+    let way = if is_anything(want) { MissKind::Absent } else { way(&want.expected, &miss) };
     let message =
-        of_file(want, first).or_else(|| of_error(&what, &miss).filter(|_| way == Way::Failure)).unwrap_or(message);
+        of_file(want, first).or_else(|| of_error(&what, &miss).filter(|_| way == MissKind::Failure)).unwrap_or(message);
     let missed = Missed {
         way,
         outcomes: recorded(scene, outcomes),
@@ -79,7 +79,7 @@ fn of_file(want: &Wanted, mismatch: Option<&Mismatch>) -> Option<String> {
 const WORDS: usize = 200;
 
 /// What is said of an error that came where a result was due: its own words, where it has some.
-fn of_error(what: &str, miss: &Miss) -> Option<String> {
+fn of_error(what: &str, miss: &ClosestMiss) -> Option<String> {
     let of_result = |mismatch: &Mismatch| mismatch.pointer.starts_with("/result");
     miss.mismatches.first().filter(|first| of_result(first))?;
     let error = miss.actual.get("error").filter(|error| !error.is_null())?;
@@ -140,7 +140,7 @@ pub fn absent(
     Failure {
         missed: Missed {
             outcomes: recorded(scene, outcomes),
-            ..first.map_or_else(|| scene.unreachable("expect", Way::Absent), |want| missed(scene, want))
+            ..first.map_or_else(|| scene.unreachable("expect", MissKind::Absent), |want| missed(scene, want))
         },
         proves: expectation.proves.clone(),
         step: name(&step.kind),
@@ -159,7 +159,7 @@ pub fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
         kind: want.kind.name,
         selectors: want.selectors.clone(),
         conn: want.conn.clone(),
-        way: Way::Absent,
+        way: MissKind::Absent,
         outcomes: vec![],
         places: vec![],
         index: None,
@@ -178,7 +178,7 @@ fn is_anything(want: &Wanted) -> bool {
 }
 
 /// Whether a failure came where a success was due, or something else that differs.
-fn way(expected: &Value, miss: &Miss) -> Way {
+fn way(expected: &Value, miss: &ClosestMiss) -> MissKind {
     let flag = |value: &Value| value.pointer("/result/success").and_then(Value::as_bool);
     let refused = flag(&miss.actual) == Some(false) && flag(expected) != Some(false);
     let failed_status = miss.actual.get("status").and_then(Value::as_u64).is_some_and(|status| status >= 300);
@@ -210,13 +210,13 @@ fn way(expected: &Value, miss: &Miss) -> Way {
         |place: &str| ["/whole", "/result", "/error", "/json", "/text"].iter().any(|at| place.starts_with(at));
     let cut = |mismatch: &Mismatch| torn && in_body(&mismatch.pointer);
     if miss.mismatches.iter().any(cut) {
-        Way::Absent
+        MissKind::Absent
     } else if miss.mismatches.iter().any(failed) {
-        Way::Failure
+        MissKind::Failure
     } else if miss.mismatches.iter().any(unreadable) {
-        Way::Unreadable
+        MissKind::Unreadable
     } else {
-        Way::Different
+        MissKind::Different
     }
 }
 
@@ -228,7 +228,7 @@ pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Fai
         failure.message += &format!("; a message came there that is not {lacks} (event {index})");
         failure.index = Some(index);
         if index >= scene.since.event {
-            failure.missed.way = Way::Unreadable;
+            failure.missed.way = MissKind::Unreadable;
         }
     }
 }
@@ -270,7 +270,7 @@ pub fn unwanted(
 ) -> Failure {
     Failure {
         missed: Missed {
-            way: Way::Unwanted,
+            way: MissKind::Unwanted,
             places: places(&want.expected, ""),
             outcomes: vec![vec![part(scene, want)]],
             ..missed(scene, want)

@@ -1,7 +1,7 @@
 //! What a plan cannot be played without, and whether a subject has it.
 
 use crate::config::SubjectSpec;
-use crate::diagnostic::Place;
+use crate::diagnostic::SourceSpan;
 use crate::protocol::RequirementId;
 use crate::scenario::{Plan, Process, Step, StepKind};
 
@@ -54,7 +54,7 @@ pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
 }
 
 /// The first expectation that is about nothing but what is lacking, and that has no other outcome to take.
-fn cannot_pass(steps: &[Step], lacking: &impl Fn(&RequirementId) -> bool) -> Option<Place> {
+fn cannot_pass(steps: &[Step], lacking: &impl Fn(&RequirementId) -> bool) -> Option<SourceSpan> {
     steps.iter().find_map(|step| match &step.kind {
         StepKind::Expect(expectation) => {
             let one = expectation.any_of.len() == 1 && !expectation.proves.is_empty();

@@ -8,22 +8,25 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::config::SubjectSpec;
-use crate::judge::{Context, Fault, Found, Play, RuleRun, ScenarioStatus};
+use crate::judge::{Context, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
 use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
-use crate::subject::{Corner, RunDir, Running, Start};
-use crate::trace::{Clock, FileSink, Header, Judged, Known, Mark, Normaliser, Recorder, Sink, Tail, What, Written};
+use crate::subject::{RunDir, Running, ScenarioDir, Start};
+use crate::trace::{
+    Clock, EventKind, FileSink, Header, JudgementEnd, Mark, NormalisationFacts, Normaliser, Recorder, Sink, Tail,
+    Written,
+};
 
 use super::alive::Alive;
 use super::bound;
 use super::death::death;
-use super::forgive::forgive;
+use super::harness_delay::discount_harness_delay;
 use super::lag::LagMeter;
 use super::laid;
 use super::log::Log;
-use super::meddled::Meddled;
+use super::saw_deliberate::SawDeliberate;
 use super::scene::{Halt, Outcome, Scene, Since};
 use super::steps;
 use super::traces::{Draft, Traces, trace_path};
@@ -33,7 +36,7 @@ const TAIL: usize = 8;
 
 /// Gets what a snapshot is made of, once for each play that passed: the plan, its normalised trace, and what is
 /// known to differ from one run to the next.
-pub type Snapshotter = dyn Fn(&Plan, &Normaliser, &Known) + Send + Sync;
+pub type Snapshotter = dyn Fn(&Plan, &Normaliser, &NormalisationFacts) + Send + Sync;
 
 /// What all plays of a run have in common.
 #[derive(Clone)]
@@ -51,7 +54,7 @@ pub struct Options {
 }
 
 /// Where a play takes place.
-pub struct Venue<'a> {
+pub struct PlayContext<'a> {
     /// The subject's description.
     pub spec: &'a SubjectSpec,
     /// Where it lives, where we start it.
@@ -65,7 +68,7 @@ pub struct Venue<'a> {
 }
 
 /// How a play left its subject.
-pub struct Aftermath {
+pub struct PlayOutcome {
     /// What is said of the play.
     pub play: Play,
     /// Its trace, which has not ended: what is said of the play belongs into it. None where nothing took place.
@@ -77,7 +80,7 @@ pub struct Aftermath {
     pub(super) draft: Option<Draft>,
 }
 
-impl From<Play> for Aftermath {
+impl From<Play> for PlayOutcome {
     /// Nothing took place.
     fn from(play: Play) -> Self {
         Self { play, trace: None, clean: true, draft: None }
@@ -85,32 +88,32 @@ impl From<Play> for Aftermath {
 }
 
 /// Plays a plan once.
-pub async fn play(plan: &Plan, venue: Venue<'_>, options: &Options) -> Aftermath {
+pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &Options) -> PlayOutcome {
     let began = Instant::now();
-    venue.lag.begin();
-    let traced = match Traced::start(plan, venue.spec, options) {
+    play_context.lag.begin();
+    let traced = match Traced::start(plan, play_context.spec, options) {
         Ok(traced) => traced,
         Err(reason) => return Play::error(reason).into(),
     };
-    let own = venue.subject.is_none();
-    let mut venue = venue;
-    let (halt, mut outcome) = match perform(plan, &mut venue, options, &traced).await {
+    let own = play_context.subject.is_none();
+    let mut play_context = play_context;
+    let (halt, mut outcome) = match perform(plan, &mut play_context, options, &traced).await {
         Ok((halt, outcome)) => (halt, outcome),
         Err(reason) => (Some(Halt::Error(reason)), Outcome::default()),
     };
-    let exited = venue.subject.as_ref().and_then(Running::exited);
+    let exited = play_context.subject.as_ref().and_then(Running::exited);
     if let Some(exited) = exited.filter(|exited| !outcome.end_wanted && !exited.asked) {
-        outcome.findings.push(death(&exited, venue.spec, plan.edition).seen_by(&traced.tail));
+        outcome.findings.push(death(&exited, play_context.spec, plan.edition).seen_by(&traced.tail));
     }
-    if own && let Some(subject) = venue.subject.take() {
+    if own && let Some(subject) = play_context.subject.take() {
         subject.will_exit();
         subject.stop().await;
     }
-    let (meddled, draft) = (traced.meddled.is_so(), traced.draft.clone());
-    let (mut play, trace) = traced.finish(plan, &venue, options, halt, outcome);
+    let (deliberate, draft) = (traced.deliberate.is_so(), traced.draft.clone());
+    let (mut play, trace) = traced.finish(plan, &play_context, options, halt, outcome);
     play.duration = began.elapsed();
-    let clean = !meddled && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
-    Aftermath { play, trace: Some(trace), clean, draft }
+    let clean = !deliberate && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
+    PlayOutcome { play, trace: Some(trace), clean, draft }
 }
 
 /// The trace of a play that is over, open for what is found in it.
@@ -118,7 +121,7 @@ pub struct OpenTrace {
     recorder: Recorder,
     file: Option<Written>,
     /// What our own peer did wrong unasked.
-    ours: Vec<Found>,
+    ours: Vec<RawFinding>,
 }
 
 impl OpenTrace {
@@ -133,10 +136,10 @@ impl OpenTrace {
         let ours = self.ours.iter().filter(|_| play.status == ScenarioStatus::Error);
         let mut findings = 0;
         for found in play.findings.iter().chain(ours) {
-            self.recorder.conclude(What::Finding(found.recorded()));
+            self.recorder.conclude(EventKind::Finding(found.recorded()));
             findings += 1;
         }
-        self.recorder.conclude(What::Judged(Judged { findings }));
+        self.recorder.conclude(EventKind::Judged(JudgementEnd { findings }));
         self.recorder.end();
         let lost = self.file.and_then(|file| file.outcome().err());
         if let (Some(lost), ScenarioStatus::Passed) = (lost, play.status) {
@@ -151,7 +154,7 @@ struct Traced {
     recorder: Recorder,
     log: Log,
     tail: Tail,
-    meddled: Meddled,
+    deliberate: SawDeliberate,
     alive: Alive,
     rules: Arc<Mutex<RuleRun>>,
     file: Option<Written>,
@@ -166,10 +169,14 @@ impl Traced {
         let log = Log::new((protocol.observer)(plan.edition, spec.role.subject));
         let tail = Tail::new(TAIL);
         let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition).with_processes_of(spec.role.subject)));
-        let meddled = Meddled::default();
+        let deliberate = SawDeliberate::default();
         let alive = Alive::default();
-        let mut sinks: Vec<Box<dyn Sink>> =
-            vec![Box::new(tail.clone()), Box::new(meddled.clone()), Box::new(alive.clone()), Box::new(rules.clone())];
+        let mut sinks: Vec<Box<dyn Sink>> = vec![
+            Box::new(tail.clone()),
+            Box::new(deliberate.clone()),
+            Box::new(alive.clone()),
+            Box::new(rules.clone()),
+        ];
         let (mut file, mut draft) = (None, None);
         let header = || {
             Header::new(protocol.name, plan.edition).with_subject(spec.role.subject, &spec.name).with_scenario(&plan.id)
@@ -198,15 +205,15 @@ impl Traced {
         let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         let text = plan.id.clone();
-        recorder.record(None, None, What::Mark(Mark { mark: "scenario".into(), text }));
-        Ok(Self { recorder, log, tail, meddled, alive, rules, file, draft, normaliser, protocol })
+        recorder.record(None, None, EventKind::Mark(Mark { mark: "scenario".into(), text }));
+        Ok(Self { recorder, log, tail, deliberate, alive, rules, file, draft, normaliser, protocol })
     }
 
     /// Closes the trace and draws together what expectations and rules had to say.
     fn finish(
         self,
         plan: &Plan,
-        venue: &Venue<'_>,
+        play_context: &PlayContext<'_>,
         options: &Options,
         halt: Option<Halt>,
         outcome: Outcome,
@@ -218,7 +225,7 @@ impl Traced {
             rules.end();
             rules.judgements().clone()
         };
-        forgive(&mut judged, venue.lag.in_all());
+        discount_harness_delay(&mut judged, play_context.lag.in_all());
         let mut ours = judged.ours();
         let mut play = Play::new(ScenarioStatus::Passed);
         play.assessed = outcome.assessed.clone();
@@ -230,7 +237,7 @@ impl Traced {
         play.uses = judged.uses;
         play.findings = outcome.findings.clone();
         for violation in judged.violations {
-            if violation.blame == venue.spec.role.subject {
+            if violation.blame == play_context.spec.role.subject {
                 play.findings.push(violation.into());
             } else {
                 ours.get_or_insert(format!("our own peer broke {}: {}", violation.requirement, violation.message));
@@ -238,10 +245,10 @@ impl Traced {
             }
         }
         let context = Context {
-            attribution: venue.spec.role.attribution,
+            attribution: play_context.spec.role.attribution,
             catalogue: (self.protocol.requirements)(),
             edition: plan.edition,
-            subject: Fault::End(venue.spec.role.subject),
+            subject: FaultOwner::End(play_context.spec.role.subject),
             proves: &plan.requirements,
             assessed: &play.assessed,
             position: outcome.turn.map_or(1, |turn| turn.position),
@@ -258,7 +265,7 @@ impl Traced {
         let dropped = self.log.dropped();
         let flood =
             (dropped > 0).then(|| format!("the subject sent more than can be judged: {dropped} messages too many"));
-        let binding = |found: &Found| {
+        let binding = |found: &RawFinding| {
             let level = found
                 .requirement
                 .and_then(|id| (self.protocol.requirements)().iter().find(|r| r.id == id).map(|r| r.level));
@@ -301,55 +308,55 @@ impl Traced {
 /// Gets everything ready and performs the steps. Gives why it stopped early, if it did.
 async fn perform(
     plan: &Plan,
-    venue: &mut Venue<'_>,
+    play_context: &mut PlayContext<'_>,
     options: &Options,
     traced: &Traced,
 ) -> Result<(Option<Halt>, Outcome), String> {
     let recorder = traced.recorder.clone();
-    match venue.subject {
+    match play_context.subject {
         Some(subject) => {
             subject.lock().iter().for_each(|lock| recorder.add_secret(&lock.token));
             subject.record_to(recorder.clone());
         }
         // Scenarios say when a client is started: when there is something for it to find.
-        None if venue.spec.role.is_client() => {}
+        None if play_context.spec.role.is_client() => {}
         None => {
-            let run_dir = venue.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
+            let run_dir = play_context.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
             let env = BTreeMap::new();
             let start = Start {
-                spec: venue.spec,
+                spec: play_context.spec,
                 run_dir,
                 scenario: Some(&plan.id),
                 env: &env,
                 server: None,
                 recorder: recorder.clone(),
             };
-            *venue.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
+            *play_context.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }
-    let corner = corner(plan, venue)?;
+    let corner = corner(plan, play_context)?;
     let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
     let schemas = EditionSchemas { protocol: traced.protocol, edition: plan.edition };
-    let longest = options.longest.into_iter().chain(venue.spec.timeouts.longest).min();
+    let longest = options.longest.into_iter().chain(play_context.spec.timeouts.longest).min();
     let setting = crate::peer::Setting {
         edition: plan.edition.to_owned(),
         recorder: recorder.clone(),
-        server: venue.subject.as_ref().and_then(|s| s.lock().cloned()),
+        server: play_context.subject.as_ref().and_then(|s| s.lock().cloned()),
         patience: options.patience,
         longest,
-        place: venue.run_dir.map(place),
-        settings: venue.spec.settings.clone(),
-        described: venue.spec.described.clone(),
+        place: play_context.run_dir.map(place),
+        settings: play_context.spec.settings.clone(),
+        described: play_context.spec.described.clone(),
         folder: corner.as_ref().map(|corner| corner.path().to_owned()),
     };
     let mut scene = Scene {
         plan,
         protocol: traced.protocol,
         schemas: &schemas,
-        spec: venue.spec,
-        run_dir: venue.run_dir,
-        subject: &mut *venue.subject,
-        idle: venue.idle.take(),
+        spec: play_context.spec,
+        run_dir: play_context.run_dir,
+        subject: &mut *play_context.subject,
+        idle: play_context.idle.take(),
         shared: false,
         peer: (kind.new)(setting),
         corner,
@@ -357,7 +364,7 @@ async fn perform(
         log: traced.log.clone(),
         tail: traced.tail.clone(),
         alive: traced.alive.clone(),
-        lag: venue.lag,
+        lag: play_context.lag,
         patience: options.patience,
         longest,
         vars: serde_json::Map::new(),
@@ -375,7 +382,7 @@ async fn perform(
         scene.outcome.plays_at(subject);
     }
     seed(&mut scene)?;
-    let bound = bound::of(plan, options.patience) + venue.spec.observe.unwrap_or_default();
+    let bound = bound::of(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
     let bound = bound.saturating_add(scene.starting());
     let deadline = scene.lag.deadline(bound);
     let mut halt = {
@@ -400,7 +407,7 @@ async fn perform(
         };
         halt = halt.or(trouble);
     }
-    if venue.spec.role.is_client() {
+    if play_context.spec.role.is_client() {
         part_with_client(&mut scene, &traced.tail, halt.is_none()).await;
     }
     scene.peer.finish().await;
@@ -430,18 +437,18 @@ async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
 }
 
 /// Where a subject lives that has this run directory.
-pub fn place(run_dir: &RunDir) -> crate::peer::Place {
-    crate::peer::Place { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
+pub fn place(run_dir: &RunDir) -> crate::peer::SubjectDirs {
+    crate::peer::SubjectDirs { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
 }
 
-fn corner(plan: &Plan, venue: &Venue<'_>) -> Result<Option<Corner>, String> {
-    if let Some(run_dir) = venue.run_dir {
+fn corner(plan: &Plan, play_context: &PlayContext<'_>) -> Result<Option<ScenarioDir>, String> {
+    if let Some(run_dir) = play_context.run_dir {
         return run_dir.corner(&plan.id).map(Some).map_err(|e| e.to_string());
     }
-    let workspace = venue.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
+    let workspace = play_context.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
     let Some(workspace) = workspace else { return Ok(None) };
     let stamp = format!("wirecert-{}-{}", std::process::id(), next_number());
-    Corner::lend(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
+    ScenarioDir::lend(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
 }
 
 /// Corners in a workspace that is not ours are numbered, so that none is used twice.
@@ -462,8 +469,8 @@ fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
 }
 
 /// What is known to differ from one run to the next.
-fn known(scene: &Scene<'_>) -> Known {
-    let mut known = Known::default();
+fn known(scene: &Scene<'_>) -> NormalisationFacts {
+    let mut known = NormalisationFacts::default();
     let mut folder = |name: &str, path: Option<PathBuf>| {
         known.folders.extend(path.map(|path| (name.to_owned(), path.to_string_lossy().into_owned())));
     };

@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
-use crate::diagnostic::Place;
-use crate::judge::{Fault, Found, Missed, RuleRun, Turn, Way};
+use crate::diagnostic::SourceSpan;
+use crate::judge::{FaultOwner, MissKind, Missed, PlayPosition, RawFinding, RuleRun};
 use crate::matcher::Schemas;
 use crate::peer::{Peer, Setting};
 use crate::protocol::{Level, Part, Protocol, RequirementId};
 use crate::scenario::Plan;
-use crate::subject::{Corner, RunDir, Running};
-use crate::trace::{Known, Mark, Recorder, Tail, What};
+use crate::subject::{RunDir, Running, ScenarioDir};
+use crate::trace::{EventKind, Mark, NormalisationFacts, Recorder, Tail};
 use crate::wire::tcp;
 
 use super::alive::Alive;
@@ -46,7 +46,7 @@ pub struct Scene<'a> {
     /// The one that stands opposite.
     pub peer: Box<dyn Peer>,
     /// This scenario's own folder of the workspace.
-    pub corner: Option<Corner>,
+    pub corner: Option<ScenarioDir>,
     /// The trace.
     pub recorder: Recorder,
     /// What has been observed.
@@ -110,22 +110,22 @@ pub struct Outcome {
     /// Requirements that an expectation decided.
     pub assessed: Vec<RequirementId>,
     /// What went wrong.
-    pub findings: Vec<Found>,
+    pub findings: Vec<RawFinding>,
     /// Readings taken.
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Whether the scenario asked for the subject's end.
     pub end_wanted: bool,
     /// What is known to differ from one run to the next, for snapshots.
-    pub known: Known,
+    pub known: NormalisationFacts,
     /// The first process that was played at.
-    pub turn: Option<Turn>,
+    pub turn: Option<PlayPosition>,
 }
 
 impl Outcome {
     /// Says that this process is played at. Which job does so is for others to say.
     pub fn plays_at(&mut self, subject: &Running) {
         let (process, position) = subject.next_play();
-        self.turn.get_or_insert(Turn { job: 0, process, position });
+        self.turn.get_or_insert(PlayPosition { job: 0, process, position });
     }
 }
 
@@ -154,7 +154,7 @@ pub enum Halt {
 impl Scene<'_> {
     /// The step as a landmark in the trace.
     pub fn mark(&self, kind: &str, text: impl Into<String>) -> u64 {
-        self.recorder.record(None, None, What::Mark(Mark { mark: kind.into(), text: text.into() }))
+        self.recorder.record(None, None, EventKind::Mark(Mark { mark: kind.into(), text: text.into() }))
     }
 
     /// Records that an expectation failed. Goes on where nothing binding was broken.
@@ -171,9 +171,9 @@ impl Scene<'_> {
             ids => ids.iter().copied().map(Some).collect(),
         };
         for requirement in &ids {
-            self.outcome.findings.push(Found {
+            self.outcome.findings.push(RawFinding {
                 requirement: *requirement,
-                fault: Fault::End(subject),
+                fault: FaultOwner::End(subject),
                 step: Some(failure.step.clone()),
                 place: Some(failure.place.clone()),
                 message: failure.message.clone(),
@@ -193,7 +193,7 @@ impl Scene<'_> {
     }
 
     /// A step that our side could not perform, as a missed expectation.
-    pub fn unreachable(&self, verb: &'static str, way: Way) -> Missed {
+    pub fn unreachable(&self, verb: &'static str, way: MissKind) -> Missed {
         let selectors = Map::new();
         // What our server has to respond to came before, and may have been unusable.
         let since = if self.spec.role.is_client() { 0 } else { self.since.event };
@@ -241,7 +241,7 @@ impl Scene<'_> {
 
     /// Sets the variables that tell where the subject is.
     pub fn locate(&mut self) {
-        let corner = self.corner.as_ref().map(Corner::path);
+        let corner = self.corner.as_ref().map(ScenarioDir::path);
         let root = self.subject.as_ref().and_then(Running::workspace);
         let mut vars = Map::new();
         vars.insert("edition".into(), self.plan.edition.into());
@@ -292,7 +292,7 @@ pub struct Failure {
     /// The step as a word.
     pub step: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceSpan,
     /// What is wrong, in one sentence.
     pub message: String,
     /// Where in the observation's JSON.

@@ -11,23 +11,23 @@ use crate::subject::SubjectError;
 use super::cancel::Cancel;
 use super::lag::LagMeter;
 use super::needs;
-use super::stand::Stand;
+use super::subject_slot::SubjectSlot;
 use super::suite::{Run, Shared, one_play};
 
 /// A subject, started when it is first needed and kept from one play to the next as its description says: see
 /// [`Isolation`](crate::config::Isolation). One that a play has killed or soiled is started again before the next.
 ///
-/// Where it is dropped, its processes are ended; [`Stage::clear`] ends them in an orderly way.
-pub struct Stage {
+/// Where it is dropped, its processes are ended; [`SubjectPool::clear`] ends them in an orderly way.
+pub struct SubjectPool {
     shared: Shared,
-    stand: Stand,
+    stand: SubjectSlot,
 }
 
-impl Stage {
+impl SubjectPool {
     /// For plays at this subject. Of `run`, what concerns several plays (`jobs`, `repeat`, `retries`) is not used.
     pub fn new(spec: SubjectSpec, run: Run, progress: Arc<dyn Progress>, cancel: Cancel) -> Self {
         let shared = Shared::new(spec, Arc::from([]), run, progress, cancel);
-        Self { shared, stand: Stand::empty(Arc::new(LagMeter::default())) }
+        Self { shared, stand: SubjectSlot::empty(Arc::new(LagMeter::default())) }
     }
 
     /// Plays a plan once; none where the run was ended meanwhile.

@@ -24,13 +24,13 @@ pub struct Wanted {
 }
 
 /// The state of one whole outcome.
-pub enum Standing {
+pub enum MatchState {
     /// All of it has come.
     Complete { taken: Vec<Taken>, captures: Captures },
     /// It can still come: these parts of it have not, and nothing like them.
-    Open { nearest: Option<Miss>, lacking: Vec<usize> },
+    Open { nearest: Option<ClosestMiss>, lacking: Vec<usize> },
     /// It can no longer come: what was to match did not.
-    Failed { miss: Miss },
+    Failed { miss: ClosestMiss },
 }
 
 /// An observation that an outcome took.
@@ -45,7 +45,7 @@ pub struct Taken {
 
 /// The observation that came nearest, and what was wrong with it.
 #[derive(Clone, Debug)]
-pub struct Miss {
+pub struct ClosestMiss {
     /// The place in the outcome's parts.
     pub part: usize,
     /// The first things wrong.
@@ -63,7 +63,7 @@ pub type Tolerance<'t> = &'t dyn Fn(&ObservationKind, u64, &[Mismatch]) -> bool;
 pub const STRICT: Tolerance<'static> = &|_, _, _| false;
 
 /// Looks at how far an outcome has come: `wanted` are its parts, all of which must be there.
-pub fn standing(wanted: &[Wanted], log: &Log, tolerated: Tolerance<'_>) -> Standing {
+pub fn standing(wanted: &[Wanted], log: &Log, tolerated: Tolerance<'_>) -> MatchState {
     let mut taken: Vec<Taken> = vec![];
     let mut captures = Captures::default();
     let mut open = None;
@@ -72,7 +72,7 @@ pub fn standing(wanted: &[Wanted], log: &Log, tolerated: Tolerance<'_>) -> Stand
     for (part, want) in wanted.iter().enumerate() {
         match seek(part, want, log, &taken, &mut captures, tolerated) {
             Found::Match(found) => taken.push(found),
-            Found::Wrong(miss) => return Standing::Failed { miss },
+            Found::Wrong(miss) => return MatchState::Failed { miss },
             Found::NotYet(nearest) => {
                 complete = false;
                 if nearest.is_none() {
@@ -82,11 +82,11 @@ pub fn standing(wanted: &[Wanted], log: &Log, tolerated: Tolerance<'_>) -> Stand
             }
         }
     }
-    if complete { Standing::Complete { taken, captures } } else { Standing::Open { nearest: open, lacking } }
+    if complete { MatchState::Complete { taken, captures } } else { MatchState::Open { nearest: open, lacking } }
 }
 
 /// The miss with fewer mismatches.
-fn nearer(a: Option<Miss>, b: Option<Miss>) -> Option<Miss> {
+fn nearer(a: Option<ClosestMiss>, b: Option<ClosestMiss>) -> Option<ClosestMiss> {
     match (a, b) {
         (Some(a), Some(b)) if b.mismatches.len() < a.mismatches.len() => Some(b),
         (Some(a), _) => Some(a),
@@ -96,8 +96,8 @@ fn nearer(a: Option<Miss>, b: Option<Miss>) -> Option<Miss> {
 
 enum Found {
     Match(Taken),
-    Wrong(Miss),
-    NotYet(Option<Miss>),
+    Wrong(ClosestMiss),
+    NotYet(Option<ClosestMiss>),
 }
 
 fn seek(
@@ -113,7 +113,7 @@ fn seek(
             Ok(()) => Found::Match(Taken { part, at: None, index: None }),
             Err(mismatches) => {
                 let actual = Value::Object(value.clone());
-                Found::NotYet(Some(Miss { part, mismatches, index: None, actual }))
+                Found::NotYet(Some(ClosestMiss { part, mismatches, index: None, actual }))
             }
         };
     }
@@ -136,7 +136,7 @@ fn seek(
                     Err(mismatches) => {
                         let this = miss(part, &candidate.observation, mismatches);
                         let farther =
-                            nearest.as_ref().is_some_and(|n: &Miss| n.mismatches.len() < this.mismatches.len());
+                            nearest.as_ref().is_some_and(|n: &ClosestMiss| n.mismatches.len() < this.mismatches.len());
                         if !farther {
                             nearest = Some(this);
                         }
@@ -174,6 +174,6 @@ fn taking(part: usize, candidate: &Candidate) -> Taken {
     Taken { part, at: Some(candidate.at), index: Some(candidate.observation.index) }
 }
 
-fn miss(part: usize, observation: &Observation, mismatches: Vec<Mismatch>) -> Miss {
-    Miss { part, mismatches, index: Some(observation.index), actual: Value::Object(observation.value.clone()) }
+fn miss(part: usize, observation: &Observation, mismatches: Vec<Mismatch>) -> ClosestMiss {
+    ClosestMiss { part, mismatches, index: Some(observation.index), actual: Value::Object(observation.value.clone()) }
 }

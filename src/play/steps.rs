@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::judge::Way;
+use crate::judge::MissKind;
 use crate::matcher::template;
-use crate::peer::{Act, Trouble};
+use crate::peer::{PeerError, VerbCall};
 use crate::protocol::{Reach, RequirementId, Verb, parse_duration, parse_hex};
 use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
-use super::forgive::is_lateness;
+use super::harness_delay::is_lateness;
 use super::scene::{Failure, Halt, Scene};
 use super::{expect, laid};
 
@@ -59,7 +59,7 @@ fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String, found: bool) -> 
         expected: None,
         actual: None,
         index: None,
-        missed: scene.unreachable("launch", Way::Unreachable),
+        missed: scene.unreachable("launch", MissKind::Unreachable),
     })?;
     Err(Halt::Failed)
 }
@@ -220,7 +220,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
         _ => {
             let empty = Map::new();
             let label = format!("{} at {}", verb.name, step.place);
-            let act = Act { verb: verb.name, params: params.as_object().unwrap_or(&empty), step: &label };
+            let act = VerbCall { verb: verb.name, params: params.as_object().unwrap_or(&empty), step: &label };
             match scene.peer.perform(act).await {
                 Ok(performed) => {
                     scene.reached = true;
@@ -241,16 +241,16 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
 }
 
 /// What a peer's trouble means for the play.
-pub fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: Trouble) -> Result<(), Halt> {
+pub fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: PeerError) -> Result<(), Halt> {
     match trouble {
         // What our side did too late, such as a handshake, may have been left unanswered as it deserved.
-        Trouble::Subject { message, actual, .. } if scene.held_up() > HELD_UP && is_lateness(actual.as_ref()) => {
+        PeerError::Subject { message, actual, .. } if scene.held_up() > HELD_UP && is_lateness(actual.as_ref()) => {
             Err(too_busy(scene, step, &message))
         }
-        Trouble::Unreachable { message, .. } if scene.held_up() > HELD_UP => Err(too_busy(scene, step, &message)),
-        Trouble::Subject { message, proves, expected, actual } => {
+        PeerError::Unreachable { message, .. } if scene.held_up() > HELD_UP => Err(too_busy(scene, step, &message)),
+        PeerError::Subject { message, proves, expected, actual } => {
             let unanswered = |short: &String| scene.spec.role.attribution.astray.first() == Some(&short.as_str());
-            let way = if proves.as_ref().is_some_and(unanswered) { Way::Absent } else { Way::Failure };
+            let way = if proves.as_ref().is_some_and(unanswered) { MissKind::Absent } else { MissKind::Failure };
             let missed = scene.unreachable(verb, way);
             let proves = proves.and_then(|short| requirement(scene, &short)).into_iter().collect();
             scene.fail(Failure {
@@ -267,7 +267,7 @@ pub fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble:
             // Whatever the level: without its connection, the play has nothing to go on with.
             Err(Halt::Failed)
         }
-        Trouble::Unreachable { message, proves, address } => Err(Halt::Unreachable(Box::new(Failure {
+        PeerError::Unreachable { message, proves, address } => Err(Halt::Unreachable(Box::new(Failure {
             proves: requirement(scene, proves).into_iter().collect(),
             step: verb.to_owned(),
             place: step.place.clone(),
@@ -276,9 +276,9 @@ pub fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble:
             expected: Some(format!("a TCP connection to {address}").into()),
             actual: None,
             index: None,
-            missed: scene.unreachable(verb, Way::Unreachable),
+            missed: scene.unreachable(verb, MissKind::Unreachable),
         }))),
-        Trouble::Lacking(why) => Err(Halt::Skip(why)),
+        PeerError::Lacking(why) => Err(Halt::Skip(why)),
         other => Err(Halt::Error(format!("{}: {other}", step.place))),
     }
 }
@@ -415,7 +415,7 @@ impl Scene<'_> {
         self.lag.in_all()
     }
 
-    fn corner(&self, step: &Step) -> Result<&crate::subject::Corner, Halt> {
+    fn corner(&self, step: &Step) -> Result<&crate::subject::ScenarioDir, Halt> {
         let none = || Halt::Error(format!("{}: there is no workspace to lay files into", step.place));
         self.corner.as_ref().ok_or_else(none)
     }

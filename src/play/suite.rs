@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::config::{Isolation, SubjectSpec};
-use crate::judge::{Play, Played, ScenarioStatus, Turn};
+use crate::judge::{Play, PlayPosition, Played, ScenarioStatus};
 use crate::protocol::RequirementId;
 use crate::report::Progress;
 use crate::scenario::{Plan, Process};
@@ -26,8 +26,8 @@ use super::cancel::Cancel;
 use super::death::died_of;
 use super::lag::LagMeter;
 use super::needs;
-use super::one::{Aftermath, Options, Venue, play};
-use super::stand::{Stand, fresh_run_dir, start};
+use super::one::{Options, PlayContext, PlayOutcome, play};
+use super::subject_slot::{SubjectSlot, fresh_run_dir, start};
 use super::traces::Traces;
 
 /// After so many launches in a row that failed, a job gives up.
@@ -130,7 +130,8 @@ pub async fn suite(
 
 /// Numbers the processes of this subject from 1: there may be others of other subjects between them.
 fn number_processes<'p>(results: impl Iterator<Item = &'p mut Played>) {
-    let mut turns: Vec<&mut Turn> = results.flat_map(|p| &mut p.plays).filter_map(|p| p.turn.as_mut()).collect();
+    let mut turns: Vec<&mut PlayPosition> =
+        results.flat_map(|p| &mut p.plays).filter_map(|p| p.turn.as_mut()).collect();
     turns.sort_by_key(|turn| turn.process);
     for (number, turns) in (1..).zip(turns.chunk_by_mut(|a, b| a.process == b.process)) {
         turns.iter_mut().for_each(|turn| turn.process = number);
@@ -204,7 +205,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// One job, and beside it the measure of how late it is.
 async fn work(shared: Arc<Shared>, job: u64, first: Option<(Option<RunDir>, Running)>) {
     let lag = Arc::new(LagMeter::default());
-    let mut stand = Stand::empty(lag.clone());
+    let mut stand = SubjectSlot::empty(lag.clone());
     if let Some((run_dir, subject)) = first {
         stand.begin(run_dir, subject);
     }
@@ -216,7 +217,7 @@ async fn work(shared: Arc<Shared>, job: u64, first: Option<(Option<RunDir>, Runn
 }
 
 /// Plays what is left, until there is nothing.
-async fn take_plans(shared: &Shared, job: u64, mut stand: Stand) {
+async fn take_plans(shared: &Shared, job: u64, mut stand: SubjectSlot) {
     let mut last = None;
     loop {
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
@@ -251,7 +252,7 @@ async fn take_plans(shared: &Shared, job: u64, mut stand: Stand) {
 }
 
 /// Plays a plan as often as was asked for.
-async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut Stand, result: &mut Played) {
+async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot, result: &mut Played) {
     if let Some(reason) = needs::missing(plan, &shared.spec) {
         result.plays.push(Play::skipped(reason));
         return;
@@ -294,9 +295,9 @@ fn set_aside(play: &mut Play, n: usize) {
 }
 
 /// Plays a plan once, and keeps its trace where that is wanted of plays that went as this one did.
-pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Play {
+pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> Play {
     stand.end_trace();
-    let Aftermath { mut play, trace, draft, .. } = played_once(shared, plan, stand).await;
+    let PlayOutcome { mut play, trace, draft, .. } = played_once(shared, plan, stand).await;
     let passed = play.status == ScenarioStatus::Passed;
     match trace {
         // Its subject may yet be found to have died of it.
@@ -310,7 +311,7 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut Stand) ->
     play
 }
 
-async fn played_once(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Aftermath {
+async fn played_once(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
     let options = &shared.run.options;
     // What is pinned must not depend on what was played before.
     let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
@@ -326,20 +327,25 @@ async fn played_once(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Afterma
             Err(error) => return Play::error(error.to_string()).into(),
         };
         let mut subject = None;
-        let venue =
-            Venue { spec: &shared.spec, run_dir: Some(&run_dir), subject: &mut subject, idle: None, lag: &stand.lag };
-        return play(plan, venue, options).await;
+        let play_context = PlayContext {
+            spec: &shared.spec,
+            run_dir: Some(&run_dir),
+            subject: &mut subject,
+            idle: None,
+            lag: &stand.lag,
+        };
+        return play(plan, play_context, options).await;
     }
     if let Err(reason) = ensure(shared, stand).await {
         return Play::error(reason).into();
     }
     let run_dir = stand.run_dir.as_ref();
     let subject = &mut stand.subject;
-    let venue = Venue { spec: &shared.spec, run_dir, subject, idle: None, lag: &stand.lag };
-    let mut aftermath = play(plan, venue, options).await;
-    if let Some(why) = stand.spoilt(&shared.spec, plan.edition, options.patience, aftermath.clean).await {
+    let play_context = PlayContext { spec: &shared.spec, run_dir, subject, idle: None, lag: &stand.lag };
+    let mut outcome = play(plan, play_context, options).await;
+    if let Some(why) = stand.spoilt(&shared.spec, plan.edition, options.patience, outcome.clean).await {
         if let Some(exited) = stand.exited().await {
-            died_of(&mut aftermath.play, &exited, &shared.spec, plan.edition);
+            died_of(&mut outcome.play, &exited, &shared.spec, plan.edition);
         }
         if shared.spec.launch().is_some() {
             shared.progress.subject_restarted(&why);
@@ -349,16 +355,16 @@ async fn played_once(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Afterma
             subject.stop().await;
         }
     }
-    aftermath
+    outcome
 }
 
-fn not_started() -> Aftermath {
+fn not_started() -> PlayOutcome {
     Play::skipped("we did not start this subject").into()
 }
 
 /// A play of a client that several scenarios share: it waits from one to the next, in a run directory that is fresh
 /// again for each.
-async fn client_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Aftermath {
+async fn client_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
     let Some(launch) = shared.spec.launch() else { return not_started() };
     if stand.run_dir.as_ref().is_some_and(|run_dir| run_dir.renew(launch).is_err()) {
         stand.clear().await;
@@ -372,12 +378,12 @@ async fn client_play(shared: &Shared, plan: &Plan, stand: &mut Stand) -> Afterma
     let run_dir = stand.run_dir.as_ref();
     let mut subject = None;
     let idle = Some(&mut stand.subject);
-    let venue = Venue { spec: &shared.spec, run_dir, subject: &mut subject, idle, lag: &stand.lag };
-    play(plan, venue, &shared.run.options).await
+    let play_context = PlayContext { spec: &shared.spec, run_dir, subject: &mut subject, idle, lag: &stand.lag };
+    play(plan, play_context, &shared.run.options).await
 }
 
 /// Starts the job's subject, if it is not up.
-async fn ensure(shared: &Shared, stand: &mut Stand) -> Result<(), String> {
+async fn ensure(shared: &Shared, stand: &mut SubjectSlot) -> Result<(), String> {
     if stand.subject.is_some() {
         return Ok(());
     }
@@ -402,7 +408,7 @@ async fn ensure(shared: &Shared, stand: &mut Stand) -> Result<(), String> {
 }
 
 /// Blames an end that nobody asked for, and that nobody noticed so far, on the job's last play.
-async fn late_death(shared: &Shared, stand: &mut Stand, last: Option<usize>) {
+async fn late_death(shared: &Shared, stand: &mut SubjectSlot, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     if !lock(&shared.results).get(&n).is_some_and(clean)

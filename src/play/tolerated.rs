@@ -2,13 +2,13 @@
 
 use std::sync::PoisonError;
 
-use crate::judge::{Missed, Way, explained_by};
+use crate::judge::{MissKind, Missed, explained_by};
 use crate::matcher::{Captures, Mismatch};
 use crate::protocol::{ObservationKind, Pick, Violation, is_at_or_above};
 
 use super::missed::missed;
 use super::scene::Scene;
-use super::standing::{Standing, Taken, Wanted, standing};
+use super::standing::{MatchState, Taken, Wanted, standing};
 
 /// An outcome in which all that differs is what rules found wrong in the very messages: it is what was awaited, and the play
 /// can go on with it.
@@ -32,7 +32,7 @@ pub fn known_outcome(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Option<(usi
         explained_by(attribution, kind.name, &places, &here, place).is_some()
     };
     outcomes.iter().enumerate().find_map(|(number, wanted)| match standing(wanted, &scene.log, &tolerated) {
-        Standing::Complete { taken, captures } => Some((number, taken, captures)),
+        MatchState::Complete { taken, captures } => Some((number, taken, captures)),
         _ => None,
     })
 }
@@ -64,7 +64,7 @@ pub fn usable(scene: &mut Scene<'_>, wanted: &[Wanted], taken: &[Taken], mut cap
             if body.is_some_and(|body| wrong.iter().any(|path| !path.is_empty() && is_at_or_above(path, &body))) {
                 captures.remove(&name);
                 let missed =
-                    Missed { way: Way::Different, places: vec![place], index: Some(index), ..missed(scene, want) };
+                    Missed { way: MissKind::Different, places: vec![place], index: Some(index), ..missed(scene, want) };
                 scene.unusable.insert(name, missed);
             }
         }

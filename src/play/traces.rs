@@ -55,16 +55,16 @@ impl Traces {
 /// A trace that is written while nobody knows yet whether it will be kept. It is cut where it gets too long. Clones share
 /// it.
 #[derive(Clone)]
-pub(super) struct Draft(Arc<Mutex<Sheet>>);
+pub(super) struct Draft(Arc<Mutex<TraceBuffer>>);
 
-struct Sheet {
+struct TraceBuffer {
     file: SpooledTempFile,
     length: usize,
 }
 
 impl Draft {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Sheet { file: SpooledTempFile::new(IN_MEMORY), length: 0 })))
+        Self(Arc::new(Mutex::new(TraceBuffer { file: SpooledTempFile::new(IN_MEMORY), length: 0 })))
     }
 
     fn copy_to(&self, path: &Path) -> io::Result<()> {
@@ -93,11 +93,11 @@ impl Write for Draft {
 
 /// The traces of plays that failed, in a temporary folder that is made with the first of them and stays.
 #[derive(Debug, Default)]
-pub struct FailedTraces(Mutex<Kept>);
+pub struct FailedTraces(Mutex<KeptTraces>);
 
 /// What was kept.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct KeptTraces {
     /// Where, if any was.
     pub folder: Option<PathBuf>,
     /// How many.
@@ -110,7 +110,7 @@ pub struct Kept {
 
 impl FailedTraces {
     /// What was kept so far.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> KeptTraces {
         lock(&self.0).clone()
     }
 
@@ -140,7 +140,7 @@ impl FailedTraces {
     }
 }
 
-fn write(kept: &mut Kept, id: &str, draft: &Draft) -> io::Result<PathBuf> {
+fn write(kept: &mut KeptTraces, id: &str, draft: &Draft) -> io::Result<PathBuf> {
     let folder = match &kept.folder {
         Some(folder) => folder,
         None => {
@@ -186,7 +186,7 @@ mod tests {
         let traces = FailedTraces::default();
         assert!(traces.kept().folder.is_none(), "nothing is left behind where nothing failed");
         let paths: Vec<_> = (0..MOST + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
-        let Kept { folder, traces: number, left_out, trouble } = traces.kept();
+        let KeptTraces { folder, traces: number, left_out, trouble } = traces.kept();
         let folder = folder.unwrap();
         assert_eq!((number, left_out, trouble), (MOST, 3, None));
         assert_eq!(paths[..2], [Some(folder.join("a/b.trace")), Some(folder.join("a/b.2.trace"))]);

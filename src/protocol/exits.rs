@@ -1,14 +1,14 @@
 //! Processes: does the end that runs as one survive the other?
 
-use crate::trace::{End, Event, Exited, What};
+use crate::trace::{End, Event, EventKind, Exited};
 
-use super::{Fault, Judgements, Rule};
+use super::{Judgements, Rule, ViolationDetail};
 
 /// Signals by which a program ends through its own fault: illegal instruction, abort, bus error, arithmetic, segment.
 const CRASHES: &[i32] = &[4, 6, 7, 8, 10, 11];
 
 /// Puts a fault to the requirement that binds an end to survive, as the event of this number shows.
-type Hold = Box<dyn Fn(&mut Judgements, End, u64, Fault) + Send>;
+type Hold = Box<dyn Fn(&mut Judgements, End, u64, ViolationDetail) + Send>;
 
 /// Holds a crash of a process against it, once the other end was there. It is the server, where nobody says otherwise.
 ///
@@ -25,7 +25,10 @@ pub struct Exits {
 
 impl Exits {
     /// For a protocol that calls its server so.
-    pub fn new(server: &'static str, hold: impl Fn(&mut Judgements, End, u64, Fault) + Send + 'static) -> Self {
+    pub fn new(
+        server: &'static str,
+        hold: impl Fn(&mut Judgements, End, u64, ViolationDetail) + Send + 'static,
+    ) -> Self {
         Self { server, hold: Box::new(hold), end: End::Server, met: false, quit: false, driven: false }
     }
 }
@@ -36,16 +39,16 @@ impl Rule for Exits {
     }
 
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        match &event.what {
-            What::Connected { .. } | What::HttpRequest(_) | What::Handshake(_) => self.met = true,
-            What::Call(_) => self.driven = true,
-            What::Launched(_) => (self.met, self.quit) = (false, false),
-            What::Stimulus(stimulus) => self.quit |= stimulus.name == "quit",
-            What::Exited(exited) if self.met && !self.quit && !exited.asked => {
+        match &event.kind {
+            EventKind::Connected { .. } | EventKind::HttpRequest(_) | EventKind::Handshake(_) => self.met = true,
+            EventKind::Call(_) => self.driven = true,
+            EventKind::Launched(_) => (self.met, self.quit) = (false, false),
+            EventKind::Stimulus(stimulus) => self.quit |= stimulus.name == "quit",
+            EventKind::Exited(exited) if self.met && !self.quit && !exited.asked => {
                 let errors_count = self.end == End::Server || self.driven;
                 let who = if self.end == End::Server { self.server } else { "client" };
                 if let Some(how) = crash(exited, errors_count) {
-                    let fault = Fault::new(format!("the {who}'s process ended {how}, unasked"));
+                    let fault = ViolationDetail::new(format!("the {who}'s process ended {how}, unasked"));
                     (self.hold)(out, self.end, event.i, fault);
                 }
             }

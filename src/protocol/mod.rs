@@ -10,26 +10,26 @@ mod attribution;
 #[cfg(test)]
 mod cited;
 mod exits;
-mod gist;
 pub mod http;
 mod literal;
+mod message_summary;
 mod observation;
 pub mod openctx;
 mod requirement;
-pub mod retold;
 mod rule;
 pub mod sample;
+pub mod scenario_element;
 mod schemas;
 mod shape;
 mod sources;
 pub mod words;
 
 pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
-pub use gist::{Gist, Sort};
 pub use literal::{parse_bound, parse_duration, parse_hex};
+pub use message_summary::{MessageSort, MessageSummary};
 pub use observation::{Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, short};
-pub use rule::{Fault, Judgements, Part, Rule, Use, Violation};
+pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
 pub use schemas::EditionSchemas;
 pub use shape::{Field, Shape};
 
@@ -73,7 +73,7 @@ pub struct Protocol {
     /// A fresh observer of an edition, who looks at what the subject does: this end.
     pub observer: fn(edition: &str, subject: End) -> Box<dyn Observer>,
     /// What an event is in a few words, where the protocol has words for it.
-    pub gist: for<'a> fn(edition: &str, event: &'a Event) -> Option<Gist<'a>>,
+    pub summarize: for<'a> fn(edition: &str, event: &'a Event) -> Option<MessageSummary<'a>>,
     /// The JSON Schema (draft-07) of a message or part of one, by the name that `$schema` matchers use.
     pub schema: fn(edition: &str, name: &str) -> Option<&'static Value>,
     /// The names that `schema` knows.
@@ -124,7 +124,7 @@ pub struct Role {
     /// Which requirement an expectation is charged to that was missed.
     pub attribution: &'static Attribution,
     /// Tells the traffic of a trace again as steps and observations of this role.
-    pub retell: fn(edition: &str) -> Box<dyn retold::Retell>,
+    pub to_scenario: fn(edition: &str) -> Box<dyn scenario_element::TraceToScenario>,
     /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is
     /// generated from. `docs/fuzz.md` tells how it is read.
     pub traffic: &'static str,

@@ -111,7 +111,7 @@ impl Judgements {
 
 /// What is wrong.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct ViolationDetail {
     message: String,
     path: Option<String>,
     expected: Option<Value>,
@@ -120,7 +120,7 @@ pub struct Fault {
     part: Part,
 }
 
-impl Fault {
+impl ViolationDetail {
     /// A sentence that says what happened.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), path: None, expected: None, actual: None, late: None, part: Part::Body }

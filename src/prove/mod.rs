@@ -4,5 +4,5 @@
 mod proof;
 mod run;
 
-pub use proof::{Case, CaseKind, Modified, PAIRS_TOLD, Proof, Result as CaseResult, Spread, Told};
+pub use proof::{Case, CaseKind, Modified, PAIRS_TOLD, PairOutcome, Proof, Result as CaseResult, Spread};
 pub use run::{Extent, ProveError, Prover, cases, modified, pairs, prove};

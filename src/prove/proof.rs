@@ -59,7 +59,7 @@ pub enum CaseKind {
 /// What is told of a flaw of a mock that has another one as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum PairOutcome {
     /// What it breaks is violated.
     Violated,
     /// What it breaks could not be judged, because of these violated requirements.
@@ -90,7 +90,7 @@ pub struct Result {
     /// Scenarios that could not be judged, with the reason.
     pub errors: Vec<(String, String)>,
     /// What is told of each flaw of a pair.
-    pub told: Vec<Told>,
+    pub told: Vec<PairOutcome>,
 }
 
 impl Result {
@@ -122,7 +122,7 @@ impl Result {
             return self.scenarios > 0;
         }
         if matches!(self.case.kind, CaseKind::Pair { .. }) {
-            return !self.told.is_empty() && !self.told.iter().any(|told| matches!(told, Told::Hidden(_)));
+            return !self.told.is_empty() && !self.told.iter().any(|told| matches!(told, PairOutcome::Hidden(_)));
         }
         // A flaw may make scenarios unplayable that are about something else; a sound mock may not.
         let judged = flawed || self.errors.is_empty();
@@ -155,7 +155,7 @@ impl Result {
         self.scenarios += scenarios;
         self.caught_by.insert(how.to_owned());
         if self.is_pair() {
-            self.told = vec![Told::Violated, Told::Blocked(vec![how.to_owned()])];
+            self.told = vec![PairOutcome::Violated, PairOutcome::Blocked(vec![how.to_owned()])];
         }
     }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::config::{Access, Isolation, SubjectSpec, own};
 use crate::judge::{
-    Baseline, Blame, Found, Play, Played, Repro, ScenarioResult, ScenarioStatus, Scope, Selection, Status,
+    Baseline, Blame, Play, Played, RawFinding, Repro, ScenarioResult, ScenarioStatus, Scope, Selection, Status,
     SubjectReport, SubjectRun, judge_subject,
 };
 use crate::peer;
@@ -22,7 +22,7 @@ use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Recorder};
 
-use super::proof::{Case, CaseKind, Proof, Result as CaseResult, Told};
+use super::proof::{Case, CaseKind, PairOutcome, Proof, Result as CaseResult};
 
 /// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
 const READY: Duration = Duration::from_secs(2);
@@ -392,7 +392,7 @@ impl Prover {
             Reach::Lockfile { accepting, .. } => *accepting,
             Reach::Url { .. } | Reach::Seeks { .. } => &[],
         };
-        let is_accepting = |found: &Found| {
+        let is_accepting = |found: &RawFinding| {
             found.requirement.is_some_and(|id| accepting.iter().any(|short| id.ends_with(&format!("/{short}"))))
         };
         let verdict = |play: &Play| match play.status {
@@ -431,18 +431,18 @@ fn was_unreachable(report: &SubjectReport, breaks: &str) -> bool {
 }
 
 /// What is told of a flaw that breaks this requirement.
-fn told(report: &SubjectReport, breaks: &str) -> Told {
+fn told(report: &SubjectReport, breaks: &str) -> PairOutcome {
     let Some(result) = report.requirements.iter().find(|r| r.id == breaks) else {
-        return Told::Hidden("not asked for".to_owned());
+        return PairOutcome::Hidden("not asked for".to_owned());
     };
     let reason = result.reason.as_deref().unwrap_or_default();
     match result.status {
-        Status::Violated => Told::Violated,
-        Status::NotAssessed | Status::Met if !result.because.is_empty() => Told::Blocked(result.because.clone()),
-        Status::NotAssessed if was_unreachable(report, breaks) => Told::Blocked(vec![reason.to_owned()]),
-        Status::NotAssessed => Told::Hidden(format!("not assessed: {reason}")),
-        Status::Excused => Told::Hidden(format!("excused: {reason}")),
-        Status::Met => Told::Hidden("met".to_owned()),
+        Status::Violated => PairOutcome::Violated,
+        Status::NotAssessed | Status::Met if !result.because.is_empty() => PairOutcome::Blocked(result.because.clone()),
+        Status::NotAssessed if was_unreachable(report, breaks) => PairOutcome::Blocked(vec![reason.to_owned()]),
+        Status::NotAssessed => PairOutcome::Hidden(format!("not assessed: {reason}")),
+        Status::Excused => PairOutcome::Hidden(format!("excused: {reason}")),
+        Status::Met => PairOutcome::Hidden("met".to_owned()),
     }
 }
 

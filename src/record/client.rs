@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::config::fill;
 use crate::subject::Descendants;
-use crate::trace::{Exited, Launched, What};
+use crate::trace::{EventKind, Exited, Launched};
 
 use super::Recording;
 
@@ -57,7 +57,7 @@ impl Client {
         }
         let child = prepared.spawn().map_err(|source| ClientError { command: program.to_owned(), source })?;
         let pid = child.id().unwrap_or_default();
-        recording.record(What::Launched(Launched { command, pid }));
+        recording.record(EventKind::Launched(Launched { command, pid }));
         Ok(Self { child, pid, descendants: Descendants::of(pid), asked: false })
     }
 
@@ -67,7 +67,7 @@ impl Client {
         let signal = status.as_ref().and_then(std::os::unix::process::ExitStatusExt::signal);
         let code = status.as_ref().and_then(ExitStatus::code);
         let exited = Exited { pid: self.pid, code, signal, asked: self.asked };
-        recording.record(What::Exited(exited.clone()));
+        recording.record(EventKind::Exited(exited.clone()));
         exited
     }
 

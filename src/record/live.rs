@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::judge::{Fault, Found, Recorded};
+use crate::judge::{FaultOwner, RawFinding, Recorded};
 use crate::protocol::{Protocol, Requirement};
 use crate::trace::{End, Event, Header, Sink};
 
@@ -63,11 +63,11 @@ impl State {
 }
 
 /// A finding as a line; `now` in microseconds of the trace.
-fn line(found: &Found, now: u64, catalogue: &[Requirement]) -> String {
+fn line(found: &RawFinding, now: u64, catalogue: &[Requirement]) -> String {
     let who = match found.fault {
-        Fault::End(End::Client) => "client",
-        Fault::End(End::Server) => "server",
-        Fault::Environment => "environment",
+        FaultOwner::End(End::Client) => "client",
+        FaultOwner::End(End::Server) => "server",
+        FaultOwner::Environment => "environment",
     };
     let id = found.requirement.unwrap_or_default();
     let level = catalogue.iter().find(|r| r.id == id).map_or("", |r| r.level.as_str());

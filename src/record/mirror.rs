@@ -13,12 +13,12 @@ use tokio::net::TcpListener;
 
 use crate::protocol::{Lock, Protocol, Reach};
 use crate::subject::read_bounded;
-use crate::trace::{FileChange, Mark, Payload, Recorder, What};
+use crate::trace::{EventKind, FileChange, Mark, Payload, Recorder};
 use crate::wire::tcp::Address;
 
-use super::door::Door;
 use super::overlay::private;
-use super::scribe::Ear;
+use super::proxy_listener::ProxyListener;
+use super::trace_writer::TapHandle;
 
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(20);
@@ -38,22 +38,22 @@ pub struct Mirror {
     port_key: &'static str,
     ports: Option<RangeInclusive<u16>>,
     recorder: Recorder,
-    ear: Ear,
-    seen: BTreeMap<PathBuf, Seen>,
+    ear: TapHandle,
+    seen: BTreeMap<PathBuf, MirroredLockfile>,
 }
 
 /// A lockfile that was seen.
-struct Seen {
-    stamp: Stamp,
+struct MirroredLockfile {
+    stamp: FileStamp,
     /// Where ours is, and what it says; none where there is none, or where somebody took it away.
     copy: Option<PathBuf>,
     /// The door to its server, and the server's port.
-    door: Option<(u16, Door)>,
+    door: Option<(u16, ProxyListener)>,
 }
 
 /// Tells one state of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     modified: Option<SystemTime>,
     size: u64,
     inode: u64,
@@ -68,7 +68,7 @@ impl Mirror {
         own: &Path,
         workspace: Option<PathBuf>,
         recorder: Recorder,
-        ear: Ear,
+        ear: TapHandle,
     ) -> Option<Self> {
         let Reach::Lockfile { folder, read, ports, port_key, .. } = reach else { return None };
         Some(Self {
@@ -128,10 +128,16 @@ impl Mirror {
     }
 
     /// Mirrors a file that is new or has changed.
-    async fn mirror(&mut self, path: PathBuf, stamp: Stamp, before: Option<PathBuf>, door: Option<(u16, Door)>) {
+    async fn mirror(
+        &mut self,
+        path: PathBuf,
+        stamp: FileStamp,
+        before: Option<PathBuf>,
+        door: Option<(u16, ProxyListener)>,
+    ) {
         let Ok((content, _)) = read_bounded(&path) else {
             // Gone again, or nothing that anybody could read.
-            self.seen.insert(path, Seen { stamp, copy: before, door });
+            self.seen.insert(path, MirroredLockfile { stamp, copy: before, door });
             return;
         };
         let lock = (self.read)(self.edition, &content);
@@ -140,7 +146,7 @@ impl Mirror {
             self.recorder.add_secret(&lock.token);
         }
         if lock.as_ref().is_ok_and(|lock| !self.concerns(lock)) {
-            self.seen.insert(path, Seen { stamp, copy: None, door: None });
+            self.seen.insert(path, MirroredLockfile { stamp, copy: None, door: None });
             return;
         }
         self.file(&path, "read", Some(&content));
@@ -151,7 +157,7 @@ impl Mirror {
                     _ => self.door(lock.port).await,
                 };
                 let Some((port, door)) = door else {
-                    self.seen.insert(path, Seen { stamp, copy: before, door: None });
+                    self.seen.insert(path, MirroredLockfile { stamp, copy: before, door: None });
                     return;
                 };
                 let text = with_port(&content, self.port_key, door.local().port());
@@ -173,11 +179,11 @@ impl Mirror {
                 if let Some((port, door)) = &door {
                     self.mark("offered", format!("the server at port {port} is offered at {}", door.local()));
                 }
-                self.seen.insert(path, Seen { stamp, copy: Some(copy), door });
+                self.seen.insert(path, MirroredLockfile { stamp, copy: Some(copy), door });
             }
             Err(e) => {
                 self.mark("unoffered", format!("{} cannot be written: {e}", copy.display()));
-                self.seen.insert(path, Seen { stamp, copy: None, door });
+                self.seen.insert(path, MirroredLockfile { stamp, copy: None, door });
             }
         }
     }
@@ -196,9 +202,9 @@ impl Mirror {
     }
 
     /// A door to the server at a port.
-    async fn door(&self, port: u16) -> Option<(u16, Door)> {
+    async fn door(&self, port: u16) -> Option<(u16, ProxyListener)> {
         let opened = match listen(self.ports.clone()).await {
-            Ok(listener) => Door::open(listener, Address::new("localhost", port), self.ear.clone()),
+            Ok(listener) => ProxyListener::open(listener, Address::new("localhost", port), self.ear.clone()),
             Err(e) => Err(e),
         };
         match opened {
@@ -213,11 +219,11 @@ impl Mirror {
     fn file(&self, path: &Path, change: &str, content: Option<&[u8]>) {
         let content = content.map(Payload::from);
         let path = path.display().to_string();
-        self.ear.event(What::File(FileChange { path, change: change.to_owned(), content }));
+        self.ear.event(EventKind::File(FileChange { path, change: change.to_owned(), content }));
     }
 
     fn mark(&self, mark: &str, text: String) {
-        self.ear.event(What::Mark(Mark { mark: mark.to_owned(), text }));
+        self.ear.event(EventKind::Mark(Mark { mark: mark.to_owned(), text }));
     }
 }
 
@@ -232,16 +238,16 @@ pub fn edition_of(protocol: &Protocol, reach: &Reach, homes: &[PathBuf]) -> Opti
 }
 
 /// The lockfiles in some folders.
-fn files(folders: &[PathBuf]) -> Vec<(PathBuf, Stamp)> {
+fn files(folders: &[PathBuf]) -> Vec<(PathBuf, FileStamp)> {
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-    let mut files: Vec<(PathBuf, Stamp)> = entries
+    let mut files: Vec<(PathBuf, FileStamp)> = entries
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .map(|path| {
             let meta = fs::metadata(&path).ok();
             let (modified, size) =
                 (meta.as_ref().and_then(|m| m.modified().ok()), meta.as_ref().map_or(0, |m| m.len()));
-            (path, Stamp { modified, size, inode: meta.map_or(0, |m| m.ino()) })
+            (path, FileStamp { modified, size, inode: meta.map_or(0, |m| m.ino()) })
         })
         .take(MOST)
         .collect();

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 /// A look-alike. What is in the folder that it looks like, stands in it as links; on the way to our own folder there are
 /// folders of ours.
 #[derive(Debug)]
-pub struct Overlay {
+pub struct HomeOverlay {
     /// Folders of ours on the way, the last one being our own folder.
     ours: Vec<PathBuf>,
     /// What each of them looks like.
     real: Vec<PathBuf>,
 }
 
-impl Overlay {
+impl HomeOverlay {
     /// Makes `folder` look like `real`, with a folder of our own at `below`, a relative path.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ mod tests {
         fs::write(real.join("amp/ide/1.json"), "hidden").unwrap();
         fs::write(real.join("amp/login"), "who").unwrap();
         fs::write(real.join("other"), "x").unwrap();
-        let overlay = Overlay::make(&real, &ours, "amp/ide").unwrap();
+        let overlay = HomeOverlay::make(&real, &ours, "amp/ide").unwrap();
         assert_eq!(overlay.own(), ours.join("amp/ide"));
         assert_eq!(fs::read_dir(overlay.own()).unwrap().count(), 0);
         assert_eq!(fs::read_to_string(ours.join("amp/login")).unwrap(), "who");
@@ -142,7 +142,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (real, ours) = (dir.path().join("real"), dir.path().join("ours"));
         fs::create_dir_all(&real).unwrap();
-        let overlay = Overlay::make(&real, &ours, "amp/ide").unwrap();
+        let overlay = HomeOverlay::make(&real, &ours, "amp/ide").unwrap();
         fs::write(ours.join("late"), "x").unwrap();
         fs::create_dir_all(real.join("late")).unwrap();
         assert_eq!(overlay.give_back(), [ours.join("late")]);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn what_is_not_there_looks_like_an_empty_folder() {
         let dir = tempfile::tempdir().unwrap();
-        let overlay = Overlay::make(&dir.path().join("none"), &dir.path().join("ours"), "a/b").unwrap();
+        let overlay = HomeOverlay::make(&dir.path().join("none"), &dir.path().join("ours"), "a/b").unwrap();
         assert!(overlay.own().is_dir());
     }
 }

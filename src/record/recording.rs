@@ -8,13 +8,13 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use crate::protocol::{Reach, Role};
-use crate::trace::{Recorder, What};
+use crate::trace::{EventKind, Recorder};
 use crate::wire::tcp::{self, Address};
 
-use super::door::Door;
 use super::mirror::Mirror;
-use super::overlay::Overlay;
-use super::scribe::{Carried, Ear, Scribe};
+use super::overlay::HomeOverlay;
+use super::proxy_listener::ProxyListener;
+use super::trace_writer::{PassedTraffic, TapHandle, TraceWriter};
 
 /// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum RecordError {
 
 /// How the two ends are brought together.
 #[derive(Clone, Debug)]
-pub enum Way {
+pub enum Rendezvous {
     /// The server is found through its lockfile.
     Lockfiles(Lockfiles),
     /// The client is told an address.
@@ -71,23 +71,23 @@ pub struct Lockfiles {
 pub struct Recording {
     role: &'static Role,
     edition: &'static str,
-    scribe: Scribe,
-    ear: Ear,
-    doors: Doors,
+    writer: TraceWriter,
+    ear: TapHandle,
+    doors: ProxyListeners,
     /// What is replaced in the client's command.
     address: Option<SocketAddr>,
     path: String,
 }
 
 /// Where clients come in.
-enum Doors {
+enum ProxyListeners {
     One {
-        _door: Door,
+        _door: ProxyListener,
     },
     Mirrored {
         mirroring: JoinHandle<()>,
         folder: TempDir,
-        overlays: Vec<Overlay>,
+        overlays: Vec<HomeOverlay>,
         data_home: PathBuf,
         home: Option<PathBuf>,
     },
@@ -101,32 +101,32 @@ impl Recording {
     pub async fn start(
         role: &'static Role,
         edition: &'static str,
-        way: Way,
+        way: Rendezvous,
         recorder: &Recorder,
     ) -> Result<Self, RecordError> {
         let carried = match way {
-            Way::Lockfiles(_) => Carried::WebSocket,
-            Way::Url { .. } => Carried::Http,
+            Rendezvous::Lockfiles(_) => PassedTraffic::WebSocket,
+            Rendezvous::Url { .. } => PassedTraffic::Http,
         };
-        let (scribe, ear) = Scribe::start(recorder, carried).map_err(RecordError::System)?;
+        let (writer, ear) = TraceWriter::start(recorder, carried).map_err(RecordError::System)?;
         let (doors, address, path) = match way {
-            Way::Url { listen, upstream, path } => {
+            Rendezvous::Url { listen, upstream, path } => {
                 let cannot = |source| RecordError::Listen { address: listen, source };
                 let listener = tcp::listen(listen).map_err(cannot)?;
-                let door = Door::open(listener, upstream, ear.clone()).map_err(RecordError::System)?;
+                let door = ProxyListener::open(listener, upstream, ear.clone()).map_err(RecordError::System)?;
                 let local = door.local();
-                (Doors::One { _door: door }, Some(local), path)
+                (ProxyListeners::One { _door: door }, Some(local), path)
             }
-            Way::Lockfiles(lockfiles) => {
+            Rendezvous::Lockfiles(lockfiles) => {
                 let (doors, first) = mirrored(&role.reach, edition, lockfiles, recorder, &ear).await?;
                 (doors, first, String::new())
             }
         };
-        Ok(Self { role, edition, scribe, ear, doors, address, path })
+        Ok(Self { role, edition, writer, ear, doors, address, path })
     }
 
     /// Records something that belongs to no connection.
-    pub fn record(&self, what: What) {
+    pub fn record(&self, what: EventKind) {
         self.ear.event(what);
     }
 
@@ -158,7 +158,7 @@ impl Recording {
 
     /// Those of them without which a client does not find us.
     pub fn data_home_variables(&self) -> Vec<(String, String)> {
-        let Doors::Mirrored { data_home, home, .. } = &self.doors else { return vec![] };
+        let ProxyListeners::Mirrored { data_home, home, .. } = &self.doors else { return vec![] };
         let names = self.role.reach.data_home().iter().copied().chain(["XDG_DATA_HOME"]);
         let mut variables: Vec<(String, String)> =
             names.map(|name| (name.to_owned(), data_home.display().to_string())).collect();
@@ -172,7 +172,7 @@ impl Recording {
         if let (Some(address), Some(url)) = (self.address, self.url()) {
             places.extend([("port", address.port().to_string()), ("url", url)]);
         }
-        if let Doors::Mirrored { data_home, .. } = &self.doors {
+        if let ProxyListeners::Mirrored { data_home, .. } = &self.doors {
             places.push(("data_home", data_home.display().to_string()));
         }
         places
@@ -181,10 +181,10 @@ impl Recording {
     /// Ends: writes what was heard so far, and the end of the trace. Gives the folder that stays, because somebody left
     /// something in the data home made for the client that cannot be put where it belongs, and what.
     pub async fn end(self) -> Option<(PathBuf, Vec<PathBuf>)> {
-        self.scribe.finish().await;
-        let Doors::Mirrored { mirroring, folder, overlays, .. } = self.doors else { return None };
+        self.writer.finish().await;
+        let ProxyListeners::Mirrored { mirroring, folder, overlays, .. } = self.doors else { return None };
         mirroring.abort();
-        let left: Vec<PathBuf> = overlays.iter().flat_map(Overlay::give_back).collect();
+        let left: Vec<PathBuf> = overlays.iter().flat_map(HomeOverlay::give_back).collect();
         (!left.is_empty()).then(|| (folder.keep(), left))
     }
 }
@@ -195,8 +195,8 @@ async fn mirrored(
     edition: &'static str,
     lockfiles: Lockfiles,
     recorder: &Recorder,
-    ear: &Ear,
-) -> Result<(Doors, Option<SocketAddr>), RecordError> {
+    ear: &TapHandle,
+) -> Result<(ProxyListeners, Option<SocketAddr>), RecordError> {
     let below = match reach {
         Reach::Lockfile { folder, .. } => *folder,
         Reach::Seeks { .. } | Reach::Url { .. } => "",
@@ -209,13 +209,13 @@ async fn mirrored(
     };
     let real = lockfiles.homes.last().cloned().unwrap_or_default();
     let data_home = root.join("data");
-    let overlay = Overlay::make(&real, &data_home, below).map_err(cannot(&data_home))?;
+    let overlay = HomeOverlay::make(&real, &data_home, below).map_err(cannot(&data_home))?;
     let own = overlay.own().to_owned();
     let mut overlays = vec![overlay];
     let mut home = None;
     if let Some(real) = &lockfiles.home {
         let folder = root.join("home");
-        let overlay = Overlay::make(real, &folder, ".local/share").map_err(cannot(&folder))?;
+        let overlay = HomeOverlay::make(real, &folder, ".local/share").map_err(cannot(&folder))?;
         // The one data home, whichever way a client looks for it.
         std::fs::remove_dir(overlay.own()).map_err(cannot(&folder))?;
         std::os::unix::fs::symlink(&data_home, overlay.own()).map_err(cannot(&folder))?;
@@ -228,5 +228,5 @@ async fn mirrored(
     mirror.look().await;
     let first = mirror.doors().next();
     let mirroring = tokio::spawn(mirror.run());
-    Ok((Doors::Mirrored { mirroring, folder: temporary, overlays, data_home, home }, first))
+    Ok((ProxyListeners::Mirrored { mirroring, folder: temporary, overlays, data_home, home }, first))
 }

@@ -6,7 +6,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::trace::{Closed, Direction};
 
-use super::scribe::Wire;
+use super::trace_writer::Wire;
 
 /// How much is read at once.
 const BUFFER: usize = 32 << 10;

@@ -14,15 +14,15 @@ use crate::subject::Running;
 use crate::trace::{End, Frame, Head, HttpResponse, Message, Recorder, StreamEvent};
 use crate::wire::http::{self, Control, Exchange, Exchanges};
 use crate::wire::tcp::{Address, ConnectError};
-use crate::wire::websocket::{self, ClientRequest, Manner, Sender};
+use crate::wire::websocket::{self, ClientRequest, SendOptions, Sender};
 use crate::wire::{Limits, Tap};
 
 use super::ledger::Ledger;
 use super::options::Options;
 use super::outcome::Outcome;
 use super::recent::Recent;
-use super::said::Said;
-use super::script::{Act, Habits, Script, Step, Steps};
+use super::said::RecordedMessage;
+use super::script::{EndBehaviour, RecordedAct, Script, Step, Steps};
 use super::values::{Values, unknown_note};
 
 use next::{Asked, Next, answers, asks};
@@ -250,20 +250,20 @@ impl Client<'_> {
 
     fn hear(&mut self, conn: &str, live: Live) {
         let said = match live {
-            Live::Accept(head) => Said::accept(&head),
-            Live::Message(message) => Said::message(&message, |id| answers(&self.asked, conn, id)),
-            Live::Control(frame) => match Said::control(&frame) {
+            Live::Accept(head) => RecordedMessage::accept(&head),
+            Live::Message(message) => RecordedMessage::message(&message, |id| answers(&self.asked, conn, id)),
+            Live::Control(frame) => match RecordedMessage::control(&frame) {
                 Some(said) => said,
                 None => return,
             },
-            Live::Respond(head) => Said::respond(&head),
-            Live::Event(event) => match Said::event(&event) {
+            Live::Respond(head) => RecordedMessage::respond(&head),
+            Live::Event(event) => match RecordedMessage::event(&event) {
                 Some(said) => said,
                 None => return,
             },
-            Live::Content(message) => Said::content(&message),
+            Live::Content(message) => RecordedMessage::content(&message),
             Live::Ended => {
-                let said = Said::end();
+                let said = RecordedMessage::end();
                 if !self.ended.remove(conn) || self.ledger.expects(conn, &said.what) {
                     self.ledger.came(conn, said, self.values);
                 }
@@ -286,8 +286,8 @@ impl Client<'_> {
 
     async fn perform(&mut self, step: &Step) -> Result<(), ConnectError> {
         match &step.act {
-            Act::Upgrade(head) => self.upgrade(step, head).await,
-            Act::Unit(unit) => {
+            RecordedAct::Upgrade(head) => self.upgrade(step, head).await,
+            RecordedAct::Unit(unit) => {
                 let habits = self.habits(&step.conn);
                 if let Some(Link::Socket(sender)) = self.links.get(&step.conn) {
                     asks(&mut self.asked, &step.conn, unit.message.as_ref().and_then(|m| m.json.as_ref()));
@@ -302,8 +302,8 @@ impl Client<'_> {
                 }
                 Ok(())
             }
-            Act::Bytes(bytes) => self.bytes(step, bytes).await,
-            Act::Request(request) => {
+            RecordedAct::Bytes(bytes) => self.bytes(step, bytes).await,
+            RecordedAct::Request(request) => {
                 let fresh = self.tcp.insert(request.head.tcp);
                 let mut sent = sending::request(request, self.values, self.opposite.path.as_ref());
                 sent.fresh = fresh;
@@ -313,7 +313,7 @@ impl Client<'_> {
                 tokio::spawn(listen(exchange, step.conn.clone(), self.say.clone()));
                 Ok(())
             }
-            Act::Close(how) => {
+            RecordedAct::Close(how) => {
                 self.ended.insert(step.conn.clone());
                 let why = self.why(step);
                 let reset = *how == crate::trace::Closed::Reset;
@@ -326,7 +326,7 @@ impl Client<'_> {
                 }
                 Ok(())
             }
-            Act::Stimulus(stimulus) => {
+            RecordedAct::Stimulus(stimulus) => {
                 let params = self.values.json(&Value::Object(stimulus.params.clone()));
                 let params = params.as_object().cloned().unwrap_or_default();
                 let done = match self.opposite.running {
@@ -348,7 +348,7 @@ impl Client<'_> {
         let habits = self.habits(&step.conn);
         let request = ClientRequest {
             raw: Some(crate::wire::http_head::encode(&head)),
-            manner: Manner::deliberate(self.why(step).as_deref()),
+            manner: SendOptions::deliberate(self.why(step).as_deref()),
             options: websocket::Options { pong: habits.pong, close: habits.close, read: true },
             ..ClientRequest::new("/")
         };
@@ -405,7 +405,7 @@ impl Client<'_> {
         });
     }
 
-    fn habits(&self, conn: &str) -> Habits {
+    fn habits(&self, conn: &str) -> EndBehaviour {
         self.script.habits.get(&(conn.to_owned(), End::Client)).copied().unwrap_or_default()
     }
 

@@ -8,7 +8,7 @@ use crate::trace::Recorder;
 
 use super::outcome::{Departure, Kind, Outcome, Position};
 use super::recent::Recent;
-use super::said::Said;
+use super::said::RecordedMessage;
 use super::values::Values;
 
 /// So many things that fit nothing yet are held; further ones count as extra at once.
@@ -26,7 +26,7 @@ pub struct Due {
     /// Its connection.
     pub conn: String,
     /// What it says.
-    pub said: Said,
+    pub said: RecordedMessage,
 }
 
 /// Holds what came against what was recorded: in any order within a connection, like with like.
@@ -39,7 +39,7 @@ pub struct Ledger {
     /// What was reached, and has not come, by the number of its step.
     open: VecDeque<(usize, Due)>,
     /// What came and fits nothing that was reached.
-    early: VecDeque<(String, Said)>,
+    early: VecDeque<(String, RecordedMessage)>,
     /// What was awaited in vain, so that its like is not awaited again.
     hopeless: HashSet<(String, String)>,
     /// Connections on which nothing can come any more.
@@ -85,7 +85,7 @@ impl Ledger {
         self.reached += 1;
         let Some(due) = next else { return };
         self.last = Some(due.at);
-        let like = |(conn, said): &(String, Said)| *conn == due.conn && said.what == due.said.what;
+        let like = |(conn, said): &(String, RecordedMessage)| *conn == due.conn && said.what == due.said.what;
         let fitting = self.early.iter().position(|one| like(one) && values.fits(&due.said.value, &one.1.value));
         // What fits something later in the record waits for that.
         let at = fitting
@@ -102,7 +102,7 @@ impl Ledger {
     }
 
     /// The live side said something on this connection.
-    pub fn came(&mut self, conn: &str, said: Said, values: &mut Values) {
+    pub fn came(&mut self, conn: &str, said: RecordedMessage, values: &mut Values) {
         let like = |(_, due): &(usize, Due)| due.conn == conn && due.said.what == said.what;
         let fitting = self.open.iter().position(|one| like(one) && values.fits(&one.1.said.value, &said.value));
         let taken = fitting.or_else(|| {
@@ -117,11 +117,11 @@ impl Ledger {
     }
 
     /// Something that was awaited came.
-    fn meet(&mut self, due: Due, said: &Said, values: &mut Values) {
+    fn meet(&mut self, due: Due, said: &RecordedMessage, values: &mut Values) {
         match values.difference(&due.said.value, &said.value) {
             None => self.outcome.counts.same += 1,
             Some((expected, actual)) => {
-                let Due { at, conn, said: Said { what, .. } } = due;
+                let Due { at, conn, said: RecordedMessage { what, .. } } = due;
                 self.depart(Kind::Different, Some(at), conn, what, Some(expected), Some(actual))
             }
         }
@@ -155,12 +155,12 @@ impl Ledger {
     }
 
     /// Tells of something that the record does not have.
-    pub fn extra(&mut self, conn: &str, said: Said) {
+    pub fn extra(&mut self, conn: &str, said: RecordedMessage) {
         self.depart(Kind::Extra, self.last, conn.to_owned(), said.what, None, Some(said.value));
     }
 
     /// Tells of something that did not come.
-    pub fn missing(&mut self, at: Position, conn: &str, said: &Said, values: &mut Values) {
+    pub fn missing(&mut self, at: Position, conn: &str, said: &RecordedMessage, values: &mut Values) {
         let expected = values.json(&said.value);
         self.depart(Kind::Missing, Some(at), conn.to_owned(), said.what.clone(), Some(expected), None);
     }
@@ -186,7 +186,7 @@ impl Ledger {
     /// difference.
     pub fn finish(mut self, values: &mut Values) -> Outcome {
         for (_, due) in std::mem::take(&mut self.open) {
-            let like = |(conn, said): &(String, Said)| *conn == due.conn && said.what == due.said.what;
+            let like = |(conn, said): &(String, RecordedMessage)| *conn == due.conn && said.what == due.said.what;
             match self.early.iter().position(like).and_then(|at| self.early.remove(at)) {
                 Some((_, said)) => self.meet(due, &said, values),
                 None => self.missing(due.at, &due.conn, &due.said, values),
@@ -201,7 +201,7 @@ impl Ledger {
 }
 
 /// Whether something fits what the record has later.
-fn fits_later(due: &VecDeque<Option<Due>>, conn: &str, said: &Said, values: &mut Values) -> bool {
+fn fits_later(due: &VecDeque<Option<Due>>, conn: &str, said: &RecordedMessage, values: &mut Values) -> bool {
     due.iter()
         .take(AHEAD)
         .flatten()
@@ -214,10 +214,10 @@ mod tests {
 
     use super::super::values::Secrets;
     use super::*;
-    use crate::trace::{Clock, Known};
+    use crate::trace::{Clock, NormalisationFacts};
 
-    fn said(what: &str, value: u64) -> Said {
-        Said { what: what.to_owned(), value: json!({ "n": value }) }
+    fn said(what: &str, value: u64) -> RecordedMessage {
+        RecordedMessage { what: what.to_owned(), value: json!({ "n": value }) }
     }
 
     fn ledger(due: &[(&str, u64)]) -> (Ledger, Values) {
@@ -227,7 +227,7 @@ mod tests {
         });
         let mut ledger = Ledger::new(Recorder::new(Clock::start(), vec![]));
         due.for_each(|due| ledger.push(due));
-        (ledger, Values::new(&Known::default(), &[], Secrets::new()))
+        (ledger, Values::new(&NormalisationFacts::default(), &[], Secrets::new()))
     }
 
     #[test]

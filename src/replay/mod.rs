@@ -2,7 +2,7 @@
 //!
 //! A [`Script`] is what is known of a trace as a whole; what its two ends did is read from it step by step, as [`Steps`].
 //! [`as_client`] does what the client did, in the order of the record, and holds little of it: before each step it waits
-//! for what the server had said by then. [`as_server`] has the whole record at hand ([`Held`]), since a live client may
+//! for what the server had said by then. [`as_server`] has the whole record at hand ([`LoadedTrace`]), since a live client may
 //! ask in any order: it answers as the server answered the recorded client, and says at its place in the order what the
 //! server said unasked.
 //! What differs from run to run (tokens, ids, ports, folders) is translated by [`Values`]; where the live side departs
@@ -25,6 +25,6 @@ mod values;
 pub use client::{Opposite, as_client};
 pub use options::{Options, Timing};
 pub use outcome::{Counts, Departure, Kind, Outcome, Position};
-pub use script::{Act, Habits, Held, Request, Script, ScriptError, Step, Steps, Unit};
+pub use script::{EndBehaviour, LoadedTrace, RecordedAct, Request, Script, ScriptError, Step, Steps, Unit};
 pub use server::{Client, Host, as_server};
 pub use values::{Secrets, Values};

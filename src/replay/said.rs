@@ -8,14 +8,14 @@ use crate::wire::websocket::opcode;
 
 /// What an end said.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct RecordedMessage {
     /// What it is, so that it is found again: `answer "1"`, `event session:start`.
     pub what: String,
     /// What is compared.
     pub value: Value,
 }
 
-impl Said {
+impl RecordedMessage {
     /// A server's answer to a handshake: the status, and the subprotocol that it chose.
     pub fn accept(head: &Head) -> Self {
         let mut value = Map::from_iter([("status".to_owned(), json!(head.status()))]);

@@ -13,7 +13,7 @@ use crate::trace::{
 use crate::wire::websocket::opcode;
 
 pub use steps::Steps;
-pub use whole::{Held, Script};
+pub use whole::{LoadedTrace, Script};
 
 use super::Position;
 use super::said::without_id;
@@ -50,12 +50,12 @@ pub struct Step {
     /// Why it was wrong on purpose, if it was.
     pub why: Option<String>,
     /// What it is.
-    pub act: Act,
+    pub act: RecordedAct,
 }
 
 /// What an end can do.
 #[derive(Debug)]
-pub enum Act {
+pub enum RecordedAct {
     /// A client asks for a WebSocket.
     Upgrade(Head),
     /// A server answers that.
@@ -102,15 +102,17 @@ impl Step {
             message.as_ref().and_then(|m| m.payload.as_ref()).map_or(0, |payload| payload.as_bytes().len())
         };
         match &self.act {
-            Act::Unit(unit) => {
+            RecordedAct::Unit(unit) => {
                 // What a message says is held as JSON, too.
                 let frames: usize = unit.frames.iter().map(|frame| frame.payload.as_bytes().len()).sum();
                 2 * frames + payload(&unit.message)
             }
-            Act::Bytes(bytes) => bytes.len(),
-            Act::Request(request) => 2 * request.pieces.iter().map(Vec::len).sum::<usize>() + payload(&request.message),
-            Act::Piece(body) => 2 * body.bytes.as_bytes().len(),
-            Act::Event(event) => event.data.as_ref().map_or(0, String::len),
+            RecordedAct::Bytes(bytes) => bytes.len(),
+            RecordedAct::Request(request) => {
+                2 * request.pieces.iter().map(Vec::len).sum::<usize>() + payload(&request.message)
+            }
+            RecordedAct::Piece(body) => 2 * body.bytes.as_bytes().len(),
+            RecordedAct::Event(event) => event.data.as_ref().map_or(0, String::len),
             _ => 0,
         }
     }
@@ -118,10 +120,10 @@ impl Step {
     /// The JSON that it says, without the id of a request; none where it says none.
     pub fn says(&self) -> Option<Value> {
         let message = match &self.act {
-            Act::Unit(unit) => unit.message.as_ref(),
-            Act::Request(request) => request.message.as_ref(),
-            Act::Content(message) => Some(message),
-            Act::Event(event) => return serde_json::from_str(event.data.as_ref()?).ok(),
+            RecordedAct::Unit(unit) => unit.message.as_ref(),
+            RecordedAct::Request(request) => request.message.as_ref(),
+            RecordedAct::Content(message) => Some(message),
+            RecordedAct::Event(event) => return serde_json::from_str(event.data.as_ref()?).ok(),
             _ => None,
         };
         message.and_then(|message| message.json.as_ref()).map(without_id)
@@ -158,14 +160,14 @@ pub struct Request {
 
 /// How an end behaved on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Habits {
+pub struct EndBehaviour {
     /// Whether it answered pings; it is taken to, where there were none.
     pub pong: bool,
     /// Whether it answered a close frame, likewise.
     pub close: bool,
 }
 
-impl Default for Habits {
+impl Default for EndBehaviour {
     fn default() -> Self {
         Self { pong: true, close: true }
     }
@@ -180,7 +182,7 @@ mod tests {
 
     use crate::trace::TraceReader;
 
-    fn read(lines: &[&str]) -> (Vec<Step>, HashMap<(String, End), Habits>) {
+    fn read(lines: &[&str]) -> (Vec<Step>, HashMap<(String, End), EndBehaviour>) {
         let header = r#"{"version":1,"suite":"t","protocol":"amp","edition":"cli","client":{"is":"peer"},"server":{"is":"subject"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;
         let mut text = format!("{header}\n");
         for (i, line) in lines.iter().enumerate() {
@@ -215,7 +217,7 @@ mod tests {
         let units: Vec<(usize, bool, bool)> = steps
             .iter()
             .map(|step| match &step.act {
-                Act::Unit(unit) => (unit.frames.len(), unit.message.is_some(), unit.automatic),
+                RecordedAct::Unit(unit) => (unit.frames.len(), unit.message.is_some(), unit.automatic),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -227,7 +229,7 @@ mod tests {
     fn who_answers_no_ping_and_no_close_frame_is_remembered() {
         let (_, habits) = read(&[&frame("c2s", 9, true, "p"), &frame("c2s", 8, true, "ab")]);
         let server = ("a".to_owned(), End::Server);
-        assert_eq!(habits, HashMap::from([(server, Habits { pong: false, close: false })]));
+        assert_eq!(habits, HashMap::from([(server, EndBehaviour { pong: false, close: false })]));
     }
 
     #[test]

@@ -12,16 +12,16 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::subject::Running;
-use crate::trace::{End, Event, Recorder, Returned, Sink, What};
+use crate::trace::{End, Event, EventKind, Recorder, Returned, Sink};
 use crate::wire::http::{Exchanges, Limits, Server};
 
 use super::options::Options;
 use super::outcome::Outcome;
-use super::script::{Act, Held};
-use super::stage::Stage;
+use super::script::{LoadedTrace, RecordedAct};
+use super::stage::ReplayState;
 use super::values::Values;
 
-use performing::Desk;
+use performing::ReplayResponder;
 
 /// How long nothing must have come at the end, for what the record does not have.
 const QUIET: Duration = Duration::from_millis(200);
@@ -63,7 +63,7 @@ struct Watch(mpsc::UnboundedSender<Returned>);
 
 impl Sink for Watch {
     fn event(&mut self, event: &Event) {
-        if let What::Returned(returned) = &event.what {
+        if let EventKind::Returned(returned) = &event.kind {
             // The replay is over if nobody hears it.
             let _ = self.0.send(returned.clone());
         }
@@ -84,7 +84,7 @@ impl Client<'_> {
 /// # Errors
 /// Where we cannot listen.
 pub async fn as_server(
-    script: Arc<Held>,
+    script: Arc<LoadedTrace>,
     host: Host,
     client: Client<'_>,
     values: Values,
@@ -93,10 +93,10 @@ pub async fn as_server(
     mut stop: watch::Receiver<bool>,
 ) -> std::io::Result<Option<Outcome>> {
     let Client { running, mut returned, refusal } = client;
-    let stage = Arc::new(Stage::new(script, values, options, recorder.clone()));
-    let desk = Arc::new(Desk { stage: stage.clone(), refusal });
+    let stage = Arc::new(ReplayState::new(script, values, options, recorder.clone()));
+    let responder = Arc::new(ReplayResponder { stage: stage.clone(), refusal });
     let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
-    let server = Server::start(host.0, desk, Exchanges::new(recorder, End::Server), limits)?;
+    let server = Server::start(host.0, responder, Exchanges::new(recorder, End::Server), limits)?;
     let mut changes = stage.changes();
     changes.mark_unchanged();
     let mut came = false;
@@ -140,7 +140,7 @@ pub async fn as_server(
 /// Hears what comes beside the record, and leaves the client time to read what was answered. That all of it has come is
 /// told by the end of a client that we started: one that is driven is told to end. Where a client uses WebSockets only,
 /// it is told by the end of the last one. Of any other client it is not told: it has a moment.
-async fn hear_out(stage: &Stage, running: Option<&Running>, changes: &mut watch::Receiver<u64>) {
+async fn hear_out(stage: &ReplayState, running: Option<&Running>, changes: &mut watch::Receiver<u64>) {
     if let Some(running) = running {
         running.dismiss(true);
     }
@@ -179,8 +179,8 @@ async fn ended(running: Option<&Running>) {
 }
 
 /// Has a driven client do what it did.
-async fn call(stage: &Stage, running: Option<&Running>, step: usize) {
-    let Some(Act::Call(call)) = stage.script.steps.get(step).map(|step| &step.act) else { return };
+async fn call(stage: &ReplayState, running: Option<&Running>, step: usize) {
+    let Some(RecordedAct::Call(call)) = stage.script.steps.get(step).map(|step| &step.act) else { return };
     let (params, settings) =
         stage.with_values(|values| (values.json(&call.params), call.settings.as_ref().map(|s| values.json(s))));
     let done = match running {

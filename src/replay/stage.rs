@@ -13,8 +13,8 @@ use crate::trace::{End, Head, HttpRequest, Message, Recorder, Returned};
 use super::ledger::{Due, Ledger};
 use super::options::Options;
 use super::outcome::{Kind, Outcome};
-use super::said::{Said, id};
-use super::script::{Act, Held, Step};
+use super::said::{RecordedMessage, id};
+use super::script::{LoadedTrace, RecordedAct, Step};
 use super::values::Values;
 
 use plan::{Plan, WINDOW, message_said};
@@ -40,7 +40,7 @@ pub enum Taken {
 }
 
 /// What is to become of a live message.
-pub enum Heard {
+pub enum RecordMatch {
     /// It stands for a step of the record.
     Cue,
     /// It is like one that came before: these steps answer it, to this id.
@@ -50,9 +50,9 @@ pub enum Heard {
 }
 
 /// Everything that the connections of a replay share.
-pub struct Stage {
+pub struct ReplayState {
     /// The record.
-    pub script: Arc<Held>,
+    pub script: Arc<LoadedTrace>,
     /// How it is replayed.
     pub options: Options,
     plan: Plan,
@@ -85,22 +85,24 @@ struct State {
 }
 
 /// A connection or request of the live client, as long as it is answered.
-pub struct Present<'a>(&'a Stage);
+pub struct LiveState<'a>(&'a ReplayState);
 
-impl Drop for Present<'_> {
+impl Drop for LiveState<'_> {
     fn drop(&mut self) {
         self.0.state().present -= 1;
         self.0.bump();
     }
 }
 
-impl Stage {
+impl ReplayState {
     /// A stage on which nothing has happened yet.
-    pub fn new(script: Arc<Held>, values: Values, options: Options, recorder: Recorder) -> Self {
+    pub fn new(script: Arc<LoadedTrace>, values: Values, options: Options, recorder: Recorder) -> Self {
         let plan = Plan::new(&script);
         let count = script.steps.len();
         let due = script.steps.iter().map(|step| match &step.act {
-            Act::Returned(returned) => Some(Due { at: step.at, conn: String::new(), said: Said::returned(returned) }),
+            RecordedAct::Returned(returned) => {
+                Some(Due { at: step.at, conn: String::new(), said: RecordedMessage::returned(returned) })
+            }
             _ => None,
         });
         let mut ledger = Ledger::new(recorder);
@@ -132,9 +134,9 @@ impl Stage {
     }
 
     /// A client came, or asks for something.
-    pub fn enter(&self) -> Present<'_> {
+    pub fn enter(&self) -> LiveState<'_> {
         self.state().present += 1;
-        Present(self)
+        LiveState(self)
     }
 
     /// Whether all connections and requests of the client are over.
@@ -154,8 +156,8 @@ impl Stage {
 
     /// A client asks for a WebSocket.
     pub fn upgrade(&self, head: &Head) -> Option<(usize, String)> {
-        let said = Said::upgrade(head);
-        let is_one = |step: &Step| matches!(step.act, Act::Upgrade(_));
+        let said = RecordedMessage::upgrade(head);
+        let is_one = |step: &Step| matches!(step.act, RecordedAct::Upgrade(_));
         match self.take(&said, &is_one, true) {
             Taken::As(step, conn) => Some((step, conn)),
             _ => None,
@@ -164,12 +166,16 @@ impl Stage {
 
     /// A client makes a request.
     pub fn request(&self, head: &HttpRequest, message: Option<&Message>) -> Taken {
-        self.take(&Said::request(head, message), &|step: &Step| matches!(step.act, Act::Request(_)), false)
+        self.take(
+            &RecordedMessage::request(head, message),
+            &|step: &Step| matches!(step.act, RecordedAct::Request(_)),
+            false,
+        )
     }
 
     /// Finds what something stands for: what fits, in the order of the record, else what is of its kind; with `any`,
     /// else whatever is next.
-    fn take(&self, said: &Said, of: &dyn Fn(&Step) -> bool, any: bool) -> Taken {
+    fn take(&self, said: &RecordedMessage, of: &dyn Fn(&Step) -> bool, any: bool) -> Taken {
         let mut state = self.state();
         let of = |n: &usize| self.script.steps.get(*n).is_some_and(of);
         let found = self.best(&mut state, &of, said, any);
@@ -191,13 +197,13 @@ impl Stage {
     }
 
     /// A client sends a message on this connection of the record.
-    pub fn message(&self, conn: &str, message: &Message) -> Heard {
+    pub fn message(&self, conn: &str, message: &Message) -> RecordMatch {
         let said = message_said(message);
         let live_id = message.json.as_ref().and_then(id).cloned();
         let mut state = self.state();
         let of = |n: &usize| {
             let of_conn =
-                |step: &Step| step.conn == conn && step.end == End::Client && matches!(step.act, Act::Unit(_));
+                |step: &Step| step.conn == conn && step.end == End::Client && matches!(step.act, RecordedAct::Unit(_));
             self.cue(*n).is_some() && self.script.steps.get(*n).is_some_and(of_conn)
         };
         let heard = match self.best(&mut state, &of, &said, false) {
@@ -206,7 +212,7 @@ impl Stage {
                 if let Some(live) = live_id {
                     state.ids.insert(step, live);
                 }
-                Heard::Cue
+                RecordMatch::Cue
             }
             None => {
                 let again = self.again(&mut state, &of, &said);
@@ -215,7 +221,7 @@ impl Stage {
                     ours.copied().filter(|ours| self.plan.answers[*ours] == Some(step)).collect()
                 };
                 state.ledger.extra(conn, said);
-                again.map_or(Heard::Unknown, |step| Heard::Again(answering(step), live_id))
+                again.map_or(RecordMatch::Unknown, |step| RecordMatch::Again(answering(step), live_id))
             }
         };
         drop(state);
@@ -224,7 +230,7 @@ impl Stage {
     }
 
     /// The step that fits best of those that nothing stands for yet.
-    fn best(&self, state: &mut State, of: &dyn Fn(&usize) -> bool, said: &Said, any: bool) -> Option<usize> {
+    fn best(&self, state: &mut State, of: &dyn Fn(&usize) -> bool, said: &RecordedMessage, any: bool) -> Option<usize> {
         let State { values, matched, settled, .. } = state;
         let free = || (*settled..self.script.steps.len()).filter(|n| !matched[*n]).filter(of);
         let fitting = free().find(|n| self.cue(*n).is_some_and(|cue| values.fits(&cue.value, &said.value)));
@@ -233,13 +239,13 @@ impl Stage {
     }
 
     /// The first step that fits of those that something stands for.
-    fn again(&self, state: &mut State, of: &dyn Fn(&usize) -> bool, said: &Said) -> Option<usize> {
+    fn again(&self, state: &mut State, of: &dyn Fn(&usize) -> bool, said: &RecordedMessage) -> Option<usize> {
         let State { values, matched, .. } = state;
         let mut taken = (0..self.script.steps.len()).filter(|n| matched[*n]).filter(of);
         taken.find(|n| self.cue(*n).is_some_and(|cue| values.fits(&cue.value, &said.value)))
     }
 
-    fn matched(&self, state: &mut State, step: usize, said: &Said) {
+    fn matched(&self, state: &mut State, step: usize, said: &RecordedMessage) {
         state.matched[step] = true;
         state.last = state.last.max(Some(step));
         let (Some(cue), Some(recorded)) = (self.cue(step), self.script.steps.get(step)) else { return };
@@ -299,7 +305,7 @@ impl Stage {
         let state = self.state();
         let live = state.ids.get(&self.plan.answers[step]?)?.clone();
         match &self.script.steps.get(step)?.act {
-            Act::Unit(unit) => Some((unit.message.as_ref().and_then(|m| id(m.json.as_ref()?))?.clone(), live)),
+            RecordedAct::Unit(unit) => Some((unit.message.as_ref().and_then(|m| id(m.json.as_ref()?))?.clone(), live)),
             _ => None,
         }
     }
@@ -333,9 +339,9 @@ impl Stage {
         let frontier = self.frontier(&state);
         let from = state.settled;
         let steps = || self.script.steps.iter().enumerate().skip(from);
-        let (next, _) = steps().find(|(n, step)| matches!(step.act, Act::Call(_)) && !state.sent[*n])?;
+        let (next, _) = steps().find(|(n, step)| matches!(step.act, RecordedAct::Call(_)) && !state.sent[*n])?;
         let returned = steps().take_while(|(n, _)| *n < next).all(|(_, step)| match &step.act {
-            Act::Returned(returned) => state.returned.contains(&returned.id),
+            RecordedAct::Returned(returned) => state.returned.contains(&returned.id),
             _ => true,
         });
         // What the client was told before has to be on its way.
@@ -360,7 +366,7 @@ impl Stage {
         returned.id = state.calls.get(&returned.id).copied().unwrap_or(returned.id);
         state.returned.insert(returned.id);
         let State { values, ledger, .. } = &mut *state;
-        ledger.came("", Said::returned(&returned), values);
+        ledger.came("", RecordedMessage::returned(&returned), values);
         drop(state);
         self.bump();
     }
@@ -378,8 +384,8 @@ impl Stage {
     pub fn is_complete(&self) -> bool {
         let mut state = self.state();
         let settled = |state: &State, n: usize| match self.script.steps.get(n).map(|step| (&step.act, step)) {
-            Some((Act::Call(_), _)) => state.sent[n],
-            Some((Act::Returned(returned), _)) => state.returned.contains(&returned.id),
+            Some((RecordedAct::Call(_), _)) => state.sent[n],
+            Some((RecordedAct::Returned(returned), _)) => state.returned.contains(&returned.id),
             Some((_, step)) if step.end == End::Client => self.cue(n).is_none() || state.matched[n],
             Some((_, step)) => !self.plan.performed[n] || state.sent[n] || state.gone.contains(&step.conn),
             None => false,
@@ -408,7 +414,7 @@ impl Stage {
         outcome
     }
 
-    fn cue(&self, step: usize) -> Option<&Said> {
+    fn cue(&self, step: usize) -> Option<&RecordedMessage> {
         self.plan.cues.get(step).and_then(Option::as_ref)
     }
 

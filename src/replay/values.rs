@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
-use crate::trace::{End, Find, Finder, Kind, Known, Translation};
+use crate::trace::{End, Find, Finder, Kind, NormalisationFacts, Translation};
 
 use super::payload::patched;
 use super::said;
@@ -38,7 +38,7 @@ pub struct Values {
 impl Values {
     /// `known` are folders and ports of the recorded run; `folders` says what those folders are called live, and
     /// `secrets` what is known of the secrets.
-    pub fn new(known: &Known, folders: &[(String, String)], secrets: Secrets) -> Self {
+    pub fn new(known: &NormalisationFacts, folders: &[(String, String)], secrets: Secrets) -> Self {
         let start = Translation::new(known);
         let translation = folders.iter().fold(start, |translation, (name, path)| translation.folder(name, path));
         Self { translation, finder: Finder::new(known), secrets, unknown: BTreeSet::new() }
@@ -291,10 +291,10 @@ mod tests {
     const TWO: &str = "0c2c8c1e-9d55-4d5b-8f0e-1f2a3b4c5d6e";
 
     fn values() -> Values {
-        let known = Known {
+        let known = NormalisationFacts {
             folders: vec![("workspace".into(), "/tmp/was".into())],
             ports: BTreeSet::from([8123]),
-            ..Known::default()
+            ..NormalisationFacts::default()
         };
         Values::new(&known, &[("workspace".into(), "/live".into())], Secrets::from([(1, "a b".into())]))
     }

@@ -18,7 +18,7 @@ use super::text::clean;
 const TICK: Duration = Duration::from_millis(200);
 
 /// A bar on stderr, for all suites that are being played.
-pub struct Bar {
+pub struct TerminalProgress {
     bar: ProgressBar,
     /// How many suites are being played.
     suites: Mutex<usize>,
@@ -27,7 +27,7 @@ pub struct Bar {
     color: bool,
 }
 
-impl Bar {
+impl TerminalProgress {
     /// A bar on stderr; nothing is drawn where that is no terminal. The catalogue tells warnings from failures.
     pub fn new(catalogue: Vec<&'static Requirement>, color: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -49,7 +49,7 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
+impl Progress for TerminalProgress {
     fn suite_started(&self, subject: &str, scenarios: usize) {
         let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
         *suites += 1;
@@ -104,7 +104,7 @@ impl Progress for Bar {
     }
 }
 
-impl Drop for Bar {
+impl Drop for TerminalProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -9,7 +9,7 @@ mod terminal;
 mod text;
 mod write;
 
-pub use bar::Bar;
+pub use bar::TerminalProgress;
 pub use json::{json, schema};
 pub use junit::junit;
 pub use progress::{Lines, Progress, Silent};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 
 use crate::diagnostic::{Diagnostic, Style, render};
-use crate::judge::{Found, Played, ScenarioStatus};
+use crate::judge::{Played, RawFinding, ScenarioStatus};
 use crate::protocol::{Level, Requirement};
 
 use super::text::{clean, counted};
@@ -143,7 +143,7 @@ fn label(played: &Played, catalogue: &[&Requirement]) -> (&'static str, AnsiColo
     }
 }
 
-fn is_must(found: &Found, catalogue: &[&Requirement]) -> bool {
+fn is_must(found: &RawFinding, catalogue: &[&Requirement]) -> bool {
     let level = |id: &str| catalogue.iter().find(|r| r.id == id).map_or(Level::Must, |r| r.level);
     found.requirement.is_none_or(|id| level(id) == Level::Must)
 }
@@ -163,7 +163,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::judge::{Fault, Found, Play};
+    use crate::judge::{FaultOwner, Play, RawFinding};
     use crate::protocol::Section;
     use crate::trace::End;
 
@@ -195,9 +195,9 @@ mod tests {
     fn each_scenario_is_a_line_that_says_how_it_went() {
         let shared = Shared::default();
         let lines = Lines::new(Box::new(shared.clone()), vec![&SHOULD]);
-        let found = |requirement| Found {
+        let found = |requirement| RawFinding {
             requirement,
-            fault: Fault::End(End::Server),
+            fault: FaultOwner::End(End::Server),
             step: None,
             place: None,
             message: "not\u{1b}[2J as it should be\nsecond line".to_owned(),

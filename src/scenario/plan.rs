@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::diagnostic::Place;
+use crate::diagnostic::SourceSpan;
 use crate::matcher::template::{Undefined, resolve};
 use crate::protocol::{ObservationKind, RequirementId, Verb};
 
@@ -94,7 +94,7 @@ pub struct Step {
     /// What to do.
     pub kind: StepKind,
     /// Where it stands in its file.
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 /// The kinds of step.
@@ -168,7 +168,7 @@ pub struct Part {
     /// Whether objects may have no keys but those named.
     pub exact: bool,
     /// Where it stands in its file.
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 /// A stream: everything of one kind until its end.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge::{Fault, Found, Play};
+use crate::judge::{FaultOwner, Play, RawFinding};
 use crate::protocol::RequirementId;
 use crate::trace::End;
 
@@ -55,12 +55,12 @@ impl Identity {
         })
     }
 
-    fn names(&self, found: &Found) -> bool {
-        found.fault == Fault::End(self.blame) && found.requirement == self.requirement
+    fn names(&self, found: &RawFinding) -> bool {
+        found.fault == FaultOwner::End(self.blame) && found.requirement == self.requirement
     }
 }
 
-fn evidence(found: &Found) -> Evidence {
+fn evidence(found: &RawFinding) -> Evidence {
     match (&found.step, found.index) {
         (None, _) => Evidence::Rule,
         (Some(_), Some(_)) => Evidence::Wrong,
@@ -68,6 +68,6 @@ fn evidence(found: &Found) -> Evidence {
     }
 }
 
-fn place(found: &Found) -> (String, String) {
+fn place(found: &RawFinding) -> (String, String) {
     (found.step.clone().unwrap_or_default(), found.path.clone().unwrap_or_default())
 }

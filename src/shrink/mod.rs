@@ -17,7 +17,7 @@ mod texts;
 pub use chunks::Chunks;
 pub use identity::{Evidence, Identity};
 pub use narrow::narrow;
-pub use plays::{Limits, Plays, Seen, reference};
+pub use plays::{Limits, PlayedRuns, Plays, reference};
 pub use shrinker::{Shrinker, Size, Stop, Trial};
 
 #[cfg(test)]

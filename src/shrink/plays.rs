@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::config::{Launch, SubjectSpec, own};
 use crate::judge::{Play, ScenarioStatus};
 use crate::peer;
-use crate::play::{Cancel, Run, Stage};
+use crate::play::{Cancel, Run, SubjectPool};
 use crate::report::Silent;
 use crate::scenario::{Loaded, Plan, load_str};
 use crate::subject::SubjectError;
@@ -41,14 +41,14 @@ pub struct Limits {
 
 /// What came of playing a scenario several times.
 #[derive(Default)]
-pub struct Seen {
+pub struct PlayedRuns {
     /// Every play.
     pub plays: Vec<Play>,
     /// Why the subject could not be started, if it could not.
     pub launch_error: Option<SubjectError>,
 }
 
-impl Seen {
+impl PlayedRuns {
     /// How many of the plays had this violation in them.
     pub fn failed(&self, identity: &Identity) -> u32 {
         u32::try_from(self.plays.iter().filter(|play| identity.is_in(play)).count()).unwrap_or(u32::MAX)
@@ -65,8 +65,8 @@ impl Seen {
 /// Plays scenarios at a subject, and at our own sound mock.
 pub struct Plays {
     name: String,
-    subject: Stage,
-    reference: Option<Stage>,
+    subject: SubjectPool,
+    reference: Option<SubjectPool>,
     identity: Option<Identity>,
     limits: Limits,
     until: Instant,
@@ -85,7 +85,7 @@ impl Plays {
         let attached = spec.launch().is_none();
         Self {
             name: name.to_owned(),
-            subject: Stage::new(spec, run, Arc::new(Silent), cancel.clone()),
+            subject: SubjectPool::new(spec, run, Arc::new(Silent), cancel.clone()),
             reference: None,
             identity: None,
             limits,
@@ -103,8 +103,8 @@ impl Plays {
     ///
     /// # Errors
     /// Where it was stopped before that.
-    pub async fn see(&mut self, plan: &Plan) -> Result<Seen, Stop> {
-        let mut seen = Seen::default();
+    pub async fn see(&mut self, plan: &Plan) -> Result<PlayedRuns, Stop> {
+        let mut seen = PlayedRuns::default();
         for _ in 0..self.limits.repeat.max(1) {
             self.subject.clear().await;
             seen.plays.push(self.once(plan, false).await?);
@@ -119,7 +119,7 @@ impl Plays {
 
     /// From now on, only what fails like this fails. What was seen of the original says how long plays may take, and how
     /// many it takes to see a failure that comes and goes.
-    pub fn look_for(&mut self, identity: Identity, seen: &Seen) {
+    pub fn look_for(&mut self, identity: Identity, seen: &PlayedRuns) {
         let longest = seen.plays.iter().map(|p| p.duration).max().unwrap_or_default();
         self.bound = Some(longest * 3 + SPARE);
         self.wanted = wanted(seen.failed(&identity), u32::try_from(seen.plays.len()).unwrap_or(u32::MAX));
@@ -133,7 +133,7 @@ impl Plays {
     /// Where it was stopped.
     pub async fn compare(&mut self, mock: SubjectSpec, run: Run, plan: &Plan) -> Result<Option<String>, Stop> {
         let cancel = self.cancel.clone();
-        let stage = |run: Run| Stage::new(mock.clone(), run, Arc::new(Silent), cancel.clone());
+        let stage = |run: Run| SubjectPool::new(mock.clone(), run, Arc::new(Silent), cancel.clone());
         self.reference = Some(stage(run.clone()));
         let play = self.once(plan, true).await?;
         if let Some(stage) = &mut self.reference {

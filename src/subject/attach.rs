@@ -8,7 +8,7 @@ use crate::config::{EditionChoice, SubjectSpec, Target};
 use crate::protocol::{Lock, Reach};
 
 use super::SubjectError;
-use super::lockfile::{Candidate, Found, Lookout, accepts};
+use super::lockfile::{Candidate, LockfileStatus, LockfileWatcher, accepts};
 use super::tree;
 
 /// Where it is, and how that is known.
@@ -29,9 +29,9 @@ impl From<Candidate> for Attached {
 pub(super) async fn find(spec: &SubjectSpec, target: &Target) -> Result<Attached, SubjectError> {
     let attached = match target {
         Target::Url(url) => Attached { lock: parse_url(spec, url)?, editions: editions(spec), file: None },
-        Target::Lockfile(path) => match Lookout::new(spec, &[]).examine(path) {
-            Found::Usable(candidate) => (*candidate).into(),
-            Found::Useless { why, .. } => {
+        Target::Lockfile(path) => match LockfileWatcher::new(spec, &[]).examine(path) {
+            LockfileStatus::Usable(candidate) => (*candidate).into(),
+            LockfileStatus::Useless { why, .. } => {
                 return Err(not_found(format!("the lockfile {} is of no use: {why}", path.display())));
             }
         },
@@ -46,7 +46,7 @@ pub(super) async fn find(spec: &SubjectSpec, target: &Target) -> Result<Attached
 
 /// The one live server below this data home.
 async fn in_data_home(spec: &SubjectSpec, home: PathBuf) -> Result<Attached, SubjectError> {
-    let mut lookout = Lookout::new(spec, &[home]);
+    let mut lookout = LockfileWatcher::new(spec, &[home]);
     lookout.look();
     let mut live = vec![];
     for candidate in lookout.usable() {

@@ -34,7 +34,7 @@ pub(super) async fn run(command: &[String], around: &Surroundings, within: Durat
     };
     let pid = child.id().unwrap_or_default();
     let _awaited = Awaited::new(pid);
-    let mut guard = Guard(Some(Tree::of_command(pid)));
+    let mut guard = KillOnDrop(Some(Tree::of_command(pid)));
     // Only its last lines are wanted, so nothing of it goes into a trace.
     let tap = Tap::unrecorded();
     let readers = [
@@ -71,9 +71,9 @@ pub(super) async fn run(command: &[String], around: &Surroundings, within: Durat
 }
 
 /// Kills the command where waiting for it is given up.
-struct Guard(Option<Tree>);
+struct KillOnDrop(Option<Tree>);
 
-impl Drop for Guard {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         if let Some(tree) = &self.0 {
             tree.kill(KILL_BOUND);

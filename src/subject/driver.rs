@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteEx
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 
-use crate::trace::{Call, Returned, Told, What, read_json};
+use crate::trace::{Call, ClientEvent, EventKind, Returned, read_json};
 
 use super::output::{Stream, Tap};
 
@@ -56,7 +56,7 @@ impl Driver {
         let lines = state.lines.as_ref().ok_or("it has been told to end")?;
         let room = lines.try_reserve().map_err(|_| "it does not read its stdin")?;
         // Recorded first, so that what comes of it cannot stand before it.
-        tap.record(What::Call(Call { id, call: call.to_owned(), params, settings }));
+        tap.record(EventKind::Call(Call { id, call: call.to_owned(), params, settings }));
         room.send(sent);
         state.calls = id;
         Ok(id)
@@ -127,7 +127,7 @@ pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin, resets: wat
 #[derive(Debug, PartialEq)]
 enum Line {
     /// What stands in the trace.
-    Told(What),
+    Told(EventKind),
     /// It has let go of everything, and waits.
     Reset,
 }
@@ -143,10 +143,10 @@ fn read(line: &[u8]) -> Option<Line> {
         let event = event.to_owned();
         let data = line.remove("data").unwrap_or_default();
         let subscription = line.remove("subscription");
-        return Some(Line::Told(What::Told(Told { event, data, subscription })));
+        return Some(Line::Told(EventKind::Told(ClientEvent { event, data, subscription })));
     }
     if let Some(state) = line.get("state").and_then(Value::as_str) {
-        return Some(Line::Told(What::State { state: state.to_owned() }));
+        return Some(Line::Told(EventKind::State { state: state.to_owned() }));
     }
     if line.get("reset") == Some(&Value::Bool(true)) {
         return Some(Line::Reset);
@@ -156,7 +156,7 @@ fn read(line: &[u8]) -> Option<Line> {
     let (result, error) = (line.remove("result"), line.remove("error"));
     let returned = Returned { id, result, error, unsupported };
     (unsupported || returned.result.is_some() || returned.error.is_some())
-        .then_some(Line::Told(What::Returned(returned)))
+        .then_some(Line::Told(EventKind::Returned(returned)))
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     use crate::subject::testing::Trace;
 
     fn returned(id: u64, result: Option<Value>, error: Option<Value>, unsupported: bool) -> Option<Line> {
-        Some(Line::Told(What::Returned(Returned { id, result, error, unsupported })))
+        Some(Line::Told(EventKind::Returned(Returned { id, result, error, unsupported })))
     }
 
     #[test]
@@ -173,9 +173,9 @@ mod tests {
         assert_eq!(read(br#"{"id":1,"result":null}"#), returned(1, Some(Value::Null), None, false));
         assert_eq!(read(b" {\"id\":2,\"error\":{\"code\":1}}\r\n"), returned(2, None, Some(json!({"code": 1})), false));
         assert_eq!(read(br#"{"id":3,"unsupported":true}"#), returned(3, None, None, true));
-        let told = Told { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
-        assert_eq!(read(br#"{"event":"e","data":[1],"subscription":"s"}"#), Some(Line::Told(What::Told(told))));
-        assert_eq!(read(br#"{"state":"connected"}"#), Some(Line::Told(What::State { state: "connected".into() })));
+        let told = ClientEvent { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
+        assert_eq!(read(br#"{"event":"e","data":[1],"subscription":"s"}"#), Some(Line::Told(EventKind::Told(told))));
+        assert_eq!(read(br#"{"state":"connected"}"#), Some(Line::Told(EventKind::State { state: "connected".into() })));
         assert_eq!(read(br#"{"reset":true}"#), Some(Line::Reset));
     }
 
@@ -184,7 +184,7 @@ mod tests {
         let half = returned(1, Some(json!(["a\u{fffd}"])), None, false);
         assert_eq!(read(br#"{"id":1,"result":["a\ud800"]}"#), half);
         let deep = format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
-        assert!(matches!(read(deep.as_bytes()), Some(Line::Told(What::Returned(Returned { id: 1, .. })))));
+        assert!(matches!(read(deep.as_bytes()), Some(Line::Told(EventKind::Returned(Returned { id: 1, .. })))));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) struct Candidate {
 
 /// What was found of one lockfile.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum LockfileStatus {
     /// It is of use.
     Usable(Box<Candidate>),
     /// A client would ignore it, and why; its content, where it could be read.
@@ -44,25 +44,25 @@ pub(super) enum Found {
 
 /// Tells one state of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     modified: Option<SystemTime>,
     size: u64,
     inode: u64,
 }
 
 /// The folders in which a subject's lockfile may be, and what was seen there.
-pub(super) struct Lookout {
+pub(super) struct LockfileWatcher {
     folders: Vec<PathBuf>,
     read: fn(&str, &[u8]) -> Result<Lock, String>,
     editions: Vec<&'static str>,
     /// What was there before, and is none of the subject's as long as it stays as it is.
-    before: HashMap<PathBuf, Stamp>,
-    seen: BTreeMap<PathBuf, (Stamp, Found)>,
+    before: HashMap<PathBuf, FileStamp>,
+    seen: BTreeMap<PathBuf, (FileStamp, LockfileStatus)>,
     /// How many files there were beyond the bound.
     more: usize,
 }
 
-impl Lookout {
+impl LockfileWatcher {
     /// Looks into the role's folder below each of these data homes.
     pub(super) fn new(spec: &SubjectSpec, data_homes: &[PathBuf]) -> Self {
         let (folder, read) = match spec.role.reach {
@@ -136,16 +136,18 @@ impl Lookout {
 
     /// Every one that a client would use.
     pub(super) fn usable(&self) -> impl Iterator<Item = &Candidate> {
-        self.seen.values().filter_map(|(_, found)| if let Found::Usable(c) = found { Some(&**c) } else { None })
+        self.seen
+            .values()
+            .filter_map(|(_, found)| if let LockfileStatus::Usable(c) = found { Some(&**c) } else { None })
     }
 
     /// The content of every one that was seen, whether of use or not, up to a bound. Of those that name a process only where
     /// it `is_member`.
     pub(super) fn contents(&self, is_member: impl Fn(u32) -> bool) -> impl Iterator<Item = (&Path, Option<&[u8]>)> {
         self.seen.iter().take(16).filter_map(move |(path, (_, found))| match found {
-            Found::Usable(candidate) if candidate.lock.pid.is_some_and(|pid| !is_member(pid)) => None,
-            Found::Usable(candidate) => Some((path.as_path(), Some(candidate.content.as_slice()))),
-            Found::Useless { content, .. } => Some((path.as_path(), content.as_deref())),
+            LockfileStatus::Usable(candidate) if candidate.lock.pid.is_some_and(|pid| !is_member(pid)) => None,
+            LockfileStatus::Usable(candidate) => Some((path.as_path(), Some(candidate.content.as_slice()))),
+            LockfileStatus::Useless { content, .. } => Some((path.as_path(), content.as_deref())),
         })
     }
 
@@ -156,8 +158,10 @@ impl Lookout {
         for (path, (_, found)) in self.seen.iter().take(SHOWN) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             facts.push(match found {
-                Found::Useless { why, .. } => format!("lockfile {name} is there but: {why}"),
-                Found::Usable(c) => format!("lockfile {name} is there but nothing accepts at port {}", c.lock.port),
+                LockfileStatus::Useless { why, .. } => format!("lockfile {name} is there but: {why}"),
+                LockfileStatus::Usable(c) => {
+                    format!("lockfile {name} is there but nothing accepts at port {}", c.lock.port)
+                }
             });
         }
         let hidden = self.seen.len().saturating_sub(SHOWN) + self.more;
@@ -171,10 +175,10 @@ impl Lookout {
     }
 
     /// Reads one.
-    pub(super) fn examine(&self, path: &Path) -> Found {
+    pub(super) fn examine(&self, path: &Path) -> LockfileStatus {
         let (content, modified) = match read_bounded(path) {
             Ok(read) => read,
-            Err(why) => return Found::Useless { why: why.to_string(), content: None },
+            Err(why) => return LockfileStatus::Useless { why: why.to_string(), content: None },
         };
         let mut editions = vec![];
         let mut lock = None;
@@ -191,13 +195,13 @@ impl Lookout {
         }
         match lock {
             Some(lock) => {
-                Found::Usable(Box::new(Candidate { path: path.to_owned(), content, lock, editions, modified }))
+                LockfileStatus::Usable(Box::new(Candidate { path: path.to_owned(), content, lock, editions, modified }))
             }
-            None => Found::Useless { why, content: Some(content) },
+            None => LockfileStatus::Useless { why, content: Some(content) },
         }
     }
 
-    fn files(&mut self) -> Vec<(PathBuf, Stamp)> {
+    fn files(&mut self) -> Vec<(PathBuf, FileStamp)> {
         let mut files = vec![];
         self.more = 0;
         for folder in &self.folders {
@@ -220,8 +224,8 @@ impl Lookout {
     }
 }
 
-fn stamp(meta: Option<&Metadata>) -> Stamp {
-    Stamp {
+fn stamp(meta: Option<&Metadata>) -> FileStamp {
+    FileStamp {
         modified: meta.and_then(|m| m.modified().ok()),
         size: meta.map_or(0, Metadata::len),
         inode: meta.map_or(0, MetadataExt::ino),

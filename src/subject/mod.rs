@@ -32,4 +32,4 @@ pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
 pub use running::{LockfileState, Running, Start, Stopped};
 pub use tree::Descendants;
-pub use workspace::{Corner, FileState};
+pub use workspace::{FileState, ScenarioDir};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::trace::{Mark, Output, Payload, Recorder, What};
+use crate::trace::{EventKind, Mark, Output, Payload, Recorder};
 
 /// The longest piece of a line that becomes one event.
 const PIECE: usize = 4096;
@@ -58,7 +58,7 @@ impl Tap {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    pub(super) fn record(&self, what: What) {
+    pub(super) fn record(&self, what: EventKind) {
         self.state().record(what);
     }
 
@@ -147,7 +147,7 @@ impl State {
             let kept = std::mem::take(&mut self.streams[stream as usize]);
             if kept.left_out > 0 {
                 let text = format!("{} bytes of {} left out", kept.left_out, name(stream));
-                self.record(What::Mark(Mark { mark: "output".to_owned(), text }));
+                self.record(EventKind::Mark(Mark { mark: "output".to_owned(), text }));
             }
             let tail: Vec<u8> = kept.tail.into_iter().collect();
             tail.chunks(PIECE).for_each(|piece| self.write(stream, piece));
@@ -155,10 +155,10 @@ impl State {
     }
 
     fn write(&self, stream: Stream, bytes: &[u8]) {
-        self.record(What::Output(Output { stream: name(stream).to_owned(), bytes: Payload::from(bytes) }));
+        self.record(EventKind::Output(Output { stream: name(stream).to_owned(), bytes: Payload::from(bytes) }));
     }
 
-    fn record(&self, what: What) {
+    fn record(&self, what: EventKind) {
         if let Some(recorder) = &self.recorder {
             recorder.record(None, None, what);
         }

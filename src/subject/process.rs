@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::trace::{Exited, Launched, Recorder, What};
+use crate::trace::{EventKind, Exited, Launched, Recorder};
 
 use super::SubjectError;
 use super::driver::{self, Driver};
@@ -60,7 +60,7 @@ impl Process {
         let pid = child.id().unwrap_or_default();
         let awaited = Awaited::new(pid);
         let tree = Arc::new(Tree::of_subject(pid, around.marker()));
-        tap.record(What::Launched(Launched { command: command.clone(), pid }));
+        tap.record(EventKind::Launched(Launched { command: command.clone(), pid }));
         let (tell_reset, resets) = watch::channel(0);
         let driver = child.stdin.take().filter(|_| driven).map(Driver::new);
         let (stdout, out_tap) = (child.stdout.take(), tap.clone());
@@ -94,7 +94,7 @@ impl Process {
                     let _ = timeout(LAST_OUTPUT, done.wait_for(|done| *done)).await;
                 }
                 tap.flush();
-                tap.record(What::Exited(exited.clone()));
+                tap.record(EventKind::Exited(exited.clone()));
                 let _ = tell.send(Some(exited));
             })
         };
@@ -151,7 +151,7 @@ impl Process {
     /// Has one that was reset begin anew; what it does goes to this trace. Gives whether it could be told.
     pub(super) fn begin(&self, recorder: Recorder, scenario: Option<&str>, server: Option<&str>) -> bool {
         self.tap.record_to(recorder);
-        self.tap.record(What::Launched(Launched { command: self.command.clone(), pid: self.pid }));
+        self.tap.record(EventKind::Launched(Launched { command: self.command.clone(), pid: self.pid }));
         self.exited().is_none() && self.driver.as_ref().is_some_and(|driver| driver.begin(scenario, server))
     }
 

@@ -9,7 +9,7 @@ use crate::config::SubjectSpec;
 use crate::wire;
 
 use super::SubjectError;
-use super::lockfile::{Candidate, Lookout, accepts};
+use super::lockfile::{Candidate, LockfileWatcher, accepts};
 use super::process::{Process, how};
 use super::surroundings::Surroundings;
 use super::tree;
@@ -21,13 +21,13 @@ const FIRST_LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::f
 
 /// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
 /// of this launch.
-pub(super) fn lookout(spec: &SubjectSpec, around: &Surroundings) -> Lookout {
+pub(super) fn lookout(spec: &SubjectSpec, around: &Surroundings) -> LockfileWatcher {
     let variable = |name: &str| around.variable(name);
     let mut homes = data_homes(spec.role.reach.data_home(), &variable);
     if spec.role.reach.may_know_home_only(spec.edition.as_str()) {
         homes.extend(data_homes(&[], &|name| if name == "HOME" { variable(name) } else { None }));
     }
-    let mut lookout = Lookout::new(spec, &homes);
+    let mut lookout = LockfileWatcher::new(spec, &homes);
     lookout.ignore_present();
     lookout
 }
@@ -45,7 +45,7 @@ pub(crate) fn data_homes(data_home: &[&str], variable: &dyn Fn(&str) -> Option<s
 
 /// Waits until the subject is ready.
 pub(super) async fn wait(
-    lookout: &mut Lookout,
+    lookout: &mut LockfileWatcher,
     process: &Process,
     within: Duration,
     misplaced: &[String],
@@ -136,7 +136,7 @@ pub(super) fn misplaced(arguments: &[String], told: &Path, runs: &Path) -> Vec<S
     arguments.iter().filter(is_misplaced).map(fact).collect()
 }
 
-fn ended(lookout: &Lookout, process: &Process, how: &str, misplaced: &[String]) -> SubjectError {
+fn ended(lookout: &LockfileWatcher, process: &Process, how: &str, misplaced: &[String]) -> SubjectError {
     let mut seen = lookout.facts();
     seen.extend_from_slice(misplaced);
     let others = process.tree().others();
@@ -150,7 +150,7 @@ fn ended(lookout: &Lookout, process: &Process, how: &str, misplaced: &[String]) 
     SubjectError::Ended { how: how.to_owned(), seen, output: process.tap().recent() }
 }
 
-fn too_late(lookout: &Lookout, process: &Process, within: Duration) -> SubjectError {
+fn too_late(lookout: &LockfileWatcher, process: &Process, within: Duration) -> SubjectError {
     let found = lookout.usable().next().is_some();
     let problem = if found {
         "its lockfile is there, but its port accepts no connection".to_owned()

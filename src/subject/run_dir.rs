@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::config::{Launch, Module, SeedFile};
 
-use super::workspace::{self, Corner};
+use super::workspace::{self, ScenarioDir};
 use super::{SubjectError, error};
 
 /// A run directory: `workspace/` for the files that the subject works on, and `home/`, which stands for the
@@ -134,7 +134,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`SubjectError::File`] where it cannot be made.
-    pub fn corner(&self, label: &str) -> Result<Corner, SubjectError> {
+    pub fn corner(&self, label: &str) -> Result<ScenarioDir, SubjectError> {
         self.corners.corner(&self.workspace(), label)
     }
 

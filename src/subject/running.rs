@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::config::{Access, Launch, StopHow, SubjectSpec};
 use crate::protocol::{Lock, Reach};
-use crate::trace::{Exited, FileChange, Payload, Recorder, Stimulus, What};
+use crate::trace::{EventKind, Exited, FileChange, Payload, Recorder, Stimulus};
 
 use super::output::Tap;
 use super::process::{Process, one_line};
@@ -472,7 +472,7 @@ impl Running {
         let outcome = command::run(&command, &self.around, within).await;
         let line = one_line(&command);
         let (name, params) = (name.to_owned(), params.clone());
-        self.tap.record(What::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));
+        self.tap.record(EventKind::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));
         match outcome.problem {
             None => Ok(()),
             Some(problem) => Err(SubjectError::Stimulus { name, command: line, problem, output: outcome.output }),
@@ -494,5 +494,5 @@ fn signal(name: &str) -> Option<Signal> {
 
 fn record_file(tap: &Tap, path: &Path, change: &str, content: Option<&[u8]>) {
     let content = content.map(Payload::from);
-    tap.record(What::File(FileChange { path: path.display().to_string(), change: change.to_owned(), content }));
+    tap.record(EventKind::File(FileChange { path: path.display().to_string(), change: change.to_owned(), content }));
 }

@@ -11,7 +11,7 @@ use crate::config::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, Ready, Stop, StopHow, SubjectSpec, Timeouts,
 };
 use crate::protocol::{Edition, Lock, Observation, Observer, Protocol, Reach, Role};
-use crate::trace::{Clock, End, Event, Recorder, Sink, What};
+use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink};
 
 static PROTOCOL: Protocol = Protocol {
     name: "test",
@@ -22,7 +22,7 @@ static PROTOCOL: Protocol = Protocol {
     rules: |_| vec![],
     refusal: |_, _| None,
     observer: |_, _| Box::new(Blind),
-    gist: |_, _| None,
+    summarize: |_, _| None,
     schema: |_, _| None,
     schema_names: |_| vec![],
     samples: crate::protocol::sample::Samples { types: |_| vec![], around: |_, _, _, _| vec![], flows: |_, _| vec![] },
@@ -51,15 +51,15 @@ const ROLE: Role = Role {
     capabilities: &[],
     patience: Duration::from_secs(5),
     attribution: &crate::protocol::NOTHING_KNOWN,
-    retell: |_| Box::new(Silent),
+    to_scenario: |_| Box::new(Silent),
     traffic: "",
 };
 
 /// Tells nothing.
 struct Silent;
 
-impl crate::protocol::retold::Retell for Silent {
-    fn event(&mut self, _: &crate::trace::Event) -> Vec<crate::protocol::retold::Retold> {
+impl crate::protocol::scenario_element::TraceToScenario for Silent {
+    fn event(&mut self, _: &crate::trace::Event) -> Vec<crate::protocol::scenario_element::ScenarioElement> {
         vec![]
     }
 }
@@ -176,28 +176,29 @@ impl Trace {
         Recorder::new(Clock::start(), vec![Box::new(self.clone())])
     }
 
-    pub(crate) fn events(&self) -> Vec<What> {
-        self.0.lock().unwrap().iter().map(|event| event.what.clone()).collect()
+    pub(crate) fn events(&self) -> Vec<EventKind> {
+        self.0.lock().unwrap().iter().map(|event| event.kind.clone()).collect()
     }
 
     /// Stream and text of each piece of output.
     pub(crate) fn output(&self) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let output = |what| if let What::Output(o) = what { Some((o.stream, text(o.bytes.as_bytes()))) } else { None };
+        let output =
+            |what| if let EventKind::Output(o) = what { Some((o.stream, text(o.bytes.as_bytes()))) } else { None };
         self.events().into_iter().filter_map(output).collect()
     }
 
     pub(crate) fn marks(&self) -> Vec<String> {
         self.events()
             .into_iter()
-            .filter_map(|what| if let What::Mark(m) = what { Some(m.text) } else { None })
+            .filter_map(|what| if let EventKind::Mark(m) = what { Some(m.text) } else { None })
             .collect()
     }
 
     /// The kinds of its events, those of files with what was seen: `launched output file:read exited`.
     pub(crate) fn kinds(&self) -> String {
-        let kind = |what: &What| match what {
-            What::File(file) => format!("file:{}", file.change),
+        let kind = |what: &EventKind| match what {
+            EventKind::File(file) => format!("file:{}", file.change),
             other => serde_json::to_value(other).unwrap().as_object().unwrap().keys().next().unwrap().clone(),
         };
         self.events().iter().map(kind).collect::<Vec<_>>().join(" ")

@@ -15,17 +15,17 @@ use super::SubjectError;
 
 /// One scenario's own folder below the workspace.
 #[derive(Clone, Debug)]
-pub struct Corner {
+pub struct ScenarioDir {
     path: PathBuf,
     /// Removes it once the last clone is gone; none where the workspace is removed as a whole.
-    _lent: Option<Arc<Lent>>,
+    _lent: Option<Arc<BorrowedFolder>>,
 }
 
 /// A folder in a workspace that is not ours.
 #[derive(Debug)]
-struct Lent(PathBuf);
+struct BorrowedFolder(PathBuf);
 
-impl Drop for Lent {
+impl Drop for BorrowedFolder {
     fn drop(&mut self) {
         // What cannot be removed lies where the user sees it, under a name that says whose it is.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -48,7 +48,7 @@ pub struct FileState {
 pub(crate) struct Counter(Arc<AtomicU64>);
 
 impl Counter {
-    pub(crate) fn corner(&self, workspace: &Path, label: &str) -> Result<Corner, SubjectError> {
+    pub(crate) fn corner(&self, workspace: &Path, label: &str) -> Result<ScenarioDir, SubjectError> {
         let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
         let slug: String = label
             .rsplit('/')
@@ -58,11 +58,11 @@ impl Counter {
             .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
             .take(40)
             .collect();
-        Corner::create(workspace, &format!("{number}-{}", slug.trim_matches('-')))
+        ScenarioDir::create(workspace, &format!("{number}-{}", slug.trim_matches('-')))
     }
 }
 
-impl Corner {
+impl ScenarioDir {
     /// Makes the folder `name` below `workspace`.
     ///
     /// # Errors
@@ -73,13 +73,13 @@ impl Corner {
         Ok(Self { path, _lent: None })
     }
 
-    /// Like [`Corner::create`], in a workspace that is not ours: what is in it is removed when the last clone is dropped.
+    /// Like [`ScenarioDir::create`], in a workspace that is not ours: what is in it is removed when the last clone is dropped.
     ///
     /// # Errors
     /// [`SubjectError::File`] where it cannot be made, or is there already.
     pub fn lend(workspace: &Path, name: &str) -> Result<Self, SubjectError> {
         let corner = Self::create(workspace, name)?;
-        let lent = Arc::new(Lent(corner.path.clone()));
+        let lent = Arc::new(BorrowedFolder(corner.path.clone()));
         Ok(Self { _lent: Some(lent), ..corner })
     }
 
@@ -109,7 +109,7 @@ impl Corner {
     /// Removes a file. That it is not there is no error.
     ///
     /// # Errors
-    /// As [`Corner::write`].
+    /// As [`ScenarioDir::write`].
     pub fn remove(&self, path: &str) -> Result<(), SubjectError> {
         let Some((folder, name)) = descend(&self.path, path, false)? else { return Ok(()) };
         match fs::unlinkat(&folder, name, AtFlags::empty()) {
@@ -227,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    fn corner() -> (tempfile::TempDir, Corner) {
+    fn corner() -> (tempfile::TempDir, ScenarioDir) {
         let root = tempfile::tempdir().unwrap();
         let corner = Counter::default().corner(root.path(), "amp-server/cli/read-file/Un saved[2]").unwrap();
         (root, corner)
@@ -243,7 +243,7 @@ mod tests {
     fn a_corner_in_a_workspace_that_is_not_ours_goes_with_its_last_user_and_nothing_else_does() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("theirs"), "").unwrap();
-        let corner = Corner::lend(root.path(), "wirecert-1-1").unwrap();
+        let corner = ScenarioDir::lend(root.path(), "wirecert-1-1").unwrap();
         corner.write("a/b", b"").unwrap();
         symlink(root.path(), corner.path().join("out")).unwrap();
         let clone = corner.clone();

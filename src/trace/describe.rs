@@ -1,6 +1,6 @@
 //! One event as one line for people: [`describe`].
 
-use super::{Body, Closed, Culprit, Direction, Event, Finding, Frame, Head, Message, Payload, StreamEvent, What};
+use super::{Body, Closed, Culprit, Direction, Event, EventKind, Finding, Frame, Head, Message, Payload, StreamEvent};
 
 /// The most characters that are shown of a text.
 const SHOWN: usize = 160;
@@ -20,30 +20,30 @@ pub fn describe(event: &Event) -> String {
         Some(why) => format!(" (on purpose: {})", clean(why, 40)),
         None => String::new(),
     };
-    format!("#{} {seconds}.{micros:06}s{conn}{arrow} {}{on_purpose}", event.i, summary(&event.what))
+    format!("#{} {seconds}.{micros:06}s{conn}{arrow} {}{on_purpose}", event.i, summary(&event.kind))
 }
 
 /// What it was, without when and where.
-pub(super) fn summary(what: &What) -> String {
+pub(super) fn summary(what: &EventKind) -> String {
     match what {
-        What::Connected { address } => format!("connected to {}", clean(address, SHOWN)),
-        What::Handshake(head) => head_line(head),
-        What::Frame(frame) => frame_line(frame),
-        What::Message(message) => message_line(message),
-        What::HttpRequest(head) => {
+        EventKind::Connected { address } => format!("connected to {}", clean(address, SHOWN)),
+        EventKind::Handshake(head) => head_line(head),
+        EventKind::Frame(frame) => frame_line(frame),
+        EventKind::Message(message) => message_line(message),
+        EventKind::HttpRequest(head) => {
             format!("{} ({} headers, TCP connection {})", clean(&head.start, 100), head.headers.len(), head.tcp)
         }
-        What::HttpResponse(head) => format!("{} ({} headers)", clean(&head.start, 100), head.headers.len()),
-        What::Body(body) => body_line(body),
-        What::StreamEvent(event) => stream_line(event),
-        What::Bytes { bytes } => format!("bytes {}", payload_line(bytes)),
-        What::Closed(Closed::Eof) => "closed its side".to_owned(),
-        What::Closed(Closed::Reset) => "cut the connection".to_owned(),
-        What::Output(output) => format!("{} {}", clean(&output.stream, 16), payload_line(&output.bytes)),
-        What::Launched(launched) => {
+        EventKind::HttpResponse(head) => format!("{} ({} headers)", clean(&head.start, 100), head.headers.len()),
+        EventKind::Body(body) => body_line(body),
+        EventKind::StreamEvent(event) => stream_line(event),
+        EventKind::Bytes { bytes } => format!("bytes {}", payload_line(bytes)),
+        EventKind::Closed(Closed::Eof) => "closed its side".to_owned(),
+        EventKind::Closed(Closed::Reset) => "cut the connection".to_owned(),
+        EventKind::Output(output) => format!("{} {}", clean(&output.stream, 16), payload_line(&output.bytes)),
+        EventKind::Launched(launched) => {
             format!("launched {} (pid {})", clean(&launched.command.join(" "), SHOWN), launched.pid)
         }
-        What::Exited(exited) => {
+        EventKind::Exited(exited) => {
             let how = match (exited.code, exited.signal) {
                 (Some(code), _) => format!("with code {code}"),
                 (None, Some(signal)) => format!("by signal {signal}"),
@@ -51,14 +51,14 @@ pub(super) fn summary(what: &What) -> String {
             };
             format!("process {} ended {how}{}", exited.pid, if exited.asked { "" } else { ", unasked" })
         }
-        What::Stimulus(stimulus) => {
+        EventKind::Stimulus(stimulus) => {
             let params = serde_json::to_string(&stimulus.params).unwrap_or_default();
             format!("stimulus {} {}: {}", clean(&stimulus.name, 24), clean(&params, 80), clean(&stimulus.outcome, 80))
         }
-        What::Call(call) => {
+        EventKind::Call(call) => {
             format!("call {} {} {}", call.id, clean(&call.call, 24), json(&call.params))
         }
-        What::Returned(returned) => {
+        EventKind::Returned(returned) => {
             let outcome = match (&returned.result, &returned.error) {
                 (_, Some(error)) => format!("error {}", json(error)),
                 (Some(result), None) => json(result),
@@ -66,15 +66,15 @@ pub(super) fn summary(what: &What) -> String {
             };
             format!("call {} gave {outcome}", returned.id)
         }
-        What::Told(told) => format!("told {} {}", clean(&told.event, 40), json(&told.data)),
-        What::State { state } => format!("state {}", clean(state, 40)),
-        What::File(change) => {
+        EventKind::Told(told) => format!("told {} {}", clean(&told.event, 40), json(&told.data)),
+        EventKind::State { state } => format!("state {}", clean(state, 40)),
+        EventKind::File(change) => {
             let content = change.content.as_ref().map(|c| format!(": {}", payload_line(c))).unwrap_or_default();
             format!("file {} {}{content}", clean(&change.path, 80), clean(&change.change, 16))
         }
-        What::Mark(mark) => format!("{} {}", clean(&mark.mark, 16), clean(&mark.text, SHOWN)),
-        What::Finding(finding) => finding_line(finding),
-        What::Judged(judged) => format!("judged, findings: {}", judged.findings),
+        EventKind::Mark(mark) => format!("{} {}", clean(&mark.mark, 16), clean(&mark.text, SHOWN)),
+        EventKind::Finding(finding) => finding_line(finding),
+        EventKind::Judged(judged) => format!("judged, findings: {}", judged.findings),
     }
 }
 
@@ -209,15 +209,15 @@ fn clean(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
-    fn event(conn: Option<&str>, dir: Option<Direction>, what: What) -> Event {
-        Event { i: 7, t: 1_020_304, conn: conn.map(Into::into), dir, deliberate: None, what }
+    fn event(conn: Option<&str>, dir: Option<Direction>, what: EventKind) -> Event {
+        Event { i: 7, t: 1_020_304, conn: conn.map(Into::into), dir, deliberate: None, kind: what }
     }
 
     #[test]
     fn a_message_shows_when_where_and_what() {
         let message = Message::joined(true, br#"{"serverResponse":{"id":"1"}}"#, 1);
         assert_eq!(
-            describe(&event(Some("main"), Some(Direction::ToClient), What::Message(message))),
+            describe(&event(Some("main"), Some(Direction::ToClient), EventKind::Message(message))),
             r#"#7 1.020304s main ← message {"serverResponse":{"id":"1"}}"#
         );
     }
@@ -226,7 +226,7 @@ mod tests {
     fn a_close_frame_shows_its_code_and_reason() {
         let payload = Payload::from(&b"\x03\xe8bye"[..]);
         let frame = Frame { fin: true, rsv: 0, opcode: 8, masked: false, length: 5, length_bits: None, payload };
-        let mut event = event(Some("a"), Some(Direction::ToServer), What::Frame(frame));
+        let mut event = event(Some("a"), Some(Direction::ToServer), EventKind::Frame(frame));
         event.deliberate = Some("no mask".into());
         assert_eq!(describe(&event), "#7 1.020304s a → frame close 1000 bye (on purpose: no mask)");
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_hostile_text_becomes_one_short_line_without_control_characters() {
         let text = "\u{1b}[2J\r\n".repeat(100_000);
-        let line = describe(&event(None, None, What::Bytes { bytes: Payload::Text(text) }));
+        let line = describe(&event(None, None, EventKind::Bytes { bytes: Payload::Text(text) }));
         assert!(line.chars().count() < 1000 && !line.chars().any(char::is_control), "{line}");
     }
 

@@ -39,7 +39,7 @@ pub struct Returned {
 /// Something that reached the client's user by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct ClientEvent {
     /// Its name.
     pub event: String,
     /// What came with it.

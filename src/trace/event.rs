@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 
-use super::{Body, Call, Finding, HttpRequest, HttpResponse, Judged, Returned, StreamEvent, Told};
+use super::{Body, Call, ClientEvent, Finding, HttpRequest, HttpResponse, JudgementEnd, Returned, StreamEvent};
 use super::{http, lenient};
 
 /// One line of a trace. As JSON: `{"i":…,"t":…,"conn":…,"dir":…,"kind":…,…fields of the kind}`.
@@ -26,7 +26,7 @@ pub struct Event {
     /// Nobody is blamed for such an event.
     pub deliberate: Option<String>,
     /// What it is.
-    pub what: What,
+    pub kind: EventKind,
 }
 
 /// Which way something went.
@@ -63,7 +63,7 @@ pub enum End {
 /// The kinds of event. The name of a variant, in snake case, is the event's `kind`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum EventKind {
     /// A TCP connection stands.
     Connected { address: String },
     /// The head of a handshake request (to the server) or response (to the client).
@@ -98,7 +98,7 @@ pub enum What {
     /// What came of that.
     Returned(Returned),
     /// Something reached a driven client's user by itself.
-    Told(Told),
+    Told(ClientEvent),
     /// A driven client says how it stands with its server: `connected`, `disconnected`, `reconnecting`, `no_server`.
     State { state: String },
     /// A file that the protocol or a scenario cares about came, changed or went.
@@ -108,7 +108,7 @@ pub enum What {
     /// Something that was found wrong in the play that the trace records.
     Finding(Finding),
     /// That play was judged: all that was found stands before this.
-    Judged(Judged),
+    Judged(JudgementEnd),
 }
 
 /// The names of all kinds.
@@ -137,7 +137,7 @@ pub const KINDS: [&str; 22] = [
     "judged",
 ];
 
-impl What {
+impl EventKind {
     /// The name of the kind, as it stands in a trace file.
     pub fn kind(&self) -> &'static str {
         match self {

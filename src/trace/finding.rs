@@ -47,7 +47,7 @@ pub struct Finding {
 #[serde(deny_unknown_fields)]
 pub struct Awaited {
     /// How it was missed.
-    pub way: Way,
+    pub way: MissKind,
     /// The number of the first event that it could have been made from.
     pub since: u64,
     /// The number of the last event before it was known.
@@ -77,7 +77,7 @@ pub struct AwaitedPart {
 /// The ways in which an expectation is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum MissKind {
     /// Nothing came that could have been it.
     Absent,
     /// A failure came where a success was due.
@@ -127,7 +127,7 @@ impl From<End> for Culprit {
 /// The play was judged to its end: all that was found stands before this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Judged {
+pub struct JudgementEnd {
     /// How many findings there are.
     pub findings: u64,
 }

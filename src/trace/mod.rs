@@ -21,20 +21,21 @@ pub(crate) mod strategy;
 mod tail;
 
 pub use clock::Clock;
-pub use correlate::{Correlator, Find, Finder, Kind, Link, Origin, Place, Translation, document};
+pub use correlate::{Correlator, Find, Finder, Kind, Link, Origin, Translation, ValueLocation, document};
 pub use describe::describe;
-pub use driven::{Call, Returned, Told};
+pub use driven::{Call, ClientEvent, Returned};
 pub use event::{
-    Closed, Direction, End, Event, Exited, FileChange, Frame, Head, KINDS, Launched, Mark, Message, Output, Payload,
-    Stimulus, What,
+    Closed, Direction, End, Event, EventKind, Exited, FileChange, Frame, Head, KINDS, Launched, Mark, Message, Output,
+    Payload, Stimulus,
 };
 pub use file::{
-    FileSink, Header, Party, ReadError, Timebase, TraceReader, VERSION, Who, WriteError, Written, schema, write_event,
+    FileSink, Header, Party, PartyKind, ReadError, Timebase, TraceReader, VERSION, WriteError, Written, schema,
+    write_event,
 };
-pub use finding::{Awaited, AwaitedPart, Culprit, Finding, Judged, Way};
+pub use finding::{Awaited, AwaitedPart, Culprit, Finding, JudgementEnd, MissKind};
 pub use http::{Body, HttpRequest, HttpResponse, StreamEvent};
 pub use lenient::{Read, read as read_json};
-pub use normal::{Known, Learnt, Neutral, Normaliser, Strength, exchange_number, normalise};
+pub use normal::{HandshakeNormaliser, Learnt, NormalisationFacts, Normaliser, Strength, exchange_number, normalise};
 pub use recorder::{Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;

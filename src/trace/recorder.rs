@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::redact::Redactor;
-use super::{Clock, Direction, Event, What};
+use super::{Clock, Direction, Event, EventKind};
 
 /// Reads a trace as it comes about.
 pub trait Sink: Send {
@@ -85,7 +85,7 @@ impl Recorder {
     }
 
     /// Records an event; gives its number.
-    pub fn record(&self, conn: Option<&str>, dir: Option<Direction>, what: What) -> u64 {
+    pub fn record(&self, conn: Option<&str>, dir: Option<Direction>, what: EventKind) -> u64 {
         self.record_deliberate(conn, dir, None, what)
     }
 
@@ -95,7 +95,7 @@ impl Recorder {
         conn: Option<&str>,
         dir: Option<Direction>,
         deliberate: Option<&str>,
-        what: What,
+        what: EventKind,
     ) -> u64 {
         let mut state = self.state();
         let mut event = Event {
@@ -104,7 +104,7 @@ impl Recorder {
             conn: conn.map(str::to_owned),
             dir,
             deliberate: deliberate.map(str::to_owned),
-            what,
+            kind: what,
         };
         if state.phase == Phase::Open {
             state.hand_on(&mut event);
@@ -122,10 +122,10 @@ impl Recorder {
     }
 
     /// Adds what was concluded from the trace, which has been closed and has not ended.
-    pub fn conclude(&self, what: What) {
+    pub fn conclude(&self, what: EventKind) {
         let mut state = self.state();
         let t = state.told.unwrap_or_else(|| self.0.clock.micros());
-        let mut event = Event { i: state.next, t, conn: None, dir: None, deliberate: None, what };
+        let mut event = Event { i: state.next, t, conn: None, dir: None, deliberate: None, kind: what };
         if state.phase == Phase::Over {
             state.hand_on(&mut event);
         }
@@ -163,7 +163,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Judged, Mark};
+    use crate::trace::{JudgementEnd, Mark};
 
     /// Keeps what it is told.
     #[derive(Clone, Default)]
@@ -171,7 +171,7 @@ mod tests {
 
     impl Sink for Kept {
         fn event(&mut self, event: &Event) {
-            self.0.lock().unwrap().push(format!("{} {}", event.i, event.what.kind()));
+            self.0.lock().unwrap().push(format!("{} {}", event.i, event.kind.kind()));
         }
 
         fn end(&mut self) {
@@ -183,8 +183,8 @@ mod tests {
     fn after_its_close_a_trace_takes_in_conclusions_and_nothing_that_happens() {
         let kept = Kept::default();
         let recorder = Recorder::new(Clock::start(), vec![Box::new(kept.clone())]);
-        let happens = || recorder.record(None, None, What::Mark(Mark { mark: "step".into(), text: "x".into() }));
-        let conclude = || recorder.conclude(What::Judged(Judged { findings: 0 }));
+        let happens = || recorder.record(None, None, EventKind::Mark(Mark { mark: "step".into(), text: "x".into() }));
+        let conclude = || recorder.conclude(EventKind::Judged(JudgementEnd { findings: 0 }));
         conclude();
         happens();
         recorder.close();

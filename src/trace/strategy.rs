@@ -6,16 +6,16 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::{
-    Awaited, AwaitedPart, Body, Call, Closed, Culprit, Direction, Event, Exited, FileChange, Finding, Frame, Head,
-    HttpRequest, HttpResponse, Judged, Launched, Mark, Message, Output, Payload, Returned, Stimulus, StreamEvent, Told,
-    Way, What,
+    Awaited, AwaitedPart, Body, Call, ClientEvent, Closed, Culprit, Direction, Event, EventKind, Exited, FileChange,
+    Finding, Frame, Head, HttpRequest, HttpResponse, JudgementEnd, Launched, Mark, Message, MissKind, Output, Payload,
+    Returned, Stimulus, StreamEvent,
 };
 
 /// Any event but for its number, which is 0.
 pub fn event() -> impl Strategy<Value = Event> {
     let dir = option::of(prop_oneof![Just(Direction::ToServer), Just(Direction::ToClient)]);
     (any::<u64>(), option::of(text()), dir, option::of(text()), what())
-        .prop_map(|(t, conn, dir, deliberate, what)| Event { i: 0, t, conn, dir, deliberate, what })
+        .prop_map(|(t, conn, dir, deliberate, what)| Event { i: 0, t, conn, dir, deliberate, kind: what })
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -52,48 +52,45 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
     vec((text(), json()), 0..4).prop_map(Map::from_iter)
 }
 
-fn what() -> impl Strategy<Value = What> {
+fn what() -> impl Strategy<Value = EventKind> {
     prop_oneof![
-        text().prop_map(|address| What::Connected { address }),
-        head().prop_map(What::Handshake),
-        frame().prop_map(What::Frame),
-        message().prop_map(What::Message),
-        (head(), any::<u64>()).prop_map(|(head, tcp)| What::HttpRequest(HttpRequest::new(head, tcp))),
-        head().prop_map(|head| What::HttpResponse(HttpResponse::from(head))),
-        (payload(), any::<bool>(), fields()).prop_map(|(bytes, last, trailers)| What::Body(Body {
+        text().prop_map(|address| EventKind::Connected { address }),
+        head().prop_map(EventKind::Handshake),
+        frame().prop_map(EventKind::Frame),
+        message().prop_map(EventKind::Message),
+        (head(), any::<u64>()).prop_map(|(head, tcp)| EventKind::HttpRequest(HttpRequest::new(head, tcp))),
+        head().prop_map(|head| EventKind::HttpResponse(HttpResponse::from(head))),
+        (payload(), any::<bool>(), fields()).prop_map(|(bytes, last, trailers)| EventKind::Body(Body {
             bytes,
             last,
             trailers
         })),
-        stream_event().prop_map(What::StreamEvent),
-        payload().prop_map(|bytes| What::Bytes { bytes }),
-        prop_oneof![Just(Closed::Eof), Just(Closed::Reset)].prop_map(What::Closed),
-        (text(), payload()).prop_map(|(stream, bytes)| What::Output(Output { stream, bytes })),
-        (vec(text(), 0..4), any::<u32>()).prop_map(|(command, pid)| What::Launched(Launched { command, pid })),
-        exited().prop_map(What::Exited),
-        stimulus().prop_map(What::Stimulus),
-        (text(), text(), option::of(payload())).prop_map(|(path, change, content)| What::File(FileChange {
+        stream_event().prop_map(EventKind::StreamEvent),
+        payload().prop_map(|bytes| EventKind::Bytes { bytes }),
+        prop_oneof![Just(Closed::Eof), Just(Closed::Reset)].prop_map(EventKind::Closed),
+        (text(), payload()).prop_map(|(stream, bytes)| EventKind::Output(Output { stream, bytes })),
+        (vec(text(), 0..4), any::<u32>()).prop_map(|(command, pid)| EventKind::Launched(Launched { command, pid })),
+        exited().prop_map(EventKind::Exited),
+        stimulus().prop_map(EventKind::Stimulus),
+        (text(), text(), option::of(payload())).prop_map(|(path, change, content)| EventKind::File(FileChange {
             path,
             change,
             content
         })),
-        (any::<u64>(), text(), json(), option::of(json())).prop_map(|(id, call, params, settings)| What::Call(Call {
-            id,
-            call,
-            params,
-            settings
-        })),
-        (any::<u64>(), option::of(json()), option::of(json()), any::<bool>())
-            .prop_map(|(id, result, error, unsupported)| What::Returned(Returned { id, result, error, unsupported })),
-        (text(), json(), option::of(json())).prop_map(|(event, data, subscription)| What::Told(Told {
+        (any::<u64>(), text(), json(), option::of(json()))
+            .prop_map(|(id, call, params, settings)| EventKind::Call(Call { id, call, params, settings })),
+        (any::<u64>(), option::of(json()), option::of(json()), any::<bool>()).prop_map(
+            |(id, result, error, unsupported)| EventKind::Returned(Returned { id, result, error, unsupported })
+        ),
+        (text(), json(), option::of(json())).prop_map(|(event, data, subscription)| EventKind::Told(ClientEvent {
             event,
             data,
             subscription
         })),
-        text().prop_map(|state| What::State { state }),
-        (text(), text()).prop_map(|(mark, text)| What::Mark(Mark { mark, text })),
-        finding().prop_map(What::Finding),
-        any::<u64>().prop_map(|findings| What::Judged(Judged { findings })),
+        text().prop_map(|state| EventKind::State { state }),
+        (text(), text()).prop_map(|(mark, text)| EventKind::Mark(Mark { mark, text })),
+        finding().prop_map(EventKind::Finding),
+        any::<u64>().prop_map(|findings| EventKind::Judged(JudgementEnd { findings })),
     ]
 }
 
@@ -119,7 +116,12 @@ fn finding() -> impl Strategy<Value = Finding> {
 }
 
 fn awaited() -> impl Strategy<Value = Awaited> {
-    let way = prop_oneof![Just(Way::Absent), Just(Way::Different), Just(Way::Unwanted), Just(Way::Unreachable)];
+    let way = prop_oneof![
+        Just(MissKind::Absent),
+        Just(MissKind::Different),
+        Just(MissKind::Unwanted),
+        Just(MissKind::Unreachable)
+    ];
     let part = (text(), option::of(text()), object(), object())
         .prop_map(|(observation, on, selectors, pattern)| AwaitedPart { observation, on, selectors, pattern });
     let outcomes = vec(vec(part, 0..3), 0..3);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::{Event, Frame, Payload, Sink, What, describe};
+use super::{Event, EventKind, Frame, Payload, Sink, describe};
 
 /// What is kept of an event as it is takes no more than this, in bytes, or in values of JSON.
 const LIGHT: usize = 512;
@@ -52,15 +52,15 @@ impl Tail {
     /// Takes in an event.
     pub fn push(&self, event: &Event) {
         self.next.store(event.i + 1, Ordering::Relaxed);
-        if is_repeated_by_its_message(&event.what) {
+        if is_repeated_by_its_message(&event.kind) {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back(Entry {
             i: event.i,
             conn: event.conn.clone(),
-            output: matches!(event.what, What::Output(_)),
-            kept: if is_light(&event.what) { Kept::Event(event.clone()) } else { Kept::Line(describe(event)) },
+            output: matches!(event.kind, EventKind::Output(_)),
+            kept: if is_light(&event.kind) { Kept::Event(event.clone()) } else { Kept::Line(describe(event)) },
         });
         while kept.len() > self.most * FOR_EACH {
             kept.pop_front();
@@ -101,16 +101,16 @@ impl Tail {
 }
 
 /// Whether keeping this costs less than telling it.
-fn is_light(what: &What) -> bool {
+fn is_light(what: &EventKind) -> bool {
     match what {
-        What::StreamEvent(event) => {
+        EventKind::StreamEvent(event) => {
             let texts = [&event.event, &event.data, &event.id, &event.comment];
             texts.into_iter().flatten().map(String::len).sum::<usize>() <= LIGHT
         }
-        What::Body(body) => body.bytes.as_bytes().len() <= LIGHT && body.trailers.is_empty(),
-        What::Frame(frame) => frame.payload.as_bytes().len() <= LIGHT,
-        What::Told(told) => room_after(&told.data, LIGHT).is_some(),
-        What::Message(message) => {
+        EventKind::Body(body) => body.bytes.as_bytes().len() <= LIGHT && body.trailers.is_empty(),
+        EventKind::Frame(frame) => frame.payload.as_bytes().len() <= LIGHT,
+        EventKind::Told(told) => room_after(&told.data, LIGHT).is_some(),
+        EventKind::Message(message) => {
             message.json.as_ref().is_none_or(|json| room_after(json, LIGHT).is_some())
                 && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= LIGHT)
         }
@@ -131,10 +131,10 @@ fn room_after(value: &Value, room: usize) -> Option<usize> {
     }
 }
 
-fn is_repeated_by_its_message(what: &What) -> bool {
+fn is_repeated_by_its_message(what: &EventKind) -> bool {
     matches!(
         what,
-        What::Frame(Frame { fin: true, rsv: 0, opcode: 1, length_bits: None, payload: Payload::Text(_), .. })
+        EventKind::Frame(Frame { fin: true, rsv: 0, opcode: 1, length_bits: None, payload: Payload::Text(_), .. })
     )
 }
 
@@ -154,7 +154,7 @@ mod tests {
         let tail = Tail::new(2);
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
         for text in ["one", "two", "three"] {
-            recorder.record(None, None, What::Mark(Mark { mark: "step".into(), text: text.into() }));
+            recorder.record(None, None, EventKind::Mark(Mark { mark: "step".into(), text: text.into() }));
         }
         let lines = tail.lines();
         assert_eq!(lines.len(), 2);
@@ -166,7 +166,7 @@ mod tests {
         let tail = Tail::new(9);
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
         for bytes in [format!("[{}1]", "[],".repeat(1000)), format!("\"{}\"", "x".repeat(10_000)), "[1]".to_owned()] {
-            recorder.record(None, None, What::Message(Message::joined(true, bytes.as_bytes(), 1)));
+            recorder.record(None, None, EventKind::Message(Message::joined(true, bytes.as_bytes(), 1)));
         }
         let kept = tail.kept.lock().unwrap();
         let lines: Vec<bool> = kept.iter().map(|entry| matches!(entry.kept, Kept::Line(_))).collect();
@@ -178,7 +178,7 @@ mod tests {
         let tail = Tail::new(2);
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
         for (conn, n) in [("a", 1), ("b", 2), ("a", 3), ("a", 4), ("b", 5)] {
-            let message = What::Message(Message::joined(true, n.to_string().as_bytes(), 1));
+            let message = EventKind::Message(Message::joined(true, n.to_string().as_bytes(), 1));
             recorder.record(Some(conn), None, message);
         }
         let ends = |lines: Vec<String>| -> String { lines.iter().filter_map(|line| line.chars().last()).collect() };
@@ -193,7 +193,7 @@ mod tests {
         fn a_line_is_the_same_whenever_it_is_made(event in crate::trace::strategy::event()) {
             let tail = Tail::new(1);
             tail.push(&event);
-            let expected = if is_repeated_by_its_message(&event.what) { vec![] } else { vec![describe(&event)] };
+            let expected = if is_repeated_by_its_message(&event.kind) { vec![] } else { vec![describe(&event)] };
             proptest::prop_assert_eq!(tail.lines(), expected);
         }
     }
@@ -204,9 +204,9 @@ mod tests {
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
         let (payload, length_bits) = (Payload::Text("{}".into()), None);
         let frame = Frame { fin: true, rsv: 0, opcode: 1, masked: true, length: 2, length_bits, payload };
-        recorder.record(None, None, What::Frame(frame.clone()));
-        recorder.record(None, None, What::Message(Message::joined(true, b"{}", 1)));
-        recorder.record(None, None, What::Frame(Frame { rsv: 4, ..frame }));
+        recorder.record(None, None, EventKind::Frame(frame.clone()));
+        recorder.record(None, None, EventKind::Message(Message::joined(true, b"{}", 1)));
+        recorder.record(None, None, EventKind::Frame(Frame { rsv: 4, ..frame }));
         let lines = tail.lines();
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].ends_with("message {}") && lines[1].ends_with("frame text rsv 4, 2 bytes {}"), "{lines:?}");

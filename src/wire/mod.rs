@@ -7,7 +7,7 @@
 pub mod http;
 pub mod http_head;
 mod limits;
-pub mod overheard;
+pub mod passive_decoder;
 pub mod process;
 mod tap;
 pub mod tcp;

@@ -1,6 +1,6 @@
 //! The tap: where a connection's events go.
 
-use crate::trace::{Closed, Direction, End, Payload, Recorder, What};
+use crate::trace::{Closed, Direction, End, EventKind, Payload, Recorder};
 
 /// Writes what happens on one connection into the trace. Cheap to clone.
 #[derive(Clone)]
@@ -49,34 +49,34 @@ impl Tap {
 
     /// The same of an address that is known as a text.
     pub(super) fn connected_to(&self, address: &str) {
-        let what = What::Connected { address: address.to_owned() };
+        let what = EventKind::Connected { address: address.to_owned() };
         self.recorder.record(Some(&self.conn), Some(Direction::ToServer), what);
     }
 
     /// We are about to send this.
-    pub(super) fn sent(&self, deliberate: Option<&str>, what: What) {
+    pub(super) fn sent(&self, deliberate: Option<&str>, what: EventKind) {
         self.recorder.record_deliberate(Some(&self.conn), Some(self.outward()), deliberate, what);
     }
 
     /// We are about to send bytes that are no whole frame or head.
     pub(super) fn sent_bytes(&self, deliberate: Option<&str>, bytes: &[u8]) {
-        self.sent(deliberate, What::Bytes { bytes: Payload::from(bytes) });
+        self.sent(deliberate, EventKind::Bytes { bytes: Payload::from(bytes) });
     }
 
     /// The counterpart sent this.
-    pub(super) fn received(&self, what: What) {
+    pub(super) fn received(&self, what: EventKind) {
         self.recorder.record(Some(&self.conn), Some(self.inward()), what);
     }
 
     /// The counterpart sent bytes that are no whole frame or head.
     pub(super) fn received_bytes(&self, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.received(What::Bytes { bytes: Payload::from(bytes) });
+            self.received(EventKind::Bytes { bytes: Payload::from(bytes) });
         }
     }
 
     /// The counterpart's stream ended.
     pub(super) fn ended(&self, how: Closed) {
-        self.received(What::Closed(how));
+        self.received(EventKind::Closed(how));
     }
 }

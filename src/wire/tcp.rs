@@ -138,7 +138,7 @@ const BETWEEN_PIECES: Duration = Duration::from_millis(2);
 
 /// Why bytes were not written.
 #[derive(Debug)]
-pub enum Unwritten {
+pub enum WriteFailure {
     /// The counterpart read nothing for as long as a piece may take.
     Stuck,
     /// The counterpart is gone.
@@ -152,12 +152,12 @@ pub async fn write(
     bytes: &[u8],
     split: Option<usize>,
     within: Duration,
-) -> Result<(), Unwritten> {
+) -> Result<(), WriteFailure> {
     for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
         match timeout(within, half.write_all(piece)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(Unwritten::Gone(error)),
-            Err(_) => return Err(Unwritten::Stuck),
+            Ok(Err(error)) => return Err(WriteFailure::Gone(error)),
+            Err(_) => return Err(WriteFailure::Stuck),
         }
         // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
         if split.is_some() {

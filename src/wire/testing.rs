@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::net::TcpListener;
 
-use crate::trace::{Clock, End, Event, Recorder, Sink, What};
+use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink};
 
 use super::http::Exchanges;
 use super::tcp::Address;
-use super::websocket::{ClientRequest, Opened, Reply, Socket, accept, connect};
+use super::websocket::{ClientRequest, HandshakeOutcome, Reply, Socket, accept, connect};
 use super::{Limits, Tap};
 
 /// A trace in memory. Clones share it.
@@ -49,25 +49,25 @@ impl Kept {
 }
 
 fn word(event: &Event) -> String {
-    let what = match &event.what {
-        What::Connected { .. } => "connected".into(),
-        What::Handshake(head) => head.start.clone(),
-        What::Frame(frame) => {
+    let what = match &event.kind {
+        EventKind::Connected { .. } => "connected".into(),
+        EventKind::Handshake(head) => head.start.clone(),
+        EventKind::Frame(frame) => {
             let fin = if frame.fin { "" } else { "…" };
             format!("frame {} {}{fin}", frame.opcode, show(frame.payload.as_bytes()))
         }
-        What::Message(message) => match (&message.json, &message.payload) {
+        EventKind::Message(message) => match (&message.json, &message.payload) {
             (Some(json), _) => format!("json {json}"),
             (_, payload) => format!("message {}", show(payload.as_ref().map_or(b"", |p| p.as_bytes()))),
         },
-        What::HttpRequest(head) => head.start.clone(),
-        What::HttpResponse(head) => head.start.clone(),
-        What::Body(body) => format!("body {}{}", show(body.bytes.as_bytes()), if body.last { "." } else { "…" }),
-        What::StreamEvent(event) => {
+        EventKind::HttpRequest(head) => head.start.clone(),
+        EventKind::HttpResponse(head) => head.start.clone(),
+        EventKind::Body(body) => format!("body {}{}", show(body.bytes.as_bytes()), if body.last { "." } else { "…" }),
+        EventKind::StreamEvent(event) => {
             format!("event {} {}", event.event_type(), event.data.as_deref().unwrap_or("without data"))
         }
-        What::Bytes { bytes } => format!("bytes {}", show(bytes.as_bytes())),
-        What::Closed(how) => format!("{how:?}"),
+        EventKind::Bytes { bytes } => format!("bytes {}", show(bytes.as_bytes())),
+        EventKind::Closed(how) => format!("{how:?}"),
         other => format!("{other:?}"),
     };
     let arrow = match event.dir {
@@ -112,7 +112,7 @@ pub async fn pair(limits: &Limits) -> Pair {
     let request = ClientRequest::new("/");
     let connecting = connect(&address, &request, client_trace.tap(End::Client), limits);
     let (server, opened) = tokio::join!(serving, connecting);
-    let Opened { accepted, socket, why_not, .. } = opened.expect("the server is there");
+    let HandshakeOutcome { accepted, socket, why_not, .. } = opened.expect("the server is there");
     assert!(accepted, "{why_not:?}");
     Pair { client: socket, client_trace, server, server_trace }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use wirecert::trace::{Clock, Direction, End, Event, Frame, Recorder, Sink, What};
+use wirecert::trace::{Clock, Direction, End, Event, EventKind, Frame, Recorder, Sink};
 use wirecert::wire::Tap;
 
 /// Clones share it.
@@ -26,8 +26,8 @@ impl Kept {
 
     /// The frames that went this way.
     pub fn frames(&self, dir: Direction) -> Vec<Frame> {
-        let frame = |event: Event| match event.what {
-            What::Frame(frame) if event.dir == Some(dir) => Some(frame),
+        let frame = |event: Event| match event.kind {
+            EventKind::Frame(frame) if event.dir == Some(dir) => Some(frame),
             _ => None,
         };
         self.events().into_iter().filter_map(frame).collect()

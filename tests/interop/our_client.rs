@@ -1,15 +1,17 @@
 //! Our client, their servers.
 
 use serde_json::json;
-use wirecert::trace::{Closed, Direction, End, Message, Payload, What};
+use wirecert::trace::{Closed, Direction, End, EventKind, Message, Payload};
 use wirecert::wire::Limits;
-use wirecert::wire::websocket::{ClientRequest, FrameSpec, Incoming, Manner, Mask, Opened, Socket, connect};
+use wirecert::wire::websocket::{
+    ClientRequest, FrameSpec, HandshakeOutcome, Incoming, Mask, SendOptions, Socket, connect,
+};
 
 use super::kept::Kept;
 use super::theirs::{Server, Theirs, soon};
 
 /// Connects to a server of theirs.
-async fn opened(server: &Server, request: ClientRequest) -> (Opened, Kept) {
+async fn opened(server: &Server, request: ClientRequest) -> (HandshakeOutcome, Kept) {
     let kept = Kept::default();
     let opened = connect(&server.address(), &request, kept.tap(End::Client), &Limits::default()).await;
     (opened.expect("it listens"), kept)
@@ -41,7 +43,7 @@ async fn talk_goes_both_ways(theirs: Theirs) {
     say(&socket, FrameSpec::binary([0, 255])).await;
     let payload = Some(Payload::Binary(vec![0, 255]));
     assert_eq!(message(&mut socket).await, Message { text: false, json: None, payload, frames: 1 });
-    let split = Manner { split: Some(1), ..Manner::default() };
+    let split = SendOptions { split: Some(1), ..SendOptions::default() };
     socket.sender.send_in(&FrameSpec::text("in pieces"), &split).await.expect("it is read");
     assert_eq!(message(&mut socket).await, text("in pieces", 1));
 }
@@ -77,7 +79,7 @@ async fn our_close_code_reaches_them_and_is_echoed(theirs: Theirs) {
     assert_eq!(server.closed().await, (4000, "bye".into()));
     soon(socket.sender.ended()).await;
     assert_eq!(kept.close(Direction::ToClient).map(|(code, _)| code), Some(4000));
-    let ends = kept.events().into_iter().filter(|event| event.what == What::Closed(Closed::Eof));
+    let ends = kept.events().into_iter().filter(|event| event.kind == EventKind::Closed(Closed::Eof));
     assert_eq!(ends.map(|event| event.dir).next(), Some(Some(Direction::ToClient)), "the server closes first");
 }
 
@@ -117,7 +119,7 @@ async fn a_refusal_is_told_with_its_status_and_text(theirs: Theirs) {
 
 /// Sends what no client may send; gives the code with which they close.
 async fn abused(server: &Server, frame: FrameSpec) -> Option<u16> {
-    let (Opened { socket, .. }, kept) = opened(server, ClientRequest::new("/")).await;
+    let (HandshakeOutcome { socket, .. }, kept) = opened(server, ClientRequest::new("/")).await;
     socket.sender.send(&frame, Some("abuse")).await.expect("it is read");
     soon(socket.sender.ended()).await;
     kept.close(Direction::ToClient).map(|(code, _)| code)

@@ -8,13 +8,13 @@ use crate::config::SubjectSpec;
 use crate::fuzz::Taken;
 use crate::protocol::RequirementId;
 
-use super::Tally;
+use super::FuzzCounts;
 
 /// So many cases that could not be judged are told one by one.
 const SHOWN: usize = 100;
 
 /// What is told.
-pub(super) struct About<'a> {
+pub(super) struct FuzzRenderer<'a> {
     /// Who was played at.
     pub(super) spec: &'a SubjectSpec,
     /// In which edition.
@@ -22,12 +22,12 @@ pub(super) struct About<'a> {
     /// The seed of the cases.
     pub(super) seed: u64,
     /// What came of them.
-    pub(super) tally: &'a Tally,
+    pub(super) tally: &'a FuzzCounts,
     /// The scenarios that were saved, with what is to be said of them.
     pub(super) saved: &'a BTreeMap<Option<RequirementId>, String>,
 }
 
-impl About<'_> {
+impl FuzzRenderer<'_> {
     /// For people.
     pub(super) fn text(&self) -> String {
         let tally = self.tally;

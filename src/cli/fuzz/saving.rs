@@ -10,7 +10,7 @@ use crate::protocol::RequirementId;
 use crate::scenario::text::Tree;
 use crate::shrink::Limits;
 
-use super::{Fuzz, Tally, Violation};
+use super::{Fuzz, FuzzCounts, Violation};
 
 /// How far the shrinking of one failure goes.
 const SHRINK: Limits = Limits { repeat: 2, plays: 1500, time: Duration::from_secs(90), isolated: true };
@@ -20,7 +20,7 @@ impl Fuzz<'_> {
     pub(super) async fn save(
         &self,
         edition: &'static str,
-        tally: &Tally,
+        tally: &FuzzCounts,
         terminal: &mut Terminal,
     ) -> Result<BTreeMap<Option<RequirementId>, String>, CliError> {
         let mut saved = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::CliError;
 use crate::protocol::{Protocol, Reach, Role};
-use crate::record::{Lockfiles, Way, edition_of};
+use crate::record::{Lockfiles, Rendezvous, edition_of};
 use crate::subject::data_homes;
 use crate::wire::tcp::Address;
 
@@ -49,7 +49,7 @@ pub(super) fn edition(
 }
 
 /// How the ends are brought together.
-pub(super) fn way(args: &Args, role: &Role, homes: Vec<PathBuf>) -> Result<Way, CliError> {
+pub(super) fn way(args: &Args, role: &Role, homes: Vec<PathBuf>) -> Result<Rendezvous, CliError> {
     let by_lockfile = matches!(role.reach, Reach::Lockfile { .. });
     let misplaced = [
         ("--listen", args.listen.is_some() && by_lockfile),
@@ -70,14 +70,14 @@ pub(super) fn way(args: &Args, role: &Role, homes: Vec<PathBuf>) -> Result<Way, 
         // There the data home is always below the home folder, whatever the environment says.
         let home = (args.own_home || cfg!(target_os = "macos")).then(|| std::env::var_os("HOME")).flatten();
         let home = home.map(PathBuf::from);
-        return Ok(Way::Lockfiles(Lockfiles { homes, home, workspace: args.workspace.clone() }));
+        return Ok(Rendezvous::Lockfiles(Lockfiles { homes, home, workspace: args.workspace.clone() }));
     }
     let Some(upstream) = &args.upstream else {
         return Err(CliError::usage(format!("say where {} is: --upstream http://127.0.0.1:PORT", role.about)));
     };
     let (upstream, path) = parse_upstream(upstream)?;
     let listen = args.listen.as_deref().map_or(Ok((Ipv4Addr::LOCALHOST, 0).into()), parse_listen)?;
-    Ok(Way::Url { listen, upstream, path })
+    Ok(Rendezvous::Url { listen, upstream, path })
 }
 
 /// `http://127.0.0.1:3000/path`: where the server is, and the path for clients.

@@ -54,7 +54,7 @@ pub struct LiveArgs {
 }
 
 /// What else a replay needs.
-pub struct Around {
+pub struct ReplayEnvironment {
     /// The protocol of the trace.
     pub protocol: &'static Protocol,
     /// The side that is re-enacted.
@@ -76,7 +76,7 @@ pub struct Around {
 pub async fn play(
     script: Script,
     args: &LiveArgs,
-    around: Around,
+    around: ReplayEnvironment,
     stop: watch::Receiver<bool>,
     terminal: &mut Terminal,
 ) -> Result<(Outcome, String), CliError> {
@@ -107,7 +107,7 @@ async fn client(
     script: &Script,
     args: &LiveArgs,
     role: &'static Role,
-    around: &Around,
+    around: &ReplayEnvironment,
     stop: watch::Receiver<bool>,
     sinks: Vec<Box<dyn Sink>>,
 ) -> Result<(Outcome, String), CliError> {
@@ -149,7 +149,7 @@ async fn server(
     script: Script,
     args: &LiveArgs,
     role: &'static Role,
-    around: &Around,
+    around: &ReplayEnvironment,
     stop: watch::Receiver<bool>,
     mut sinks: Vec<Box<dyn Sink>>,
     terminal: &mut Terminal,
@@ -298,7 +298,7 @@ fn announce(
 /// was.
 fn values(
     script: &Script,
-    around: &Around,
+    around: &ReplayEnvironment,
     folder: Option<String>,
     port: u16,
     token: &str,

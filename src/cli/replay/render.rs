@@ -12,7 +12,7 @@ const SHOWN: usize = 20;
 const LINES: usize = 60;
 
 /// What was replayed.
-pub struct About<'a> {
+pub struct ReplayRenderer<'a> {
     /// The trace file.
     pub file: &'a str,
     /// `client` or `server`.
@@ -24,8 +24,8 @@ pub struct About<'a> {
 }
 
 /// The whole text.
-pub fn text(outcome: &Outcome, about: &About<'_>, style: Style) -> String {
-    let About { file, side, opposite, header } = about;
+pub fn text(outcome: &Outcome, about: &ReplayRenderer<'_>, style: Style) -> String {
+    let ReplayRenderer { file, side, opposite, header } = about;
     let mut text = format!("{file} as {side} against {opposite} ({}, {})\n", header.protocol, header.edition);
     for departure in outcome.departures.iter().take(SHOWN) {
         text += &format!("\n{}\n", headline(departure, file));
@@ -108,7 +108,7 @@ mod tests {
             actual: Some(json!({"a": 2})),
         });
         let header = Header::new("p", "e");
-        let about = About { file: "t", side: "client", opposite: "http://127.0.0.1:1", header: &header };
+        let about = ReplayRenderer { file: "t", side: "client", opposite: "http://127.0.0.1:1", header: &header };
         let expected = "t as client against http://127.0.0.1:1 (p, e)\n\n\
             different: answer \"1\" on main (event 7 at t:9)\n\
             --- recorded\n+++ live\n@@ -1,3 +1,3 @@\n {\n-  \"a\": 1\n+  \"a\": 2\n }\n\n\

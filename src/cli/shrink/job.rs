@@ -6,12 +6,12 @@ use std::time::Instant;
 use crate::cli::target;
 use crate::cli::{CliError, Exit, Terminal};
 use crate::config::SubjectSpec;
-use crate::judge::{Fault, Found, Play, Repro};
+use crate::judge::{FaultOwner, Play, RawFinding, Repro};
 use crate::play::{Cancel, Run};
 use crate::protocol::{Level, RequirementId};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
-use crate::shrink::{Identity, Limits, Plays, Seen, Shrinker, Size, Stop, narrow, reference};
+use crate::shrink::{Identity, Limits, PlayedRuns, Plays, Shrinker, Size, Stop, narrow, reference};
 
 use super::outcome::{Outcome, Shrunk, save, without_head};
 
@@ -155,7 +155,7 @@ impl Job {
         let mut stop = shrinker.run().await.err();
         let tree = shrinker.tree().clone();
         let found = |plays: &[Play]| {
-            let of = |f: &&Found| f.requirement == requirement && f.fault == Fault::End(end);
+            let of = |f: &&RawFinding| f.requirement == requirement && f.fault == FaultOwner::End(end);
             plays.iter().flat_map(|p| &p.findings).find(of).map(|f| f.message.clone())
         };
         let mut shrunk = Shrunk {
@@ -204,7 +204,7 @@ impl Job {
     /// # Errors
     /// Where others are violated than the one asked for.
     fn violated(&self, plays: &[Play]) -> Result<Option<Option<RequirementId>>, CliError> {
-        let subject = Fault::End(self.spec.role.subject);
+        let subject = FaultOwner::End(self.spec.role.subject);
         let found: Vec<Option<RequirementId>> =
             plays.iter().flat_map(|p| &p.findings).filter(|f| f.fault == subject).map(|f| f.requirement).collect();
         let Some(asked) = self.asked.as_deref() else {
@@ -227,7 +227,7 @@ impl Job {
     }
 
     /// It does not fail: it passes, or nobody can tell.
-    fn sound(&self, seen: Seen) -> Result<Outcome, CliError> {
+    fn sound(&self, seen: PlayedRuns) -> Result<Outcome, CliError> {
         if let Some(error) = seen.launch_error {
             return Err(crate::cli::session::unjudged(&error));
         }

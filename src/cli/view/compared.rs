@@ -7,7 +7,7 @@ use crate::cli::{CliError, Exit, Terminal};
 use crate::export::diff::{Change, Differences, Side, Step, Text, changes, compare};
 use crate::export::html::{Entry, Meta, Page, Standing};
 use crate::export::{NewFile, Source};
-use crate::trace::{Event, Neutral};
+use crate::trace::{Event, HandshakeNormaliser};
 
 use super::files::{failed, unwritable};
 use super::{Args, Looked, unreadable};
@@ -22,7 +22,7 @@ const BESIDE: usize = 50_000;
 struct Pair<'a> {
     first: Side<'a>,
     second: Side<'a>,
-    neutrals: (Neutral, Neutral),
+    neutrals: (HandshakeNormaliser, HandshakeNormaliser),
 }
 
 /// Compares.

@@ -44,13 +44,13 @@ impl Watched {
     }
 
     /// What they are like that only people change.
-    pub fn inputs(&self) -> Stamps {
-        Stamps::of(files_below(&self.scenarios).into_iter().chain(self.others.iter().cloned()))
+    pub fn inputs(&self) -> FileStamps {
+        FileStamps::of(files_below(&self.scenarios).into_iter().chain(self.others.iter().cloned()))
     }
 
     /// What those are like that the subject may change as well.
-    pub fn arguments(&self) -> Stamps {
-        Stamps::of(self.arguments.iter().cloned())
+    pub fn arguments(&self) -> FileStamps {
+        FileStamps::of(self.arguments.iter().cloned())
     }
 }
 
@@ -71,9 +71,9 @@ fn of_subject(spec: &SubjectSpec, others: &mut Vec<PathBuf>, arguments: &mut Vec
 
 /// What files are like: when each was written and how long it is; nothing of one that is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stamps(BTreeMap<PathBuf, Option<(SystemTime, u64)>>);
+pub struct FileStamps(BTreeMap<PathBuf, Option<(SystemTime, u64)>>);
 
-impl Stamps {
+impl FileStamps {
     fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let stamp = |path: &Path| {
             let meta = std::fs::metadata(path).ok()?;
@@ -100,7 +100,7 @@ impl Stamps {
 }
 
 /// The names of a few files, the number of many.
-impl fmt::Display for Stamps {
+impl fmt::Display for FileStamps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let there: Vec<String> =
             self.0.iter().filter(|(_, stamp)| stamp.is_some()).map(|(path, _)| path.display().to_string()).collect();

@@ -7,12 +7,12 @@ mod style;
 use std::collections::{HashMap, VecDeque};
 
 use crate::protocol::{Level, Protocol};
-use crate::trace::{Event, Header, Party, What, Who};
+use crate::trace::{Event, EventKind, Header, Party, PartyKind};
 
 use super::filter::Filter;
 use super::label::Labels;
 use super::text::{clean, counted, cut, span, width};
-use super::{Findings, Survey};
+use super::{Findings, TraceSurvey};
 
 use self::row::Columns;
 use self::style::{DIM, STRONG, paint};
@@ -38,7 +38,7 @@ pub struct Options {
 /// Draws a trace, event by event. Texts come with ANSI styles, and whatever the trace holds, with nothing else that
 /// would steer a terminal.
 pub struct Chart<'a> {
-    survey: &'a Survey,
+    survey: &'a TraceSurvey,
     findings: &'a Findings,
     filter: &'a Filter,
     options: Options,
@@ -60,7 +60,7 @@ impl<'a> Chart<'a> {
     pub fn new(
         protocol: Option<&'static Protocol>,
         header: &Header,
-        survey: &'a Survey,
+        survey: &'a TraceSurvey,
         findings: &'a Findings,
         filter: &'a Filter,
         options: Options,
@@ -103,13 +103,13 @@ impl<'a> Chart<'a> {
         let to_server = event.dir.is_some_and(|dir| dir.sender() == crate::trace::End::Client);
         let key = (event.conn.clone().unwrap_or_default(), to_server);
         if self.survey.is_repeated(event.i) && !found && !self.options.every {
-            if matches!(event.what, What::HttpRequest(_) | What::HttpResponse(_)) {
+            if matches!(event.kind, EventKind::HttpRequest(_) | EventKind::HttpResponse(_)) {
                 self.heads.insert(key, event.clone());
             }
             return;
         }
-        let head = match event.what {
-            What::Message(_) => self.heads.remove(&key),
+        let head = match event.kind {
+            EventKind::Message(_) => self.heads.remove(&key),
             _ => None,
         };
         let matches =
@@ -192,9 +192,9 @@ impl<'a> Chart<'a> {
 /// Who was at an end, in few words.
 pub(super) fn party(party: &Party) -> String {
     let is = match party.is {
-        Who::Subject => "the subject",
-        Who::Peer => "our own mock",
-        Who::Unknown => "recorded",
+        PartyKind::Subject => "the subject",
+        PartyKind::Peer => "our own mock",
+        PartyKind::Unknown => "recorded",
     };
     match &party.name {
         Some(name) => format!("{} ({is})", clean(name)),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::export::label::{Content, Label};
 use crate::export::text::{clean, push_clean, steers};
-use crate::trace::{Event, Payload, What};
+use crate::trace::{Event, EventKind, Payload};
 
 use super::style::{DIM, paint};
 
@@ -13,10 +13,10 @@ pub fn full(event: &Event, head: Option<&Event>, label: &Label<'_>, indent: usiz
     let pad = format!("{}{} ", " ".repeat(indent), paint(DIM, "╎"));
     let mut out = String::new();
     for event in head.into_iter().chain([event]) {
-        let headers = match &event.what {
-            What::Handshake(head) => &head.headers[..],
-            What::HttpRequest(head) => &head.headers[..],
-            What::HttpResponse(head) => &head.headers[..],
+        let headers = match &event.kind {
+            EventKind::Handshake(head) => &head.headers[..],
+            EventKind::HttpRequest(head) => &head.headers[..],
+            EventKind::HttpResponse(head) => &head.headers[..],
             _ => &[],
         };
         for (name, value) in headers {

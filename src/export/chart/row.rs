@@ -1,8 +1,8 @@
 //! The lines of a chart: columns, arrows, findings.
 
-use crate::export::label::{Label, Tone};
+use crate::export::label::{Label, LabelStyle};
 use crate::export::text::{clean, cut, span, width, wrap};
-use crate::export::{Remark, Survey, fold};
+use crate::export::{Remark, TraceSurvey, fold};
 use crate::trace::{Culprit, Direction, Event};
 
 use super::padded;
@@ -21,7 +21,7 @@ const TIME: usize = 11;
 
 impl Columns {
     /// For a trace, on lines of so many columns.
-    pub fn new(survey: &Survey, width: usize) -> Self {
+    pub fn new(survey: &TraceSurvey, width: usize) -> Self {
         let number = survey.events.saturating_sub(1).to_string().len().max(3);
         let longest = survey.connections.iter().map(|c| super::width(&clean(&c.name))).max().unwrap_or(0);
         let conn = (survey.connections.len() > 1).then(|| longest.clamp(4, 14));
@@ -84,7 +84,7 @@ impl Columns {
         let body = match (event.dir, event.conn.is_some()) {
             (Some(Direction::ToServer), true) => format!("├─ {text} {}▶┤", paint(DIM, &line(rest + 2))),
             (Some(Direction::ToClient), true) => format!("├◀{} {text} ─┤", paint(DIM, &line(rest + 2))),
-            _ if label.tone == Tone::Mark => {
+            _ if label.tone == LabelStyle::Mark => {
                 format!("│{} {text} {}│", paint(DIM, "╌"), paint(DIM, &"╌".repeat(rest + 3)))
             }
             _ => format!("│  {text} {}│", " ".repeat(rest + 3)),

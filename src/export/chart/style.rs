@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Color, Style};
 
-use crate::export::label::Tone;
+use crate::export::label::LabelStyle;
 use crate::protocol::Level;
 
 pub const DIM: Style = Style::new().dimmed();
@@ -16,15 +16,15 @@ const fn colour(colour: AnsiColor) -> Style {
 }
 
 /// How the words of a label are painted.
-pub fn of(tone: Tone) -> Style {
+pub fn of(tone: LabelStyle) -> Style {
     match tone {
-        Tone::Request => colour(AnsiColor::Cyan),
-        Tone::Response => colour(AnsiColor::Green),
-        Tone::Failure => colour(AnsiColor::Red),
-        Tone::Notification => colour(AnsiColor::Blue),
-        Tone::Control | Tone::Piece => DIM,
-        Tone::Around => Style::new(),
-        Tone::Mark => DIM.italic(),
+        LabelStyle::Request => colour(AnsiColor::Cyan),
+        LabelStyle::Response => colour(AnsiColor::Green),
+        LabelStyle::Failure => colour(AnsiColor::Red),
+        LabelStyle::Notification => colour(AnsiColor::Blue),
+        LabelStyle::Control | LabelStyle::Piece => DIM,
+        LabelStyle::Around => Style::new(),
+        LabelStyle::Mark => DIM.italic(),
     }
 }
 

@@ -12,8 +12,8 @@ fn timebase() -> crate::trace::Timebase {
 }
 
 fn message(i: u64, t: u64, dir: Direction, json: &str) -> Event {
-    let what = What::Message(Message::joined(true, json.as_bytes(), 1));
-    Event { i, t, conn: Some("main".into()), dir: Some(dir), deliberate: None, what }
+    let what = EventKind::Message(Message::joined(true, json.as_bytes(), 1));
+    Event { i, t, conn: Some("main".into()), dir: Some(dir), deliberate: None, kind: what }
 }
 
 fn options() -> Options {
@@ -21,7 +21,7 @@ fn options() -> Options {
 }
 
 fn drawn(events: &[Event], findings: &Findings, filter: &Filter, options: Options) -> String {
-    let mut survey = Survey::default();
+    let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
     let protocol = crate::protocol::role("amp-server").map(|(protocol, _)| protocol);
     let mut chart = Chart::new(protocol, &header(), &survey, findings, filter, options);
@@ -95,15 +95,15 @@ fn nothing_in_a_trace_steers_the_terminal() {
         conn: Some(conn.into()),
         dir: Some(Direction::ToClient),
         deliberate: Some(hostile.into()),
-        what,
+        kind: what,
     };
     let json = serde_json::json!({ hostile: hostile }).to_string();
     let events = [
-        event(0, hostile, What::Bytes { bytes: payload }),
-        event(1, "b", What::Message(Message::joined(true, json.as_bytes(), 1))),
-        event(2, "c", What::Mark(crate::trace::Mark { mark: hostile.into(), text: hostile.into() })),
+        event(0, hostile, EventKind::Bytes { bytes: payload }),
+        event(1, "b", EventKind::Message(Message::joined(true, json.as_bytes(), 1))),
+        event(2, "c", EventKind::Mark(crate::trace::Mark { mark: hostile.into(), text: hostile.into() })),
     ];
-    let mut survey = Survey::default();
+    let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
     let (findings, filter) = (Findings::default(), Filter::default());
     let mut chart = Chart::new(None, &header(), &survey, &findings, &filter, Options { full: true, ..options() });
@@ -122,7 +122,7 @@ proptest::proptest! {
         for (i, event) in events.iter_mut().enumerate() {
             event.i = i as u64;
             event.t %= 10_000_000;
-            proptest::prop_assert!(crate::trace::KINDS.contains(&event.what.kind()));
+            proptest::prop_assert!(crate::trace::KINDS.contains(&event.kind.kind()));
         }
         let text = drawn(&events, &Findings::default(), &Filter::default(), options());
         let wide = text.lines().find(|line| super::width(line) > 90);

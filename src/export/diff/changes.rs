@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::protocol::Protocol;
-use crate::trace::{Event, Neutral};
+use crate::trace::{Event, HandshakeNormaliser};
 
 use super::item::{kind, view};
 
@@ -22,14 +22,14 @@ pub struct Change {
 }
 
 /// A trace's side of a comparison: what it needs to see an event as it is compared.
-pub type Eyes<'a> = (Option<&'static Protocol>, &'a str, &'a Neutral);
+pub type Eyes<'a> = (Option<&'static Protocol>, &'a str, &'a HandshakeNormaliser);
 
 /// What is different in two events.
 pub fn changes(a: (&Event, Eyes<'_>), b: (&Event, Eyes<'_>)) -> Vec<Change> {
     let (was, is) = (view(a.0, a.1.2), view(b.0, b.1.2));
     let id = |(event, (protocol, edition, _)): (&Event, Eyes<'_>)| {
-        let gist = protocol.and_then(|protocol| (protocol.gist)(edition, event));
-        gist.and_then(|gist| gist.id).map(|id| std::ptr::from_ref(id).addr())
+        let summary = protocol.and_then(|protocol| (protocol.summarize)(edition, event));
+        summary.and_then(|summary| summary.id).map(|id| std::ptr::from_ref(id).addr())
     };
     let mut walk = Walk { neutrals: (a.1.2, b.1.2), ids: (id(a), id(b)), found: vec![] };
     walk.values(&was, &is, "", "");
@@ -37,7 +37,7 @@ pub fn changes(a: (&Event, Eyes<'_>), b: (&Event, Eyes<'_>)) -> Vec<Change> {
 }
 
 struct Walk<'a> {
-    neutrals: (&'a Neutral, &'a Neutral),
+    neutrals: (&'a HandshakeNormaliser, &'a HandshakeNormaliser),
     /// Where the values stand that only tell to which request something belongs.
     ids: (Option<usize>, Option<usize>),
     found: Vec<Change>,
@@ -83,7 +83,7 @@ impl Walk<'_> {
         }
     }
 
-    fn leaf(&self, value: &Value, key: &str, neutral: &Neutral) -> (&'static str, String) {
+    fn leaf(&self, value: &Value, key: &str, neutral: &HandshakeNormaliser) -> (&'static str, String) {
         let text = match value {
             Value::String(text) => neutral.text(key, text),
             Value::Number(number) => neutral.number(key, number),

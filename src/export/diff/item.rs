@@ -6,10 +6,10 @@ use std::hash::{Hash as _, Hasher as _};
 
 use serde_json::{Map, Value, json};
 
-use crate::export::Survey;
+use crate::export::TraceSurvey;
 use crate::export::label::Labels;
 use crate::protocol::Protocol;
-use crate::trace::{Direction, Event, Neutral, What, exchange_number, write_event};
+use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, exchange_number, write_event};
 
 /// An event, as far as it matters for finding its counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub struct Item {
 
 /// What is compared by itself: a direction of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lane {
+pub struct DiffColumn {
     conn: String,
     way: u8,
 }
 
-impl Lane {
+impl DiffColumn {
     fn of(event: &Event) -> Self {
         let conn = event.conn.as_deref().unwrap_or_default();
         // Exchanges that nobody named are numbered: one more, and all later ones have other names.
@@ -53,22 +53,22 @@ pub struct Itemizer<'a> {
     protocol: Option<&'static Protocol>,
     edition: String,
     labels: Labels,
-    neutral: &'a Neutral,
+    neutral: &'a HandshakeNormaliser,
 }
 
 impl<'a> Itemizer<'a> {
     /// For a trace.
-    pub fn new(protocol: Option<&'static Protocol>, edition: &str, neutral: &'a Neutral) -> Self {
+    pub fn new(protocol: Option<&'static Protocol>, edition: &str, neutral: &'a HandshakeNormaliser) -> Self {
         Self { protocol, edition: edition.to_owned(), labels: Labels::new(protocol, edition), neutral }
     }
 
     /// The item of an event; none where it does not count.
-    pub fn item(&mut self, event: &Event, survey: &Survey) -> Option<(Lane, Item)> {
+    pub fn item(&mut self, event: &Event, survey: &TraceSurvey) -> Option<(DiffColumn, Item)> {
         let label = self.labels.label(event, None);
         if !counts(event, survey) {
             return None;
         }
-        let kind = event.what.kind();
+        let kind = event.kind.kind();
         let word = label.what.split(' ').next().unwrap_or_default();
         let word = if word.bytes().all(|byte| byte.is_ascii_digit()) { "" } else { word };
         let mut key = DefaultHasher::new();
@@ -76,27 +76,31 @@ impl<'a> Itemizer<'a> {
         let mut text = DefaultHasher::new();
         kind.hash(&mut text);
         let view = view(event, self.neutral);
-        let gist = self.protocol.and_then(|protocol| (protocol.gist)(&self.edition, event));
-        hash(&view, "", gist.and_then(|gist| gist.id), self.neutral, &mut text);
-        Some((Lane::of(event), Item { i: event.i, text: text.finish(), key: key.finish() }))
+        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        hash(&view, "", summary.and_then(|summary| summary.id), self.neutral, &mut text);
+        Some((DiffColumn::of(event), Item { i: event.i, text: text.finish(), key: key.finish() }))
     }
 }
 
 /// Whether an event counts: what others tell does not, nor what comes when it will or belongs to no protocol. Heads of
 /// HTTP do, for their bodies do not tell their headers.
-fn counts(event: &Event, survey: &Survey) -> bool {
-    match &event.what {
-        What::Output(_) | What::Mark(_) | What::Body(_) | What::Closed(_) | What::State { .. } => false,
-        What::Finding(_) | What::Judged(_) => false,
-        What::Frame(frame) if matches!(frame.opcode, 9 | 10) => false,
-        What::Frame(_) => !survey.is_repeated(event.i),
-        What::StreamEvent(stream) => stream.comment.is_none() || stream.data.is_some(),
+fn counts(event: &Event, survey: &TraceSurvey) -> bool {
+    match &event.kind {
+        EventKind::Output(_)
+        | EventKind::Mark(_)
+        | EventKind::Body(_)
+        | EventKind::Closed(_)
+        | EventKind::State { .. } => false,
+        EventKind::Finding(_) | EventKind::Judged(_) => false,
+        EventKind::Frame(frame) if matches!(frame.opcode, 9 | 10) => false,
+        EventKind::Frame(_) => !survey.is_repeated(event.i),
+        EventKind::StreamEvent(stream) => stream.comment.is_none() || stream.data.is_some(),
         _ => true,
     }
 }
 
 /// What is compared of an event, as JSON.
-pub fn view<'e>(event: &'e Event, neutral: &Neutral) -> Cow<'e, Value> {
+pub fn view<'e>(event: &'e Event, neutral: &HandshakeNormaliser) -> Cow<'e, Value> {
     let head = |start: &str, headers: &[(String, String)]| {
         let mut lines = Map::new();
         for (name, value) in headers {
@@ -110,15 +114,15 @@ pub fn view<'e>(event: &'e Event, neutral: &Neutral) -> Cow<'e, Value> {
         }
         json!({"start": start, "headers": lines})
     };
-    match &event.what {
-        What::Handshake(handshake) => Cow::Owned(head(&handshake.start, &handshake.headers)),
-        What::HttpRequest(request) => Cow::Owned(head(&request.start, &request.headers)),
-        What::HttpResponse(response) => Cow::Owned(head(&response.start, &response.headers)),
-        What::Message(message) => match &message.json {
+    match &event.kind {
+        EventKind::Handshake(handshake) => Cow::Owned(head(&handshake.start, &handshake.headers)),
+        EventKind::HttpRequest(request) => Cow::Owned(head(&request.start, &request.headers)),
+        EventKind::HttpResponse(response) => Cow::Owned(head(&response.start, &response.headers)),
+        EventKind::Message(message) => match &message.json {
             Some(json) => Cow::Borrowed(json),
             None => Cow::Owned(json!({"text": message.text, "payload": message.payload})),
         },
-        What::StreamEvent(stream) => {
+        EventKind::StreamEvent(stream) => {
             let data = stream.data.as_deref();
             let json: Option<Value> = data.and_then(|data| serde_json::from_str(data).ok());
             let data = json.unwrap_or_else(|| data.into());
@@ -145,7 +149,7 @@ pub fn view<'e>(event: &'e Event, neutral: &Neutral) -> Cow<'e, Value> {
 
 /// Takes in a value as it counts: keys in any order, volatile values as placeholders. `id`: the value that only tells
 /// to which request something belongs.
-fn hash(value: &Value, key: &str, id: Option<&Value>, neutral: &Neutral, out: &mut DefaultHasher) {
+fn hash(value: &Value, key: &str, id: Option<&Value>, neutral: &HandshakeNormaliser, out: &mut DefaultHasher) {
     if id.is_some_and(|id| std::ptr::eq(id, value)) {
         kind(value).hash(out);
         return;

@@ -13,13 +13,13 @@ mod text;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::protocol::{Protocol, Reach};
-use crate::trace::{Event, Known, Learnt, Neutral, ReadError, What};
+use crate::trace::{Event, EventKind, HandshakeNormaliser, Learnt, NormalisationFacts, ReadError};
 
 use super::html::{Comparison, Standing};
-use super::{Source, Survey};
+use super::{Source, TraceSurvey};
 
 use self::align::align;
-use self::item::{Item, Itemizer, Lane};
+use self::item::{DiffColumn, Item, Itemizer};
 
 pub use self::changes::{Change, changes};
 pub use self::text::Text;
@@ -54,7 +54,7 @@ pub struct Side<'a> {
     /// The trace.
     pub source: &'a Source,
     /// What a first look at it learnt.
-    pub survey: &'a Survey,
+    pub survey: &'a TraceSurvey,
     /// Its protocol, where that is known.
     pub protocol: Option<&'static Protocol>,
     /// Its edition.
@@ -66,8 +66,8 @@ impl Side<'_> {
     ///
     /// # Errors
     /// The trace cannot be read.
-    pub fn neutral(&self) -> Result<Neutral, ReadError> {
-        let (mut learnt, mut known) = (Learnt::default(), Known::default());
+    pub fn neutral(&self) -> Result<HandshakeNormaliser, ReadError> {
+        let (mut learnt, mut known) = (Learnt::default(), NormalisationFacts::default());
         for event in self.source.reader()? {
             let event = event?;
             learnt.event(&event);
@@ -78,12 +78,12 @@ impl Side<'_> {
                 }
             }
         }
-        Ok(Neutral::new(&known, learnt))
+        Ok(HandshakeNormaliser::new(&known, learnt))
     }
 
     /// The folders that a server says it has open, where this is what it says.
     fn folders(&self, event: &Event) -> Vec<String> {
-        let What::File(change) = &event.what else { return vec![] };
+        let EventKind::File(change) = &event.kind else { return vec![] };
         if change.is_by_play() {
             return vec![];
         }
@@ -97,9 +97,9 @@ impl Side<'_> {
         lock.map(|lock| lock.folders).unwrap_or_default()
     }
 
-    fn items(&self, neutral: &Neutral) -> Result<BTreeMap<Lane, Vec<Item>>, ReadError> {
+    fn items(&self, neutral: &HandshakeNormaliser) -> Result<BTreeMap<DiffColumn, Vec<Item>>, ReadError> {
         let mut itemizer = Itemizer::new(self.protocol, self.edition, neutral);
-        let mut lanes: BTreeMap<Lane, Vec<Item>> = BTreeMap::new();
+        let mut lanes: BTreeMap<DiffColumn, Vec<Item>> = BTreeMap::new();
         for event in self.source.reader()? {
             let event = event?;
             if let Some((lane, item)) = itemizer.item(&event, self.survey) {
@@ -135,12 +135,15 @@ impl Side<'_> {
 ///
 /// # Errors
 /// One of them cannot be read.
-pub fn compare(a: (&Side<'_>, &Neutral), b: (&Side<'_>, &Neutral)) -> Result<Differences, ReadError> {
+pub fn compare(
+    a: (&Side<'_>, &HandshakeNormaliser),
+    b: (&Side<'_>, &HandshakeNormaliser),
+) -> Result<Differences, ReadError> {
     let (ours, mut theirs) = (a.0.items(a.1)?, b.0.items(b.1)?);
     let mut placed: Vec<((u64, u64), Step)> = vec![];
     let mut same = true;
     let none = vec![];
-    let mut lanes: Vec<Lane> = ours.keys().chain(theirs.keys()).cloned().collect();
+    let mut lanes: Vec<DiffColumn> = ours.keys().chain(theirs.keys()).cloned().collect();
     lanes.sort();
     lanes.dedup();
     for lane in lanes {

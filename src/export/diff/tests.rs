@@ -2,17 +2,17 @@ use super::*;
 use crate::trace::{FileSink, Header, Sink as _};
 
 /// A trace of messages on the connection `main`: a direction sign, then JSON.
-fn source(lines: &[&str]) -> (Source, Survey, tempfile::TempDir) {
+fn source(lines: &[&str]) -> (Source, TraceSurvey, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.trace");
     let (mut sink, _) = FileSink::create(&path, &Header::new("amp", "cli")).unwrap();
-    let mut survey = Survey::default();
+    let mut survey = TraceSurvey::default();
     for (i, line) in lines.iter().enumerate() {
         let (way, json) = line.split_at(1);
         let dir = if way == ">" { crate::trace::Direction::ToServer } else { crate::trace::Direction::ToClient };
-        let what = crate::trace::What::Message(crate::trace::Message::joined(true, json.as_bytes(), 1));
+        let what = crate::trace::EventKind::Message(crate::trace::Message::joined(true, json.as_bytes(), 1));
         let i = i as u64;
-        let event = Event { i, t: i * 7, conn: Some("main".into()), dir: Some(dir), deliberate: None, what };
+        let event = Event { i, t: i * 7, conn: Some("main".into()), dir: Some(dir), deliberate: None, kind: what };
         survey.event(&event);
         sink.event(&event);
     }

@@ -12,7 +12,7 @@ const MOST: usize = 16 << 20;
 
 /// How far an exchange has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum EntryStage {
     /// The request is on its way.
     Asking,
     /// A response has begun.
@@ -24,7 +24,7 @@ type Lines = Vec<(String, String)>;
 
 /// An exchange in the making.
 pub struct Entry {
-    pub stage: Stage,
+    pub stage: EntryStage,
     /// When the connection was made, and to where, if it was made for this exchange.
     connected: Option<(u64, String)>,
     connection: String,
@@ -58,7 +58,7 @@ impl Entry {
     pub fn new(t: u64, connected: Option<(u64, String)>, connection: String, start: &str, headers: &Lines) -> Self {
         let request = Part { began: t, start: start.to_owned(), headers: headers.clone(), ..Part::default() };
         Self {
-            stage: Stage::Asking,
+            stage: EntryStage::Asking,
             connected,
             connection,
             request,
@@ -82,7 +82,7 @@ impl Entry {
 
     /// The head of the response.
     pub fn answered(&mut self, t: u64, start: &str, headers: &Lines) {
-        self.stage = Stage::Answering;
+        self.stage = EntryStage::Answering;
         let response = Part { began: t, start: start.to_owned(), headers: headers.clone(), ..Part::default() };
         self.response = response;
         if self.is_socket() {
@@ -151,7 +151,7 @@ impl Entry {
     /// Whether the exchange is over, with all that is told of it.
     pub fn is_whole(&self) -> bool {
         let told = self.response.size == 0 || self.response.decoded.is_some() || self.response.is_stream();
-        self.stage == Stage::Answering && !self.is_socket() && self.response.ended.is_some() && told
+        self.stage == EntryStage::Answering && !self.is_socket() && self.response.ended.is_some() && told
     }
 
     /// The entry. `start`: the wall clock when the trace began.
@@ -159,7 +159,7 @@ impl Entry {
         let (request, response) = (&self.request, &self.response);
         let asked = request.ended.unwrap_or(request.began).max(request.began);
         let connect = self.connected.as_ref().map(|(t, _)| request.began.saturating_sub(*t));
-        let answers = self.stage == Stage::Answering;
+        let answers = self.stage == EntryStage::Answering;
         let wait = if answers { response.began.saturating_sub(asked) } else { 0 };
         let receive = response.ended.unwrap_or(response.began).saturating_sub(response.began);
         let send = asked - request.began;

@@ -11,9 +11,9 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use crate::trace::{Direction, Event, Header, What};
+use crate::trace::{Direction, Event, EventKind, Header};
 
-use self::entry::{Entry, Stage};
+use self::entry::{Entry, EntryStage};
 
 /// Writes an archive, event by event. Holds the exchanges and WebSockets that are open.
 pub struct Har<W: Write> {
@@ -46,19 +46,19 @@ impl<W: Write> Har<W> {
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         let Some(conn) = event.conn.as_deref() else { return Ok(()) };
         let to_server = event.dir == Some(Direction::ToServer);
-        match &event.what {
-            What::Connected { address } => {
+        match &event.kind {
+            EventKind::Connected { address } => {
                 self.connected.insert(conn.to_owned(), (event.t, address.clone()));
             }
-            What::HttpRequest(head) => {
+            EventKind::HttpRequest(head) => {
                 self.finish(conn)?;
                 let made = self.connected.remove(conn);
                 let tcp = head.tcp.to_string();
                 self.open.insert(conn.to_owned(), Entry::new(event.t, made, tcp, &head.start, &head.headers));
             }
-            What::Handshake(head) if to_server => {
+            EventKind::Handshake(head) if to_server => {
                 // Over HTTP, the head of the request has come before.
-                if !self.open.get(conn).is_some_and(|entry| entry.stage == Stage::Asking) {
+                if !self.open.get(conn).is_some_and(|entry| entry.stage == EntryStage::Asking) {
                     self.finish(conn)?;
                     let made = self.connected.remove(conn);
                     let entry = Entry::new(event.t, made, conn.to_owned(), &head.start, &head.headers);
@@ -67,18 +67,18 @@ impl<W: Write> Har<W> {
                     self.open.insert(conn.to_owned(), entry.upgrading());
                 }
             }
-            What::Handshake(head) => {
+            EventKind::Handshake(head) => {
                 if let Some(entry) = self.open.get_mut(conn) {
                     entry.answered(event.t, &head.start, &head.headers);
                     head.body.iter().for_each(|body| entry.content(event.t, false, body.as_bytes(), true));
                 }
             }
-            What::HttpResponse(head) if !matches!(head.status(), Some(100 | 102..=199)) => {
+            EventKind::HttpResponse(head) if !matches!(head.status(), Some(100 | 102..=199)) => {
                 if let Some(entry) = self.open.get_mut(conn) {
                     entry.answered(event.t, &head.start, &head.headers);
                 }
             }
-            What::Body(body) => {
+            EventKind::Body(body) => {
                 let whole = self.open.get_mut(conn).is_some_and(|entry| {
                     entry.content(event.t, to_server, body.bytes.as_bytes(), body.last);
                     entry.is_whole()
@@ -87,7 +87,7 @@ impl<W: Write> Har<W> {
                     self.finish(conn)?;
                 }
             }
-            What::Message(message) => {
+            EventKind::Message(message) => {
                 if let Some(entry) = self.open.get_mut(conn) {
                     entry.message(event.t, to_server, message);
                     if entry.is_whole() {
@@ -95,13 +95,13 @@ impl<W: Write> Har<W> {
                     }
                 }
             }
-            What::Frame(frame) if frame.opcode <= 2 => {
+            EventKind::Frame(frame) if frame.opcode <= 2 => {
                 if let Some(entry) = self.open.get_mut(conn) {
                     entry.frame(to_server, frame.payload.as_bytes());
                 }
             }
             // A WebSocket goes on until both ends are done.
-            What::Closed(_) => {
+            EventKind::Closed(_) => {
                 let done = self.open.get_mut(conn).is_some_and(|entry| entry.closed(event.t, to_server));
                 if done {
                     self.finish(conn)?;

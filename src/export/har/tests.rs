@@ -6,9 +6,9 @@ use crate::trace::{Body, Closed, Head, HttpRequest, HttpResponse, Message, Paylo
 struct Play(Vec<Event>);
 
 impl Play {
-    fn on(mut self, conn: &str, t: u64, dir: Direction, what: What) -> Self {
+    fn on(mut self, conn: &str, t: u64, dir: Direction, what: EventKind) -> Self {
         let i = self.0.len() as u64;
-        self.0.push(Event { i, t, conn: Some(conn.into()), dir: Some(dir), deliberate: None, what });
+        self.0.push(Event { i, t, conn: Some(conn.into()), dir: Some(dir), deliberate: None, kind: what });
         self
     }
 
@@ -29,8 +29,8 @@ fn head(start: &str, headers: &[(&str, &str)]) -> Head {
     Head { start: start.to_owned(), headers, raw: None, body: None }
 }
 
-fn body(bytes: &[u8]) -> What {
-    What::Body(Body { bytes: Payload::from(bytes), last: true, trailers: vec![] })
+fn body(bytes: &[u8]) -> EventKind {
+    EventKind::Body(Body { bytes: Payload::from(bytes), last: true, trailers: vec![] })
 }
 
 #[test]
@@ -38,13 +38,13 @@ fn an_exchange_is_an_entry_with_its_times_and_bodies() {
     let request = HttpRequest::new(head("POST /a?b=c HTTP/1.1", &[("Host", "h:1"), ("Content-Type", "text/plain")]), 3);
     let response = HttpResponse::from(head("HTTP/1.1 404 Not Found", &[("Content-Type", "application/x")]));
     let play = Play(vec![])
-        .on("x1", 1_000, ASK, What::Connected { address: "127.0.0.1:1".into() })
-        .on("x1", 1_500, ASK, What::HttpRequest(request))
+        .on("x1", 1_000, ASK, EventKind::Connected { address: "127.0.0.1:1".into() })
+        .on("x1", 1_500, ASK, EventKind::HttpRequest(request))
         .on("x1", 2_000, ASK, body(b"hello"))
-        .on("x1", 2_000, ASK, What::Message(Message::joined(true, b"hello", 1)))
-        .on("x1", 5_000, TELL, What::HttpResponse(response))
+        .on("x1", 2_000, ASK, EventKind::Message(Message::joined(true, b"hello", 1)))
+        .on("x1", 5_000, TELL, EventKind::HttpResponse(response))
         .on("x1", 6_000, TELL, body(b"\xff\x00"))
-        .on("x1", 6_000, TELL, What::Message(Message::joined(false, b"\xff\x00", 1)));
+        .on("x1", 6_000, TELL, EventKind::Message(Message::joined(false, b"\xff\x00", 1)));
     let archive = play.archive();
     let entry = &archive["log"]["entries"][0];
     assert_eq!(archive["log"]["entries"].as_array().unwrap().len(), 1);
@@ -64,11 +64,11 @@ fn an_exchange_is_an_entry_with_its_times_and_bodies() {
 #[test]
 fn a_socket_is_an_entry_with_its_messages() {
     let play = Play(vec![])
-        .on("main", 0, ASK, What::Handshake(head("GET /?auth=x HTTP/1.1", &[("Host", "h:1")])))
-        .on("main", 10, TELL, What::Handshake(head("HTTP/1.1 101 Switching Protocols", &[])))
-        .on("main", 1_000_000, ASK, What::Message(Message::joined(true, b"{\"a\":1}", 1)))
-        .on("main", 2_000_000, TELL, What::Message(Message::joined(false, b"\xff", 1)))
-        .on("main", 3_000_000, TELL, What::Closed(Closed::Eof));
+        .on("main", 0, ASK, EventKind::Handshake(head("GET /?auth=x HTTP/1.1", &[("Host", "h:1")])))
+        .on("main", 10, TELL, EventKind::Handshake(head("HTTP/1.1 101 Switching Protocols", &[])))
+        .on("main", 1_000_000, ASK, EventKind::Message(Message::joined(true, b"{\"a\":1}", 1)))
+        .on("main", 2_000_000, TELL, EventKind::Message(Message::joined(false, b"\xff", 1)))
+        .on("main", 3_000_000, TELL, EventKind::Closed(Closed::Eof));
     let entry = &play.archive()["log"]["entries"][0];
     assert_eq!((&entry["_resourceType"], &entry["request"]["url"]), (&json!("websocket"), &json!("ws://h:1/?auth=x")));
     let start = 1_767_323_045.0;
@@ -82,7 +82,12 @@ fn a_socket_is_an_entry_with_its_messages() {
 #[test]
 fn what_had_no_answer_is_there_and_says_so() {
     let request = HttpRequest::new(head("GET / HTTP/1.1", &[("Host", "h:1")]), 1);
-    let play = Play(vec![]).on("x1", 0, ASK, What::HttpRequest(request)).on("x1", 9, TELL, What::Closed(Closed::Reset));
+    let play = Play(vec![]).on("x1", 0, ASK, EventKind::HttpRequest(request)).on(
+        "x1",
+        9,
+        TELL,
+        EventKind::Closed(Closed::Reset),
+    );
     let entry = &play.archive()["log"]["entries"][0];
     assert_eq!((&entry["response"]["status"], &entry["response"]["_error"]), (&json!(0), &json!("no response came")));
 }

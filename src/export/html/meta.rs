@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::export::chart::party;
-use crate::export::label::Tone;
-use crate::export::{Findings, Survey};
+use crate::export::label::LabelStyle;
+use crate::export::{Findings, TraceSurvey};
 use crate::trace::{Header, KINDS};
 
 /// What the trace itself does not say.
@@ -36,7 +36,7 @@ pub struct Comparison {
 }
 
 /// Everything, as JSON for the page.
-pub fn json(meta: &Meta<'_>, header: &Header, survey: &Survey, findings: &Findings) -> Value {
+pub fn json(meta: &Meta<'_>, header: &Header, survey: &TraceSurvey, findings: &Findings) -> Value {
     let found: Vec<Value> = findings
         .all()
         .map(|(i, remark)| {
@@ -70,7 +70,7 @@ pub fn json(meta: &Meta<'_>, header: &Header, survey: &Survey, findings: &Findin
         "connections": connections,
         "more_connections": survey.more_connections,
         "kinds": KINDS,
-        "tones": Tone::ALL.map(Tone::name),
+        "tones": LabelStyle::ALL.map(LabelStyle::name),
         "judged": meta.judged,
         "findings": found,
         "uncounted": findings.uncounted,

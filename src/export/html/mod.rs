@@ -16,10 +16,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest as _, Sha256};
 
 use crate::protocol::Protocol;
-use crate::trace::{Direction, Event, Header, What, write_event};
+use crate::trace::{Direction, Event, EventKind, Header, write_event};
 
 use super::label::Labels;
-use super::{Findings, Survey};
+use super::{Findings, TraceSurvey};
 
 use self::block::Block;
 use self::row::{Row, Rows};
@@ -48,7 +48,7 @@ const FOLDED: usize = 220;
 /// Writes a page, event by event.
 pub struct Page<'a, W: Write> {
     out: W,
-    survey: &'a Survey,
+    survey: &'a TraceSurvey,
     labels: Labels,
     /// For events that are told by others: they must not disturb what the labels remember.
     aside: Labels,
@@ -89,7 +89,7 @@ impl<'a, W: Write> Page<'a, W> {
         mut out: W,
         protocol: Option<&'static Protocol>,
         header: &Header,
-        survey: &'a Survey,
+        survey: &'a TraceSurvey,
         findings: &Findings,
         meta: &Meta<'_>,
     ) -> io::Result<Self> {
@@ -133,9 +133,9 @@ impl<'a, W: Write> Page<'a, W> {
         // What is compared comes without what others tell; heads are compared by themselves.
         let repeated = entry.standing.is_none() && self.survey.is_repeated(event.i);
         let key = (event.conn.clone().unwrap_or_default(), event.dir == Some(Direction::ToServer));
-        let is_head = matches!(event.what, What::HttpRequest(_) | What::HttpResponse(_));
-        let head = match event.what {
-            What::Message(_) => self.heads.remove(&key),
+        let is_head = matches!(event.kind, EventKind::HttpRequest(_) | EventKind::HttpResponse(_));
+        let head = match event.kind {
+            EventKind::Message(_) => self.heads.remove(&key),
             _ => None,
         };
         let labels = if repeated { &mut self.aside } else { &mut self.labels };

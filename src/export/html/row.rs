@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::export::label::Tone;
+use crate::export::label::LabelStyle;
 use crate::export::text::clean;
 use crate::trace::{Direction, Event, KINDS};
 
@@ -34,7 +34,7 @@ pub struct Row<'a> {
     pub event: &'a Event,
     /// The place of its connection in the survey.
     pub conn: Option<usize>,
-    pub tone: Tone,
+    pub tone: LabelStyle,
     pub what: String,
     pub folded: String,
     pub after: Option<u64>,
@@ -94,8 +94,8 @@ impl Rows {
             Some(Direction::ToServer) => 1,
             Some(Direction::ToClient) => 2,
         });
-        self.k.push(KINDS.iter().position(|kind| *kind == event.what.kind()).unwrap_or_default());
-        self.s.push(Tone::ALL.iter().position(|tone| *tone == row.tone).unwrap_or_default());
+        self.k.push(KINDS.iter().position(|kind| *kind == event.kind.kind()).unwrap_or_default());
+        self.s.push(LabelStyle::ALL.iter().position(|tone| *tone == row.tone).unwrap_or_default());
         self.f.push(u8::from(row.repeated));
         self.w.push(row.what);
         self.x.push(row.folded);

@@ -7,7 +7,7 @@ use crate::trace::{Mark, Message};
 const HOSTILE: &str = "</script><script>alert(1)</script><!--<script>\u{2028}\u{2029}\u{0}&lt;\"'`${1}]]>";
 
 fn page(events: &[Event], name: &str) -> String {
-    let mut survey = Survey::default();
+    let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
     let header = Header::new("amp", "cli");
     let meta = Meta { name, judged: false, comparison: None };
@@ -19,8 +19,15 @@ fn page(events: &[Event], name: &str) -> String {
 
 fn message(i: u64, text: &str) -> Event {
     let json = serde_json::json!({ text: text }).to_string();
-    let what = What::Message(Message::joined(true, json.as_bytes(), 1));
-    Event { i, t: i, conn: Some(text.into()), dir: Some(Direction::ToServer), deliberate: Some(text.into()), what }
+    let what = EventKind::Message(Message::joined(true, json.as_bytes(), 1));
+    Event {
+        i,
+        t: i,
+        conn: Some(text.into()),
+        dir: Some(Direction::ToServer),
+        deliberate: Some(text.into()),
+        kind: what,
+    }
 }
 
 /// The texts of the blocks of one sort.
@@ -38,8 +45,8 @@ fn blocks(page: &str, class: &str) -> Vec<String> {
 
 #[test]
 fn nothing_in_a_trace_becomes_markup() {
-    let mark = What::Mark(Mark { mark: HOSTILE.into(), text: HOSTILE.into() });
-    let hostile = Event { i: 1, t: 1, conn: None, dir: None, deliberate: None, what: mark };
+    let mark = EventKind::Mark(Mark { mark: HOSTILE.into(), text: HOSTILE.into() });
+    let hostile = Event { i: 1, t: 1, conn: None, dir: None, deliberate: None, kind: mark };
     let harmless = page(&[message(0, "m")], "name");
     let hostile = page(&[message(0, HOSTILE), hostile], HOSTILE);
     let count = |page: &str, what: &str| page.matches(what).count();
@@ -80,7 +87,7 @@ fn every_event_is_in_it_in_blocks_of_bounded_size() {
 #[test]
 fn a_comparison_has_both_events_on_one_line() {
     let (first, second) = (message(0, "a"), message(3, "b"));
-    let mut survey = Survey::default();
+    let mut survey = TraceSurvey::default();
     survey.event(&first);
     let comparison = Some(Comparison { name: "other".to_owned(), changed: 1, ..Comparison::default() });
     let meta = Meta { name: "name", judged: false, comparison };

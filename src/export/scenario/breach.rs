@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::gather::{Evidence, Item};
 use super::nest::exactly;
-use super::{Shown, Step};
-use crate::protocol::retold::Retold;
+use super::{ScenarioGoal, Step};
+use crate::protocol::scenario_element::ScenarioElement;
 use crate::protocol::{Role, Shape};
-use crate::trace::{Finder, Known};
+use crate::trace::{Finder, NormalisationFacts};
 
 /// A value that takes more than this is not named as the one that must not be there.
 pub const LARGE: usize = 200;
@@ -16,7 +16,7 @@ pub const LARGE: usize = 200;
 pub const QUIET: &str = "300ms";
 
 /// What shows a finding.
-pub enum Breach {
+pub enum ViolationPattern {
     /// The observation of this item must be like this.
     At(usize, Map<String, Value>),
     /// Further steps say it.
@@ -32,7 +32,7 @@ pub enum Breach {
     Rules,
 }
 
-impl Breach {
+impl ViolationPattern {
     /// Whether it says of this connection whether it is accepted.
     pub fn tries(&self, conn: Option<&str>) -> bool {
         matches!(self, Self::Steps { tried: Some(tried), .. } if Some(tried.as_str()) == conn)
@@ -54,12 +54,18 @@ pub fn takes(role: &Role, verb: &str, key: &str) -> bool {
 }
 
 /// How a scenario can say what must not be as it was.
-pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Role, known: &Known) -> Breach {
+pub fn of(
+    shown: &ScenarioGoal,
+    evidence: Option<&Evidence>,
+    items: &[Item],
+    role: &Role,
+    known: &NormalisationFacts,
+) -> ViolationPattern {
     let at_fault = shown.finding.at;
     let on_conn = |item: &Item| evidence.is_some_and(|evidence| evidence.conn == item.conn);
     let at_event = |item: &&(usize, &Item)| item.1.told.index() == Some(at_fault);
     let numbered = || items.iter().enumerate();
-    let seen = |item: &&(usize, &Item)| matches!(item.1.told, Retold::Seen { .. });
+    let seen = |item: &&(usize, &Item)| matches!(item.1.told, ScenarioElement::Seen { .. });
     let after = |item: &&(usize, &Item)| {
         item.1.told.index().is_some_and(|index| index > at_fault && index <= at_fault + 8) && on_conn(item.1)
     };
@@ -68,21 +74,21 @@ pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Rol
     let here = here.or_else(|| numbered().filter(|item| at_event(&item)).find(|item| seen(&item)));
     let here = here.or_else(|| numbered().filter(|item| theirs && after(&item)).find(|item| seen(&item)));
     if let Some((at, item)) = here
-        && let Retold::Seen { kind, selectors, value, owed, .. } = &item.told
+        && let ScenarioElement::Seen { kind, selectors, value, owed, .. } = &item.told
     {
         let field = pattern(shown, evidence, known).filter(|_| named(role, item, "json"));
         if let Some(pattern) = field {
             let pattern = Map::from_iter([("json".to_owned(), pattern)]);
-            return if *owed { Breach::At(at, pattern) } else { Breach::Rules };
+            return if *owed { ViolationPattern::At(at, pattern) } else { ViolationPattern::Rules };
         }
         // What was asked for wrongly on purpose need not be granted.
         let asked = items[..at].iter().rev().find(|other| other.conn == item.conn);
         let wrong = asked.is_some_and(|asked| asked.deliberate.is_some());
         if wrong && *kind == "handshake" {
-            return Breach::Rules;
+            return ViolationPattern::Rules;
         }
         if *kind == "handshake" && value.get("accepted") == Some(&json!(false)) {
-            return Breach::At(at, Map::from_iter([("accepted".to_owned(), true.into())]));
+            return ViolationPattern::At(at, Map::from_iter([("accepted".to_owned(), true.into())]));
         }
         if !owed && !value.is_empty() && *kind == "frame" {
             let mut body = selectors.clone();
@@ -91,41 +97,47 @@ pub fn of(shown: &Shown, evidence: Option<&Evidence>, items: &[Item], role: &Rol
             let body = Map::from_iter([((*kind).to_owned(), Value::Object(body)), ("until".to_owned(), until.into())]);
             let body = body.into_iter().chain(proves(shown)).collect();
             let steps = vec![Step { verb: "never", body, comment: None }];
-            return Breach::Steps { steps, instead_of: vec![], tried: None };
+            return ViolationPattern::Steps { steps, instead_of: vec![], tried: None };
         }
-        return if *owed { Breach::At(at, Map::new()) } else { Breach::Rules };
+        return if *owed { ViolationPattern::At(at, Map::new()) } else { ViolationPattern::Rules };
     }
     let asked = numbered().filter(|item| at_event(&item)).find_map(|(_, item)| match &item.told {
-        Retold::Step { args, verb, .. } if *verb != "connect" => args.get("as").map(|label| (label.clone(), args)),
+        ScenarioElement::Step { args, verb, .. } if *verb != "connect" => {
+            args.get("as").map(|label| (label.clone(), args))
+        }
         _ => None,
     });
-    let Some((label, args)) = asked else { return Breach::Rules };
+    let Some((label, args)) = asked else { return ViolationPattern::Rules };
     let answers = if role.is_client() { "returned" } else { "response" };
     let answer =
         role.every_observation().find(|kind| kind.name == answers && kind.selectors.iter().any(|f| f.name == "to"));
-    let Some(kind) = answer else { return Breach::Rules };
+    let Some(kind) = answer else { return ViolationPattern::Rules };
     let mut body = Map::from_iter([("to".to_owned(), label)]);
     body.extend(args.get("on").filter(|_| kind.on_connection).map(|on| ("on".to_owned(), on.clone())));
     let expect = Map::from_iter([(kind.name.to_owned(), Value::Object(body))]);
     let expect = expect.into_iter().chain(proves(shown)).collect();
-    Breach::Steps { steps: vec![Step { verb: "expect", body: expect, comment: None }], instead_of: vec![], tried: None }
+    ViolationPattern::Steps {
+        steps: vec![Step { verb: "expect", body: expect, comment: None }],
+        instead_of: vec![],
+        tried: None,
+    }
 }
 
 /// What an expectation says that it proves.
-pub fn proves(shown: &Shown) -> Option<(String, Value)> {
+pub fn proves(shown: &ScenarioGoal) -> Option<(String, Value)> {
     shown.requirement.map(|requirement| ("proves".to_owned(), requirement.short().into()))
 }
 
 /// Whether the observation of an item has this field.
 fn named(role: &Role, item: &Item, field: &str) -> bool {
-    let Retold::Seen { kind, .. } = &item.told else { return false };
+    let ScenarioElement::Seen { kind, .. } = &item.told else { return false };
     let kind = role.every_observation().find(|known| known.name == *kind);
     kind.is_some_and(|kind| kind.fields.iter().any(|known| known.name == field))
 }
 
 /// What the message must not be: one that has at the place of the fault what it had there, or nothing again. An answer of
 /// another kind may have no such place.
-fn pattern(shown: &Shown, evidence: Option<&Evidence>, known: &Known) -> Option<Value> {
+fn pattern(shown: &ScenarioGoal, evidence: Option<&Evidence>, known: &NormalisationFacts) -> Option<Value> {
     let json = evidence?.json.as_ref()?;
     let path = shown.finding.path.as_deref().filter(|path| path.starts_with('/'))?;
     let wrong = match json.pointer(path) {

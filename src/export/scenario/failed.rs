@@ -2,41 +2,41 @@
 
 use serde_json::{Map, Value};
 
-use super::breach::{Breach, LARGE, QUIET, proves};
+use super::breach::{LARGE, QUIET, ViolationPattern, proves};
 use super::gather::{Gathering, Item, MAIN};
 use super::linked::Linked;
 use super::values::Values;
-use super::{Shown, Step};
+use super::{ScenarioGoal, Step};
 use crate::protocol::ObservationKind;
-use crate::protocol::retold::{Retold, word};
-use crate::trace::{Awaited, AwaitedPart, Finder, Kind, Known};
+use crate::protocol::scenario_element::{ScenarioElement, word};
+use crate::trace::{Awaited, AwaitedPart, Finder, Kind, NormalisationFacts};
 
 /// The parameters by which an expectation names what it is the answer to.
 const NAMES: [&str; 2] = ["to", "of"];
 
 /// Says again what the play expected, where the words of scenarios can say it of another run.
 pub struct Failed<'a> {
-    pub shown: &'a Shown,
+    pub shown: &'a ScenarioGoal,
     pub awaited: &'a Awaited,
     pub gathering: &'a Gathering,
     pub linked: &'a Linked,
-    pub known: &'a Known,
+    pub known: &'a NormalisationFacts,
     pub values: &'a Values,
 }
 
 impl Failed<'_> {
     /// How a scenario can say it.
-    pub fn breach(&self) -> Breach {
+    pub fn breach(&self) -> ViolationPattern {
         let said = match self.shown.finding.step.as_deref().and_then(|step| step.split(' ').next()) {
             Some("expect") => self.expected(),
             Some("never") => self.unwanted(),
             Some("collect") => None,
             _ => self.refused(),
         };
-        said.unwrap_or(Breach::Rules)
+        said.unwrap_or(ViolationPattern::Rules)
     }
 
-    fn expected(&self) -> Option<Breach> {
+    fn expected(&self) -> Option<ViolationPattern> {
         let mut taken = vec![];
         let mut outcomes = vec![];
         for parts in &self.awaited.outcomes {
@@ -73,29 +73,29 @@ impl Failed<'_> {
         let handshake = |part: &&AwaitedPart| part.observation == "handshake";
         let tried = self.awaited.outcomes.iter().flatten().find(handshake).and_then(|part| part.on.as_deref());
         let tried = tried.and_then(|on| self.gathering.connection(on));
-        Some(Breach::Steps { steps: vec![self.step("expect", body)], instead_of: taken, tried })
+        Some(ViolationPattern::Steps { steps: vec![self.step("expect", body)], instead_of: taken, tried })
     }
 
-    fn unwanted(&self) -> Option<Breach> {
+    fn unwanted(&self) -> Option<ViolationPattern> {
         let [parts] = self.awaited.outcomes.as_slice() else { return None };
         let [part] = parts.as_slice() else { return None };
         let (kind, about) = self.part(part)?;
         let until = if self.gathering.wanted.role.is_client() { QUIET } else { "barrier" };
         let instead_of = self.alike(part, &about).collect();
         let body = Map::from_iter([(kind.name.to_owned(), Value::Object(about)), ("until".to_owned(), until.into())]);
-        Some(Breach::Steps { steps: vec![self.step("never", body)], instead_of, tried: None })
+        Some(ViolationPattern::Steps { steps: vec![self.step("never", body)], instead_of, tried: None })
     }
 
     /// Where a verb of ours failed: that our handshake is accepted, if it was one.
-    fn refused(&self) -> Option<Breach> {
+    fn refused(&self) -> Option<ViolationPattern> {
         let refusal = |item: &Item| match &item.told {
-            Retold::Seen { index, kind: "handshake", value, .. } => {
+            ScenarioElement::Seen { index, kind: "handshake", value, .. } => {
                 *index <= self.shown.last_event() && value.get("accepted") == Some(&false.into())
             }
             _ => false,
         };
         let at = self.gathering.items.iter().rposition(refusal)?;
-        Some(Breach::At(at, Map::from_iter([("accepted".to_owned(), true.into())])))
+        Some(ViolationPattern::At(at, Map::from_iter([("accepted".to_owned(), true.into())])))
     }
 
     fn step(&self, verb: &'static str, body: Map<String, Value>) -> Step {
@@ -130,7 +130,7 @@ impl Failed<'_> {
     fn alike(&self, part: &AwaitedPart, about: &Map<String, Value>) -> impl Iterator<Item = usize> {
         let named = part.selectors.keys().any(|key| NAMES.contains(&key.as_str()));
         let alike = move |(_, item): &(usize, &Item)| match &item.told {
-            Retold::Seen { index, kind, selectors, .. } => {
+            ScenarioElement::Seen { index, kind, selectors, .. } => {
                 *kind == part.observation
                     && part.selectors.keys().all(|key| selectors.get(key) == about.get(key))
                     && (named || *index >= self.awaited.since)
@@ -168,6 +168,6 @@ impl Failed<'_> {
 
 /// The label of what a step of ours asked for, and the event that shows it.
 fn asked(item: &Item) -> Option<(u64, &str)> {
-    let Retold::Step { index, verb, args, .. } = &item.told else { return None };
+    let ScenarioElement::Step { index, verb, args, .. } = &item.told else { return None };
     Some((*index, args.get("as").filter(|_| *verb != "connect" && *verb != "call")?.as_str()?))
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::{Map, Value, json};
 
 use super::folder::Paths;
-use super::{Nothing, Shown, Wanted, play};
-use crate::protocol::Sort;
-use crate::protocol::retold::{Labels, Retell, Retold, args};
-use crate::trace::{Call, End, Event, FileChange, Finding, Known, Launched, Payload, Returned, What};
+use super::{Nothing, ScenarioGoal, Wanted, play};
+use crate::protocol::MessageSort;
+use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args};
+use crate::trace::{Call, End, Event, EventKind, FileChange, Finding, Launched, NormalisationFacts, Payload, Returned};
 
 /// The most steps and expectations of a scenario.
 const MOST: usize = 2_000;
@@ -22,7 +22,7 @@ const OURS: usize = 1_000;
 /// Takes in the events of a trace. Holds no more than a scenario can.
 pub struct Gathering {
     pub(super) wanted: Wanted,
-    retell: Box<dyn Retell>,
+    to_scenario: Box<dyn TraceToScenario>,
     pub(super) items: Vec<Item>,
     too_long: bool,
     labels: Labels,
@@ -41,7 +41,7 @@ pub struct Gathering {
     pending: HashMap<Option<String>, String>,
     pub(super) evidence: Option<Evidence>,
     /// What lets a sound subject show that it has come so far, as of the finding.
-    out: Option<Vec<Retold>>,
+    out: Option<Vec<ScenarioElement>>,
     /// Where the last step of the recorded play began, if the trace is one of a play.
     begun: Option<Begun>,
     /// How many items there were at the last landmark of the recorded play; all that are still to come where it waited for
@@ -72,7 +72,7 @@ const DISMISS: &str = "dismiss";
 
 /// Something told, and where it stands.
 pub(super) struct Item {
-    pub told: Retold,
+    pub told: ScenarioElement,
     pub conn: Option<String>,
     /// Why it is wrong on purpose, where it is a step of ours.
     pub deliberate: Option<String>,
@@ -96,7 +96,7 @@ impl Gathering {
         let wrong = wrong.iter().filter(ours).map(|found| (found.at, found.message.clone()));
         let wrong = wrong.collect();
         Self {
-            retell: (wanted.role.retell)(wanted.edition),
+            to_scenario: (wanted.role.to_scenario)(wanted.edition),
             wanted,
             items: vec![],
             too_long: false,
@@ -123,13 +123,13 @@ impl Gathering {
     pub fn event(&mut self, event: &Event) {
         let renamed = self.renamed(event);
         let event = renamed.as_ref().unwrap_or(event);
-        let limit = self.wanted.finding.as_ref().map_or(u64::MAX, Shown::last_event);
+        let limit = self.wanted.finding.as_ref().map_or(u64::MAX, ScenarioGoal::last_event);
         let theirs = event.dir.is_some_and(|dir| dir.sender() == self.wanted.role.subject);
         if !theirs {
             let why = event.deliberate.clone().or_else(|| self.wrong.get(&event.i).cloned());
             self.pending.extend(why.map(|why| (event.conn.clone(), why)));
         }
-        if let What::Connected { address } = &event.what {
+        if let EventKind::Connected { address } = &event.kind {
             self.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()));
         }
         if self.wanted.finding.is_some() && event.i == limit {
@@ -137,7 +137,7 @@ impl Gathering {
                 conn: event.conn.clone(),
                 sender: event.dir.map(|dir| dir.sender()),
                 json: message(event),
-                exit: matches!(event.what, What::Exited(_)),
+                exit: matches!(event.kind, EventKind::Exited(_)),
             });
         }
         if let Some((id, _)) = self.asks(event).zip((self.ids.len() < MOST).then_some(())) {
@@ -145,18 +145,18 @@ impl Gathering {
         }
         if event.i > limit && self.out.is_none() {
             // By now, connections that end later still stand.
-            self.out = Some(self.retell.sound_out());
+            self.out = Some(self.to_scenario.liveness_probe());
         }
-        if let What::Mark(mark) = &event.what
+        if let EventKind::Mark(mark) = &event.kind
             && mark.mark == "step"
         {
             self.begun = Some(Begun { index: event.i, at: self.items.len() });
             let waits = mark.text.starts_with("expect") && mark.text.contains("returned");
             self.last_mark = Some(if waits { usize::MAX } else { self.items.len() });
         }
-        for told in self.retell.event(event) {
+        for told in self.to_scenario.event(event) {
             // Who has ended does nothing more: what still happens is how it ends.
-            if self.stopped && matches!(told, Retold::Step { .. }) {
+            if self.stopped && matches!(told, ScenarioElement::Step { .. }) {
                 continue;
             }
             self.keep(told, event.conn.clone(), limit);
@@ -179,24 +179,24 @@ impl Gathering {
     fn asks(&self, event: &Event) -> Option<Value> {
         event.dir.filter(|dir| dir.sender() != self.wanted.role.subject)?;
         let (protocol, _) = crate::protocol::role(self.wanted.role.name)?;
-        let gist = (protocol.gist)(self.wanted.edition, event)?;
-        gist.id.filter(|_| gist.sort == Sort::Request).cloned()
+        let summary = (protocol.summarize)(self.wanted.edition, event)?;
+        summary.id.filter(|_| summary.sort == MessageSort::Request).cloned()
     }
 
     /// What was done to the subject from outside, and where that began.
-    fn brought_about(&mut self, event: &Event) -> Option<(Begun, Retold)> {
+    fn brought_about(&mut self, event: &Event) -> Option<(Begun, ScenarioElement)> {
         let now = |items: &[Item]| Begun { index: event.i, at: items.len() };
-        match &event.what {
-            What::Stimulus(stimulus) => {
+        match &event.kind {
+            EventKind::Stimulus(stimulus) => {
                 let known = self.wanted.role.stimuli.iter().any(|verb| verb.name == stimulus.name);
                 let body = Map::from_iter([(stimulus.name.clone(), Value::Object(stimulus.params.clone()))]);
                 let begun = self.begun.take().unwrap_or_else(|| now(&self.items));
-                known.then(|| (Begun { ..begun }, Retold::step(begun.index, "stimulate", body)))
+                known.then(|| (Begun { ..begun }, ScenarioElement::step(begun.index, "stimulate", body)))
             }
-            What::Launched(Launched { .. }) => {
+            EventKind::Launched(Launched { .. }) => {
                 self.launches += 1;
                 let begun = self.begun.take().filter(|_| self.launches > 1)?;
-                let launch = Retold::step(begun.index, "launch", Map::new());
+                let launch = ScenarioElement::step(begun.index, "launch", Map::new());
                 Some((begun, launch))
             }
             _ => None,
@@ -216,7 +216,7 @@ impl Gathering {
         let first = self.first.get_or_insert_with(|| conn.clone());
         let name = if conn == first { MAIN } else { conn };
         let times = self.opened.entry(conn.clone()).or_default();
-        if matches!(event.what, What::Connected { .. }) {
+        if matches!(event.kind, EventKind::Connected { .. }) {
             *times += 1;
         }
         // A name that is given again is that of another connection.
@@ -224,14 +224,14 @@ impl Gathering {
         (*conn != name).then(|| Event { conn: Some(name), ..event.clone() })
     }
 
-    fn keep(&mut self, told: Retold, conn: Option<String>, limit: u64) {
+    fn keep(&mut self, told: ScenarioElement, conn: Option<String>, limit: u64) {
         self.note(&told);
-        if let Retold::Folder { .. } = &told {
+        if let ScenarioElement::Folder { .. } = &told {
             return;
         }
         // Bytes are whole only some events after the one that a rule names.
         let later = told.index().is_some_and(|index| index > limit.saturating_add(8));
-        if later && !matches!(told, Retold::File { .. }) {
+        if later && !matches!(told, ScenarioElement::File { .. }) {
             return;
         }
         if self.items.len() >= MOST {
@@ -242,11 +242,11 @@ impl Gathering {
         let landmark = conn.is_none() && self.wanted.role.observations.iter().any(|kind| kind.on_connection);
         let named = |args: &Map<String, Value>| args.get("on").and_then(Value::as_str).unwrap_or(MAIN).to_owned();
         let conn = match &told {
-            Retold::Step { args, .. } if landmark => Some(named(args)),
+            ScenarioElement::Step { args, .. } if landmark => Some(named(args)),
             _ => conn,
         };
         let deliberate = match &told {
-            Retold::Step { verb, .. } if super::breach::takes(self.wanted.role, verb, "deliberate") => {
+            ScenarioElement::Step { verb, .. } if super::breach::takes(self.wanted.role, verb, "deliberate") => {
                 self.pending.remove(&conn)
             }
             _ => None,
@@ -260,81 +260,83 @@ impl Gathering {
     }
 
     /// Takes note of the paths in it.
-    fn note(&mut self, told: &Retold) {
+    fn note(&mut self, told: &ScenarioElement) {
         match told {
-            Retold::Step { args, .. } => args.values().for_each(|value| self.paths.learn(value, OURS)),
-            Retold::Seen { value, .. } => value.values().for_each(|value| self.paths.learn(value, 1)),
-            Retold::Call { params, .. } => self.paths.learn(params, OURS),
-            Retold::Folder { path } => self.paths.folder(path),
-            Retold::Laid { path, .. } => self.paths.file(path, OURS),
-            Retold::File { path, .. } => self.paths.file(path, 0),
+            ScenarioElement::Step { args, .. } => args.values().for_each(|value| self.paths.learn(value, OURS)),
+            ScenarioElement::Seen { value, .. } => value.values().for_each(|value| self.paths.learn(value, 1)),
+            ScenarioElement::Call { params, .. } => self.paths.learn(params, OURS),
+            ScenarioElement::Folder { path } => self.paths.folder(path),
+            ScenarioElement::Laid { path, .. } => self.paths.file(path, OURS),
+            ScenarioElement::File { path, .. } => self.paths.file(path, 0),
         }
     }
 
     /// The step that this one takes the place of: bytes that came behind what looked like a whole request belong to it.
-    fn said_again(&mut self, told: &Retold) -> Option<&mut Item> {
-        let Retold::Step { verb, args, .. } = told else { return None };
+    fn said_again(&mut self, told: &ScenarioElement) -> Option<&mut Item> {
+        let ScenarioElement::Step { verb, args, .. } = told else { return None };
         let label = args.get("as").filter(|_| args.contains_key("raw"))?;
         self.items.iter_mut().rev().find(|item| match &item.told {
-            Retold::Step { verb: former, args, .. } => former == verb && args.get("as") == Some(label),
+            ScenarioElement::Step { verb: former, args, .. } => former == verb && args.get("as") == Some(label),
             _ => false,
         })
     }
 
     /// What belongs to no protocol: files of the play, and the calls of a driven client.
-    fn driven(&mut self, event: &Event) -> Option<Retold> {
+    fn driven(&mut self, event: &Event) -> Option<ScenarioElement> {
         let index = event.i;
-        match &event.what {
-            What::File(file) => self.file(index, file),
-            What::Mark(mark) if mark.mark == "step" => self.served(index, mark.text.split(' ').next()?),
-            What::Exited(exited) if !exited.asked && self.wanted.finding.is_none() => {
-                Some(Retold::seen(index, "exit", Map::new(), Map::new(), false))
+        match &event.kind {
+            EventKind::File(file) => self.file(index, file),
+            EventKind::Mark(mark) if mark.mark == "step" => self.served(index, mark.text.split(' ').next()?),
+            EventKind::Exited(exited) if !exited.asked && self.wanted.finding.is_none() => {
+                Some(ScenarioElement::seen(index, "exit", Map::new(), Map::new(), false))
             }
-            What::Call(call) if self.wanted.role.is_client() => Some(self.call(index, call)),
-            What::Returned(returned) => self.returned(index, returned),
-            What::Told(told) if self.wanted.role.is_client() => {
+            EventKind::Call(call) if self.wanted.role.is_client() => Some(self.call(index, call)),
+            EventKind::Returned(returned) => self.returned(index, returned),
+            EventKind::Told(told) if self.wanted.role.is_client() => {
                 let selectors = args([("event", Some(told.event.as_str().into()))]);
-                Some(Retold::seen(index, "told", selectors, args([("data", Some(told.data.clone()))]), false))
+                Some(ScenarioElement::seen(index, "told", selectors, args([("data", Some(told.data.clone()))]), false))
             }
             _ => None,
         }
     }
 
     /// A file that the recorded play laid or took away.
-    fn file(&self, index: u64, file: &FileChange) -> Option<Retold> {
+    fn file(&self, index: u64, file: &FileChange) -> Option<ScenarioElement> {
         let path = file.path.clone();
         match (file.change.as_str(), &file.content) {
             (FileChange::LAID, Some(content)) if self.begun.is_none() && self.items.iter().all(is_file) => {
-                Some(Retold::File { index, path, bytes: bytes(content) })
+                Some(ScenarioElement::File { index, path, bytes: bytes(content) })
             }
-            (FileChange::LAID, Some(content)) => Some(Retold::Laid { index, path, bytes: Some(bytes(content)) }),
-            (FileChange::TAKEN, _) => Some(Retold::Laid { index, path, bytes: None }),
+            (FileChange::LAID, Some(content)) => {
+                Some(ScenarioElement::Laid { index, path, bytes: Some(bytes(content)) })
+            }
+            (FileChange::TAKEN, _) => Some(ScenarioElement::Laid { index, path, bytes: None }),
             _ => None,
         }
     }
 
     /// A step of the recorded play in which our side ended its service, or began it again: no traffic tells of that.
-    fn served(&mut self, index: u64, verb: &str) -> Option<Retold> {
+    fn served(&mut self, index: u64, verb: &str) -> Option<ScenarioElement> {
         let role = self.wanted.role;
         // Where our side has names of its own, the trace does not tell which of them it was that ended.
         let named = super::breach::takes(role, SERVE, "as");
         let known = !named && role.is_client() && role.every_verb().any(|verb| verb.name == STOP);
         match verb {
-            DISMISS if role.is_client() => Some(Retold::step(index, DISMISS, Map::new())),
+            DISMISS if role.is_client() => Some(ScenarioElement::step(index, DISMISS, Map::new())),
             STOP if known => {
                 self.stopped = true;
-                Some(Retold::step(index, STOP, Map::new()))
+                Some(ScenarioElement::step(index, STOP, Map::new()))
             }
             SERVE if known && self.stopped => {
                 self.stopped = false;
                 // How it serves is only known at the end.
-                Some(Retold::step(index, SERVE, Map::new()))
+                Some(ScenarioElement::step(index, SERVE, Map::new()))
             }
             _ => None,
         }
     }
 
-    fn call(&mut self, index: u64, call: &Call) -> Retold {
+    fn call(&mut self, index: u64, call: &Call) -> ScenarioElement {
         self.asked_at = self.items.len();
         let label = self.labels.name(&call.call);
         self.calls.insert(call.id, label.clone());
@@ -345,10 +347,10 @@ impl Gathering {
             ("params", params),
             ("settings", call.settings.clone()),
         ]);
-        Retold::step(index, "call", args)
+        ScenarioElement::step(index, "call", args)
     }
 
-    fn returned(&mut self, index: u64, returned: &Returned) -> Option<Retold> {
+    fn returned(&mut self, index: u64, returned: &Returned) -> Option<ScenarioElement> {
         let label = self.calls.get(&returned.id).filter(|_| !returned.unsupported)?;
         let selectors = args([("to", Some(label.as_str().into()))]);
         // What a client's own API makes of an answer is its own matter; whether it failed is not.
@@ -356,7 +358,7 @@ impl Gathering {
         // What no traffic led to had causes that the trace does not tell, such as a lockfile that was not there.
         let told = self.stopped || self.items[self.asked_at.min(self.items.len())..].iter().any(is_traffic);
         let owed = error.is_none() || told;
-        Some(Retold::seen(index, "returned", selectors, args([("error", error)]), owed))
+        Some(ScenarioElement::seen(index, "returned", selectors, args([("error", error)]), owed))
     }
 
     /// The scenario.
@@ -368,7 +370,7 @@ impl Gathering {
             return Err(Nothing::TooLong { most: MOST });
         }
         let (mut first, mut last) = (vec![], vec![]);
-        for told in self.retell.end() {
+        for told in self.to_scenario.end() {
             let item = Item { conn: None, deliberate: None, told };
             if item.told.index() == Some(0) { first.push(item) } else { last.push(item) }
         }
@@ -378,20 +380,20 @@ impl Gathering {
         self.serve_again(&first);
         self.forget_the_end();
         let driven = !self.calls.is_empty();
-        self.items.retain(|item| !(driven && matches!(item.told, Retold::Call { .. })));
+        self.items.retain(|item| !(driven && matches!(item.told, ScenarioElement::Call { .. })));
         let wire: Vec<Item> = std::mem::take(&mut self.items).into_iter().map(|item| self.called(item)).collect();
         if wire.is_empty() && !self.wanted.role.is_client() && self.wanted.finding.is_none() {
             return Err(Nothing::Empty);
         }
         self.items = first.into_iter().chain(wire).chain(last).collect();
         let files = |item: &Item| match &item.told {
-            Retold::File { .. } | Retold::Laid { .. } => true,
-            Retold::Step { verb, .. } => *verb == "stimulate",
+            ScenarioElement::File { .. } | ScenarioElement::Laid { .. } => true,
+            ScenarioElement::Step { verb, .. } => *verb == "stimulate",
             _ => false,
         };
         let folder = self.paths.found(self.items.iter().any(files));
-        let known = Known { folders: folder, ports: self.ports.clone(), ..Known::default() };
-        let out = self.out.take().unwrap_or_else(|| self.retell.sound_out());
+        let known = NormalisationFacts { folders: folder, ports: self.ports.clone(), ..NormalisationFacts::default() };
+        let out = self.out.take().unwrap_or_else(|| self.to_scenario.liveness_probe());
         Ok(play::write(&self, &known, out))
     }
 
@@ -399,7 +401,7 @@ impl Gathering {
     fn forget_the_end(&mut self) {
         let over = self.last_mark.unwrap_or(usize::MAX).min(self.items.len());
         for item in &mut self.items[over..] {
-            if let Retold::Seen { kind: "returned", value, owed, .. } = &mut item.told {
+            if let ScenarioElement::Seen { kind: "returned", value, owed, .. } = &mut item.told {
                 *owed &= !value.contains_key("error");
             }
         }
@@ -408,11 +410,11 @@ impl Gathering {
     /// Has our side serve as it did in the beginning wherever it began again.
     fn serve_again(&mut self, first: &[Item]) {
         let served = first.iter().find_map(|item| match &item.told {
-            Retold::Step { verb: SERVE, args, .. } => Some(args.clone()),
+            ScenarioElement::Step { verb: SERVE, args, .. } => Some(args.clone()),
             _ => None,
         });
         for item in &mut self.items {
-            if let Retold::Step { verb: SERVE, args, .. } = &mut item.told {
+            if let ScenarioElement::Step { verb: SERVE, args, .. } = &mut item.told {
                 *args = served.clone().unwrap_or_default();
             }
         }
@@ -420,19 +422,19 @@ impl Gathering {
 
     /// A call that was not recorded, as the step that makes it.
     fn called(&mut self, item: Item) -> Item {
-        let Retold::Call { index, method, params } = item.told else { return item };
+        let ScenarioElement::Call { index, method, params } = item.told else { return item };
         let params = (params != json!({})).then_some(params);
         let label = self.labels.name(&method);
         let args = args([("as", Some(label.into())), ("method", Some(method.into())), ("params", params)]);
-        Item { told: Retold::step(index, "call", args), ..item }
+        Item { told: ScenarioElement::step(index, "call", args), ..item }
     }
 }
 
 /// The JSON that an event carries as a whole.
 fn message(event: &Event) -> Option<Value> {
-    match &event.what {
-        What::Message(message) => message.json.clone(),
-        What::StreamEvent(event) => serde_json::from_str(event.data.as_deref()?).ok(),
+    match &event.kind {
+        EventKind::Message(message) => message.json.clone(),
+        EventKind::StreamEvent(event) => serde_json::from_str(event.data.as_deref()?).ok(),
         _ => None,
     }
 }
@@ -443,14 +445,16 @@ fn bytes(content: &Payload) -> Vec<u8> {
 }
 
 fn is_file(item: &Item) -> bool {
-    matches!(item.told, Retold::File { .. })
+    matches!(item.told, ScenarioElement::File { .. })
 }
 
 /// Whether it crossed the wire.
 fn is_traffic(item: &Item) -> bool {
     match &item.told {
-        Retold::Seen { kind, .. } => !["returned", "told", "state", "exit"].contains(kind),
-        Retold::Step { verb, .. } => !["call", "launch", "stimulate", "write_file", "remove_file"].contains(verb),
+        ScenarioElement::Seen { kind, .. } => !["returned", "told", "state", "exit"].contains(kind),
+        ScenarioElement::Step { verb, .. } => {
+            !["call", "launch", "stimulate", "write_file", "remove_file"].contains(verb)
+        }
         _ => false,
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::gather::Item;
-use crate::protocol::retold::{Retold, word};
-use crate::trace::{Correlator, End, Kind, Known, Place};
+use crate::protocol::scenario_element::{ScenarioElement, word};
+use crate::trace::{Correlator, End, Kind, NormalisationFacts, ValueLocation};
 
 /// What is captured where, and used where, by the numbers of the items.
 #[derive(Default)]
@@ -14,21 +14,21 @@ pub struct Linked {
     /// Of observations: JSON pointers into their fields, and the variables.
     pub captures: BTreeMap<usize, BTreeMap<String, (String, Kind)>>,
     /// Of steps: places in their parameters, and the variables.
-    pub uses: BTreeMap<usize, BTreeMap<Place, String>>,
+    pub uses: BTreeMap<usize, BTreeMap<ValueLocation, String>>,
     /// Of observations: JSON pointers into their fields where a value of ours came back, and the variable that it was
     /// sent as; none where it is the same in every run.
     pub echoes: BTreeMap<usize, BTreeMap<String, Option<String>>>,
 }
 
 /// Finds the links between items.
-pub fn linked(items: &[Item], subject: End, known: &Known) -> Linked {
+pub fn linked(items: &[Item], subject: End, known: &NormalisationFacts) -> Linked {
     let mut correlator = Correlator::new(known);
     let mut linked = Linked::default();
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
     for (at, item) in items.iter().enumerate() {
         let index = at as u64;
         match &item.told {
-            Retold::Seen { value, finds, .. } => {
+            ScenarioElement::Seen { value, finds, .. } => {
                 let back = correlator.see(Some(subject), index, &Value::Object(value.clone()));
                 let back = back.into_iter().filter(|link| link.at.piece.is_none() && link.from.place.piece.is_none());
                 for link in back {
@@ -41,9 +41,9 @@ pub fn linked(items: &[Item], subject: End, known: &Known) -> Linked {
                     entry.insert(format!("/{field}"), (format!("of-{name}"), Kind::Id));
                 }
             }
-            Retold::Step { args, found, .. } => {
+            ScenarioElement::Step { args, found, .. } => {
                 for (arg, name) in found {
-                    let place = Place { pointer: format!("/{arg}"), piece: None };
+                    let place = ValueLocation { pointer: format!("/{arg}"), piece: None };
                     linked.uses.entry(at).or_default().insert(place, format!("of-{name}"));
                 }
                 for link in correlator.see(Some(other(subject)), index, &Value::Object(args.clone())) {

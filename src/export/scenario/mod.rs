@@ -1,6 +1,6 @@
 //! A trace as a scenario that plays it again: [`Gathering`] takes in its events, [`Gathering::write`] gives the YAML.
 //!
-//! What a protocol's traffic is in the words of its roles, the role tells ([`Role::retell`]). Here it is made a play
+//! What a protocol's traffic is in the words of its roles, the role tells ([`Role::to_scenario`]). Here it is made a play
 //! that works in another run: values that came from the subject are captured and used again, what differs from run to
 //! run is matched for what it is, folders and ports become variables, and of time only the order is left. Where a
 //! finding is to be shown, everything after it is left out, what the subject owes is awaited whatever it
@@ -25,14 +25,14 @@ pub use gather::Gathering;
 
 /// What was found, as a scenario is to show it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ScenarioGoal {
     /// The requirement that was broken; none where an expectation failed that proves none.
     pub requirement: Option<&'static Requirement>,
     /// What was found.
     pub finding: Finding,
 }
 
-impl Shown {
+impl ScenarioGoal {
     /// How binding it is: what proves nothing has to come true all the same.
     pub fn level(&self) -> Level {
         self.requirement.map_or(Level::Must, |requirement| requirement.level)
@@ -59,7 +59,7 @@ pub struct Wanted {
     /// What the trace is called, for the comment at the top.
     pub trace: String,
     /// The finding that it is to show; without one, it says what was observed.
-    pub finding: Option<Shown>,
+    pub finding: Option<ScenarioGoal>,
 }
 
 /// Why there is no scenario.

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::breach::{self, Breach};
+use super::breach::{self, ViolationPattern};
 use super::failed::Failed;
 use super::gather::{Gathering, Item};
 use super::linked::{Linked, linked};
 use super::values::{Values, Whole, fields};
-use super::{Shown, Step, yaml};
-use crate::protocol::retold::{Retold, hex};
+use super::{ScenarioGoal, Step, yaml};
+use crate::protocol::scenario_element::{ScenarioElement, hex};
 use crate::protocol::{Reach, Role};
-use crate::trace::Known;
+use crate::trace::NormalisationFacts;
 
 /// The parameter that says which answers to a handshake will do.
 const HANDSHAKE: &str = "handshake";
@@ -24,7 +24,7 @@ struct Play<'a> {
     gathering: &'a Gathering,
     values: Values,
     linked: Linked,
-    breach: Breach,
+    breach: ViolationPattern,
     steps: Vec<Step>,
     files: BTreeMap<String, Vec<u8>>,
     /// Paths of files that a user did something with.
@@ -32,7 +32,7 @@ struct Play<'a> {
 }
 
 /// The scenario as YAML. `out` is what lets a sound subject show that it has come so far.
-pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
+pub fn write(gathering: &Gathering, known: &NormalisationFacts, out: Vec<ScenarioElement>) -> String {
     let wanted = &gathering.wanted;
     let finding = wanted.finding.as_ref();
     let values = Values::new(known, has_token(wanted.role));
@@ -42,7 +42,7 @@ pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
             Some(awaited) => Failed { shown, awaited, gathering, linked: &linked, known, values: &values }.breach(),
             None => breach::of(shown, gathering.evidence.as_ref(), &gathering.items, wanted.role, known),
         },
-        None => Breach::Rules,
+        None => ViolationPattern::Rules,
     };
     let mut play =
         Play { gathering, values, linked, breach, steps: vec![], files: BTreeMap::new(), opened: BTreeSet::new() };
@@ -51,14 +51,14 @@ pub fn write(gathering: &Gathering, known: &Known, out: Vec<Retold>) -> String {
         if play.breach.replaces(at) {
             continue;
         }
-        if at <= last || matches!(item.told, Retold::File { .. }) {
+        if at <= last || matches!(item.told, ScenarioElement::File { .. }) {
             play.item(at, item);
         }
     }
-    if let Breach::Steps { steps, .. } = &play.breach {
+    if let ViolationPattern::Steps { steps, .. } = &play.breach {
         play.steps.extend(steps.clone());
     }
-    let said = !matches!(play.breach, Breach::Rules);
+    let said = !matches!(play.breach, ViolationPattern::Rules);
     let expects = |step: &Step| matches!(step.verb, "expect" | "never");
     if !said && finding.is_some() || !play.steps.iter().any(expects) {
         for told in out {
@@ -81,14 +81,16 @@ impl Play<'_> {
     fn last(&self) -> usize {
         let items = &self.gathering.items;
         let finding = self.gathering.wanted.finding.as_ref();
-        if let Breach::At(at, _) = self.breach {
+        if let ViolationPattern::At(at, _) = self.breach {
             return at;
         }
-        let until = finding.map_or(u64::MAX, Shown::last_event);
+        let until = finding.map_or(u64::MAX, ScenarioGoal::last_event);
         let counts = |(_, item): &(usize, &Item)| match &item.told {
-            Retold::Step { verb, index, .. } => *index <= until && (finding.is_some() || !LEAVING.contains(verb)),
-            Retold::Laid { index, .. } => *index <= until,
-            Retold::Seen { index, owed, .. } => {
+            ScenarioElement::Step { verb, index, .. } => {
+                *index <= until && (finding.is_some() || !LEAVING.contains(verb))
+            }
+            ScenarioElement::Laid { index, .. } => *index <= until,
+            ScenarioElement::Seen { index, owed, .. } => {
                 *index <= until && *owed && !matches!(self.kind(item), "close" | "closed")
             }
             _ => false,
@@ -102,14 +104,14 @@ impl Play<'_> {
 
     fn kind(&self, item: &Item) -> &'static str {
         match &item.told {
-            Retold::Seen { kind, .. } => kind,
+            ScenarioElement::Seen { kind, .. } => kind,
             _ => "",
         }
     }
 
     fn item(&mut self, at: usize, item: &Item) {
         match &item.told {
-            Retold::Step { index, verb, args, .. } => {
+            ScenarioElement::Step { index, verb, args, .. } => {
                 let uses = self.linked.uses.get(&at);
                 let Value::Object(mut body) = self.values.sent(&Value::Object(args.clone()), &mut String::new(), uses)
                 else {
@@ -132,12 +134,12 @@ impl Play<'_> {
                 }
                 self.steps.push(Step { verb, body, comment: comment(*index) });
             }
-            Retold::Seen { index, kind, selectors, value, owed, .. } => {
+            ScenarioElement::Seen { index, kind, selectors, value, owed, .. } => {
                 self.seen(at, *index, kind, selectors, value, *owed);
             }
-            Retold::File { path, bytes, .. } => self.file(path, bytes),
-            Retold::Laid { index, path, bytes } => self.laid(*index, path, bytes.as_deref()),
-            Retold::Call { .. } | Retold::Folder { .. } => {}
+            ScenarioElement::File { path, bytes, .. } => self.file(path, bytes),
+            ScenarioElement::Laid { index, path, bytes } => self.laid(*index, path, bytes.as_deref()),
+            ScenarioElement::Call { .. } | ScenarioElement::Folder { .. } => {}
         }
     }
 
@@ -190,7 +192,7 @@ impl Play<'_> {
         // What comes by itself came for reasons that may be gone, unless something that we did provoked it.
         let provoked = finding.is_none() && self.steps.last().is_some_and(|step| step.verb == "stimulate");
         let breaks = match &self.breach {
-            Breach::At(place, pattern) if *place == at => Some(pattern.clone()),
+            ViolationPattern::At(place, pattern) if *place == at => Some(pattern.clone()),
             _ => None,
         };
         if !(owed || needed || provoked || breaks.is_some()) {

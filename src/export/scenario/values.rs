@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::linked::Linked;
-use crate::protocol::retold::decoded;
-use crate::trace::{Finder, Kind, Known, Place};
+use crate::protocol::scenario_element::decoded;
+use crate::trace::{Finder, Kind, NormalisationFacts, ValueLocation};
 
 /// Texts longer than this are not expected word by word.
 const LONG: usize = 400;
@@ -43,7 +43,7 @@ pub struct Values {
 impl Values {
     /// `known` are the folders, by the variables that stand for them, and the ports; `token`: whether the subject has a
     /// secret of its own.
-    pub fn new(known: &Known, token: bool) -> Self {
+    pub fn new(known: &NormalisationFacts, token: bool) -> Self {
         let path = |wanted: &str| known.folders.iter().find(|(name, _)| name == wanted).map(|(_, path)| path);
         let below = |(corner, root): (&String, &String)| {
             Some(corner.strip_prefix(root.as_str())?.strip_prefix('/')?.to_owned())
@@ -53,9 +53,9 @@ impl Values {
     }
 
     /// A value that our side sends: with variables for folders and for what was captured.
-    pub fn sent(&self, value: &Value, at: &mut String, uses: Option<&BTreeMap<Place, String>>) -> Value {
+    pub fn sent(&self, value: &Value, at: &mut String, uses: Option<&BTreeMap<ValueLocation, String>>) -> Value {
         let variable = |piece| {
-            let place = Place { pointer: at.clone(), piece };
+            let place = ValueLocation { pointer: at.clone(), piece };
             uses.and_then(|uses| uses.get(&place))
         };
         if let Some(name) = variable(None) {
@@ -76,7 +76,13 @@ impl Values {
         }
     }
 
-    fn below(&self, key: &str, value: &Value, at: &mut String, uses: Option<&BTreeMap<Place, String>>) -> Value {
+    fn below(
+        &self,
+        key: &str,
+        value: &Value,
+        at: &mut String,
+        uses: Option<&BTreeMap<ValueLocation, String>>,
+    ) -> Value {
         let length = at.len();
         at.push('/');
         at.push_str(&key.replace('~', "~0").replace('/', "~1"));

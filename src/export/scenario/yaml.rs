@@ -48,7 +48,7 @@ pub fn write(wanted: &Wanted, unsaid: bool, files: &BTreeMap<String, Vec<u8>>, s
         for (path, bytes) in files {
             let content = match std::str::from_utf8(bytes) {
                 Ok(text) => scalar(&text.replace("${", "$${")),
-                Err(_) => format!("{{ hex: \"{}\" }}", crate::protocol::retold::hex(bytes)),
+                Err(_) => format!("{{ hex: \"{}\" }}", crate::protocol::scenario_element::hex(bytes)),
             };
             out += &format!("  {}: {content}\n", scalar(path));
         }

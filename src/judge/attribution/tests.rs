@@ -47,10 +47,10 @@ const ATTRIBUTION: Attribution = Attribution {
     ..NOTHING_KNOWN
 };
 
-fn seen(requirement: RequirementId, index: u64) -> Found {
-    Found {
+fn seen(requirement: RequirementId, index: u64) -> RawFinding {
+    RawFinding {
         requirement: Some(requirement),
-        fault: Fault::End(End::Server),
+        fault: FaultOwner::End(End::Server),
         step: None,
         place: None,
         message: format!("{requirement} is broken"),
@@ -66,11 +66,11 @@ fn seen(requirement: RequirementId, index: u64) -> Found {
     }
 }
 
-fn seen_at(requirement: RequirementId, index: u64, path: &str) -> Found {
-    Found { path: Some(path.to_owned()), ..seen(requirement, index) }
+fn seen_at(requirement: RequirementId, index: u64, path: &str) -> RawFinding {
+    RawFinding { path: Some(path.to_owned()), ..seen(requirement, index) }
 }
 
-fn missed(requirement: RequirementId, way: Way, index: Option<u64>, places: &[&str]) -> Found {
+fn missed(requirement: RequirementId, way: MissKind, index: Option<u64>, places: &[&str]) -> RawFinding {
     let missed = Missed {
         kind: "response",
         selectors: Map::from_iter([("to".to_owned(), json!("one"))]),
@@ -81,23 +81,23 @@ fn missed(requirement: RequirementId, way: Way, index: Option<u64>, places: &[&s
         index,
         since: 3,
     };
-    Found { index, missed: Some(missed), ..seen(requirement, 0) }
+    RawFinding { index, missed: Some(missed), ..seen(requirement, 0) }
 }
 
 /// The requirements that are violated, and those that are blocked, each with its cause.
 type Told = (Vec<RequirementId>, Vec<(RequirementId, RequirementId)>);
 
-fn told(found: Vec<Found>) -> Told {
+fn told(found: Vec<RawFinding>) -> Told {
     told_by(&attributed(1, found))
 }
 
-fn attributed(position: u64, found: Vec<Found>) -> Attributed {
+fn attributed(position: u64, found: Vec<RawFinding>) -> Attributed {
     let context = Context {
         position,
         attribution: &ATTRIBUTION,
         catalogue: &CATALOGUE,
         edition: "1",
-        subject: Fault::End(End::Server),
+        subject: FaultOwner::End(End::Server),
         proves: &[ECHO],
         assessed: &[],
     };
@@ -111,20 +111,20 @@ fn told_by(attributed: &Attributed) -> Told {
 
 #[test]
 fn what_did_not_come_breaks_that_it_comes_and_nothing_else() {
-    assert_eq!(told(vec![missed(ECHO, Way::Absent, None, &[])]), (vec![ANSWERED], vec![(ECHO, ANSWERED)]));
+    assert_eq!(told(vec![missed(ECHO, MissKind::Absent, None, &[])]), (vec![ANSWERED], vec![(ECHO, ANSWERED)]));
 }
 
 #[test]
 fn a_rule_at_the_place_of_the_message_beats_the_expectation() {
-    let found = vec![seen_at(SHAPE, 5, "/result"), missed(ECHO, Way::Different, Some(5), &["/result/message"])];
+    let found = vec![seen_at(SHAPE, 5, "/result"), missed(ECHO, MissKind::Different, Some(5), &["/result/message"])];
     assert_eq!(told(found), (vec![SHAPE], vec![(ECHO, SHAPE)]));
 }
 
 #[test]
 fn a_rule_about_another_place_or_message_explains_nothing() {
     for rule in [seen_at(STREAM, 5, "/other"), seen_at(STREAM, 4, "/result")] {
-        let found = vec![Found { conn: Some("other".to_owned()), ..rule }];
-        let missed = missed(ECHO, Way::Different, Some(6), &["/result/message"]);
+        let found = vec![RawFinding { conn: Some("other".to_owned()), ..rule }];
+        let missed = missed(ECHO, MissKind::Different, Some(6), &["/result/message"]);
         let found = found.into_iter().chain([missed]).collect();
         assert_eq!(told(found), (vec![STREAM, ECHO], vec![]));
     }
@@ -132,18 +132,18 @@ fn a_rule_about_another_place_or_message_explains_nothing() {
 
 #[test]
 fn the_end_of_the_process_explains_what_no_longer_came_and_is_told_once() {
-    let found = vec![seen(DIED, 4), seen(DIED, 9), missed(ECHO, Way::Absent, None, &[])];
+    let found = vec![seen(DIED, 4), seen(DIED, 9), missed(ECHO, MissKind::Absent, None, &[])];
     assert_eq!(told(found), (vec![DIED], vec![(ECHO, DIED)]));
-    let found = vec![seen(DIED, 9), missed(ECHO, Way::Different, Some(5), &["/result"])];
+    let found = vec![seen(DIED, 9), missed(ECHO, MissKind::Different, Some(5), &["/result"])];
     assert_eq!(told(found), (vec![DIED, ECHO], vec![]));
 }
 
 #[test]
 fn a_spoilt_connection_explains_what_did_not_come_on_it_later_and_on_no_other() {
-    let found = vec![seen(STREAM, 1), missed(ECHO, Way::Absent, None, &[])];
+    let found = vec![seen(STREAM, 1), missed(ECHO, MissKind::Absent, None, &[])];
     assert_eq!(told(found), (vec![STREAM], vec![(ECHO, STREAM)]));
-    let elsewhere = Found { conn: Some("other".to_owned()), ..seen(STREAM, 1) };
-    let found = vec![elsewhere, missed(ECHO, Way::Absent, None, &[])];
+    let elsewhere = RawFinding { conn: Some("other".to_owned()), ..seen(STREAM, 1) };
+    let found = vec![elsewhere, missed(ECHO, MissKind::Absent, None, &[])];
     assert_eq!(told(found), (vec![STREAM, ANSWERED], vec![(ECHO, ANSWERED)]));
 }
 
@@ -155,17 +155,17 @@ fn what_a_rule_sees_because_of_something_else_is_blocked_by_that() {
 
 #[test]
 fn what_the_other_end_did_explains_nothing() {
-    let theirs = Found { fault: Fault::End(End::Client), ..seen_at(SHAPE, 5, "/result") };
-    let found = vec![theirs, missed(ECHO, Way::Different, Some(5), &["/result/message"])];
+    let theirs = RawFinding { fault: FaultOwner::End(End::Client), ..seen_at(SHAPE, 5, "/result") };
+    let found = vec![theirs, missed(ECHO, MissKind::Different, Some(5), &["/result/message"])];
     assert_eq!(told(found), (vec![SHAPE, ECHO], vec![]));
 }
 
 #[test]
 fn what_is_refused_at_a_later_contact_is_charged_to_what_is_about_that() {
-    let refused = || vec![missed(FIRST, Way::Failure, Some(5), &[])];
+    let refused = || vec![missed(FIRST, MissKind::Failure, Some(5), &[])];
     assert_eq!(told(refused()).0, [FIRST]);
     assert_eq!(told_by(&attributed(2, refused())).0, [AGAIN]);
-    let mut absent = missed(FIRST, Way::Absent, None, &[]);
+    let mut absent = missed(FIRST, MissKind::Absent, None, &[]);
     absent.missed.as_mut().unwrap().kind = "opened";
     assert_eq!(told_by(&attributed(2, vec![absent])).0, [FIRST]);
 }
@@ -173,10 +173,10 @@ fn what_is_refused_at_a_later_contact_is_charged_to_what_is_about_that() {
 #[test]
 fn a_step_that_finds_nobody_after_something_was_missed_says_nothing_of_its_own() {
     let findings = |way| {
-        let step = Found { requirement: None, ..missed(ECHO, way, None, &[]) };
-        attributed(1, vec![missed(ECHO, Way::Different, Some(5), &["/result"]), step]).findings.len()
+        let step = RawFinding { requirement: None, ..missed(ECHO, way, None, &[]) };
+        attributed(1, vec![missed(ECHO, MissKind::Different, Some(5), &["/result"]), step]).findings.len()
     };
-    assert_eq!((findings(Way::Unreachable), findings(Way::Unwanted)), (1, 2));
+    assert_eq!((findings(MissKind::Unreachable), findings(MissKind::Unwanted)), (1, 2));
 }
 
 #[test]
@@ -186,9 +186,9 @@ fn what_does_not_come_after_a_refusal_is_blocked_by_that() {
         event.missed.as_mut().unwrap().kind = "event";
         event
     };
-    let refused = || missed(FIRST, Way::Failure, Some(5), &["/status"]);
-    assert_eq!(told(vec![refused(), event(Way::Absent)]), (vec![FIRST], vec![(ECHO, FIRST)]));
-    assert_eq!(told(vec![refused(), event(Way::Unwanted)]), (vec![FIRST, ECHO], vec![]));
-    let response = missed(ECHO, Way::Absent, None, &[]);
+    let refused = || missed(FIRST, MissKind::Failure, Some(5), &["/status"]);
+    assert_eq!(told(vec![refused(), event(MissKind::Absent)]), (vec![FIRST], vec![(ECHO, FIRST)]));
+    assert_eq!(told(vec![refused(), event(MissKind::Unwanted)]), (vec![FIRST, ECHO], vec![]));
+    let response = missed(ECHO, MissKind::Absent, None, &[]);
     assert_eq!(told(vec![refused(), response]).0, [FIRST, ANSWERED]);
 }

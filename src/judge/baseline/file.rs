@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use crate::diagnostic::yaml::{self, Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 
-use super::{Baseline, Known};
+use super::{Baseline, BaselineEntry};
 
 const KEYS: [&str; 4] = ["requirement", "scenario", "reason", "until"];
 
@@ -51,7 +51,7 @@ impl Reader<'_> {
         &mut self.faults[last]
     }
 
-    fn entry(&mut self, node: &Node) -> Option<Known> {
+    fn entry(&mut self, node: &Node) -> Option<BaselineEntry> {
         let Some(entries) = node.as_map() else {
             let keys = KEYS.map(|k| format!("`{k}`")).join(", ");
             self.fault(node.span, "a known violation is a map", format!("is {}; expected {keys}", node.kind_name()));
@@ -71,7 +71,7 @@ impl Reader<'_> {
         let scenario = node.get("scenario").map(|e| self.text(e));
         let until = node.get("until").map(|e| self.date(e));
         let requirement = requirement.filter(|(id, span)| self.exists(id, *span))?.0;
-        Some(Known { requirement, scenario: scenario.flatten(), reason: reason?.0, until: until.flatten() })
+        Some(BaselineEntry { requirement, scenario: scenario.flatten(), reason: reason?.0, until: until.flatten() })
     }
 
     fn required(&mut self, node: &Node, key: &str) -> Option<(String, Span)> {

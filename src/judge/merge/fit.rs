@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 
-use super::super::{Asked, Report, Shard};
+use super::super::{Report, RunOptions, Shard};
 use super::{Fitting, Part, fault};
 
 /// How many missing shards are named.
@@ -42,13 +42,13 @@ fn of_shard(part: &Part) -> Result<Shard, Diagnostic> {
     let help = "give the reports of `certify --shard I/N --report json=FILE`, one for each shard";
     match &part.report.run {
         None => Err(fault(format!("{file} is not the report of a run that can be parted into shards")).help(help)),
-        Some(Asked { shard: None, .. }) => Err(fault(format!("{file} is the report of a run without shards"))
+        Some(RunOptions { shard: None, .. }) => Err(fault(format!("{file} is the report of a run without shards"))
             .help(help)
             .help("its verdict stands alone: there is nothing to be merged with it")),
-        Some(Asked { shard: Some(shard), .. }) if !shard.is_sound() => {
+        Some(RunOptions { shard: Some(shard), .. }) if !shard.is_sound() => {
             Err(fault(format!("{file} says that it is shard {shard}, which cannot be")).help(help))
         }
-        Some(Asked { shard: Some(shard), .. }) => Ok(*shard),
+        Some(RunOptions { shard: Some(shard), .. }) => Ok(*shard),
     }
 }
 

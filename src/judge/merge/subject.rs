@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::Diagnostic;
 
-use super::super::conclusion::{Grounds, Owed, conclude};
-use super::super::scenario::Judged;
-use super::super::{BaselineLine, Basis, Scope, SnapshotResult, SubjectReport};
+use super::super::conclusion::{Inputs, Required, conclude};
+use super::super::scenario::JudgedScenario;
+use super::super::{BaselineLine, RunScope, Scope, SnapshotResult, SubjectReport};
 use super::{Fitting, fault, once_each};
 
 /// What tells one subject from another.
 type Key<'a> = (&'a str, &'a str, &'a str);
 
 /// What one shard says of a subject.
-type Piece<'a> = (Fitting<'a>, &'a SubjectReport, &'a Basis);
+type Piece<'a> = (Fitting<'a>, &'a SubjectReport, &'a RunScope);
 
 /// Every subject of the run, judged as one run would have, and all that keeps one from being judged.
 pub(super) fn subjects(parts: &[Fitting<'_>]) -> (Vec<SubjectReport>, Vec<Diagnostic>) {
@@ -97,13 +97,13 @@ fn subject(pieces: &[Piece<'_>], all: bool) -> Result<SubjectReport, Vec<Diagnos
         false => Scope::Partial,
     };
     let (snapshots, unreferenced) = snapshots(pieces, scope);
-    Ok(conclude(Grounds {
+    Ok(conclude(Inputs {
         name: report.name.clone(),
         role: report.role.clone(),
         edition: report.edition.clone(),
         strict: part.report.run.as_ref().is_some_and(|asked| asked.strict),
         owed: owed(report),
-        basis: Basis { scope, baseline: baseline(pieces), unreferenced, ..(*basis).clone() },
+        basis: RunScope { scope, baseline: baseline(pieces), unreferenced, ..(*basis).clone() },
         judged: judged(pieces),
         snapshots,
         notes: once_each(pieces.iter().flat_map(|(_, report, _)| &report.notes)),
@@ -153,8 +153,8 @@ fn played_twice(pieces: &[Piece<'_>]) -> Option<Diagnostic> {
     None
 }
 
-fn owed(report: &SubjectReport) -> Vec<Owed> {
-    let owed = |r: &super::super::RequirementResult| Owed {
+fn owed(report: &SubjectReport) -> Vec<Required> {
+    let owed = |r: &super::super::RequirementResult| Required {
         id: r.id.clone(),
         level: r.level,
         capability: r.capability.clone(),
@@ -163,8 +163,8 @@ fn owed(report: &SubjectReport) -> Vec<Owed> {
 }
 
 /// Every scenario with what it showed, in the order of an unsharded run.
-fn judged(pieces: &[Piece<'_>]) -> Vec<Judged> {
-    let mut list: Vec<(usize, Judged)> = vec![];
+fn judged(pieces: &[Piece<'_>]) -> Vec<JudgedScenario> {
+    let mut list: Vec<(usize, JudgedScenario)> = vec![];
     for (part, report, _) in pieces {
         let mut assessed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for requirement in &report.requirements {
@@ -174,7 +174,7 @@ fn judged(pieces: &[Piece<'_>]) -> Vec<Judged> {
         }
         for (n, result) in report.scenarios.iter().enumerate() {
             let of_it = |f: &&super::super::Finding| f.scenario.as_deref() == Some(&result.id);
-            let judged = Judged {
+            let judged = JudgedScenario {
                 result: result.clone(),
                 findings: report.findings.iter().filter(of_it).cloned().collect(),
                 assessed: assessed.remove(result.id.as_str()).unwrap_or_default(),

@@ -6,7 +6,8 @@ use super::*;
 
 pub fn any_play() -> impl Strategy<Value = Play> {
     let ids = prop::sample::select(vec![MUST, OTHER, SHOULD, MAY, OPTIONAL, CLIENT, GUIDE]);
-    let faults = prop::sample::select(vec![Fault::End(End::Server), Fault::End(End::Client), Fault::Environment]);
+    let faults =
+        prop::sample::select(vec![FaultOwner::End(End::Server), FaultOwner::End(End::Client), FaultOwner::Environment]);
     let statuses = prop::sample::select(vec![
         ScenarioStatus::Passed,
         ScenarioStatus::Failed,
@@ -63,7 +64,7 @@ proptest! {
             let id = f.requirement.unwrap_or_default();
             let level = CATALOGUE.iter().find(|r| r.id == id).unwrap().level;
             let today = "2026-11-21".parse().unwrap();
-            f.fault == Fault::End(End::Server)
+            f.fault == FaultOwner::End(End::Server)
                 && (level == Level::Must || given.strict && level == Level::Should)
                 && given.baseline.lookup(id, &p.id, today).is_none()
         }));

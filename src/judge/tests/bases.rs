@@ -1,7 +1,7 @@
 //! What rests on something that is violated is no finding of its own, and says so where it had no occasion.
 
 use super::*;
-use crate::judge::{Missed, Way};
+use crate::judge::{MissKind, Missed};
 
 const CONTENT: RequirementId = "openctx/0.1/selectors/client-content-other";
 const ALL: RequirementId = "openctx/0.1/selectors/client-all-conditions";
@@ -12,11 +12,13 @@ const JSON: RequirementId = "amplifier/2025-12-09/stream/data-json";
 const EVENT: RequirementId = "amplifier/2025-12-09/events/tool-pre-input";
 const ANSWERED: RequirementId = "amplifier/2025-12-09/http/answered";
 const LIST: RequirementId = "amplifier/2025-12-09/list/total";
-static SERVER: [Requirement; 4] = [
+const OBJECT: RequirementId = "amplifier/2025-12-09/list/object";
+static SERVER: [Requirement; 5] = [
     requirement(JSON, Level::Must, End::Server, None),
     requirement(EVENT, Level::Must, End::Server, None),
     requirement(ANSWERED, Level::Must, End::Server, None),
     requirement(LIST, Level::Must, End::Server, None),
+    requirement(OBJECT, Level::Must, End::Server, None),
 ];
 
 fn server() -> Given {
@@ -33,19 +35,19 @@ fn unwanted(requirement: RequirementId) -> Play {
         kind: "request",
         selectors: serde_json::Map::new(),
         conn: None,
-        way: Way::Unwanted,
+        way: MissKind::Unwanted,
         outcomes: vec![],
         places: vec![],
         index: None,
         since: 0,
     };
-    let found = Found { missed: Some(missed), ..found(requirement, Fault::End(End::Client)) };
+    let found = RawFinding { missed: Some(missed), ..found(requirement, FaultOwner::End(End::Client)) };
     play(ScenarioStatus::Failed, &[requirement], vec![found])
 }
 
 /// What a rule says of a request, where a scenario stumbled over it or did not.
 fn by_rule(requirement: RequirementId, step: Option<&str>) -> Play {
-    let found = Found { step: step.map(str::to_owned), ..found(requirement, Fault::End(End::Client)) };
+    let found = RawFinding { step: step.map(str::to_owned), ..found(requirement, FaultOwner::End(End::Client)) };
     play(ScenarioStatus::Failed, &[requirement], vec![found])
 }
 
@@ -72,4 +74,11 @@ fn what_had_no_occasion_names_what_all_needs() {
     for id in [EVENT, LIST] {
         assert_eq!(status(&report, id), (Status::NotAssessed, format!("blocked by {ANSWERED}")));
     }
+}
+
+#[test]
+fn members_of_what_is_no_object_had_no_occasion_for_that() {
+    let report = server().judge(&[scenario("list/all", &[OBJECT], vec![broken(OBJECT)])]);
+    assert_eq!(status(&report, LIST), (Status::NotAssessed, format!("blocked by {OBJECT}")));
+    assert_eq!(status(&report, EVENT).1, "no occasion for it came up");
 }

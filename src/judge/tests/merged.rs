@@ -20,7 +20,7 @@ fn shards(given: &Given, played: &[Played], of: usize) -> Vec<Part> {
         };
         let given = Given { scope, selection, ..given.clone() };
         let subjects = if mine.is_empty() { vec![] } else { vec![given.judge(&mine)] };
-        let asked = Asked { strict: given.strict, filter: None, shard: Some(shard) };
+        let asked = RunOptions { strict: given.strict, filter: None, shard: Some(shard) };
         Part { file: format!("{index}.json"), report: Report::of(suite.clone(), vec![], subjects).asked(asked, vec![]) }
     };
     (1..=of).map(part).collect()

@@ -18,7 +18,7 @@ pub enum FrameFault {
 
 /// How an end takes frames; the default is as RFC 6455 has it.
 #[derive(Clone, Debug, Default)]
-pub struct Manners {
+pub struct FrameTolerance {
     /// Whether the other end is the client, who has to mask its frames (section 5.1).
     pub from_client: bool,
     /// What is overlooked.
@@ -33,7 +33,7 @@ pub struct Manners {
     pub checks_fragments_alone: bool,
 }
 
-impl Manners {
+impl FrameTolerance {
     fn overlooks(&self, fault: FrameFault) -> bool {
         self.overlooks.contains(&fault)
     }
@@ -78,7 +78,7 @@ impl Assembler {
     }
 
     /// Takes the next frame.
-    pub fn frame(&mut self, frame: &Frame, manners: &Manners) -> Input {
+    pub fn frame(&mut self, frame: &Frame, manners: &FrameTolerance) -> Input {
         let tolerated = |fault| manners.overlooks(fault);
         let payload = frame.payload.as_bytes();
         if frame.length > self.limit as u64 || payload.len() as u64 != frame.length {
@@ -108,7 +108,7 @@ impl Assembler {
         }
     }
 
-    fn data(&mut self, frame: &Frame, manners: &Manners) -> Input {
+    fn data(&mut self, frame: &Frame, manners: &FrameTolerance) -> Input {
         let payload = frame.payload.as_bytes();
         let first = frame.opcode != opcode::CONTINUATION;
         let tolerated = |fault| manners.overlooks(fault);
@@ -148,7 +148,7 @@ impl Assembler {
     }
 }
 
-fn close(payload: &[u8], manners: &Manners) -> Input {
+fn close(payload: &[u8], manners: &FrameTolerance) -> Input {
     let sound = match payload {
         [] => return Input::Close(None),
         [_] => Err((PROTOCOL_ERROR, None)),
@@ -182,7 +182,10 @@ mod tests {
 
     fn feed(frames: &[Frame]) -> Vec<Input> {
         let mut assembler = Assembler::new(1000);
-        frames.iter().map(|f| assembler.frame(f, &Manners { from_client: true, ..Manners::default() })).collect()
+        frames
+            .iter()
+            .map(|f| assembler.frame(f, &FrameTolerance { from_client: true, ..FrameTolerance::default() }))
+            .collect()
     }
 
     #[test]
@@ -217,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_lax_reader_takes_a_malformed_close_frame_with_the_code_that_it_has() {
-        let lax = Manners { overlooks: vec![FrameFault::Close], ..Manners::default() };
+        let lax = FrameTolerance { overlooks: vec![FrameFault::Close], ..FrameTolerance::default() };
         for (payload, code) in
             [(&b"\x03"[..], None), (&1005u16.to_be_bytes(), Some(1005)), (b"\x03\xe8\xff", Some(1000))]
         {

@@ -9,7 +9,7 @@ use crate::peer::params::{Fill, encoded, given, headers};
 use crate::protocol::{parse_duration, parse_hex};
 use crate::wire::http::{Content, Ending, Piece, Request};
 use crate::wire::http_head;
-use crate::wire::websocket::Manner;
+use crate::wire::websocket::SendOptions;
 
 /// How long a request that expects `100-continue` holds its body back where it is not told to go on: an answer should come
 /// before that (RFC 9110 section 10.1.1).
@@ -65,7 +65,7 @@ impl HttpStep {
     ) -> Result<Request, String> {
         let method = self.method.as_deref().unwrap_or(method);
         let mut request = Request::new(method, self.target.as_deref().unwrap_or(target));
-        request.manner = Manner { deliberate, split: self.split, cut: self.cut };
+        request.manner = SendOptions { deliberate, split: self.split, cut: self.cut };
         request.ending = if self.hold || self.cut.is_some() { Ending::Hold } else { Ending::Usual };
         if let Some(raw) = &self.raw {
             request.raw = Some(raw.clone().into_bytes());

@@ -3,12 +3,12 @@
 use tokio::time::{Instant, timeout_at};
 
 use crate::peer::http_url::HttpUrl;
-use crate::peer::{Setting, Trouble};
+use crate::peer::{PeerError, Setting};
 use crate::protocol::http::redirects;
 use crate::trace::End;
 use crate::wire::http::{Client, Exchanges, Limits, Request, Whole};
 
-use super::desk::{Desk, Proves, address};
+use super::request_sender::{Proves, RequestSender, address};
 
 /// How much of an answer that is none is shown.
 const SHOWN: usize = 500;
@@ -17,14 +17,14 @@ const SHOWN: usize = 500;
 /// makes it for the server's URL. It is made again where a redirect leads, as often as clients do that, on one host.
 ///
 /// # Errors
-/// [`Trouble::Subject`] where the server is not there, or does not answer within the patience; [`Trouble::Scenario`] where
+/// [`PeerError::Subject`] where the server is not there, or does not answer within the patience; [`PeerError::Scenario`] where
 /// the setting names no server.
 pub async fn one(
     setting: &Setting,
     proves: Proves,
     what: &str,
     request: impl FnOnce(&HttpUrl) -> Request,
-) -> Result<Whole, Trouble> {
+) -> Result<Whole, PeerError> {
     let patience = setting.patience;
     let base = address(setting)?;
     let mut request = request(&base);
@@ -35,7 +35,7 @@ pub async fn one(
     let mut followed = 0;
     loop {
         let sent = client.send(None, &request).await;
-        let exchange = sent.map_err(|error| Desk::new(setting, proves).unreachable(&error))?;
+        let exchange = sent.map_err(|error| RequestSender::new(setting, proves).unreachable(&error))?;
         let whole = match timeout_at(deadline, exchange.whole()).await {
             Err(_) => return Err(failed(format!("no answer to `{what}` within {patience:?}"))),
             Ok(Err(broken)) => return Err(failed(format!("no answer to `{what}`: {broken}"))),
@@ -54,8 +54,8 @@ pub async fn one(
 }
 
 /// That a server gave no answer of the protocol.
-pub fn failed(message: String) -> Trouble {
-    Trouble::Subject { message, proves: None, expected: None, actual: None }
+pub fn failed(message: String) -> PeerError {
+    PeerError::Subject { message, proves: None, expected: None, actual: None }
 }
 
 /// The beginning of a body, for people.

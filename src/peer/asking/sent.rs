@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::peer::http_url::HttpUrl;
 use crate::protocol::http::redirects;
-use crate::trace::{HttpResponse, Mark, Recorder, What};
+use crate::trace::{EventKind, HttpResponse, Mark, Recorder};
 use crate::wire::http::{Client, Control, Ending, Exchange, Incoming, Receiver, Request};
 
 /// A request that was sent. Where it can be made again, it follows redirects by itself.
@@ -117,7 +117,7 @@ impl Follower {
                 Ok(next) => incoming = next,
                 Err(why) => {
                     let mark = Mark { mark: redirects::NOT_FOLLOWED.to_owned(), text: why };
-                    self.recorder.record(Some(from.conn()), None, What::Mark(mark));
+                    self.recorder.record(Some(from.conn()), None, EventKind::Mark(mark));
                     break;
                 }
             }

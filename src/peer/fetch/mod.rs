@@ -2,13 +2,13 @@
 //! is none.
 
 mod failure;
+mod fetched_response;
 mod retry;
-mod seen;
 mod text;
 
 pub use failure::{Failure, Kind};
+pub use fetched_response::{FetchedResponse, has_others};
 pub use retry::{Retries, Safe};
-pub use seen::{Seen, has_others};
 pub use text::json_of;
 
 use std::sync::{Mutex, PoisonError};
@@ -28,14 +28,14 @@ const IDLE: Duration = Duration::from_millis(10);
 /// Makes requests, and knows of those before.
 #[derive(Default)]
 pub struct Fetcher {
-    weak: Weaknesses,
+    weak: ClientLimitations,
     past: Mutex<Past>,
     one_body: tokio::sync::Mutex<()>,
 }
 
 /// What a flawed client cannot do.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Weaknesses {
+pub struct ClientLimitations {
     /// It does not notice that a connection ended with the answer before.
     pub ignores_close: bool,
     /// It reads the body of one answer at a time.
@@ -55,7 +55,7 @@ struct Past {
 
 /// Why there is no whole answer.
 #[derive(Debug)]
-pub enum Mishap {
+pub enum RequestError {
     /// No connection could be made.
     Refused(ConnectError),
     /// A weakness: the connection is closed, and that was not noticed.
@@ -64,26 +64,26 @@ pub enum Mishap {
     Broken(Broken, Option<HttpResponse>),
 }
 
-impl Mishap {
+impl RequestError {
     /// Whether nobody has read the request: its connection was closed while it stood idle.
     pub fn is_idle_close(&self) -> bool {
         matches!(self, Self::Broken(Broken::Closed { reused: true, .. }, None))
     }
 }
 
-impl From<Mishap> for Failure {
-    fn from(mishap: Mishap) -> Self {
-        match mishap {
-            Mishap::Refused(error) => Self::new(Kind::Refused, error.to_string()),
-            Mishap::Lost => Self::new(Kind::Flaw, "the connection is closed"),
-            Mishap::Broken(broken, head) => Self::of_exchange(&broken, head.is_some()),
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Refused(error) => Self::new(Kind::Refused, error.to_string()),
+            RequestError::Lost => Self::new(Kind::Flaw, "the connection is closed"),
+            RequestError::Broken(broken, head) => Self::of_exchange(&broken, head.is_some()),
         }
     }
 }
 
 impl Fetcher {
     /// With these weaknesses.
-    pub fn new(weak: Weaknesses) -> Self {
+    pub fn new(weak: ClientLimitations) -> Self {
         Self { weak, ..Self::default() }
     }
 
@@ -96,11 +96,16 @@ impl Fetcher {
     ///
     /// # Errors
     /// Where there is no whole answer.
-    pub async fn fetch(&self, client: &Client, of: &'static str, request: &Request) -> Result<Seen, Mishap> {
-        let mut exchange = client.send(None, request).await.map_err(Mishap::Refused)?;
+    pub async fn fetch(
+        &self,
+        client: &Client,
+        of: &'static str,
+        request: &Request,
+    ) -> Result<FetchedResponse, RequestError> {
+        let mut exchange = client.send(None, request).await.map_err(RequestError::Refused)?;
         let (reused, replaced, lost) = self.connection(exchange.control.tcp());
         if lost && self.weak.ignores_close {
-            return Err(Mishap::Lost);
+            return Err(RequestError::Lost);
         }
         let (mut interim, mut told_to_go_on) = (false, false);
         let (mut head, mut pieces, mut message) = (None::<HttpResponse>, vec![], None::<Message>);
@@ -120,16 +125,16 @@ impl Fetcher {
                 Incoming::Body(body) => pieces.push(body.bytes.as_bytes().to_vec()),
                 Incoming::Event(_) => {}
                 Incoming::Message(found) => message = Some(found),
-                Incoming::Broken(broken) => return Err(Mishap::Broken(broken, head)),
+                Incoming::Broken(broken) => return Err(RequestError::Broken(broken, head)),
             }
         }
         drop(one_body);
-        let Some(head) = head else { return Err(Mishap::Broken(Broken::Ours, None)) };
+        let Some(head) = head else { return Err(RequestError::Broken(Broken::Ours, None)) };
         self.note_end(&head);
         let body = self.body(&head, &pieces, message);
         let status = head.status().unwrap_or_default();
         let json = json_of(&body).ok();
-        Ok(Seen { of, status, head, interim, told_to_go_on, reused, replaced, body, json })
+        Ok(FetchedResponse { of, status, head, interim, told_to_go_on, reused, replaced, body, json })
     }
 
     /// What is known of a connection: whether it was used before, whether it took the place of one that had stood idle,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Failure, Kind, Seen};
+use super::{Failure, FetchedResponse, Kind};
 
 /// The pauses before each further attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(60)];
@@ -28,7 +28,7 @@ pub enum Safe {
 impl Retries {
     /// How long to wait before the request is made again; none where it is not. `made` is how often it was made again
     /// before.
-    pub fn pause(self, outcome: &Result<Seen, Failure>, safe: Safe, made: usize) -> Option<Duration> {
+    pub fn pause(self, outcome: &Result<FetchedResponse, Failure>, safe: Safe, made: usize) -> Option<Duration> {
         let again = match outcome {
             Ok(seen) => self.after_status && safe == Safe::Always && may_pass(seen.status),
             Err(failure) if failure.kind == Kind::Closed => self.after_cut,

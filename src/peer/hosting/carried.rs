@@ -17,7 +17,7 @@ use super::line;
 /// The members by which a step says it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Carried {
+pub struct BodyDelivery {
     status: Option<Value>,
     headers: Map<String, Value>,
     encoding: Option<String>,
@@ -66,7 +66,7 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
     text.map_or(Ok(Duration::ZERO), |text| parse_duration(&text).map_err(serde::de::Error::custom))
 }
 
-impl Carried {
+impl BodyDelivery {
     /// An answer with this body; the content type is there unless headers say another one.
     ///
     /// # Errors

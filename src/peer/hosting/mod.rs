@@ -8,12 +8,12 @@ mod status;
 mod steps;
 mod waiting;
 
-pub use carried::{Carried, Sending};
+pub use carried::{BodyDelivery, Sending};
 pub use port::Port;
 pub use repeats::Treatment;
 pub use status::line;
 pub use steps::{DropStep, Gone, How, RespondStep, StopStep};
-pub use waiting::{Held, Waiting};
+pub use waiting::{PendingRequest, Waiting};
 
 /// How long a request that a flaw confuses with the next one waits for that.
 pub const CONFUSION: std::time::Duration = std::time::Duration::from_millis(250);

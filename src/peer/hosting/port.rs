@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 use crate::wire::tcp::BACKLOG;
 
 /// A port of the loopback address. While nobody listens there, who connects is refused.
@@ -20,19 +20,19 @@ impl Port {
     ///
     /// # Errors
     /// That there was no port to be had.
-    pub fn address(&self) -> Result<SocketAddr, Trouble> {
+    pub fn address(&self) -> Result<SocketAddr, PeerError> {
         let held = self.0.as_ref();
-        held.map(|(_, address)| *address).map_err(|e| Trouble::Environment(format!("cannot get a port: {e}")))
+        held.map(|(_, address)| *address).map_err(|e| PeerError::Environment(format!("cannot get a port: {e}")))
     }
 
     /// Listens there.
     ///
     /// # Errors
     /// That the machine is in the way.
-    pub fn listen(&self) -> Result<TcpListener, Trouble> {
+    pub fn listen(&self) -> Result<TcpListener, PeerError> {
         let address = self.address()?;
         let listener = bind(address.port()).and_then(|(socket, _)| socket.listen(BACKLOG));
-        listener.map_err(|e| Trouble::Environment(format!("cannot listen on {address}: {e}")))
+        listener.map_err(|e| PeerError::Environment(format!("cannot listen on {address}: {e}")))
     }
 }
 

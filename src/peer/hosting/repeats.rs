@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::protocol::http::repeats::{ALIKE, key};
-use crate::trace::{Mark, Recorder, What};
+use crate::trace::{EventKind, Mark, Recorder};
 use crate::wire::http::{Received, Responder};
 
-use super::{Held, How, Sending};
+use super::{How, PendingRequest, Sending};
 
 /// What became of a request.
 #[derive(Clone, Debug)]
@@ -24,10 +24,10 @@ pub struct Repeats(Mutex<HashMap<u64, Treatment>>);
 
 impl Repeats {
     /// Has repeats of a request treated alike from now on, and says so in the trace.
-    pub fn treat(&self, held: &Held, treatment: Treatment, recorder: &Recorder) {
+    pub fn treat(&self, held: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(held.key, treatment);
         let mark = Mark { mark: ALIKE.to_owned(), text: String::new() };
-        recorder.record(Some(&held.conn), None, What::Mark(mark));
+        recorder.record(Some(&held.conn), None, EventKind::Mark(mark));
     }
 
     /// What becomes of a request that has come, if it repeats such a one.

@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::peer::params::{Fill, given, wrong};
-use crate::peer::{Act, Trouble};
+use crate::peer::{PeerError, VerbCall};
 use crate::protocol::parse_hex;
 use crate::trace::HttpRequest;
 use crate::wire::http::{Content, Piece};
 
-use super::carried::{Carried, KEYS, Sending};
+use super::carried::{BodyDelivery, KEYS, Sending};
 
 /// Of `stop`.
 #[derive(Default, Deserialize)]
@@ -31,7 +31,7 @@ pub enum Gone {
 #[derive(Default)]
 pub struct RespondStep {
     content: ContentStep,
-    carried: Carried,
+    carried: BodyDelivery,
     pub to: Option<String>,
     pub repeats: bool,
     pub deliberate: Option<String>,
@@ -61,7 +61,7 @@ impl RespondStep {
     }
 
     /// Reads the parameters.
-    pub fn read(act: &Act<'_>) -> Result<Self, Trouble> {
+    pub fn read(act: &VerbCall<'_>) -> Result<Self, PeerError> {
         let (carried, content): (Map<_, _>, Map<_, _>) =
             act.params.clone().into_iter().partition(|(key, _)| KEYS.contains(&key.as_str()));
         let carried = serde_json::from_value(Value::Object(carried)).map_err(|e| wrong(act.verb, e))?;

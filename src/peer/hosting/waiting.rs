@@ -28,7 +28,7 @@ pub struct Waiting<T> {
 }
 
 /// A request that waits for its answer.
-pub struct Held {
+pub struct PendingRequest {
     /// The name of its exchange.
     pub conn: String,
     /// What it asks for, by which repeats of it are known.
@@ -106,7 +106,7 @@ impl<T> Waiting<T> {
     }
 
     /// Has repeats of a request treated alike from now on, and says so in the trace.
-    pub fn treat_repeats(&self, held: &Held, treatment: Treatment, recorder: &Recorder) {
+    pub fn treat_repeats(&self, held: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
         self.repeats.treat(held, treatment, recorder);
     }
 
@@ -124,7 +124,7 @@ impl<T> Waiting<T> {
     }
 
     /// Sends an answer: before the next step, unless that takes its time.
-    pub async fn send(&self, held: Held, sending: Sending) {
+    pub async fn send(&self, held: PendingRequest, sending: Sending) {
         let guard = self.begin();
         let slow = sending.is_slow();
         let sent = async move {
@@ -140,14 +140,14 @@ impl<T> Waiting<T> {
     }
 }
 
-impl Waiting<Held> {
+impl Waiting<PendingRequest> {
     /// A request waits.
     pub fn hold(&self, received: Received, answer: Responder) {
-        self.add(received.conn.clone(), Held::new(received, answer));
+        self.add(received.conn.clone(), PendingRequest::new(received, answer));
     }
 }
 
-impl Held {
+impl PendingRequest {
     /// A request that has come.
     pub fn new(received: Received, answer: Responder) -> Self {
         let key = key(&received.head, &received.content);

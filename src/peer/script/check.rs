@@ -6,7 +6,7 @@ use crate::diagnostic::yaml::{self, Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::protocol::parse_bound;
 
-use super::{MAPS, MOST, Order, SCRIPT, STEP, Script, Step, Times, VERSION, WORDS, What, When};
+use super::{MAPS, MOST, Order, SCRIPT, STEP, Script, ScriptAction, Step, Times, VERSION, WORDS, When};
 
 /// Says what is wrong with a command, if anything is.
 type Judge<'a> = &'a dyn Fn(&Map<String, Value>) -> Result<(), String>;
@@ -124,8 +124,8 @@ impl Reader<'_> {
         let when = node.get("when").map_or(Some(When::Start), |entry| self.when(&entry.value));
         let times = node.get("repeat").map_or(Some(Times::Count(1)), |entry| self.times(&entry.value));
         let what = match (node.get("do"), node.get("steps")) {
-            (Some(orders), None) => What::Do(self.orders(&orders.value)),
-            (None, Some(steps)) => What::Steps(self.steps(&steps.value)),
+            (Some(orders), None) => ScriptAction::Do(self.orders(&orders.value)),
+            (None, Some(steps)) => ScriptAction::Steps(self.steps(&steps.value)),
             (None, None) => {
                 let message = "the step does nothing".to_owned();
                 self.fault("script/missing", node.span, message, "expected the key `do` or `steps`");
@@ -233,8 +233,8 @@ impl Step {
     fn waits(&self) -> bool {
         self.when != When::Start
             || match &self.what {
-                What::Do(_) => false,
-                What::Steps(steps) => steps.iter().any(Self::waits),
+                ScriptAction::Do(_) => false,
+                ScriptAction::Steps(steps) => steps.iter().any(Self::waits),
             }
     }
 }
@@ -270,7 +270,7 @@ mod tests {
             (When::Start, Times::Forever),
         ];
         assert_eq!(told, expected);
-        let What::Do(orders) = &script.steps[0].what else { panic!("{script:?}") };
+        let ScriptAction::Do(orders) = &script.steps[0].what else { panic!("{script:?}") };
         assert_eq!(orders[0].place.to_string(), "s.yaml:3:9");
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::diagnostic::Place;
+use crate::diagnostic::SourceSpan;
 
 /// A script, read and checked.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Script {
 struct Step {
     when: When,
     times: Times,
-    what: What,
+    what: ScriptAction,
 }
 
 /// What a step waits for.
@@ -56,7 +56,7 @@ enum Times {
 
 /// What is done.
 #[derive(Debug)]
-enum What {
+enum ScriptAction {
     /// These commands.
     Do(Vec<Order>),
     /// These steps.
@@ -67,7 +67,7 @@ enum What {
 #[derive(Debug)]
 struct Order {
     command: Map<String, Value>,
-    place: Place,
+    place: SourceSpan,
 }
 
 /// The keys of a script.

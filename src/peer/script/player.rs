@@ -4,9 +4,9 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::diagnostic::Diagnostic;
-use crate::peer::{BoxFuture, Happening, Mock};
+use crate::peer::{BoxFuture, Mock, MockEvent};
 
-use super::{Order, Script, Step, Times, What, When};
+use super::{Order, Script, ScriptAction, Step, Times, When};
 
 /// Has a mock do what a script says, and returns when its last step is done.
 ///
@@ -15,14 +15,14 @@ use super::{Order, Script, Step, Times, What, When};
 ///
 /// # Errors
 /// The first command that could not be obeyed, with its place and the reason.
-pub async fn play(script: &Script, mock: &dyn Mock, happenings: Receiver<Happening>) -> Result<(), Diagnostic> {
+pub async fn play(script: &Script, mock: &dyn Mock, happenings: Receiver<MockEvent>) -> Result<(), Diagnostic> {
     let mut player = Player { mock, happenings };
     player.steps(&script.steps).await
 }
 
 struct Player<'a> {
     mock: &'a dyn Mock,
-    happenings: Receiver<Happening>,
+    happenings: Receiver<MockEvent>,
 }
 
 impl Player<'_> {
@@ -33,8 +33,8 @@ impl Player<'_> {
                 while step.times != Times::Count(done) {
                     self.wait(&step.when).await;
                     match &step.what {
-                        What::Do(orders) => self.obey(orders).await?,
-                        What::Steps(steps) => self.steps(steps).await?,
+                        ScriptAction::Do(orders) => self.obey(orders).await?,
+                        ScriptAction::Steps(steps) => self.steps(steps).await?,
                     }
                     done = done.saturating_add(1);
                 }
@@ -47,13 +47,13 @@ impl Player<'_> {
         match when {
             When::Start => {}
             When::After(time) => tokio::time::sleep(*time).await,
-            When::Connected => self.happens(&Happening::Connected).await,
-            When::Disconnected => self.happens(&Happening::Disconnected).await,
-            When::Request(method) => self.happens(&Happening::Request(method.clone())).await,
+            When::Connected => self.happens(&MockEvent::Connected).await,
+            When::Disconnected => self.happens(&MockEvent::Disconnected).await,
+            When::Request(method) => self.happens(&MockEvent::Request(method.clone())).await,
         }
     }
 
-    async fn happens(&mut self, wanted: &Happening) {
+    async fn happens(&mut self, wanted: &MockEvent) {
         loop {
             match self.happenings.recv().await {
                 Ok(happening) if happening == *wanted => return,

@@ -24,7 +24,7 @@ pub const AMP_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
-    retell: |edition| Box::new(super::retell::RetellClient::new(super::known(edition))),
+    to_scenario: |edition| Box::new(super::to_scenario::ClientToScenario::new(super::known(edition))),
     traffic: include_str!("traffic/amp-client.yaml"),
 };
 

@@ -7,20 +7,20 @@ mod attribution;
 mod client_attribution;
 mod client_role;
 pub mod envelope;
-mod gist;
 mod handshake;
 pub mod lockfile;
+mod message_summary;
 mod observer;
 mod opcode;
 mod probe;
 mod requirements;
-mod retell;
 mod role;
 mod rules;
 mod samples;
 mod schemas;
 #[cfg(test)]
 mod testing;
+mod to_scenario;
 mod utf8;
 mod words;
 
@@ -49,7 +49,7 @@ pub static PROTOCOL: Protocol = Protocol {
     rules: |edition| rules::of(known(edition)),
     refusal: envelope::refusal,
     observer: |edition, subject| Box::new(observer::AmpObserver::new(known(edition), subject)),
-    gist: |edition, event| gist::gist(known(edition), event),
+    summarize: |edition, event| message_summary::summarize(known(edition), event),
     schema: schemas::schema,
     schema_names: schemas::names,
     samples: samples::SAMPLES,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Closed, Direction, End, Event, Frame, Head, Message, Payload, What};
+use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
 
 use super::probe::{PROBE, is_probe};
 use super::{envelope, handshake, opcode};
@@ -40,9 +40,9 @@ impl Observer for AmpObserver {
             return client::seen(self.edition, event).into_iter().map(|seen| seen.on(event, conn)).collect();
         }
         if event.dir == Some(Direction::ToServer) {
-            match &event.what {
-                What::Handshake(head) => drop(self.requests.insert(conn.to_owned(), head.clone())),
-                What::Closed(_) => drop(self.requests.remove(conn)),
+            match &event.kind {
+                EventKind::Handshake(head) => drop(self.requests.insert(conn.to_owned(), head.clone())),
+                EventKind::Closed(_) => drop(self.requests.remove(conn)),
                 _ => {}
             }
             return vec![];
@@ -50,11 +50,11 @@ impl Observer for AmpObserver {
         if event.dir != Some(Direction::ToClient) {
             return vec![];
         }
-        let seen = match &event.what {
-            What::Handshake(head) => vec![handshake_seen(self.requests.remove(conn).as_ref(), head)],
-            What::Frame(frame) => frame_seen(frame),
-            What::Message(message) => self.message_seen(message),
-            What::Closed(how) => vec![closed_seen(*how)],
+        let seen = match &event.kind {
+            EventKind::Handshake(head) => vec![handshake_seen(self.requests.remove(conn).as_ref(), head)],
+            EventKind::Frame(frame) => frame_seen(frame),
+            EventKind::Message(message) => self.message_seen(message),
+            EventKind::Closed(how) => vec![closed_seen(*how)],
             _ => vec![],
         };
         seen.into_iter().map(|seen| seen.on(event, conn)).collect()
@@ -62,13 +62,13 @@ impl Observer for AmpObserver {
 }
 
 /// An observation without its place.
-struct Seen {
+struct ObservationDraft {
     kind: &'static str,
     selectors: Map<String, Value>,
     value: Map<String, Value>,
 }
 
-impl Seen {
+impl ObservationDraft {
     fn new(kind: &'static str) -> Self {
         Self { kind, selectors: Map::new(), value: Map::new() }
     }
@@ -97,14 +97,14 @@ impl Seen {
 }
 
 /// A frame as it is, and what it means if it is a control frame.
-fn frame_seen(frame: &Frame) -> Vec<Seen> {
+fn frame_seen(frame: &Frame) -> Vec<ObservationDraft> {
     if answers_probe(frame) {
         return vec![];
     }
     let mut seen = vec![frame_as_it_is(frame)];
     match frame.opcode {
-        opcode::PING => seen.push(Seen::new("ping").with_some("payload", frame.payload.as_text())),
-        opcode::PONG => seen.push(Seen::new("pong").with_some("payload", frame.payload.as_text())),
+        opcode::PING => seen.push(ObservationDraft::new("ping").with_some("payload", frame.payload.as_text())),
+        opcode::PONG => seen.push(ObservationDraft::new("pong").with_some("payload", frame.payload.as_text())),
         opcode::CLOSE => seen.push(close_seen(&frame.payload)),
         _ => {}
     }
@@ -112,17 +112,17 @@ fn frame_seen(frame: &Frame) -> Vec<Seen> {
 }
 
 impl AmpObserver {
-    fn message_seen(&self, message: &Message) -> Vec<Seen> {
+    fn message_seen(&self, message: &Message) -> Vec<ObservationDraft> {
         let Some(json) = &message.json else {
             let text = message.payload.as_ref().and_then(Payload::as_text);
-            return vec![Seen::new("message").with_some("text", text)];
+            return vec![ObservationDraft::new("message").with_some("text", text)];
         };
         if is_probe(json) {
             return vec![];
         }
-        let mut seen = vec![Seen::new("message").with("json", json.clone())];
+        let mut seen = vec![ObservationDraft::new("message").with("json", json.clone())];
         if let Some(response) = envelope::response(self.edition, json) {
-            let mut answer = Seen::new("response")
+            let mut answer = ObservationDraft::new("response")
                 .with_some("result", response.result.cloned())
                 .with_some("error", response.error.cloned())
                 .with_some("method", response.method)
@@ -133,7 +133,7 @@ impl AmpObserver {
             seen.push(answer);
         }
         for (name, data) in envelope::notifications(self.edition, json).unwrap_or_default() {
-            let notification = Seen::new("notification").selected("name", name);
+            let notification = ObservationDraft::new("notification").selected("name", name);
             seen.push(notification.with("data", data.clone()).with("json", json.clone()));
         }
         seen
@@ -165,15 +165,15 @@ fn headers(head: &Head) -> Map<String, Value> {
     headers
 }
 
-fn handshake_seen(request: Option<&Head>, response: &Head) -> Seen {
-    Seen::new("handshake")
+fn handshake_seen(request: Option<&Head>, response: &Head) -> ObservationDraft {
+    ObservationDraft::new("handshake")
         .with_some("status", response.status())
         .with("accepted", request.is_some_and(|request| handshake::accepts(request, response)))
         .with("headers", headers(response))
         .with_some("body", response.body.as_ref().and_then(Payload::as_text))
 }
 
-fn frame_as_it_is(frame: &Frame) -> Seen {
+fn frame_as_it_is(frame: &Frame) -> ObservationDraft {
     let opcode = opcode::name(frame.opcode).map_or_else(|| frame.opcode.into(), Value::from);
     let bytes = frame.payload.as_bytes();
     let hex = (bytes.len() <= HEX_LIMIT).then(|| {
@@ -183,7 +183,7 @@ fn frame_as_it_is(frame: &Frame) -> Seen {
             hex
         })
     });
-    Seen::new("frame")
+    ObservationDraft::new("frame")
         .with("opcode", opcode)
         .with("fin", frame.fin)
         .with("rsv", frame.rsv)
@@ -193,8 +193,8 @@ fn frame_as_it_is(frame: &Frame) -> Seen {
         .with_some("hex", hex)
 }
 
-fn close_seen(payload: &Payload) -> Seen {
-    let seen = Seen::new("close");
+fn close_seen(payload: &Payload) -> ObservationDraft {
+    let seen = ObservationDraft::new("close");
     match payload.as_bytes() {
         [high, low, reason @ ..] => seen
             .with("code", u16::from_be_bytes([*high, *low]))
@@ -203,12 +203,12 @@ fn close_seen(payload: &Payload) -> Seen {
     }
 }
 
-fn closed_seen(how: Closed) -> Seen {
+fn closed_seen(how: Closed) -> ObservationDraft {
     let how = match how {
         Closed::Eof => "eof",
         Closed::Reset => "reset",
     };
-    Seen::new("closed").with("how", how)
+    ObservationDraft::new("closed").with("how", how)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub const AMP_SERVER: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::attribution::SERVER,
-    retell: |edition| Box::new(super::retell::RetellServer::new(super::known(edition))),
+    to_scenario: |edition| Box::new(super::to_scenario::ServerToScenario::new(super::known(edition))),
     traffic: include_str!("traffic/amp-server.yaml"),
 };
 

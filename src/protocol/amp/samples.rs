@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::schemas;
-use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, Samples, Script, Sent, Turn, whole};
+use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, Sent, whole};
 use crate::trace::End;
 
 /// What the protocol says of whole messages.
@@ -144,7 +144,7 @@ fn same_message(from: &Value, of: &str, to: &mut Value, at: &str) {
     }
 }
 
-fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<Turn> {
+fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
     if let Carrier::File { path } = &message.carrier {
         let port = body.get("port").map_or_else(|| "8080".to_owned(), ToString::to_string);
         return Script::new().file(&message.name, &in_home(&path.replace("{port}", &port)), body.clone()).turns();

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Closed, Direction, End, Event, FileChange, Frame, Head, Message, Payload, What};
+use crate::trace::{Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, Message, Payload};
 
 use super::handshake;
 use super::opcode;
@@ -77,17 +77,17 @@ impl Play {
     /// With a connection on a port.
     pub fn connect_to(self, conn: &str, port: u16) -> Self {
         let address = format!("127.0.0.1:{port}");
-        self.on(conn).add(Some(Direction::ToServer), What::Connected { address })
+        self.on(conn).add(Some(Direction::ToServer), EventKind::Connected { address })
     }
 
     pub fn connect(self, conn: &str) -> Self {
         // Each handshake has a key of its own; the first one that of the RFC.
-        let again = self.events.iter().filter(|event| matches!(event.what, What::Connected { .. })).count();
+        let again = self.events.iter().filter(|event| matches!(event.kind, EventKind::Connected { .. })).count();
         let key = if again == 0 { KEY.to_owned() } else { BASE64.encode(format!("{again:016}")) };
         let request = request_head(&[("Sec-WebSocket-Key", &key)]);
         let accept = handshake::accept_key(&request).unwrap_or_default();
         let response = response_head(&[("Sec-WebSocket-Accept", &accept)]);
-        self.connect_to(conn, 1).client(What::Handshake(request)).server(What::Handshake(response))
+        self.connect_to(conn, 1).client(EventKind::Handshake(request)).server(EventKind::Handshake(response))
     }
 
     /// From now on, on this connection.
@@ -102,18 +102,18 @@ impl Play {
         self
     }
 
-    pub fn client(self, what: What) -> Self {
+    pub fn client(self, what: EventKind) -> Self {
         self.add(Some(Direction::ToServer), what)
     }
 
-    pub fn server(self, what: What) -> Self {
+    pub fn server(self, what: EventKind) -> Self {
         self.add(Some(Direction::ToClient), what)
     }
 
-    pub fn add(mut self, dir: Option<Direction>, what: What) -> Self {
+    pub fn add(mut self, dir: Option<Direction>, what: EventKind) -> Self {
         let (i, conn) = (self.events.len() as u64, dir.map(|_| self.conn.clone()));
         self.t += 100;
-        self.events.push(Event { i, t: self.t, conn, dir, deliberate: None, what });
+        self.events.push(Event { i, t: self.t, conn, dir, deliberate: None, kind: what });
         self
     }
 
@@ -126,11 +126,11 @@ impl Play {
     }
 
     pub fn client_frame(self, opcode: u8, payload: &[u8]) -> Self {
-        self.client(What::Frame(Frame { masked: true, ..frame(opcode, payload) }))
+        self.client(EventKind::Frame(Frame { masked: true, ..frame(opcode, payload) }))
     }
 
     pub fn server_frame(self, opcode: u8, payload: &[u8]) -> Self {
-        self.server(What::Frame(frame(opcode, payload)))
+        self.server(EventKind::Frame(frame(opcode, payload)))
     }
 
     pub fn asks(self, json: Value) -> Self {
@@ -146,7 +146,7 @@ impl Play {
         let json = serde_json::from_str(text).ok();
         let payload = json.is_none().then(|| Payload::Text(text.to_owned()));
         let play = self.server_frame(opcode::TEXT, text.as_bytes());
-        play.server(What::Message(Message { text: true, json, payload, frames: 1 }))
+        play.server(EventKind::Message(Message { text: true, json, payload, frames: 1 }))
     }
 
     pub fn client_closes(self, code: u16) -> Self {
@@ -159,11 +159,11 @@ impl Play {
 
     pub fn file(self, path: &str, content: &str) -> Self {
         let content = Some(Payload::Text(content.to_owned()));
-        self.add(None, What::File(FileChange { path: path.to_owned(), change: "read".to_owned(), content }))
+        self.add(None, EventKind::File(FileChange { path: path.to_owned(), change: "read".to_owned(), content }))
     }
 
     pub fn ends(self) -> Self {
-        self.server(What::Closed(Closed::Eof)).client(What::Closed(Closed::Eof))
+        self.server(EventKind::Closed(Closed::Eof)).client(EventKind::Closed(Closed::Eof))
     }
 
     /// What all rules of an edition have to say.
@@ -200,8 +200,8 @@ impl Play {
     }
 }
 
-pub fn message(json: Value) -> What {
-    What::Message(Message { text: true, json: Some(json), payload: None, frames: 1 })
+pub fn message(json: Value) -> EventKind {
+    EventKind::Message(Message { text: true, json: Some(json), payload: None, frames: 1 })
 }
 
 /// A request in the envelope of an edition.

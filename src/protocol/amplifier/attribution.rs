@@ -67,7 +67,7 @@ pub const SERVER: Attribution = Attribution {
     ],
     unusable: &["http/valid-head", "http/length", "http/json", "http/utf-8", "http/encoding", "errors/status"],
     spoils: &SPOILS,
-    unseen: &[("events/", &SPOILS), ("life/", &SPOILS), ("stream/", &SPOILS)],
+    unseen: &[("", &["create/object"]), ("events/", &SPOILS), ("life/", &SPOILS), ("stream/", &SPOILS)],
     follows: &[
         // A prompt may take longer than its answer is waited for.
         ("http/answered", &["prompt/at-once"]),

@@ -25,7 +25,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
-    retell: |_| Box::new(super::retell::RetellClient::new()),
+    to_scenario: |_| Box::new(super::to_scenario::ClientToScenario::new()),
     traffic: include_str!("traffic/amplifier-client.yaml"),
 };
 

@@ -5,10 +5,9 @@
 mod attribution;
 mod client_attribution;
 mod client_role;
-mod gist;
+mod message_summary;
 mod observer;
 mod requirements;
-mod retell;
 mod role;
 mod routes;
 mod rules;
@@ -16,6 +15,7 @@ mod samples;
 mod schemas;
 #[cfg(test)]
 mod testing;
+mod to_scenario;
 mod words;
 
 use super::{Edition, Protocol};
@@ -37,7 +37,7 @@ pub static PROTOCOL: Protocol = Protocol {
     rules: |_| rules::of(),
     refusal: |_, _| None,
     observer: |_, subject| Box::new(observer::AmplifierObserver::new(subject)),
-    gist: |_, event| gist::gist(event),
+    summarize: |_, event| message_summary::summarize(event),
     schema: schemas::schema,
     schema_names: schemas::names,
     samples: samples::SAMPLES,

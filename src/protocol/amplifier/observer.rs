@@ -6,17 +6,17 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::{Observation, Observer};
 use crate::trace::{
-    Closed, Direction, End, Event, Frame, HttpRequest, HttpResponse, Message, StreamEvent, What, read_json,
+    Closed, Direction, End, Event, EventKind, Frame, HttpRequest, HttpResponse, Message, StreamEvent, read_json,
 };
 
 use super::routes::{Endpoint, Route};
 
 mod subscription;
 
-use crate::protocol::http::content::{Content, Wholes};
+use crate::protocol::http::content::{BodyAssembler, Content};
+use crate::protocol::http::observation_draft::{ObservationDraft, how, lines};
 use crate::protocol::http::redirects;
 use crate::protocol::http::repeats::{self, Repeats};
-use crate::protocol::http::seen::{Seen, how, lines};
 use subscription::Subscription;
 
 /// Makes observations of what one end does.
@@ -25,14 +25,14 @@ use subscription::Subscription;
 /// client follows a redirect, only what comes in the last exchange is seen, as an answer to the request.
 pub struct AmplifierObserver {
     subject: End,
-    wholes: Wholes,
+    wholes: BodyAssembler,
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
     subscriptions: HashMap<String, Subscription>,
     /// When the last subscription to a session ended, in microseconds.
     ended: HashMap<String, u64>,
     repeats: Repeats,
-    held: redirects::Held,
+    held: redirects::RedirectedObservations,
     /// The sessions of event streams that are redirected, by the exchange that the client began with.
     moved: HashMap<String, Option<String>>,
 }
@@ -42,25 +42,31 @@ impl AmplifierObserver {
     pub fn new(subject: End) -> Self {
         Self {
             subject,
-            wholes: Wholes::default(),
+            wholes: BodyAssembler::default(),
             requests: HashMap::new(),
             responses: HashMap::new(),
             subscriptions: HashMap::new(),
             ended: HashMap::new(),
             repeats: Repeats::default(),
-            held: redirects::Held::default(),
+            held: redirects::RedirectedObservations::default(),
             moved: HashMap::new(),
         }
     }
 
-    fn requested(&mut self, conn: &str, head: &HttpRequest) -> Vec<Seen> {
+    fn requested(&mut self, conn: &str, head: &HttpRequest) -> Vec<ObservationDraft> {
         self.requests.insert(conn.to_owned(), head.clone());
         self.subscriptions.remove(conn);
         vec![]
     }
 
     /// A client asks for events: by the head of a request, or that of a handshake.
-    fn subscribes(&mut self, conn: &str, t: u64, start: &str, headers: &[(String, String)]) -> Option<Seen> {
+    fn subscribes(
+        &mut self,
+        conn: &str,
+        t: u64,
+        start: &str,
+        headers: &[(String, String)],
+    ) -> Option<ObservationDraft> {
         let mut words = start.split(' ');
         let target = words.nth(1).unwrap_or_default();
         let method = start.split(' ').next().unwrap_or_default();
@@ -70,7 +76,7 @@ impl AmplifierObserver {
             (None, Some(Route { endpoint: Endpoint::Socket, name, .. })) => (name, true),
             _ => return None,
         };
-        let seen = Seen::new("subscribe")
+        let seen = ObservationDraft::new("subscribe")
             .choose("transport", if socket { "ws" } else { "sse" })
             .with("target", target)
             .with("headers", lines(headers))
@@ -82,7 +88,7 @@ impl AmplifierObserver {
         Some(seen)
     }
 
-    fn responded(&mut self, conn: &str, head: &HttpResponse) -> Option<Seen> {
+    fn responded(&mut self, conn: &str, head: &HttpResponse) -> Option<ObservationDraft> {
         if matches!(head.status(), Some(100..=199)) {
             return None;
         }
@@ -99,13 +105,13 @@ impl AmplifierObserver {
         Some(subscribed(subscription, head.status(), &head.headers))
     }
 
-    fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Option<Seen> {
+    fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Option<ObservationDraft> {
         match dir {
             Direction::ToClient => {
                 let head = self.responses.remove(conn)?;
                 if self.subscriptions.get(conn).is_some_and(|subscription| subscription.open) {
                     self.subscriptions.remove(conn);
-                    return Some(Seen::new("ended").with("how", "whole"));
+                    return Some(ObservationDraft::new("ended").with("how", "whole"));
                 }
                 Some(response(&head, content).with("whole", true))
             }
@@ -124,44 +130,45 @@ impl AmplifierObserver {
     }
 
     /// The subject ended its connection.
-    fn closed(&mut self, conn: &str, closed: Closed) -> Vec<Seen> {
+    fn closed(&mut self, conn: &str, closed: Closed) -> Vec<ObservationDraft> {
         let how = how(closed);
         let cut = self.responses.remove(conn);
         if self.subject == End::Server {
             if self.subscriptions.remove(conn).is_some_and(|subscription| subscription.open) {
-                return vec![Seen::new("ended").with("how", how)];
+                return vec![ObservationDraft::new("ended").with("how", how)];
             }
             let cut = cut.map(|head| response(&head, &Content::Empty).with("whole", false));
-            return cut.into_iter().chain([Seen::new("closed").with("how", how)]).collect();
+            return cut.into_iter().chain([ObservationDraft::new("closed").with("how", how)]).collect();
         }
-        vec![Seen::new("closed").with("how", how)]
+        vec![ObservationDraft::new("closed").with("how", how)]
     }
 
-    fn streamed(&mut self, conn: &str, event: &StreamEvent) -> Vec<Seen> {
+    fn streamed(&mut self, conn: &str, event: &StreamEvent) -> Vec<ObservationDraft> {
         let Some(data) = &event.data else {
             let comment = event.comment.clone();
-            return vec![Seen::new("keep_alive").with_some("comment", comment)];
+            return vec![ObservationDraft::new("keep_alive").with_some("comment", comment)];
         };
-        let named = |seen: Seen| seen.with("type", event.event_type()).with_some("id", event.id.clone());
+        let named = |seen: ObservationDraft| seen.with("type", event.event_type()).with_some("id", event.id.clone());
         match read_json(data).map(|read| read.value) {
             Some(message) if message.get("event").is_some_and(Value::is_string) => {
                 self.told(conn, &message).into_iter().map(named).collect()
             }
-            _ => vec![named(Seen::new("keep_alive")).with("text", data.as_str())],
+            _ => vec![named(ObservationDraft::new("keep_alive")).with("text", data.as_str())],
         }
     }
 
     /// A protocol event, however it came.
-    fn told(&mut self, conn: &str, message: &Value) -> Vec<Seen> {
+    fn told(&mut self, conn: &str, message: &Value) -> Vec<ObservationDraft> {
         let Some(name) = message.get("event").and_then(Value::as_str) else { return vec![] };
         let data = message.get("data").cloned().unwrap_or_default();
         let completed = self.subscriptions.get_mut(conn).and_then(|subscription| subscription.told(name, &data));
-        let event = Seen::new("event").choose("event", name).with("data", data).with("json", message.clone());
-        let completed = completed.map(|value| Seen { value, ..Seen::new("completed") });
+        let event =
+            ObservationDraft::new("event").choose("event", name).with("data", data).with("json", message.clone());
+        let completed = completed.map(|value| ObservationDraft { value, ..ObservationDraft::new("completed") });
         [Some(event), completed].into_iter().flatten().collect()
     }
 
-    fn socket_message(&mut self, conn: &str, message: &Message) -> Vec<Seen> {
+    fn socket_message(&mut self, conn: &str, message: &Message) -> Vec<ObservationDraft> {
         if !self.subscriptions.get(conn).is_some_and(|subscription| subscription.socket) {
             return vec![];
         }
@@ -170,7 +177,7 @@ impl AmplifierObserver {
             End::Client => {
                 let content = Content::of(Some(message));
                 let action = content.json().and_then(|json| json.get("action")).and_then(Value::as_str);
-                let seen = Seen::new("control");
+                let seen = ObservationDraft::new("control");
                 let seen = match action {
                     Some(action) => seen.choose("action", action),
                     None => seen,
@@ -180,26 +187,26 @@ impl AmplifierObserver {
         }
     }
 
-    fn seen(&mut self, conn: &str, event: &Event) -> Vec<Seen> {
-        match &event.what {
-            What::HttpRequest(head) => {
+    fn seen(&mut self, conn: &str, event: &Event) -> Vec<ObservationDraft> {
+        match &event.kind {
+            EventKind::HttpRequest(head) => {
                 let mut seen = self.requested(conn, head);
                 seen.extend(self.subscribes(conn, event.t, &head.start, &head.headers));
                 seen
             }
-            What::Handshake(head) if event.dir == Some(Direction::ToServer) => {
+            EventKind::Handshake(head) if event.dir == Some(Direction::ToServer) => {
                 self.subscribes(conn, event.t, &head.start, &head.headers).into_iter().collect()
             }
-            What::Handshake(head) => {
+            EventKind::Handshake(head) => {
                 let Some(subscription) = self.subscriptions.get_mut(conn) else { return vec![] };
                 subscription.open = head.status() == Some(101);
                 vec![subscribed(subscription, head.status(), &head.headers)]
             }
-            What::HttpResponse(head) => self.responded(conn, head).into_iter().collect(),
-            What::StreamEvent(event) => self.streamed(conn, event),
-            What::Message(message) => self.socket_message(conn, message),
-            What::Frame(seen) => vec![frame(seen)],
-            What::Closed(how) => self.closed(conn, *how),
+            EventKind::HttpResponse(head) => self.responded(conn, head).into_iter().collect(),
+            EventKind::StreamEvent(event) => self.streamed(conn, event),
+            EventKind::Message(message) => self.socket_message(conn, message),
+            EventKind::Frame(seen) => vec![frame(seen)],
+            EventKind::Closed(how) => self.closed(conn, *how),
             _ => vec![],
         }
     }
@@ -208,23 +215,25 @@ impl AmplifierObserver {
 impl Observer for AmplifierObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let whole = self.wholes.of(event);
-        match (&event.what, event.conn.as_deref(), self.subject) {
-            (What::Mark(mark), Some(conn), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
-            (What::Mark(mark), Some(conn), End::Server) if mark.mark == redirects::NOT_FOLLOWED => {
+        match (&event.kind, event.conn.as_deref(), self.subject) {
+            (EventKind::Mark(mark), Some(conn), End::Client) if mark.mark == repeats::ALIKE => {
+                self.repeats.are_alike(conn)
+            }
+            (EventKind::Mark(mark), Some(conn), End::Server) if mark.mark == redirects::NOT_FOLLOWED => {
                 return self.held.release(conn);
             }
-            (What::HttpRequest(_), Some(conn), End::Server) => self.held.asks(conn),
+            (EventKind::HttpRequest(_), Some(conn), End::Server) => self.held.asks(conn),
             _ => {}
         }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
-        let over = matches!(event.what, What::Closed(_)) || matches!(whole, Some((Direction::ToClient, _)));
+        let over = matches!(event.kind, EventKind::Closed(_)) || matches!(whole, Some((Direction::ToClient, _)));
         let followed = self.subscriptions.get(conn).and_then(|subscription| subscription.session.clone());
         if let (true, Some(session)) = (over, followed) {
             self.ended.insert(session, event.t);
         }
         if dir.sender() != self.subject {
             // What the other end asks for says what the subject's answers belong to.
-            if let What::HttpRequest(_) | What::Handshake(_) = &event.what {
+            if let EventKind::HttpRequest(_) | EventKind::Handshake(_) = &event.kind {
                 self.seen(conn, event);
             }
             return vec![];
@@ -233,13 +242,13 @@ impl Observer for AmplifierObserver {
             return vec![];
         }
         // What is cut leads nowhere.
-        let cut = matches!(event.what, What::Closed(_)) && self.responses.contains_key(conn);
+        let cut = matches!(event.kind, EventKind::Closed(_)) && self.responses.contains_key(conn);
         let mut before = if cut { self.held.release(conn) } else { vec![] };
         let mut seen = self.seen(conn, event);
         if let Some((dir, content)) = whole {
             seen.extend(self.whole(conn, dir, &content));
         }
-        let label = |seen: &Seen| if matches!(seen.kind, "response" | "closed") { "to" } else { "of" };
+        let label = |seen: &ObservationDraft| if matches!(seen.kind, "response" | "closed") { "to" } else { "of" };
         if self.subject == End::Server {
             seen = seen
                 .into_iter()
@@ -254,13 +263,13 @@ impl Observer for AmplifierObserver {
     }
 }
 
-fn subscribed(subscription: &Subscription, status: Option<u16>, headers: &[(String, String)]) -> Seen {
-    let seen = Seen::new("subscribed").with("headers", lines(headers));
+fn subscribed(subscription: &Subscription, status: Option<u16>, headers: &[(String, String)]) -> ObservationDraft {
+    let seen = ObservationDraft::new("subscribed").with("headers", lines(headers));
     seen.with_some("session_id", subscription.session.clone()).with_status(status)
 }
 
-fn response(head: &HttpResponse, content: &Content<'_>) -> Seen {
-    let mut seen = Seen::new("response").with_body(content).with("headers", lines(&head.headers));
+fn response(head: &HttpResponse, content: &Content<'_>) -> ObservationDraft {
+    let mut seen = ObservationDraft::new("response").with_body(content).with("headers", lines(&head.headers));
     if let Some(error) = content.json().and_then(|json| json.get("error")) {
         seen = seen.with("error", error.clone());
         if let Some(code) = error.get("code") {
@@ -270,8 +279,8 @@ fn response(head: &HttpResponse, content: &Content<'_>) -> Seen {
     seen.with_status(head.status())
 }
 
-fn request(head: &HttpRequest, route: Option<Route>, content: &Content<'_>) -> Seen {
-    let seen = Seen::new("request").with_body(content).with_request(head);
+fn request(head: &HttpRequest, route: Option<Route>, content: &Content<'_>) -> ObservationDraft {
+    let seen = ObservationDraft::new("request").with_body(content).with_request(head);
     let Some(route) = route else { return seen };
     let mut params: Map<String, Value> = route.query.into_iter().map(|(key, value)| (key, value.into())).collect();
     if let Some(name) = route.name {
@@ -285,9 +294,10 @@ fn request(head: &HttpRequest, route: Option<Route>, content: &Content<'_>) -> S
     }
 }
 
-fn frame(frame: &Frame) -> Seen {
-    let mut seen =
-        Seen::new("frame").with("fin", frame.fin).with_some("text", frame.payload.as_text().map(str::to_owned));
+fn frame(frame: &Frame) -> ObservationDraft {
+    let mut seen = ObservationDraft::new("frame")
+        .with("fin", frame.fin)
+        .with_some("text", frame.payload.as_text().map(str::to_owned));
     if let (8, [high, low, ..]) = (frame.opcode, frame.payload.as_bytes()) {
         seen = seen.with("code", u16::from_be_bytes([*high, *low]));
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::schemas;
 use super::words::{CODES, EVENTS, STATUSES};
-use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, Samples, Script, Turn, whole};
+use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, whole};
 use crate::trace::End;
 
 /// What the protocol says of whole messages.
@@ -166,7 +166,7 @@ fn ask(script: Script, name: &str, answer: &Value, example: Example<'_>) -> Scri
     script.request(&title, method, &target(template, &session_in(answer), profile), body)
 }
 
-fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<Turn> {
+fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
     match &message.carrier {
         Carrier::RequestBody { method, target: template } => {
             let target = target(template, SESSION, "dev");

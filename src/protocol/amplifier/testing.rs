@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::PROTOCOL;
 use crate::protocol::http::testing::{self, lines};
-use crate::trace::{Direction, Frame, Head, Message, Payload, StreamEvent, What};
+use crate::trace::{Direction, EventKind, Frame, Head, Message, Payload, StreamEvent};
 
 /// A trace in the making, one exchange after the other.
 pub type Play = testing::Play<Subscribed>;
@@ -87,7 +87,7 @@ impl Play {
     }
 
     pub fn streams(self, event: &StreamEvent) -> Self {
-        self.server(What::StreamEvent(event.clone()))
+        self.server(EventKind::StreamEvent(event.clone()))
     }
 
     /// An event of the session that was last subscribed to, in the present stream.
@@ -117,7 +117,7 @@ impl Play {
             ("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
         ];
         let head = |start: &str, headers: &[(&str, &str)]| {
-            What::Handshake(Head { start: start.to_owned(), headers: lines(headers), raw: None, body: None })
+            EventKind::Handshake(Head { start: start.to_owned(), headers: lines(headers), raw: None, body: None })
         };
         self.fresh().client(head(&start, &key)).server(head("HTTP/1.1 101 Switching Protocols", &accept))
     }
@@ -128,7 +128,7 @@ impl Play {
         let payload = Payload::from(payload);
         self.add(
             Some(dir),
-            What::Frame(Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload }),
+            EventKind::Frame(Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload }),
         )
     }
 
@@ -141,7 +141,7 @@ impl Play {
     }
 
     pub fn socket_text(self, dir: Direction, text: &str) -> Self {
-        let message = What::Message(Message::joined(true, text.as_bytes(), 1));
+        let message = EventKind::Message(Message::joined(true, text.as_bytes(), 1));
         self.frame(dir, 1, text.as_bytes()).add(Some(dir), message)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::trace::{Direction, Event, Message, Payload, What, read_json};
+use crate::trace::{Direction, Event, EventKind, Message, Payload, read_json};
 
 /// What is said of JSON that a value does not hold all of.
 pub const LOSSY: &str = "a body or message is JSON that not every reader can hold: half a surrogate pair, hundreds of levels, or a huge number";
@@ -69,23 +69,23 @@ impl<'a> Content<'a> {
 ///
 /// It holds the requests and responses that are under way.
 #[derive(Default)]
-pub struct Wholes {
+pub struct BodyAssembler {
     /// By exchange and direction: whether there was content, and whether it is an event stream.
     open: HashMap<(String, bool), (bool, bool)>,
 }
 
-impl Wholes {
+impl BodyAssembler {
     /// Whether this event makes a request or response whole: with the body that it then has.
     pub fn of<'e>(&mut self, event: &'e Event) -> Option<(Direction, Content<'e>)> {
         let (conn, dir) = (event.conn.as_deref()?, event.dir?);
         let key = (conn.to_owned(), dir == Direction::ToServer);
-        match &event.what {
-            What::HttpRequest(_) => drop(self.open.insert(key, (false, false))),
-            What::HttpResponse(head) => {
+        match &event.kind {
+            EventKind::HttpRequest(_) => drop(self.open.insert(key, (false, false))),
+            EventKind::HttpResponse(head) => {
                 let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
                 self.open.insert(key, (false, stream));
             }
-            What::Body(body) => {
+            EventKind::Body(body) => {
                 let (content, stream) = self.open.get_mut(&key)?;
                 *content |= !body.bytes.as_bytes().is_empty();
                 if body.last && (!*content || *stream) {
@@ -94,11 +94,11 @@ impl Wholes {
                     return Some((dir, content));
                 }
             }
-            What::Message(message) => {
+            EventKind::Message(message) => {
                 self.open.remove(&key)?;
                 return Some((dir, Content::of(Some(message))));
             }
-            What::Closed(_) => drop(self.open.remove(&key)),
+            EventKind::Closed(_) => drop(self.open.remove(&key)),
             _ => {}
         }
         None
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn wholes(play: &Play<()>) -> Vec<u64> {
-        let mut wholes = Wholes::default();
+        let mut wholes = BodyAssembler::default();
         play.events.iter().filter(|event| wholes.of(event).is_some()).map(|event| event.i).collect()
     }
 

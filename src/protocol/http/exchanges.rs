@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::book::Bench;
 use super::heads;
-use crate::protocol::Fault;
-use crate::trace::{Closed, Direction, Event, HttpRequest, HttpResponse, What};
+use super::requirement_index::RuleContext;
+use crate::protocol::ViolationDetail;
+use crate::trace::{Closed, Direction, Event, EventKind, HttpRequest, HttpResponse};
 
 /// Microseconds within which an answer is expected of a server. The protocols' own pages say so, under Time.
 pub const TIMELY: u64 = 10_000_000;
@@ -105,9 +105,9 @@ impl<T: Default> Exchanges<T> {
     /// that leaves.
     pub fn note(&mut self, event: &Event) {
         self.now = event.t;
-        match (&event.what, &event.conn) {
-            (What::Connected { .. }, Some(conn)) => drop(self.fresh.insert(conn.clone())),
-            (What::Closed(_), Some(conn)) => drop(self.fresh.remove(conn)),
+        match (&event.kind, &event.conn) {
+            (EventKind::Connected { .. }, Some(conn)) => drop(self.fresh.insert(conn.clone())),
+            (EventKind::Closed(_), Some(conn)) => drop(self.fresh.remove(conn)),
             _ => {}
         }
         let Some(exchange) = event.conn.as_deref().and_then(|conn| self.open.get_mut(conn)) else { return };
@@ -115,8 +115,8 @@ impl<T: Default> Exchanges<T> {
         match event.dir {
             Some(Direction::ToServer) => {
                 exchange.client_is_odd |= odd;
-                match event.what {
-                    What::Closed(_) => exchange.left = Some(event.t),
+                match event.kind {
+                    EventKind::Closed(_) => exchange.left = Some(event.t),
                     _ => exchange.touched = event.t,
                 }
             }
@@ -175,20 +175,20 @@ impl<T: Default> Exchanges<T> {
     }
 
     /// Judges an exchange by its being whole.
-    pub fn judge(&self, exchange: &Exchange<T>, bench: &mut Bench<'_>) {
-        bench.hold(self.answered, None);
-        bench.hold("http/length", None);
+    pub fn judge(&self, exchange: &Exchange<T>, ctx: &mut RuleContext<'_>) {
+        ctx.check(self.answered, None);
+        ctx.check("http/length", None);
         if !exchange.first {
-            bench.hold("http/keep-alive", None);
+            ctx.check("http/keep-alive", None);
         }
         if let Some(sent) = exchange.sent {
-            timely(exchange.answered.saturating_sub(sent), bench);
+            timely(exchange.answered.saturating_sub(sent), ctx);
         }
     }
 
     /// The server ended the TCP connection before its answer was whole. `may` says whether that is how answers of this kind
     /// may end.
-    pub fn cut(&mut self, conn: &str, how: Closed, bench: &mut Bench<'_>, may: impl Fn(&Exchange<T>) -> bool) {
+    pub fn cut(&mut self, conn: &str, how: Closed, ctx: &mut RuleContext<'_>, may: impl Fn(&Exchange<T>) -> bool) {
         let Some(exchange) = self.open.remove(conn) else { return };
         self.remember(conn);
         if !exchange.counts_for_http() || exchange.left.is_some() || exchange.sent.is_none() {
@@ -201,28 +201,31 @@ impl<T: Default> Exchanges<T> {
         match &exchange.response {
             Some(_) if may(&exchange) => {}
             Some(_) => {
-                let fault = Fault::new("the connection ended before the answer was as long as its head says");
-                bench.hold("http/length", Some(fault));
+                let fault = ViolationDetail::new("the connection ended before the answer was as long as its head says");
+                ctx.check("http/length", Some(fault));
             }
             None if exchange.half_head => {
-                bench.hold("http/valid-head", Some(Fault::new("the connection ended in the head of an answer")));
+                ctx.check(
+                    "http/valid-head",
+                    Some(ViolationDetail::new("the connection ended in the head of an answer")),
+                );
             }
             // An idle connection may be closed at any time, also when a request is under way to it.
             None if exchange.first && exchange.counts() => {
-                bench.hold(self.answered, Some(Fault::new("the connection was closed without an answer")));
+                ctx.check(self.answered, Some(ViolationDetail::new("the connection was closed without an answer")));
             }
             None => {}
         }
     }
 
     /// Bytes that are part of nothing.
-    pub fn stray(&mut self, conn: &str, event: &Event, bytes: &[u8], bench: &mut Bench<'_>) {
+    pub fn stray(&mut self, conn: &str, event: &Event, bytes: &[u8], ctx: &mut RuleContext<'_>) {
         let head = bytes.starts_with(b"HTTP/1.");
         match (event.dir, self.open.get_mut(conn)) {
             (Some(Direction::ToServer), Some(exchange)) => {
                 if !exchange.client_is_odd {
-                    let fault = Fault::new("the body of a request is not as its head says");
-                    bench.hold("http/client-length", Some(fault));
+                    let fault = ViolationDetail::new("the body of a request is not as its head says");
+                    ctx.check("http/client-length", Some(fault));
                 }
                 (exchange.client_is_odd, exchange.framed) = (true, false);
             }
@@ -230,7 +233,7 @@ impl<T: Default> Exchanges<T> {
                 // Of a connection whose beginning is not in the trace, it may be the rest of anything.
                 let begins = self.fresh.remove(conn) || is_head(bytes);
                 if begins && !self.over.contains(conn) && event.deliberate.is_none() {
-                    bench.hold("http/client-valid-head", Some(Fault::new("this is no request of HTTP")));
+                    ctx.check("http/client-valid-head", Some(ViolationDetail::new("this is no request of HTTP")));
                 }
                 self.open.entry(conn.to_owned()).or_default().client_is_odd = true;
             }
@@ -240,15 +243,18 @@ impl<T: Default> Exchanges<T> {
             (Some(Direction::ToClient), Some(exchange)) => {
                 // Of a head without a status nobody knows how long its body is.
                 if exchange.counts_for_http() && exchange.status().is_some() {
-                    bench.hold("http/length", Some(Fault::new("the body of an answer is not as its head says")));
+                    ctx.check(
+                        "http/length",
+                        Some(ViolationDetail::new("the body of an answer is not as its head says")),
+                    );
                 } else if exchange.counts_for_http() && exchange.sent.is_some() && exchange.response.is_none() {
-                    bench.hold("http/valid-head", Some(Fault::new("this is no answer of HTTP")));
+                    ctx.check("http/valid-head", Some(ViolationDetail::new("this is no answer of HTTP")));
                 }
                 exchange.server_is_odd = true;
             }
             // A server may say that it has waited too long, and close.
             (Some(Direction::ToClient), None) if self.over.contains(conn) && !head && event.deliberate.is_none() => {
-                bench.hold("http/length", Some(Fault::new("bytes follow an answer that was whole")));
+                ctx.check("http/length", Some(ViolationDetail::new("bytes follow an answer that was whole")));
             }
             _ => {}
         }
@@ -272,15 +278,15 @@ impl<T: Default> Exchanges<T> {
     }
 
     /// Judges a request that is still under way at the end by whether all of it came that its head announces.
-    pub fn judge_unsent(&self, exchange: &Exchange<T>, bench: &mut Bench<'_>) {
+    pub fn judge_unsent(&self, exchange: &Exchange<T>, ctx: &mut RuleContext<'_>) {
         let stalled = exchange.left.unwrap_or(self.now).saturating_sub(exchange.touched);
         let theirs = exchange.counts() && exchange.response.is_none();
         // Who expects to be told to go on may wait.
         let waits = |request: &HttpRequest| request.header("expect").next().is_some();
         let begun = exchange.request.as_ref().is_some_and(|request| !waits(request)) && exchange.sent.is_none();
         if theirs && begun && stalled > STALLED {
-            let fault = Fault::new("the body of a request is shorter than its head says");
-            bench.hold("http/client-length", Some(fault.late(stalled - STALLED)));
+            let fault = ViolationDetail::new("the body of a request is shorter than its head says");
+            ctx.check("http/client-length", Some(fault.late(stalled - STALLED)));
         }
     }
 
@@ -297,13 +303,13 @@ impl<T: Default> Exchanges<T> {
 }
 
 /// Judges how long an answer took that came, or had not come by the end.
-pub fn timely(took: u64, bench: &mut Bench<'_>) {
+pub fn timely(took: u64, ctx: &mut RuleContext<'_>) {
     let fault = || {
         let seconds = Value::from(format!("{:.1} s", took as f64 / 1e6));
-        let fault = Fault::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds);
+        let fault = ViolationDetail::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds);
         fault.late(took.saturating_sub(TIMELY))
     };
-    bench.hold("http/timely", (took > TIMELY).then(fault));
+    ctx.check("http/timely", (took > TIMELY).then(fault));
 }
 
 /// Whether bytes begin with the first line of a request, whatever follows it.

@@ -1,20 +1,20 @@
 //! Heads: of requests and of answers.
 
-use super::book::Bench;
-use crate::protocol::Fault;
+use super::requirement_index::RuleContext;
+use crate::protocol::ViolationDetail;
 use crate::trace::{HttpRequest, HttpResponse, Payload};
 
 /// Judges the head of a request, whatever it asks for.
-pub fn request(head: &HttpRequest, bench: &mut Bench<'_>) {
+pub fn request(head: &HttpRequest, ctx: &mut RuleContext<'_>) {
     let words: Vec<&str> = head.start.split(' ').collect();
     let sound = matches!(words[..], [method, target, "HTTP/1.1" | "HTTP/1.0"]
         if is_token(method) && !target.is_empty() && target.bytes().all(|b| b.is_ascii_graphic()));
     let names = are_fields(&head.headers, head.raw.as_ref());
-    let fault = Fault::new("the head of a request is not valid").actual(head.start.clone());
-    bench.hold("http/client-valid-head", (!sound || !names).then_some(fault));
+    let fault = ViolationDetail::new("the head of a request is not valid").actual(head.start.clone());
+    ctx.check("http/client-valid-head", (!sound || !names).then_some(fault));
     if words.last() == Some(&"HTTP/1.1") {
         let hosts = head.header("host").count();
-        bench.hold_if("http/client-host", hosts != 1, || format!("a request has {hosts} lines `Host`"));
+        ctx.check_if("http/client-host", hosts != 1, || format!("a request has {hosts} lines `Host`"));
     }
 }
 
@@ -32,31 +32,31 @@ pub fn is_plain(head: &HttpRequest) -> bool {
 }
 
 /// Judges what the head of a request that has a body says of it.
-pub fn request_body(head: &HttpRequest, bench: &mut Bench<'_>) {
-    let fault = Fault::new("a request's content type is not JSON").expected("application/json");
+pub fn request_body(head: &HttpRequest, ctx: &mut RuleContext<'_>) {
+    let fault = ViolationDetail::new("a request's content type is not JSON").expected("application/json");
     let actual = content_type(head.header("content-type")).unwrap_or_default();
-    bench.hold("http/client-content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
+    ctx.check("http/client-content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
     let coded = codings(head.header("content-encoding")).next();
-    let fault = coded.map(|coding| Fault::new("the body of a request has a content coding").actual(coding));
-    bench.hold("http/client-plain-body", fault);
+    let fault = coded.map(|coding| ViolationDetail::new("the body of a request has a content coding").actual(coding));
+    ctx.check("http/client-plain-body", fault);
 }
 
 /// Judges the head of an answer that is not interim.
-pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, bench: &mut Bench<'_>) {
+pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     let names = are_fields(&head.headers, head.raw.as_ref());
     let status = head.status().is_some_and(|status| (200..=599).contains(&status));
-    let fault = Fault::new("the head of an answer is not valid").actual(head.start.clone());
-    bench.hold("http/valid-head", (!status || !names).then_some(fault));
+    let fault = ViolationDetail::new("the head of an answer is not valid").actual(head.start.clone());
+    ctx.check("http/valid-head", (!status || !names).then_some(fault));
     if let Some(request) = request {
-        offered(request, head, bench);
+        offered(request, head, ctx);
     }
 }
 
 /// Judges the content type of an answer that has content.
-pub fn answer_type(head: &HttpResponse, bench: &mut Bench<'_>) {
+pub fn answer_type(head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     let actual = content_type(head.header("content-type")).unwrap_or_default();
-    let fault = Fault::new("an answer's content type is not JSON").expected("application/json");
-    bench.hold("http/content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
+    let fault = ViolationDetail::new("an answer's content type is not JSON").expected("application/json");
+    ctx.check("http/content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
 }
 
 /// Whether an answer has the content type of event streams.
@@ -84,7 +84,7 @@ pub fn may_decode(head: &HttpResponse) -> bool {
 }
 
 /// Judges the content codings of an answer by those that the request allows (RFC 9110 section 12.5.3).
-fn offered(request: &HttpRequest, head: &HttpResponse, bench: &mut Bench<'_>) {
+fn offered(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     if request.header("accept-encoding").next().is_none() {
         return;
     }
@@ -101,8 +101,9 @@ fn offered(request: &HttpRequest, head: &HttpResponse, bench: &mut Bench<'_>) {
         let entry = allowed.iter().find(|(name, _)| name.trim_start_matches("x-") == coding.trim_start_matches("x-"));
         let entry = entry.or_else(|| allowed.iter().find(|(name, _)| name == "*"));
         let refused = !entry.is_some_and(|(_, wanted)| *wanted);
-        let fault = Fault::new("an answer has a content coding that the request does not allow").actual(coding);
-        bench.hold("http/encoding-offered", refused.then_some(fault));
+        let fault =
+            ViolationDetail::new("an answer has a content coding that the request does not allow").actual(coding);
+        ctx.check("http/encoding-offered", refused.then_some(fault));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::book::Bench;
-use crate::protocol::Fault;
+use super::requirement_index::RuleContext;
+use crate::protocol::ViolationDetail;
 
 /// A type, and its name for people.
 #[derive(Clone, Copy)]
@@ -20,41 +20,41 @@ pub type Member = (&'static str, Type, bool, &'static str);
 
 /// An object and its place in the body.
 #[derive(Clone, Copy)]
-pub struct Place<'v> {
+pub struct BodyObject<'v> {
     pub members: &'v Map<String, Value>,
     pub pointer: &'v str,
 }
 
-impl<'v> Place<'v> {
+impl<'v> BodyObject<'v> {
     /// A member that has to be there: its value where it is of the type.
-    pub fn required(self, bench: &mut Bench<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
+    pub fn required(self, ctx: &mut RuleContext<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
         if !self.members.contains_key(key) {
-            let fault = Fault::new(format!("there is no `{key}`")).at(self.pointer).expected(kind.name);
-            bench.hold(short, Some(fault));
+            let fault = ViolationDetail::new(format!("there is no `{key}`")).at(self.pointer).expected(kind.name);
+            ctx.check(short, Some(fault));
             return None;
         }
-        self.optional(bench, key, kind, short)
+        self.optional(ctx, key, kind, short)
     }
 
     /// A member that may be left out: its value where it is there, and of the type.
-    pub fn optional(self, bench: &mut Bench<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
+    pub fn optional(self, ctx: &mut RuleContext<'_>, key: &str, kind: Type, short: &str) -> Option<&'v Value> {
         let value = self.members.get(key)?;
         let fine = (kind.is)(value);
         let fault = || {
-            let fault = Fault::new(format!("`{key}` is not {}", kind.name)).at(self.at(key));
+            let fault = ViolationDetail::new(format!("`{key}` is not {}", kind.name)).at(self.at(key));
             fault.expected(kind.name).actual(value.clone())
         };
-        bench.hold(short, (!fine).then(fault));
+        ctx.check(short, (!fine).then(fault));
         fine.then_some(value)
     }
 
     /// Holds every member to what is asked of it.
-    pub fn hold(self, bench: &mut Bench<'_>, asked: &[Member]) {
+    pub fn check(self, ctx: &mut RuleContext<'_>, asked: &[Member]) {
         for (key, kind, required, short) in asked {
             if *required {
-                self.required(bench, key, *kind, short);
+                self.required(ctx, key, *kind, short);
             } else {
-                self.optional(bench, key, *kind, short);
+                self.optional(ctx, key, *kind, short);
             }
         }
     }
@@ -70,18 +70,18 @@ impl<'v> Place<'v> {
     }
 
     /// Looks at a member that is an object.
-    pub fn inner(self, key: &str, then: impl FnOnce(Place<'_>)) {
+    pub fn inner(self, key: &str, then: impl FnOnce(BodyObject<'_>)) {
         if let Some(members) = self.members.get(key).and_then(Value::as_object) {
-            then(Place { members, pointer: &self.at(key) });
+            then(BodyObject { members, pointer: &self.at(key) });
         }
     }
 
     /// Looks at each object in a member that is a list.
-    pub fn each(self, key: &str, mut then: impl FnMut(Place<'_>)) {
+    pub fn each(self, key: &str, mut then: impl FnMut(BodyObject<'_>)) {
         let list = self.members.get(key).and_then(Value::as_array);
         for (at, value) in list.into_iter().flatten().enumerate() {
             if let Some(members) = value.as_object() {
-                then(Place { members, pointer: &format!("{}/{at}", self.at(key)) });
+                then(BodyObject { members, pointer: &format!("{}/{at}", self.at(key)) });
             }
         }
     }

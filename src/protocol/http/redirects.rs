@@ -40,14 +40,14 @@ pub fn asked(exchange: &str) -> &str {
 /// What was seen of answers that redirect, held until it is known whether the client goes on elsewhere. Only what comes in
 /// the last exchange is an answer to the request.
 #[derive(Default)]
-pub struct Held {
+pub struct RedirectedObservations {
     /// What was seen, by exchange.
     held: HashMap<String, Vec<Observation>>,
     /// The exchanges on which others followed.
     followed: HashSet<String>,
 }
 
-impl Held {
+impl RedirectedObservations {
     /// A client sends a request: where that follows a redirect, what was seen before is dropped.
     pub fn asks(&mut self, exchange: &str) {
         let first = asked(exchange);

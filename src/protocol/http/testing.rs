@@ -1,7 +1,7 @@
 //! Traces of exchanges, for tests.
 
 use crate::protocol::{Judgements, Protocol};
-use crate::trace::{Body, Closed, Direction, End, Event, HttpRequest, HttpResponse, Message, Payload, What};
+use crate::trace::{Body, Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Message, Payload};
 
 /// A trace of a protocol in the making, one exchange after the other. `own` is what the protocol remembers with it.
 pub struct Play<T> {
@@ -53,18 +53,18 @@ impl<T: Default> Play<T> {
         self
     }
 
-    pub fn add(mut self, dir: Option<Direction>, what: What) -> Self {
+    pub fn add(mut self, dir: Option<Direction>, what: EventKind) -> Self {
         let (i, conn) = (self.events.len() as u64, dir.map(|_| self.conn.clone()));
         self.t += 100;
-        self.events.push(Event { i, t: self.t, conn, dir, deliberate: None, what });
+        self.events.push(Event { i, t: self.t, conn, dir, deliberate: None, kind: what });
         self
     }
 
-    pub fn client(self, what: What) -> Self {
+    pub fn client(self, what: EventKind) -> Self {
         self.add(Some(Direction::ToServer), what)
     }
 
-    pub fn server(self, what: What) -> Self {
+    pub fn server(self, what: EventKind) -> Self {
         self.add(Some(Direction::ToClient), what)
     }
 
@@ -88,7 +88,7 @@ impl<T: Default> Play<T> {
         let play = self.fresh();
         let tcp = play.tcp.unwrap_or(play.exchanges);
         let head = HttpRequest { start: start.to_owned(), headers: lines(headers), raw: None, tcp };
-        play.client(What::HttpRequest(head))
+        play.client(EventKind::HttpRequest(head))
     }
 
     /// A whole request.
@@ -98,15 +98,15 @@ impl<T: Default> Play<T> {
 
     pub fn response_head(self, status: u16, headers: &[(&str, &str)]) -> Self {
         let start = format!("HTTP/1.1 {status} Any");
-        self.server(What::HttpResponse(HttpResponse { start, headers: lines(headers), raw: None }))
+        self.server(EventKind::HttpResponse(HttpResponse { start, headers: lines(headers), raw: None }))
     }
 
     pub fn client_body(self, text: &str, last: bool) -> Self {
-        self.client(What::Body(Body { bytes: Payload::Text(text.to_owned()), last, trailers: vec![] }))
+        self.client(EventKind::Body(Body { bytes: Payload::Text(text.to_owned()), last, trailers: vec![] }))
     }
 
     pub fn server_body(self, bytes: &[u8], last: bool) -> Self {
-        self.server(What::Body(Body { bytes: Payload::from(bytes), last, trailers: vec![] }))
+        self.server(EventKind::Body(Body { bytes: Payload::from(bytes), last, trailers: vec![] }))
     }
 
     /// A whole answer.
@@ -115,20 +115,20 @@ impl<T: Default> Play<T> {
     }
 
     pub fn body(self, dir: Direction, body: &[u8]) -> Self {
-        let last = What::Body(Body { bytes: Payload::from(body), last: true, trailers: vec![] });
+        let last = EventKind::Body(Body { bytes: Payload::from(body), last: true, trailers: vec![] });
         let play = self.add(Some(dir), last);
         if body.is_empty() {
             return play;
         }
-        play.add(Some(dir), What::Message(Message::joined(true, body, 1)))
+        play.add(Some(dir), EventKind::Message(Message::joined(true, body, 1)))
     }
 
     pub fn server_closes(self) -> Self {
-        self.server(What::Closed(Closed::Eof))
+        self.server(EventKind::Closed(Closed::Eof))
     }
 
     pub fn client_closes(self) -> Self {
-        self.client(What::Closed(Closed::Eof))
+        self.client(EventKind::Closed(Closed::Eof))
     }
 
     /// What all rules have to say.

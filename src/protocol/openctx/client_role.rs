@@ -27,7 +27,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::attribution::CLIENT,
-    retell: |_| Box::new(super::retell::RetellClient::default()),
+    to_scenario: |_| Box::new(super::to_scenario::ClientToScenario::default()),
     traffic: include_str!("traffic/openctx-client.yaml"),
 };
 

@@ -4,16 +4,16 @@
 
 mod attribution;
 pub mod client_role;
-mod gist;
+mod message_summary;
 mod observer;
 mod requirements;
-mod retell;
 mod role;
 mod rules;
 mod samples;
 mod schemas;
 #[cfg(test)]
 mod testing;
+mod to_scenario;
 
 use super::{Edition, Protocol};
 
@@ -31,7 +31,7 @@ pub static PROTOCOL: Protocol = Protocol {
     rules: |_| rules::of(),
     refusal: |_, _| None,
     observer: |_, subject| Box::new(observer::OpenCtxObserver::new(subject)),
-    gist: |_, event| gist::gist(event),
+    summarize: |_, event| message_summary::summarize(event),
     schema: schemas::schema,
     schema_names: schemas::names,
     samples: samples::SAMPLES,

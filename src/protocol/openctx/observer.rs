@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, What};
+use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse};
 
-use crate::protocol::http::content::{Content, Wholes};
+use crate::protocol::http::content::{BodyAssembler, Content};
+use crate::protocol::http::observation_draft::{ObservationDraft, how, lines};
 use crate::protocol::http::redirects;
 use crate::protocol::http::repeats::{self, Repeats};
-use crate::protocol::http::seen::{Seen, how, lines};
 
 /// Makes observations of what one end does.
 ///
@@ -18,10 +18,10 @@ use crate::protocol::http::seen::{Seen, how, lines};
 /// seen, as an answer to the request; so an answer that redirects is held until it is known whether the client does.
 pub struct OpenCtxObserver {
     subject: End,
-    wholes: Wholes,
+    wholes: BodyAssembler,
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
-    held: redirects::Held,
+    held: redirects::RedirectedObservations,
     repeats: Repeats,
 }
 
@@ -30,10 +30,10 @@ impl OpenCtxObserver {
     pub fn new(subject: End) -> Self {
         Self {
             subject,
-            wholes: Wholes::default(),
+            wholes: BodyAssembler::default(),
             requests: HashMap::new(),
             responses: HashMap::new(),
-            held: redirects::Held::default(),
+            held: redirects::RedirectedObservations::default(),
             repeats: Repeats::default(),
         }
     }
@@ -43,8 +43,8 @@ impl OpenCtxObserver {
         dir == Direction::ToClient && self.responses.get(conn).is_some_and(|head| redirects::leads_to(head).is_some())
     }
 
-    fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<Seen> {
-        let message = Seen::new("message").with_body(content);
+    fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<ObservationDraft> {
+        let message = ObservationDraft::new("message").with_body(content);
         match dir {
             Direction::ToClient => {
                 let Some(head) = self.responses.remove(conn) else { return vec![] };
@@ -60,8 +60,8 @@ impl OpenCtxObserver {
         }
     }
 
-    fn closed(&mut self, conn: &str, closed: Closed) -> Vec<Seen> {
-        let closed = Seen::new("closed").with_body(&Content::Empty).with("how", how(closed));
+    fn closed(&mut self, conn: &str, closed: Closed) -> Vec<ObservationDraft> {
+        let closed = ObservationDraft::new("closed").with_body(&Content::Empty).with("how", how(closed));
         let cut = self.responses.remove(conn);
         let cut = cut.map(|head| response(&head, &Content::Empty).with("whole", false));
         cut.into_iter().chain([closed]).collect()
@@ -72,29 +72,29 @@ impl Observer for OpenCtxObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let whole = self.wholes.of(event);
         let Some(conn) = event.conn.as_deref() else { return vec![] };
-        match (&event.what, self.subject) {
-            (What::Mark(mark), _) if mark.mark == redirects::NOT_FOLLOWED => {
+        match (&event.kind, self.subject) {
+            (EventKind::Mark(mark), _) if mark.mark == redirects::NOT_FOLLOWED => {
                 return self.held.release(conn);
             }
-            (What::Mark(mark), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
-            (What::HttpRequest(_), End::Server) => self.held.asks(conn),
+            (EventKind::Mark(mark), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
+            (EventKind::HttpRequest(_), End::Server) => self.held.asks(conn),
             _ => {}
         }
         if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.held.is_followed(conn) {
             return vec![];
         }
-        let mut seen = match &event.what {
-            What::HttpRequest(head) => {
+        let mut seen = match &event.kind {
+            EventKind::HttpRequest(head) => {
                 self.requests.insert(conn.to_owned(), head.clone());
                 vec![]
             }
-            What::HttpResponse(head) => {
+            EventKind::HttpResponse(head) => {
                 if !matches!(head.status(), Some(100..=199)) {
                     self.responses.insert(conn.to_owned(), head.clone());
                 }
                 vec![]
             }
-            What::Closed(how) => self.closed(conn, *how),
+            EventKind::Closed(how) => self.closed(conn, *how),
             _ => vec![],
         };
         if let Some((dir, content)) = whole {
@@ -111,13 +111,13 @@ impl Observer for OpenCtxObserver {
     }
 }
 
-fn response(head: &HttpResponse, content: &Content<'_>) -> Seen {
-    let seen = Seen::new("response").with_body(content).with_members(content, &["result", "error"]);
+fn response(head: &HttpResponse, content: &Content<'_>) -> ObservationDraft {
+    let seen = ObservationDraft::new("response").with_body(content).with_members(content, &["result", "error"]);
     seen.with("headers", lines(&head.headers)).with_status(head.status())
 }
 
-fn request(head: &HttpRequest, content: &Content<'_>) -> Seen {
-    let seen = Seen::new("request")
+fn request(head: &HttpRequest, content: &Content<'_>) -> ObservationDraft {
+    let seen = ObservationDraft::new("request")
         .with_body(content)
         .with_members(content, &["params", "settings"])
         .with_request(head)
@@ -211,7 +211,7 @@ mod tests {
     fn where_a_redirect_is_not_followed_it_is_the_answer() {
         let mark = crate::trace::Mark { mark: redirects::NOT_FOLLOWED.to_owned(), text: String::new() };
         let play = Play::new().asks("meta", json!({})).responds(308, &[("Location", "/b")], b"");
-        let mut play = play.server_closes().client(What::Mark(mark));
+        let mut play = play.server_closes().client(EventKind::Mark(mark));
         play.events.last_mut().unwrap().dir = None;
         let seen = observed(&play, End::Server);
         assert_eq!(kinds(&seen), ["message", "response", "closed"]);

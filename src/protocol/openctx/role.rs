@@ -23,7 +23,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
-    retell: |_| Box::new(super::retell::RetellServer::new()),
+    to_scenario: |_| Box::new(super::to_scenario::ServerToScenario::new()),
     traffic: include_str!("traffic/openctx-provider.yaml"),
 };
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::schemas;
-use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, Samples, Script, Turn, whole};
+use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, whole};
 use crate::trace::End;
 
 /// What the protocol says of whole messages.
@@ -55,7 +55,7 @@ fn answer(name: String, about: String, schema: Value, mark: &str, answers: Vec<S
     MessageType { name, about, sender: End::Server, carrier, schema: Some(schema), marks, answers }
 }
 
-fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<Turn> {
+fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
     let Some(asked) = message.answers.first() else {
         return Script::new().request(&message.name, "POST", "/", Some(body.clone())).turns();
     };

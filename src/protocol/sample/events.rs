@@ -8,10 +8,10 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use serde_json::Value;
 
-use super::types::{Sent, Turn};
+use super::types::{SampleStep, Sent};
 use crate::trace::{
-    Body, Closed, Direction, End, Event, FileChange, Frame, Head, HttpRequest, HttpResponse, Message, Payload,
-    StreamEvent, What,
+    Body, Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, HttpRequest, HttpResponse, Message,
+    Payload, StreamEvent,
 };
 
 /// Microseconds between two events.
@@ -19,16 +19,16 @@ const STEP: u64 = 100;
 
 /// The trace of a conversation, and with each event the number of the turn that it belongs to. Whatever the turns do not say
 /// (hosts, keys, frames) is as it should be.
-pub fn events(turns: &[Turn]) -> Vec<(Event, usize)> {
+pub fn events(turns: &[SampleStep]) -> Vec<(Event, usize)> {
     play(Maker::default(), turns)
 }
 
 /// The same, in which the content of one turn, by its number, is these bytes in the place of its JSON.
-pub fn events_with(turns: &[Turn], turn: usize, bytes: &[u8]) -> Vec<(Event, usize)> {
+pub fn events_with(turns: &[SampleStep], turn: usize, bytes: &[u8]) -> Vec<(Event, usize)> {
     play(Maker { instead: Some((turn, bytes.to_vec())), ..Maker::default() }, turns)
 }
 
-fn play(mut maker: Maker, turns: &[Turn]) -> Vec<(Event, usize)> {
+fn play(mut maker: Maker, turns: &[SampleStep]) -> Vec<(Event, usize)> {
     for (n, turn) in turns.iter().enumerate() {
         maker.turn = n;
         maker.play(turn);
@@ -48,23 +48,23 @@ struct Maker {
 }
 
 impl Maker {
-    fn add(&mut self, conn: Option<&str>, from: Option<End>, what: What) {
+    fn add(&mut self, conn: Option<&str>, from: Option<End>, what: EventKind) {
         let i = self.events.len() as u64;
         let dir = from.map(|from| match from {
             End::Client => Direction::ToServer,
             End::Server => Direction::ToClient,
         });
         let conn = conn.map(str::to_owned);
-        self.events.push((Event { i, t: (i + 1) * STEP, conn, dir, deliberate: None, what }, self.turn));
+        self.events.push((Event { i, t: (i + 1) * STEP, conn, dir, deliberate: None, kind: what }, self.turn));
     }
 
-    fn play(&mut self, turn: &Turn) {
+    fn play(&mut self, turn: &SampleStep) {
         let (on, from) = (Some(turn.on.as_str()), Some(turn.from));
         match &turn.sent {
             Sent::File { path, json } => {
                 let content = Some(Payload::from(self.content(json).as_slice()));
                 let change = FileChange { path: path.clone(), change: "read".to_owned(), content };
-                self.add(None, None, What::File(change));
+                self.add(None, None, EventKind::File(change));
             }
             Sent::Upgrade { target } => {
                 let key = BASE64.encode(format!("{:016}", self.keys.len() + 1));
@@ -76,20 +76,20 @@ impl Maker {
                     ("Sec-WebSocket-Version", "13"),
                     ("Sec-WebSocket-Key", key.as_str()),
                 ];
-                self.add(on, from, What::Handshake(head(&format!("GET {target} HTTP/1.1"), &lines)));
+                self.add(on, from, EventKind::Handshake(head(&format!("GET {target} HTTP/1.1"), &lines)));
             }
             Sent::Upgraded { status: 101 } => {
                 let key = self.keys.get(&turn.on).map(String::as_str).unwrap_or_default();
                 let accept = derive_accept_key(key.as_bytes());
                 let lines =
                     [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accept.as_str())];
-                self.add(on, from, What::Handshake(head("HTTP/1.1 101 Switching Protocols", &lines)));
+                self.add(on, from, EventKind::Handshake(head("HTTP/1.1 101 Switching Protocols", &lines)));
             }
             Sent::Upgraded { status } => {
                 self.add(
                     on,
                     from,
-                    What::Handshake(head(&format!("HTTP/1.1 {status} Refused"), &[("Content-Length", "0")])),
+                    EventKind::Handshake(head(&format!("HTTP/1.1 {status} Refused"), &[("Content-Length", "0")])),
                 );
             }
             Sent::Text { json } => self.text(turn, &self.content(json)),
@@ -100,12 +100,16 @@ impl Maker {
                 let mut lines = vec![("Host".to_owned(), "127.0.0.1:8080".to_owned())];
                 lines.extend(headers.iter().cloned());
                 let start = format!("{method} {target} HTTP/1.1");
-                self.add(on, from, What::HttpRequest(HttpRequest { start, headers: lines, raw: None, tcp }));
+                self.add(on, from, EventKind::HttpRequest(HttpRequest { start, headers: lines, raw: None, tcp }));
                 self.body(turn, json.as_ref().map(|json| self.content(json)));
             }
             Sent::Response { status, headers, json } => {
                 let start = format!("HTTP/1.1 {status} Any");
-                self.add(on, from, What::HttpResponse(HttpResponse { start, headers: headers.clone(), raw: None }));
+                self.add(
+                    on,
+                    from,
+                    EventKind::HttpResponse(HttpResponse { start, headers: headers.clone(), raw: None }),
+                );
                 let streams = headers.iter().any(|(_, value)| value.starts_with("text/event-stream"));
                 if !streams {
                     self.body(turn, json.as_ref().map(|json| self.content(json)));
@@ -115,17 +119,17 @@ impl Maker {
                 let bytes = self.content(json);
                 let line = [b"data: ".as_slice(), bytes.as_slice(), b"\n\n"].concat();
                 let piece = Body { bytes: Payload::from(line.as_slice()), last: false, trailers: vec![] };
-                self.add(on, from, What::Body(piece));
+                self.add(on, from, EventKind::Body(piece));
                 let data = String::from_utf8_lossy(&bytes).into_owned();
-                self.add(on, from, What::StreamEvent(StreamEvent::data(data)));
+                self.add(on, from, EventKind::StreamEvent(StreamEvent::data(data)));
             }
             Sent::EndOfStream {} => self.body(turn, None),
             Sent::Close { code } => {
                 let payload = code.map(|code| code.to_be_bytes().to_vec()).unwrap_or_default();
                 self.frame(turn, 8, &payload);
                 if !self.closing.insert(turn.on.clone()) {
-                    self.add(on, Some(End::Server), What::Closed(Closed::Eof));
-                    self.add(on, Some(End::Client), What::Closed(Closed::Eof));
+                    self.add(on, Some(End::Server), EventKind::Closed(Closed::Eof));
+                    self.add(on, Some(End::Client), EventKind::Closed(Closed::Eof));
                 }
             }
         }
@@ -139,25 +143,25 @@ impl Maker {
         }
     }
 
-    fn text(&mut self, turn: &Turn, text: &[u8]) {
+    fn text(&mut self, turn: &SampleStep, text: &[u8]) {
         self.frame(turn, 1, text);
-        self.add(Some(&turn.on), Some(turn.from), What::Message(Message::joined(true, text, 1)));
+        self.add(Some(&turn.on), Some(turn.from), EventKind::Message(Message::joined(true, text, 1)));
     }
 
-    fn frame(&mut self, turn: &Turn, opcode: u8, bytes: &[u8]) {
+    fn frame(&mut self, turn: &SampleStep, opcode: u8, bytes: &[u8]) {
         let (masked, length) = (turn.from == End::Client, bytes.len() as u64);
         let payload = Payload::from(bytes);
         let frame = Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload };
-        self.add(Some(&turn.on), Some(turn.from), What::Frame(frame));
+        self.add(Some(&turn.on), Some(turn.from), EventKind::Frame(frame));
     }
 
-    fn body(&mut self, turn: &Turn, content: Option<Vec<u8>>) {
+    fn body(&mut self, turn: &SampleStep, content: Option<Vec<u8>>) {
         let (on, from) = (Some(turn.on.as_str()), Some(turn.from));
         let content = content.unwrap_or_default();
         let bytes = Payload::from(content.as_slice());
-        self.add(on, from, What::Body(Body { bytes, last: true, trailers: vec![] }));
+        self.add(on, from, EventKind::Body(Body { bytes, last: true, trailers: vec![] }));
         if !content.is_empty() {
-            self.add(on, from, What::Message(Message::joined(true, &content, 1)));
+            self.add(on, from, EventKind::Message(Message::joined(true, &content, 1)));
         }
     }
 }

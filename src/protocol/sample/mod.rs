@@ -1,6 +1,6 @@
 //! Whole messages as they cross the wire, and conversations of them: what examples are made of and recognised by.
 //!
-//! [`MessageType`] is one type of message with the schema of all of it, envelope included. A [`Turn`] is one message or
+//! [`MessageType`] is one type of message with the schema of all of it, envelope included. A [`SampleStep`] is one message or
 //! other step of a conversation, whatever carries it; [`events()`] makes a trace of turns, [`Turns`] makes turns of a trace.
 
 mod events;
@@ -11,7 +11,7 @@ mod types;
 pub use events::{events, events_with};
 pub use script::Script;
 pub use turns::{Turns, recognise};
-pub use types::{Carrier, Flow, Mark, MessageType, Sent, Turn, whole};
+pub use types::{Carrier, Flow, Mark, MessageType, SampleStep, Sent, whole};
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub struct Samples {
     /// Every type of message of an edition.
     pub types: fn(edition: &str) -> Vec<MessageType>,
     /// The shortest conversation in which such a message stands; in it the message is the last turn that has its type.
-    pub around: fn(edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<Turn>,
+    pub around: fn(edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep>,
     /// Typical conversations.
     pub flows: fn(edition: &str, example: Example<'_>) -> Vec<Flow>,
 }

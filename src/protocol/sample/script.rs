@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::types::{Flow, Sent, Turn};
+use super::types::{Flow, SampleStep, Sent};
 use crate::trace::End;
 
 /// A conversation in the making.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    turns: Vec<Turn>,
+    turns: Vec<SampleStep>,
     exchanges: usize,
 }
 
@@ -19,7 +19,7 @@ impl Script {
     }
 
     fn add(mut self, on: &str, from: End, message: Option<&str>, sent: Sent) -> Self {
-        self.turns.push(Turn { on: on.to_owned(), from, message: message.map(str::to_owned), sent });
+        self.turns.push(SampleStep { on: on.to_owned(), from, message: message.map(str::to_owned), sent });
         self
     }
 
@@ -98,7 +98,7 @@ impl Script {
     }
 
     /// What happens in it.
-    pub fn turns(self) -> Vec<Turn> {
+    pub fn turns(self) -> Vec<SampleStep> {
         self.turns
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::types::{Carrier, MessageType, Sent, Turn};
-use crate::trace::{Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
+use super::types::{Carrier, MessageType, SampleStep, Sent};
+use crate::trace::{Direction, End, Event, EventKind, HttpRequest, HttpResponse, Payload};
 
 /// Makes turns of the events of a trace, one after the other. Holds the heads of what is not whole yet.
 #[derive(Debug, Default)]
@@ -16,44 +16,46 @@ pub struct Turns {
 
 impl Turns {
     /// The turns that this event completes, each with the number of the event.
-    pub fn event(&mut self, event: &Event) -> Vec<Turn> {
-        if let What::File(change) = &event.what {
+    pub fn event(&mut self, event: &Event) -> Vec<SampleStep> {
+        if let EventKind::File(change) = &event.kind {
             if change.is_by_play() {
                 return vec![];
             }
             let json = change.content.as_ref().and_then(|c| serde_json::from_slice(c.as_bytes()).ok());
             let sent = json.map(|json| Sent::File { path: change.path.clone(), json });
-            let file = |sent| Turn { on: "file".to_owned(), from: End::Server, message: None, sent };
+            let file = |sent| SampleStep { on: "file".to_owned(), from: End::Server, message: None, sent };
             return sent.into_iter().map(file).collect();
         }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
-        let turn = |from: End, sent: Sent| Turn { on: conn.to_owned(), from, message: None, sent };
+        let turn = |from: End, sent: Sent| SampleStep { on: conn.to_owned(), from, message: None, sent };
         let client = dir == Direction::ToServer;
         let mut out = vec![];
         // What had no content is whole with whatever comes next in its exchange.
         let here = (conn.to_owned(), client);
-        if !matches!(event.what, What::Message(_) | What::Body(_)) {
+        if !matches!(event.kind, EventKind::Message(_) | EventKind::Body(_)) {
             out.extend(self.rest(conn));
         }
-        match &event.what {
-            What::Handshake(head) if client => {
+        match &event.kind {
+            EventKind::Handshake(head) if client => {
                 let target = head.start.split(' ').nth(1).unwrap_or_default().to_owned();
                 out.push(turn(End::Client, Sent::Upgrade { target }));
             }
-            What::Handshake(head) => out.push(turn(End::Server, Sent::Upgraded { status: head.status().unwrap_or(0) })),
-            What::HttpRequest(head) => drop(self.requests.insert(conn.to_owned(), head.clone())),
-            What::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
+            EventKind::Handshake(head) => {
+                out.push(turn(End::Server, Sent::Upgraded { status: head.status().unwrap_or(0) }))
+            }
+            EventKind::HttpRequest(head) => drop(self.requests.insert(conn.to_owned(), head.clone())),
+            EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
                 let streams = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
                 if streams {
                     out.push(turn(End::Server, response(head)));
                 }
                 self.responses.insert(conn.to_owned(), (head.clone(), streams));
             }
-            What::Body(body) if body.last && client => {
+            EventKind::Body(body) if body.last && client => {
                 let sent = self.requests.remove(conn).map(|head| request(&head));
                 sent.into_iter().for_each(|sent| drop(self.whole.insert(here.clone(), sent)));
             }
-            What::Body(body) if body.last => match self.responses.remove(conn) {
+            EventKind::Body(body) if body.last => match self.responses.remove(conn) {
                 Some((_, true)) => out.push(turn(End::Server, Sent::EndOfStream {})),
                 Some((head, false)) => {
                     // The request comes first, whether or not it had any content.
@@ -62,7 +64,7 @@ impl Turns {
                 }
                 None => {}
             },
-            What::Message(message) => {
+            EventKind::Message(message) => {
                 let body = message.json.clone();
                 match self.whole.remove(&here) {
                     Some(mut sent) => {
@@ -78,11 +80,11 @@ impl Turns {
                     }
                 }
             }
-            What::StreamEvent(streamed) => {
+            EventKind::StreamEvent(streamed) => {
                 let json = streamed.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
                 out.extend(json.map(|json| turn(End::Server, Sent::Event { json })));
             }
-            What::Frame(frame) if frame.opcode == 8 => {
+            EventKind::Frame(frame) if frame.opcode == 8 => {
                 let code = match frame.payload.as_bytes() {
                     [high, low, ..] => Some(u16::from_be_bytes([*high, *low])),
                     _ => None,
@@ -95,17 +97,17 @@ impl Turns {
     }
 
     /// What is whole in an exchange, and had no content.
-    fn rest(&mut self, conn: &str) -> Vec<Turn> {
+    fn rest(&mut self, conn: &str) -> Vec<SampleStep> {
         let ends = [(true, End::Client), (false, End::Server)];
         let whole = ends.into_iter().filter_map(|(client, from)| {
             let sent = self.whole.remove(&(conn.to_owned(), client))?;
-            Some(Turn { on: conn.to_owned(), from, message: None, sent })
+            Some(SampleStep { on: conn.to_owned(), from, message: None, sent })
         });
         whole.collect()
     }
 
     /// What is left at the end of the trace.
-    pub fn end(&mut self) -> Vec<Turn> {
+    pub fn end(&mut self) -> Vec<SampleStep> {
         let left: Vec<String> = self.whole.keys().map(|(conn, _)| conn.clone()).collect();
         left.iter().flat_map(|conn| self.rest(conn)).collect()
     }
@@ -128,7 +130,7 @@ fn own(headers: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 /// Names the type of a turn, from what was said before in the same connection or exchange.
-pub fn recognise(types: &[MessageType], before: &[Turn], turn: &Turn) -> Option<String> {
+pub fn recognise(types: &[MessageType], before: &[SampleStep], turn: &SampleStep) -> Option<String> {
     let earlier = |name: &str| before.iter().any(|b| b.on == turn.on && b.message.as_deref() == Some(name));
     let fits = |message: &&MessageType| {
         if message.sender != turn.from {
@@ -157,7 +159,7 @@ pub fn recognise(types: &[MessageType], before: &[Turn], turn: &Turn) -> Option<
     if candidates.len() == 1 || candidates[0].answers.is_empty() {
         return Some(candidates[0].name.clone());
     }
-    let id = |turn: &Turn| turn.json().and_then(|json| json.as_object()?.values().next()?.get("id").cloned());
+    let id = |turn: &SampleStep| turn.json().and_then(|json| json.as_object()?.values().next()?.get("id").cloned());
     let own = id(turn);
     let asked =
         before.iter().rev().find(|b| b.on == turn.on && b.from != turn.from && id(b) == own)?.message.as_deref()?;

@@ -81,7 +81,7 @@ pub enum Carrier {
 /// One step of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Turn {
+pub struct SampleStep {
     /// The connection, or for HTTP the exchange, that it belongs to.
     pub on: String,
     /// Who does it.
@@ -161,7 +161,7 @@ pub enum Sent {
     },
 }
 
-impl Turn {
+impl SampleStep {
     /// The JSON in it.
     pub fn json(&self) -> Option<&Value> {
         match &self.sent {
@@ -189,7 +189,7 @@ pub struct Flow {
     /// What happens in it, in a sentence.
     pub about: String,
     /// What happens in it.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<SampleStep>,
 }
 
 /// The schema of a whole message, from that of a part: what `envelope` makes of it, with the part's definitions where

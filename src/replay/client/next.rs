@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::replay::ledger::{AHEAD, Due, Ledger};
 use crate::replay::recent::Recent;
-use crate::replay::said::{Said, id};
-use crate::replay::script::{Act, Step, Steps};
+use crate::replay::said::{RecordedMessage, id};
+use crate::replay::script::{RecordedAct, Step, Steps};
 use crate::trace::End;
 
 use super::MOST_OVER;
@@ -81,28 +81,28 @@ impl Next {
     /// What the server has to say at a step.
     fn due(&mut self, step: &Step) -> Option<Due> {
         let conn = step.conn.as_str();
-        if matches!(step.act, Act::Close(_))
+        if matches!(step.act, RecordedAct::Close(_))
             && let (_, Some(left)) = self.left.push(conn.to_owned())
         {
             self.asked.remove(&left);
         }
         if step.end == End::Client {
-            if let Act::Unit(unit) = &step.act {
+            if let RecordedAct::Unit(unit) = &step.act {
                 asks(&mut self.asked, conn, unit.message.as_ref().and_then(|message| message.json.as_ref()));
             }
             return None;
         }
         let said = match &step.act {
-            Act::Accept(head) => Some(Said::accept(head)),
-            Act::Unit(unit) => match (&unit.message, unit.control()) {
-                (Some(message), _) => Some(Said::message(message, |id| answers(&self.asked, conn, id))),
-                (None, Some(frame)) => Said::control(frame),
+            RecordedAct::Accept(head) => Some(RecordedMessage::accept(head)),
+            RecordedAct::Unit(unit) => match (&unit.message, unit.control()) {
+                (Some(message), _) => Some(RecordedMessage::message(message, |id| answers(&self.asked, conn, id))),
+                (None, Some(frame)) => RecordedMessage::control(frame),
                 (None, None) => None,
             },
-            Act::Respond(head) => Some(Said::respond(head)),
-            Act::Event(event) => Said::event(event),
-            Act::Content(message) => Some(Said::content(message)),
-            Act::Close(_) => Some(Said::end()),
+            RecordedAct::Respond(head) => Some(RecordedMessage::respond(head)),
+            RecordedAct::Event(event) => RecordedMessage::event(event),
+            RecordedAct::Content(message) => Some(RecordedMessage::content(message)),
+            RecordedAct::Close(_) => Some(RecordedMessage::end()),
             _ => None,
         };
         said.map(|said| Due { at: step.at, conn: step.conn.clone(), said })

@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::protocol::Lock;
-use crate::trace::{End, Event, Frame, Message, Payload, What};
+use crate::trace::{End, Event, EventKind, Frame, Message, Payload};
 use crate::wire::websocket::opcode;
 
 use crate::replay::Position;
 
-use super::{Act, Habits, Request, Step, Unit};
+use super::{EndBehaviour, RecordedAct, Request, Step, Unit};
 
 /// So many connections are remembered at a time. One that is silent while so many others are used counts as a new one.
 const MOST_CONNECTIONS: usize = 20_000;
@@ -25,7 +25,7 @@ const MOST_FACTS: usize = 100_000;
 pub(super) struct Facts {
     pub(super) lock: Option<Lock>,
     pub(super) ports: BTreeSet<u16>,
-    pub(super) habits: HashMap<(String, End), Habits>,
+    pub(super) habits: HashMap<(String, End), EndBehaviour>,
     pub(super) workspace: Option<String>,
     pub(super) notes: Vec<String>,
 }
@@ -85,9 +85,9 @@ impl Builder {
         self.taken += 1;
         self.bytes = self.bytes.saturating_sub(step.weight());
         let speaks = |(other, _): &(Step, bool)| {
-            other.conn == step.conn && other.end == End::Client && !matches!(other.act, Act::Close(_))
+            other.conn == step.conn && other.end == End::Client && !matches!(other.act, RecordedAct::Close(_))
         };
-        let spoken = spoken || matches!(step.act, Act::Close(_)) && self.steps.iter().any(speaks);
+        let spoken = spoken || matches!(step.act, RecordedAct::Close(_)) && self.steps.iter().any(speaks);
         Some((step, spoken))
     }
 
@@ -95,52 +95,53 @@ impl Builder {
         let at = Position { event: event.i, line };
         let end = event.dir.map_or(End::Client, |dir| dir.sender());
         let client = end == End::Client;
-        let opens = matches!(event.what, What::HttpRequest(_)) || matches!(event.what, What::Handshake(_)) && client;
+        let opens =
+            matches!(event.kind, EventKind::HttpRequest(_)) || matches!(event.kind, EventKind::Handshake(_)) && client;
         let name = event.conn.as_deref().unwrap_or_default();
         self.meet(name, opens && event.conn.is_some());
         let conn = self.conns.get(name).map(|conn| conn.present.clone()).unwrap_or_default();
         let step = |act| Step { at, t: event.t, conn: conn.clone(), end, why: event.deliberate.clone(), act };
-        match event.what {
-            What::Connected { address } => {
+        match event.kind {
+            EventKind::Connected { address } => {
                 self.facts.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()));
             }
-            What::Handshake(head) if client => {
+            EventKind::Handshake(head) if client => {
                 self.facts.ports.extend(host_port(&head.headers));
-                self.push(name, step(Act::Upgrade(head)));
+                self.push(name, step(RecordedAct::Upgrade(head)));
             }
-            What::Handshake(head) => self.push(name, step(Act::Accept(head))),
-            What::Frame(frame) => self.frame(frame, name, end, step(Act::Unit(Unit::default()))),
-            What::Message(message) => self.message(message, name, end, step),
-            What::HttpRequest(head) => {
+            EventKind::Handshake(head) => self.push(name, step(RecordedAct::Accept(head))),
+            EventKind::Frame(frame) => self.frame(frame, name, end, step(RecordedAct::Unit(Unit::default()))),
+            EventKind::Message(message) => self.message(message, name, end, step),
+            EventKind::HttpRequest(head) => {
                 let at = self.next();
                 self.conn(name).request = Some(at);
                 self.facts.ports.extend(host_port(&head.headers));
                 let (pieces, trailers) = (vec![], vec![]);
                 let request = Request { head, pieces, trailers, whole: false, message: None };
-                self.push(name, step(Act::Request(Box::new(request))));
+                self.push(name, step(RecordedAct::Request(Box::new(request))));
             }
-            What::HttpResponse(head) => self.push(name, step(Act::Respond(head))),
-            What::Body(body) => {
+            EventKind::HttpResponse(head) => self.push(name, step(RecordedAct::Respond(head))),
+            EventKind::Body(body) => {
                 self.look_for_workspace(&body.bytes);
                 if client {
                     self.change(self.request(name), |act| {
-                        if let Act::Request(request) = act {
+                        if let RecordedAct::Request(request) = act {
                             request.whole |= body.last;
                             request.trailers = body.trailers;
                             request.pieces.push(body.bytes.as_bytes().to_vec());
                         }
                     });
                 } else {
-                    self.push(name, step(Act::Piece(body)));
+                    self.push(name, step(RecordedAct::Piece(body)));
                 }
             }
-            What::StreamEvent(event) => self.push(name, step(Act::Event(event))),
-            What::Bytes { bytes } => self.push(name, step(Act::Bytes(bytes.as_bytes().to_vec()))),
-            What::Closed(how) => self.push(name, step(Act::Close(how))),
-            What::Call(call) => self.push(name, step(Act::Call(call))),
-            What::Returned(returned) => self.push(name, step(Act::Returned(returned))),
-            What::Stimulus(stimulus) => self.push(name, step(Act::Stimulus(stimulus))),
-            What::File(file) if self.facts.lock.is_none() && !file.is_by_play() => {
+            EventKind::StreamEvent(event) => self.push(name, step(RecordedAct::Event(event))),
+            EventKind::Bytes { bytes } => self.push(name, step(RecordedAct::Bytes(bytes.as_bytes().to_vec()))),
+            EventKind::Closed(how) => self.push(name, step(RecordedAct::Close(how))),
+            EventKind::Call(call) => self.push(name, step(RecordedAct::Call(call))),
+            EventKind::Returned(returned) => self.push(name, step(RecordedAct::Returned(returned))),
+            EventKind::Stimulus(stimulus) => self.push(name, step(RecordedAct::Stimulus(stimulus))),
+            EventKind::File(file) if self.facts.lock.is_none() && !file.is_by_play() => {
                 self.facts.lock = file.content.and_then(|content| lock(content.as_bytes()));
             }
             _ => {}
@@ -191,7 +192,7 @@ impl Builder {
     }
 
     fn push(&mut self, name: &str, step: Step) {
-        let closes = matches!(step.act, Act::Close(_));
+        let closes = matches!(step.act, RecordedAct::Close(_));
         let conn = self.conn(name);
         conn.spoken |= step.end == End::Client && !closes;
         let spoken = conn.spoken;
@@ -200,7 +201,7 @@ impl Builder {
     }
 
     /// Changes a step that was not taken. Gives whether there is one.
-    fn change(&mut self, at: Option<usize>, f: impl FnOnce(&mut Act)) -> bool {
+    fn change(&mut self, at: Option<usize>, f: impl FnOnce(&mut RecordedAct)) -> bool {
         let Some(at) = at.and_then(|at| at.checked_sub(self.taken)) else { return false };
         let Some((step, _)) = self.steps.get_mut(at) else { return false };
         let before = step.weight();
@@ -236,7 +237,7 @@ impl Builder {
         let open = self.conn(name).open[side(end)].filter(|at| *at >= self.taken && goes_on && !automatic);
         if open.is_some() {
             self.change(open, |act| {
-                if let Act::Unit(unit) = act {
+                if let RecordedAct::Unit(unit) = act {
                     unit.frames.push(frame);
                 }
             });
@@ -247,7 +248,10 @@ impl Builder {
             let at = self.next();
             self.conn(name).open[side(end)] = Some(at);
         }
-        self.push(name, Step { act: Act::Unit(Unit { frames: vec![frame], message: None, automatic }), ..step });
+        self.push(
+            name,
+            Step { act: RecordedAct::Unit(Unit { frames: vec![frame], message: None, automatic }), ..step },
+        );
     }
 
     /// Whether a well-behaved end sends this control frame by itself.
@@ -279,7 +283,7 @@ impl Builder {
         }
     }
 
-    fn message(&mut self, message: Message, name: &str, end: End, step: impl FnOnce(Act) -> Step) {
+    fn message(&mut self, message: Message, name: &str, end: End, step: impl FnOnce(RecordedAct) -> Step) {
         let conn = self.conn(name);
         let (open, request, framed) = (conn.open[side(end)].take(), conn.request, conn.framed);
         match end {
@@ -287,19 +291,19 @@ impl Builder {
             _ if framed && open.is_none_or(|at| at < self.taken) => {}
             _ if open.is_some() => {
                 self.change(open, |act| {
-                    if let Act::Unit(unit) = act {
+                    if let RecordedAct::Unit(unit) = act {
                         unit.message = Some(message);
                     }
                 });
             }
             End::Client => {
                 self.change(request, |act| {
-                    if let Act::Request(request) = act {
+                    if let RecordedAct::Request(request) = act {
                         request.message = Some(message);
                     }
                 });
             }
-            End::Server => self.push(name, step(Act::Content(message))),
+            End::Server => self.push(name, step(RecordedAct::Content(message))),
         }
     }
 
@@ -307,11 +311,11 @@ impl Builder {
     fn habits(&mut self, conn: &Conn) {
         for end in [End::Client, End::Server] {
             let (us, other) = (side(end), 1 - side(end));
-            let habits = Habits {
+            let habits = EndBehaviour {
                 pong: conn.pings[other].is_empty() || conn.ponged[us],
                 close: !conn.closing[other] || conn.closing[us],
             };
-            if habits != Habits::default() && self.facts.habits.len() < MOST_FACTS {
+            if habits != EndBehaviour::default() && self.facts.habits.len() < MOST_FACTS {
                 self.facts.habits.insert((conn.present.clone(), end), habits);
             }
         }

@@ -45,7 +45,7 @@ impl Steps {
             self.fill()?;
             let Some((step, spoken)) = self.builder.take() else { return Ok(None) };
             // A connection on which nothing was asked is somebody's look whether anybody listens.
-            if spoken || !matches!(step.act, super::Act::Close(_)) {
+            if spoken || !matches!(step.act, super::RecordedAct::Close(_)) {
                 return Ok(Some(step));
             }
         }

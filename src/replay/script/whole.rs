@@ -7,10 +7,10 @@ use crate::protocol::{Lock, Protocol, Reach};
 use crate::replay::Position;
 use crate::replay::client::compresses;
 use crate::replay::values::secrets_in;
-use crate::trace::{End, Frame, Header, Known, TraceReader};
+use crate::trace::{End, Frame, Header, NormalisationFacts, TraceReader};
 use crate::wire::websocket::opcode;
 
-use super::{Act, Habits, ScriptError, Step, Steps};
+use super::{EndBehaviour, RecordedAct, ScriptError, Step, Steps};
 
 /// The most steps that are held.
 const MOST_STEPS: usize = 500_000;
@@ -34,7 +34,7 @@ pub struct Script {
     /// The ports that something listened on.
     pub ports: BTreeSet<u16>,
     /// How each end behaved on each connection, where it did not behave well.
-    pub habits: HashMap<(String, End), Habits>,
+    pub habits: HashMap<(String, End), EndBehaviour>,
     /// The run directory's workspace, where wirecert had started one of the ends.
     pub workspace: Option<String>,
     /// What cannot be replayed.
@@ -127,7 +127,7 @@ impl Script {
     ///
     /// # Errors
     /// Where it is too much to be held.
-    pub fn hold(self) -> Result<Held, ScriptError> {
+    pub fn hold(self) -> Result<LoadedTrace, ScriptError> {
         let mut reading = self.steps()?;
         let (mut steps, mut bytes) = (vec![], 0);
         while let Some(step) = reading.step()? {
@@ -140,16 +140,16 @@ impl Script {
             };
             return Err(ScriptError::TooLong { path: self.path.display().to_string(), limit });
         }
-        Ok(Held { script: self, steps })
+        Ok(LoadedTrace { script: self, steps })
     }
 
     fn see(&mut self, step: &Step, asking: &mut HashMap<String, u64>) {
-        if !matches!(step.act, Act::Returned(_) | Act::Close(_)) {
+        if !matches!(step.act, RecordedAct::Returned(_) | RecordedAct::Close(_)) {
             self.did[usize::from(step.end == End::Server)] = true;
         }
         match &step.act {
-            Act::Call(_) => self.driven = true,
-            Act::Upgrade(head) => {
+            RecordedAct::Call(_) => self.driven = true,
+            RecordedAct::Upgrade(head) => {
                 self.upgrades = true;
                 if let Some(number) = secrets_in(&head.start).first().copied() {
                     if self.shown.len() < 2 {
@@ -160,19 +160,19 @@ impl Script {
                     }
                 }
             }
-            Act::Unit(unit) if unit.frames.first().is_some_and(is_compressed) => {
+            RecordedAct::Unit(unit) if unit.frames.first().is_some_and(is_compressed) => {
                 let end = usize::from(step.end == End::Server);
                 match unit.compressed() {
                     Some(_) => self.compressed[end] = true,
                     None => _ = self.unread[end].get_or_insert(step.at),
                 }
             }
-            Act::Accept(head) => {
+            RecordedAct::Accept(head) => {
                 self.agreed |= head.headers.iter().any(compresses);
                 let number = asking.remove(&step.conn).filter(|_| head.status() == Some(101));
                 self.accepted = self.accepted.or(number);
             }
-            Act::Request(request) => {
+            RecordedAct::Request(request) => {
                 let target = request.head.target();
                 self.targets = match std::mem::replace(&mut self.targets, Targets::Several) {
                     Targets::None => Targets::One(target.to_owned()),
@@ -180,20 +180,20 @@ impl Script {
                     _ => Targets::Several,
                 };
             }
-            Act::Close(_) => _ = asking.remove(&step.conn),
+            RecordedAct::Close(_) => _ = asking.remove(&step.conn),
             _ => {}
         }
     }
 
     /// The folders and ports of the recorded run, as far as the trace tells them. `folders` come first.
-    pub fn known(&self, folders: &[(String, String)]) -> Known {
+    pub fn known(&self, folders: &[(String, String)]) -> NormalisationFacts {
         let mut folders = folders.to_vec();
         let told = self.lock.as_ref().and_then(|lock| lock.folders.iter().find(|folder| folder.len() > 1));
         let told = told.or(self.workspace.as_ref());
         folders.extend(told.map(|folder| ("workspace".to_owned(), folder.clone())));
         let mut ports = self.ports.clone();
         ports.extend(self.lock.iter().map(|lock| lock.port));
-        Known { folders, ports, ..Known::default() }
+        NormalisationFacts { folders, ports, ..NormalisationFacts::default() }
     }
 
     /// The number of the secret that the server asks of clients, as far as the trace shows which it is: the one in its
@@ -246,7 +246,7 @@ fn is_compressed(frame: &Frame) -> bool {
 
 /// A trace that is held whole.
 #[derive(Debug)]
-pub struct Held {
+pub struct LoadedTrace {
     /// What is known of it.
     pub script: Script,
     /// What the two ends did, in order.

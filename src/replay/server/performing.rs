@@ -7,17 +7,17 @@ use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::replay::client::{compresses, frames, whole_body};
-use crate::replay::script::{Act, Habits, Step};
-use crate::replay::stage::{Heard, Next, Stage, Taken};
+use crate::replay::script::{EndBehaviour, RecordedAct, Step};
+use crate::replay::stage::{Next, RecordMatch, ReplayState, Taken};
 use crate::trace::{Closed, End, Head, HttpRequest, HttpResponse};
 use crate::wire::http::{BodyWriter, Content, Handler, OnHead, Received, Responder, Response};
 use crate::wire::http_head;
-use crate::wire::websocket::{self, FrameSpec, Incoming, Manner, Options, Reply, Sender};
+use crate::wire::websocket::{self, FrameSpec, Incoming, Options, Reply, SendOptions, Sender};
 
 /// Takes in what comes.
-pub struct Desk {
+pub struct ReplayResponder {
     /// What the connections share.
-    pub stage: Arc<Stage>,
+    pub stage: Arc<ReplayState>,
     /// What is answered to a message that the record has no answer to.
     pub refusal: fn(edition: &str, message: &Value) -> Option<Value>,
 }
@@ -26,7 +26,7 @@ pub struct Desk {
 const UNKNOWN: &str = "the record that is replayed has no answer to this";
 
 /// The way back to the client, in an exchange of HTTP.
-enum Way {
+enum ReplyChannel {
     /// No answer was begun.
     Open(Responder),
     /// One is under way.
@@ -35,7 +35,7 @@ enum Way {
     Over,
 }
 
-impl Handler for Desk {
+impl Handler for ReplayResponder {
     fn on_head(&self, request: &HttpRequest) -> OnHead {
         let upgrades = request.header("upgrade").next().is_some();
         if upgrades && self.stage.script.script.upgrades { OnHead::Upgrade } else { OnHead::Read }
@@ -54,7 +54,7 @@ impl Handler for Desk {
                 if self.stage.is_stream(&conn) {
                     return refuse(answer).await;
                 }
-                let mut way = Way::Open(answer);
+                let mut way = ReplyChannel::Open(answer);
                 for step in self.stage.response(&conn).to_vec() {
                     way = self.say(&conn, step, way).await;
                 }
@@ -83,11 +83,11 @@ async fn refuse(answer: Responder) {
     let _ = answer.send(&Response::new("501 Not Implemented").text(UNKNOWN)).await;
 }
 
-impl Desk {
+impl ReplayResponder {
     /// Does what the record has on a connection of HTTP.
     async fn exchange(&self, conn: &str, answer: Responder) {
         let mut changes = self.stage.changes();
-        let mut way = Way::Open(answer);
+        let mut way = ReplyChannel::Open(answer);
         loop {
             changes.mark_unchanged();
             match self.stage.next(conn) {
@@ -113,47 +113,55 @@ impl Desk {
     }
 
     /// Says one thing of the record.
-    async fn say(&self, conn: &str, n: usize, way: Way) -> Way {
+    async fn say(&self, conn: &str, n: usize, way: ReplyChannel) -> ReplyChannel {
         let Some(step) = self.stage.script.steps.get(n) else { return way };
         let why = self.why(step);
         match (&step.act, way) {
-            (Act::Respond(head), Way::Open(responder)) => self.respond(conn, step, head, responder).await,
-            (Act::Piece(piece), Way::Begun(mut body)) => {
+            (RecordedAct::Respond(head), ReplyChannel::Open(responder)) => {
+                self.respond(conn, step, head, responder).await
+            }
+            (RecordedAct::Piece(piece), ReplyChannel::Begun(mut body)) => {
                 let stream = self.stage.is_stream(conn);
                 if stream {
                     let bytes = self.piece(piece.bytes.as_bytes());
                     if !bytes.is_empty() && body.write(&bytes, why.as_deref()).await.is_err() {
-                        return Way::Over;
+                        return ReplyChannel::Over;
                     }
                 }
                 if piece.last {
                     // Fails only where the client is gone.
                     let _ = body.finish_with(&piece.trailers).await;
-                    return Way::Over;
+                    return ReplyChannel::Over;
                 }
-                Way::Begun(body)
+                ReplyChannel::Begun(body)
             }
-            (Act::Bytes(bytes), Way::Begun(mut body)) => {
+            (RecordedAct::Bytes(bytes), ReplyChannel::Begun(mut body)) => {
                 // Fails only where the client is gone.
                 let _ = body.write_raw(bytes, why.as_deref()).await;
-                Way::Begun(body)
+                ReplyChannel::Begun(body)
             }
-            (Act::Close(how), way) => {
+            (RecordedAct::Close(how), way) => {
                 match (way, how) {
-                    (Way::Open(responder), Closed::Eof) => responder.close(why.as_deref()),
-                    (Way::Open(responder), Closed::Reset) => responder.reset(why.as_deref()),
-                    (Way::Begun(body), Closed::Eof) => body.close(why.as_deref()),
-                    (Way::Begun(body), Closed::Reset) => body.reset(why.as_deref()),
-                    (Way::Over, _) => {}
+                    (ReplyChannel::Open(responder), Closed::Eof) => responder.close(why.as_deref()),
+                    (ReplyChannel::Open(responder), Closed::Reset) => responder.reset(why.as_deref()),
+                    (ReplyChannel::Begun(body), Closed::Eof) => body.close(why.as_deref()),
+                    (ReplyChannel::Begun(body), Closed::Reset) => body.reset(why.as_deref()),
+                    (ReplyChannel::Over, _) => {}
                 }
-                Way::Over
+                ReplyChannel::Over
             }
             (_, way) => way,
         }
     }
 
     /// Begins an answer; what has a length is said at once, so that its length is right.
-    async fn respond(&self, conn: &str, step: &Step, recorded: &HttpResponse, mut responder: Responder) -> Way {
+    async fn respond(
+        &self,
+        conn: &str,
+        step: &Step,
+        recorded: &HttpResponse,
+        mut responder: Responder,
+    ) -> ReplyChannel {
         let HttpResponse { start, headers, raw } = recorded.clone();
         let mut head = Head { start, headers, raw, body: None };
         let why = self.why(step);
@@ -162,19 +170,19 @@ impl Desk {
             response.raw = Some(http_head::encode(&head));
             // Fails only where the client is gone.
             let _ = responder.interim(&response).await;
-            return Way::Open(responder);
+            return ReplyChannel::Open(responder);
         }
         let mut pieces = vec![];
         if !self.stage.is_stream(conn) {
             let steps = || self.stage.script.steps.iter().filter(|step| step.conn == conn && step.end == End::Server);
             let bodies: Vec<Vec<u8>> = steps()
                 .filter_map(|step| match &step.act {
-                    Act::Piece(piece) => Some(piece.bytes.as_bytes().to_vec()),
+                    RecordedAct::Piece(piece) => Some(piece.bytes.as_bytes().to_vec()),
                     _ => None,
                 })
                 .collect();
             let message = steps().find_map(|step| match &step.act {
-                Act::Content(message) => Some(message),
+                RecordedAct::Content(message) => Some(message),
                 _ => None,
             });
             pieces = self.stage.with_values(|values| whole_body(&mut head, &bodies, message, values));
@@ -182,13 +190,13 @@ impl Desk {
             response.content = Content::Chunked { pieces: vec![], trailers: vec![] };
         }
         response.raw = Some(http_head::encode(&head));
-        let Ok(mut body) = responder.start(&response).await else { return Way::Over };
+        let Ok(mut body) = responder.start(&response).await else { return ReplyChannel::Over };
         for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
             if body.write(piece, why.as_deref()).await.is_err() {
-                return Way::Over;
+                return ReplyChannel::Over;
             }
         }
-        Way::Begun(body)
+        ReplyChannel::Begun(body)
     }
 
     /// A piece of a stream with live values: line by line, so that the JSON of events is understood as such.
@@ -207,17 +215,18 @@ impl Desk {
     /// Does what the record has on a WebSocket.
     async fn serve(&self, request: websocket::Request, upgrade: usize, conn: &str) {
         let steps = &self.stage.script.steps;
-        let accept = self.stage.response(conn).iter().copied().find(|n| matches!(steps[*n].act, Act::Accept(_)));
-        let habits: Habits =
+        let accept =
+            self.stage.response(conn).iter().copied().find(|n| matches!(steps[*n].act, RecordedAct::Accept(_)));
+        let habits: EndBehaviour =
             self.stage.script.script.habits.get(&(conn.to_owned(), End::Server)).copied().unwrap_or_default();
         let options = Options { pong: habits.pong, close: habits.close, read: true };
         let socket = match accept.and_then(|n| steps.get(n)) {
             None => request.leave_unanswered(options),
             Some(step) => {
                 accept.into_iter().for_each(|n| self.stage.took(n));
-                let Act::Accept(head) = &step.act else { return };
+                let RecordedAct::Accept(head) = &step.act else { return };
                 let asked = steps.get(upgrade).and_then(|step| match &step.act {
-                    Act::Upgrade(head) => Some(head),
+                    RecordedAct::Upgrade(head) => Some(head),
                     _ => None,
                 });
                 let reply = reply(head, asked, &request, self.why(step));
@@ -261,18 +270,18 @@ impl Desk {
         let Some(step) = self.stage.script.steps.get(n) else { return };
         let why = self.why(step);
         match &step.act {
-            Act::Unit(unit) => {
+            RecordedAct::Unit(unit) => {
                 let ids = ids.as_ref().map(|(recorded, live)| (recorded, live));
                 for frame in self.stage.with_values(|values| frames(unit, values, End::Server, ids)) {
                     let _ = sender.send(&frame, why.as_deref()).await;
                 }
             }
-            Act::Bytes(bytes) => _ = sender.send_raw(bytes, why.as_deref()).await,
-            Act::Close(Closed::Eof) => match why {
+            RecordedAct::Bytes(bytes) => _ = sender.send_raw(bytes, why.as_deref()).await,
+            RecordedAct::Close(Closed::Eof) => match why {
                 Some(why) => sender.shutdown_deliberately(&why).await,
                 None => sender.shutdown().await,
             },
-            Act::Close(Closed::Reset) => sender.reset(why.as_deref()).await,
+            RecordedAct::Close(Closed::Reset) => sender.reset(why.as_deref()).await,
             _ => {}
         }
     }
@@ -281,18 +290,18 @@ impl Desk {
         while let Some(incoming) = socket.incoming.recv().await {
             let Incoming::Message(message) = incoming else { continue };
             match self.stage.message(conn, &message) {
-                Heard::Cue => {}
-                Heard::Again(steps, live) => {
+                RecordMatch::Cue => {}
+                RecordMatch::Again(steps, live) => {
                     for n in steps {
                         let recorded = self.stage.script.steps.get(n).and_then(|step| match &step.act {
-                            Act::Unit(unit) => unit.message.as_ref()?.json.as_ref(),
+                            RecordedAct::Unit(unit) => unit.message.as_ref()?.json.as_ref(),
                             _ => None,
                         });
                         let recorded = recorded.and_then(crate::replay::said::id).cloned();
                         self.send(n, &socket.sender, recorded.zip(live.clone())).await;
                     }
                 }
-                Heard::Unknown => {
+                RecordMatch::Unknown => {
                     let refusal = message.json.as_ref().and_then(|json| (self.refusal)(&self.edition(), json));
                     if let Some(refusal) = refusal {
                         // Fails only where the client is gone.
@@ -323,11 +332,11 @@ impl Desk {
 }
 
 /// Returns once the client has left.
-async fn gone(way: &Way) {
+async fn gone(way: &ReplyChannel) {
     match way {
-        Way::Open(responder) => _ = responder.gone().await,
-        Way::Begun(body) => _ = body.gone().await,
-        Way::Over => {}
+        ReplyChannel::Open(responder) => _ = responder.gone().await,
+        ReplyChannel::Begun(body) => _ = body.gone().await,
+        ReplyChannel::Over => {}
     }
 }
 
@@ -350,5 +359,5 @@ fn reply(recorded: &Head, asked: Option<&Head>, request: &websocket::Request, wh
     });
     let body = recorded.body.as_ref().map(|body| body.as_bytes().to_vec()).unwrap_or_default();
     let head = Head { start: recorded.start.clone(), headers, raw, body: None };
-    Reply { head, body, manner: Manner::deliberate(why.as_deref()) }
+    Reply { head, body, manner: SendOptions::deliberate(why.as_deref()) }
 }

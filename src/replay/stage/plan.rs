@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::replay::said::{Said, id, without_id};
-use crate::replay::script::{Act, Held, Step};
+use crate::replay::said::{RecordedMessage, id, without_id};
+use crate::replay::script::{LoadedTrace, RecordedAct, Step};
 use crate::trace::{End, Message};
 use crate::wire::websocket::opcode;
 
@@ -13,7 +13,7 @@ pub const WINDOW: usize = 1000;
 /// What the record says of each step.
 pub struct Plan {
     /// What a client's step says; none for what is no cue.
-    pub cues: Vec<Option<Said>>,
+    pub cues: Vec<Option<RecordedMessage>>,
     /// The client's step that a step of the server answers; none for what it says unasked.
     pub answers: Vec<Option<usize>>,
     /// Of an answer, the later requests that were answered before it.
@@ -27,14 +27,14 @@ pub struct Plan {
 }
 
 /// What a client's message says, without the id of its request.
-pub fn message_said(message: &Message) -> Said {
+pub fn message_said(message: &Message) -> RecordedMessage {
     let plain = Message { json: message.json.as_ref().map(without_id), ..message.clone() };
-    Said::message(&plain, |_| false)
+    RecordedMessage::message(&plain, |_| false)
 }
 
 impl Plan {
     /// What a record says.
-    pub fn new(script: &Held) -> Self {
+    pub fn new(script: &LoadedTrace) -> Self {
         let count = script.steps.len();
         let mut plan = Self {
             cues: Vec::with_capacity(count),
@@ -52,7 +52,7 @@ impl Plan {
             let cue = cue(step);
             if cue.is_some() {
                 match &step.act {
-                    Act::Unit(unit) => {
+                    RecordedAct::Unit(unit) => {
                         if let Some(id) = unit.message.as_ref().and_then(|message| id(message.json.as_ref()?)) {
                             asked.insert((conn, id.to_string()), n);
                         }
@@ -63,8 +63,8 @@ impl Plan {
             plan.cues.push(cue);
             let answers = match &step.act {
                 _ if step.end == End::Client => None,
-                Act::Accept(_) => opened.get(conn).copied(),
-                Act::Respond(head) => {
+                RecordedAct::Accept(_) => opened.get(conn).copied(),
+                RecordedAct::Respond(head) => {
                     let whole = head.header("content-length").next().is_some()
                         || matches!(head.status(), Some(100..=199 | 204 | 304));
                     if !whole {
@@ -72,8 +72,8 @@ impl Plan {
                     }
                     opened.get(conn).copied()
                 }
-                Act::Piece(_) if !plan.streams.contains(conn) => opened.get(conn).copied(),
-                Act::Unit(unit) => unit
+                RecordedAct::Piece(_) if !plan.streams.contains(conn) => opened.get(conn).copied(),
+                RecordedAct::Unit(unit) => unit
                     .message
                     .as_ref()
                     .and_then(|message| id(message.json.as_ref()?))
@@ -82,8 +82,8 @@ impl Plan {
             };
             plan.answers.push(answers);
             let leaves = match &step.act {
-                Act::Close(_) => true,
-                Act::Unit(unit) => unit.control().is_some_and(|frame| frame.opcode == opcode::CLOSE),
+                RecordedAct::Close(_) => true,
+                RecordedAct::Unit(unit) => unit.control().is_some_and(|frame| frame.opcode == opcode::CLOSE),
                 _ => false,
             };
             if leaves && step.end == End::Client {
@@ -91,9 +91,12 @@ impl Plan {
             }
             let performed = step.end == End::Server
                 && match &step.act {
-                    Act::Accept(_) | Act::Respond(_) | Act::Piece(_) | Act::Bytes(_) => true,
-                    Act::Close(_) => !left.contains(conn),
-                    Act::Unit(unit) => !unit.automatic,
+                    RecordedAct::Accept(_)
+                    | RecordedAct::Respond(_)
+                    | RecordedAct::Piece(_)
+                    | RecordedAct::Bytes(_) => true,
+                    RecordedAct::Close(_) => !left.contains(conn),
+                    RecordedAct::Unit(unit) => !unit.automatic,
                     _ => false,
                 };
             plan.performed.push(performed);
@@ -114,14 +117,14 @@ impl Plan {
 }
 
 /// What a step of the client says, where the server may wait for it.
-fn cue(step: &Step) -> Option<Said> {
+fn cue(step: &Step) -> Option<RecordedMessage> {
     if step.end != End::Client {
         return None;
     }
     match &step.act {
-        Act::Upgrade(head) => Some(Said::upgrade(head)),
-        Act::Request(request) => Some(Said::request(&request.head, request.message.as_ref())),
-        Act::Unit(unit) => unit.message.as_ref().map(message_said),
+        RecordedAct::Upgrade(head) => Some(RecordedMessage::upgrade(head)),
+        RecordedAct::Request(request) => Some(RecordedMessage::request(&request.head, request.message.as_ref())),
+        RecordedAct::Unit(unit) => unit.message.as_ref().map(message_said),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@ use serde_json::json;
 
 use super::*;
 use crate::judge::{
-    Asked, Attempt, BaselineLine, Basis, Counts, Excuse, RequirementResult, ScenarioResult, Scope, SnapshotResult,
-    Status, Suite, Unjudged, Verdict,
+    Attempt, BaselineLine, Counts, Excuse, RequirementResult, RunOptions, RunScope, ScenarioResult, Scope,
+    SnapshotResult, Status, Suite, Unjudged, Verdict,
 };
 use crate::protocol::Section;
 use crate::trace::End;
@@ -171,7 +171,7 @@ pub(crate) fn example() -> Report {
             SnapshotResult { file: "snapshots/a.snap".to_owned(), status: "same".to_owned() },
             SnapshotResult { file: "snapshots/b.snap".to_owned(), status: "changed".to_owned() },
         ],
-        basis: Some(Basis {
+        basis: Some(RunScope {
             scope: Scope::Partial,
             scenarios: 14,
             whole: true,
@@ -189,7 +189,7 @@ pub(crate) fn example() -> Report {
     };
     let notes = vec![Note { requirement: None, text: "the edition was detected: cli, by its lockfile".to_owned() }];
     let suite = Suite { name: "wirecert".to_owned(), version: "0.1.0".to_owned(), digest: "sha256:0".to_owned() };
-    let asked = Asked { strict: false, filter: None, shard: "1/2".parse().ok() };
+    let asked = RunOptions { strict: false, filter: None, shard: "1/2".parse().ok() };
     let unjudged = Unjudged {
         name: "other-editor".to_owned(),
         role: "amp-server".to_owned(),

@@ -10,7 +10,7 @@ use crate::scenario::{Collect, StepKind};
 
 use super::Check;
 use super::expects::find;
-use super::scope::Known;
+use super::scope::VariableType;
 
 impl Check<'_> {
     pub(super) fn collect(&mut self, entry: &Entry) -> Option<StepKind> {
@@ -54,7 +54,7 @@ impl Check<'_> {
         }
         let (until, captures) = until?;
         for name in captures {
-            self.define(&name, entry.key_span, Known::Value);
+            self.define(&name, entry.key_span, VariableType::Value);
         }
         let part = read?.part;
         Some(StepKind::Collect(Box::new(Collect { part, until, each, first, last, count, join, bind, proves, within })))
@@ -116,7 +116,7 @@ impl Check<'_> {
     fn variable_to_set(&mut self, entry: &Entry) -> Option<String> {
         match &entry.value.kind {
             Kind::String(name) if is_name(name) => {
-                self.define(name, entry.value.span, Known::Value);
+                self.define(name, entry.value.span, VariableType::Value);
                 Some(name.clone())
             }
             Kind::String(name) => {

@@ -8,7 +8,7 @@ use crate::protocol::{ObservationKind, Shape};
 use crate::scenario::language::{self, CONNECTION, EXPECT, MAIN, NEVER, PART};
 use crate::scenario::{Expectation, Outcome, Part, StepKind, StreamEnd, Until};
 
-use super::scope::Known;
+use super::scope::VariableType;
 use super::shapes::begin;
 use super::{Check, spot, unknown, wrong_type};
 
@@ -36,7 +36,7 @@ impl Check<'_> {
         for name in outcomes.iter().flat_map(|(_, names)| names).cloned().collect::<std::collections::BTreeSet<_>>() {
             let everywhere = outcomes.iter().all(|(_, names)| names.contains(&name));
             if everywhere || !self.scope.vars.contains_key(&name) {
-                self.define(&name, span, if everywhere { Known::Value } else { Known::Partly });
+                self.define(&name, span, if everywhere { VariableType::Value } else { VariableType::Partly });
             }
         }
     }

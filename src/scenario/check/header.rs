@@ -31,7 +31,7 @@ pub(in crate::scenario) fn plays(source: &Source, root: &Node) -> (Vec<Play>, Ve
     let mut faults = header.faults;
     let mut plays = vec![];
     if let Some(file) = played {
-        let mut told = Told::default();
+        let mut told = FaultsByEdition::default();
         for edition in &file.editions {
             for case in &file.cases {
                 let (plan, found) = one(source, &file, edition, *case);
@@ -339,11 +339,11 @@ impl Check<'_> {
 
 /// Faults with the editions and cases in which they were found.
 #[derive(Default)]
-struct Told<'a> {
+struct FaultsByEdition<'a> {
     faults: Vec<(Diagnostic, Vec<&'a str>, Vec<&'a str>)>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> FaultsByEdition<'a> {
     fn add(&mut self, found: Vec<Diagnostic>, edition: &'a str, case: Option<&'a str>) {
         for fault in found {
             let same = self.faults.iter().position(|(f, _, _)| {

@@ -7,7 +7,7 @@ use crate::diagnostic::yaml::{Kind, Node};
 use crate::matcher::template::{Piece, pieces, variables};
 use crate::matcher::{Pattern, PatternError};
 
-use super::scope::Known;
+use super::scope::VariableType;
 use super::shapes::begin;
 use super::{Check, fault, spot};
 
@@ -74,7 +74,7 @@ impl Check<'_> {
 
     /// A variable that stands for a pattern may itself use variables: they must have values where it is used.
     fn variables_of_pattern(&mut self, text: &str, span: Span) {
-        if let Some(Known::Pattern(pattern)) = whole_variable(text).and_then(|name| self.scope.vars.get(&name)) {
+        if let Some(VariableType::Pattern(pattern)) = whole_variable(text).and_then(|name| self.scope.vars.get(&name)) {
             for name in variables(pattern) {
                 self.variable(&name, span, false);
             }
@@ -85,7 +85,7 @@ impl Check<'_> {
     pub(super) fn put_in(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => match whole_variable(text).and_then(|name| self.scope.vars.get(&name)) {
-                Some(Known::Pattern(pattern)) => pattern.clone(),
+                Some(VariableType::Pattern(pattern)) => pattern.clone(),
                 _ => value.clone(),
             },
             Value::Array(items) => items.iter().map(|item| self.put_in(item)).collect(),

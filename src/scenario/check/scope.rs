@@ -12,7 +12,7 @@ use super::Check;
 
 /// What is known of a variable.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Known {
+pub(super) enum VariableType {
     /// Always there.
     BuiltIn,
     /// Has a value by now.
@@ -25,7 +25,7 @@ pub(super) enum Known {
 
 #[derive(Clone, Default)]
 pub(super) struct Scope {
-    pub(super) vars: BTreeMap<String, Known>,
+    pub(super) vars: BTreeMap<String, VariableType>,
     /// Connections, labels and other bound names, by namespace and name.
     pub(super) names: BTreeMap<(&'static str, String), Span>,
     /// Namespaces in which a name was bound that depends on variables: then anything may be bound.
@@ -35,7 +35,7 @@ pub(super) struct Scope {
 impl Scope {
     /// The variables that are always there.
     pub(super) fn new() -> Self {
-        let vars = VARIABLES.iter().map(|v| (v.name.to_owned(), Known::BuiltIn)).collect();
+        let vars = VARIABLES.iter().map(|v| (v.name.to_owned(), VariableType::BuiltIn)).collect();
         Self { vars, ..Self::default() }
     }
 }
@@ -70,19 +70,21 @@ impl Check<'_> {
     /// Checks the use of a variable; `as_pattern` where it may stand for one.
     pub(super) fn variable(&mut self, name: &str, span: Span, as_pattern: bool) {
         let message = match self.scope.vars.get(name) {
-            Some(Known::BuiltIn) => {
+            Some(VariableType::BuiltIn) => {
                 if let Some(need) = language::needs_of_variable(name) {
                     self.need(need);
                 }
                 return;
             }
-            Some(Known::Value) => return,
-            Some(Known::Pattern(_)) if as_pattern => return,
-            Some(Known::Pattern(_)) => {
+            Some(VariableType::Value) => return,
+            Some(VariableType::Pattern(_)) if as_pattern => return,
+            Some(VariableType::Pattern(_)) => {
                 let message = format!("`{name}` is a pattern, and can only stand where a whole pattern stands");
                 return self.fault("scenario/misplaced-pattern", message, span, "");
             }
-            Some(Known::Partly) => format!("`{name}` is set in some outcomes only, so that it may have no value here"),
+            Some(VariableType::Partly) => {
+                format!("`{name}` is set in some outcomes only, so that it may have no value here")
+            }
             None => format!("undefined variable `{name}`"),
         };
         let fault = super::fault(self.source, "scenario/undefined-variable", message, span, "");
@@ -107,13 +109,13 @@ impl Check<'_> {
     }
 
     /// Gives a variable a value, if it may have one.
-    pub(super) fn define(&mut self, name: &str, span: Span, known: Known) {
+    pub(super) fn define(&mut self, name: &str, span: Span, known: VariableType) {
         match self.scope.vars.get(name) {
-            Some(Known::BuiltIn) => {
+            Some(VariableType::BuiltIn) => {
                 let message = format!("the variable `{name}` is always there and cannot be set");
                 self.fault("scenario/reserved-variable", message, span, "choose another name");
             }
-            Some(Known::Pattern(_)) if !matches!(known, Known::Pattern(_)) => {
+            Some(VariableType::Pattern(_)) if !matches!(known, VariableType::Pattern(_)) => {
                 let message = format!("`{name}` is a pattern and cannot be set to a value");
                 self.fault("scenario/reserved-variable", message, span, "choose another name");
             }
@@ -132,7 +134,7 @@ impl Check<'_> {
         }
         if namespace != language::CONNECTION {
             self.variable_name(name, span);
-            self.define(name, span, Known::Value);
+            self.define(name, span, VariableType::Value);
         }
         self.scope.names.insert((namespace, name.to_owned()), span);
     }

@@ -24,7 +24,7 @@ impl Check<'_> {
             Shape::Pattern => {
                 let captures = self.pattern(node, key).captures;
                 for name in captures {
-                    self.define(&name, spot(node, key), super::scope::Known::Value);
+                    self.define(&name, spot(node, key), super::scope::VariableType::Value);
                 }
             }
             Shape::Either(shapes) => self.either(shapes, node, key),

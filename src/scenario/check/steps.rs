@@ -7,7 +7,7 @@ use crate::scenario::language::{self, CONNECTION, MAIN, MAX_TIMES, STEPS};
 use crate::scenario::{Step, StepKind};
 
 use super::expects::find;
-use super::scope::Known;
+use super::scope::VariableType;
 use super::shapes::begin;
 use super::{Check, unknown};
 
@@ -203,7 +203,7 @@ impl Check<'_> {
             self.fault("scenario/missing-key", message, entry.key_span, "");
         }
         let times = find(map, "times").and_then(|e| self.times(e));
-        self.scope.vars.insert("n".to_owned(), Known::Value);
+        self.scope.vars.insert("n".to_owned(), VariableType::Value);
         self.repeats += 1;
         let steps = find(map, "steps").map(|e| {
             if e.value.as_list().is_some_and(<[_]>::is_empty) {

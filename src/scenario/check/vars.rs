@@ -7,7 +7,7 @@ use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::matcher::Pattern;
 use crate::matcher::template::is_name;
 
-use super::scope::Known;
+use super::scope::VariableType;
 use super::{Check, fault};
 
 impl Check<'_> {
@@ -26,10 +26,10 @@ impl Check<'_> {
             self.shape(&crate::protocol::Shape::Any, &entry.value, entry.key_span);
             vars.insert(entry.key.clone(), entry.value.to_json());
             // What was a pattern may be given a plain value by the edition or the case.
-            if matches!(self.scope.vars.get(&entry.key), Some(Known::Pattern(_))) {
+            if matches!(self.scope.vars.get(&entry.key), Some(VariableType::Pattern(_))) {
                 self.scope.vars.remove(&entry.key);
             }
-            self.define(&entry.key, entry.key_span, Known::Value);
+            self.define(&entry.key, entry.key_span, VariableType::Value);
         }
     }
 
@@ -51,7 +51,7 @@ impl Check<'_> {
                 }
             }
         }
-        self.define(&entry.key, entry.key_span, Known::Pattern(json));
+        self.define(&entry.key, entry.key_span, VariableType::Pattern(json));
     }
 
     /// `set`: all at once, so that none may use another.
@@ -66,7 +66,7 @@ impl Check<'_> {
         let mut vars = Map::new();
         for var in map {
             if self.variable_name(&var.key, var.key_span) {
-                self.define(&var.key, var.key_span, Known::Value);
+                self.define(&var.key, var.key_span, VariableType::Value);
                 vars.insert(var.key.clone(), var.value.to_json());
             }
         }

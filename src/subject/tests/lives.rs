@@ -8,7 +8,7 @@ use super::{run_dir, start};
 use crate::config::SubjectSpec;
 use crate::subject::testing::{Trace, client_spec};
 use crate::subject::{Running, Start};
-use crate::trace::What;
+use crate::trace::EventKind;
 
 /// Answers `reset` as it should, and tells how it was told to begin.
 const LIVES: &str = r#"while read -r line; do case "$line" in
@@ -35,8 +35,8 @@ async fn one_process_lives_once_for_each_trace() {
     // What comes of a life stands in its own trace.
     assert_eq!(first.kinds(), "launched told");
     assert_eq!(second.kinds(), "launched told exited");
-    let [What::Launched(one), _] = &first.events()[..] else { panic!("{}", first.kinds()) };
-    let [What::Launched(two), What::Told(told), What::Exited(_)] = &second.events()[..] else {
+    let [EventKind::Launched(one), _] = &first.events()[..] else { panic!("{}", first.kinds()) };
+    let [EventKind::Launched(two), EventKind::Told(told), EventKind::Exited(_)] = &second.events()[..] else {
         panic!("{}", second.kinds())
     };
     assert_eq!(one, two);

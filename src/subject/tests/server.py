@@ -79,9 +79,9 @@ if "swarm" in args:
 if "flood" in args:
     threading.Thread(target=flood, daemon=True).start()
 mine = lockfile(f"{port}.json", port=port, pid=os.getpid(), secret="hush-hush")
-if "decoy" in args:
+if "foreign" in args:
     other = listen()
-    path = lockfile("decoy.json", port=other.getsockname()[1], secret="decoy")
+    path = lockfile("foreign.json", port=other.getsockname()[1], secret="foreign")
     os.utime(path, (time.time() + 60, time.time() + 60))
 
 if "deaf" not in args:

@@ -10,7 +10,7 @@ use super::{refusal, run_dir, server, sh, start, with};
 use crate::config::{EditionChoice, Launch, SeedFile, SubjectSpec};
 use crate::subject::testing::{Trace, launch, spec};
 use crate::subject::{RunDir, Running, Start, SubjectError, tree};
-use crate::trace::{Exited, What};
+use crate::trace::{EventKind, Exited};
 
 #[tokio::test]
 async fn a_server_is_started_found_and_stopped_as_it_wishes() {
@@ -137,7 +137,9 @@ async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_n
     assert!(named(&error), "{:?}", error.diagnostic().help);
     let (told, _) = refusal(&SubjectSpec { edition: EditionChoice::Given("one"), ..spec.clone() }).await;
     assert!(!named(&told), "which edition it is was said");
-    let [What::Launched(launched), What::Exited(exited)] = &trace.events()[..] else { panic!("{}", trace.kinds()) };
+    let [EventKind::Launched(launched), EventKind::Exited(exited)] = &trace.events()[..] else {
+        panic!("{}", trace.kinds())
+    };
     assert_eq!((launched.pid, exited.signal), (exited.pid, Some(9)));
     assert!(!tree::is_alive(launched.pid));
 }
@@ -164,7 +166,9 @@ async fn useless_lockfiles_are_told_each_with_its_reason_and_kept_for_the_rules(
     let contents: Vec<_> = trace
         .events()
         .into_iter()
-        .filter_map(|what| if let What::File(f) = what { Some(f.content.map(|c| c.as_bytes().to_vec())) } else { None })
+        .filter_map(
+            |what| if let EventKind::File(f) = what { Some(f.content.map(|c| c.as_bytes().to_vec())) } else { None },
+        )
         .collect();
     assert_eq!(contents[..2], [Some(br#"{"port":"#.to_vec()), Some(br#"{"port":"8123"}"#.to_vec())]);
 }
@@ -180,7 +184,7 @@ async fn a_lockfile_whose_port_nobody_serves_does_not_count() {
 async fn the_right_lockfile_is_found_among_hundreds_of_stale_ones_and_a_newer_decoy() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
-    let spec = with(server(&["decoy"]), |launch| {
+    let spec = with(server(&["foreign"]), |launch| {
         launch.home = (0..500)
             .map(|i| SeedFile {
                 path: format!(".local/share/test/ide/{i}.json"),

@@ -9,7 +9,7 @@ use super::{pids, run_dir, server, start, with};
 use crate::config::{CommandLine, StopHow, SubjectSpec};
 use crate::subject::testing::Trace;
 use crate::subject::{RunDir, SubjectError, tree};
-use crate::trace::What;
+use crate::trace::EventKind;
 
 fn stimulus(spec: SubjectSpec, command: &[&str]) -> SubjectSpec {
     let line = CommandLine(command.iter().map(|s| (*s).to_owned()).collect());
@@ -35,7 +35,8 @@ async fn a_stimulus_is_a_command_with_its_parameters() {
     let root = run_dir.root().display();
     let written = std::fs::read_to_string(run_dir.workspace().join("poked")).unwrap();
     assert_eq!(written, format!(r#"a b|3|[{{"x":"y"}}]||{root}|{root}/home|"#));
-    let event = trace.events().into_iter().find_map(|what| if let What::Stimulus(s) = what { Some(s) } else { None });
+    let event =
+        trace.events().into_iter().find_map(|what| if let EventKind::Stimulus(s) = what { Some(s) } else { None });
     let event = event.unwrap();
     assert_eq!((event.name.as_str(), event.outcome.as_str(), &event.params["line"]), ("poke", "exit 0", &json!(3)));
     assert_eq!(event.command[4..7], ["a b", "3", r#"[{"x":"y"}]"#]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::trace::{Event, Payload, What};
+use crate::trace::{Event, EventKind, Payload};
 
 /// What an event says, as one JSON value; none where it holds nothing that could be correlated.
 ///
@@ -11,16 +11,16 @@ use crate::trace::{Event, Payload, What};
 /// `path` and `json` or `text`; the lines of a driven client what they say. Frames and pieces of bodies give
 /// nothing: messages say it again.
 pub fn document(event: &Event) -> Option<Value> {
-    Some(match &event.what {
-        What::Message(message) => match (&message.json, &message.payload) {
+    Some(match &event.kind {
+        EventKind::Message(message) => match (&message.json, &message.payload) {
             (Some(json), _) => json!({ "json": json }),
             (None, Some(Payload::Text(text))) => json!({ "text": text }),
             (None, _) => return None,
         },
-        What::Handshake(head) => head_of(&head.start, &head.headers),
-        What::HttpRequest(head) => head_of(&head.start, &head.headers),
-        What::HttpResponse(head) => head_of(&head.start, &head.headers),
-        What::StreamEvent(event) => {
+        EventKind::Handshake(head) => head_of(&head.start, &head.headers),
+        EventKind::HttpRequest(head) => head_of(&head.start, &head.headers),
+        EventKind::HttpResponse(head) => head_of(&head.start, &head.headers),
+        EventKind::StreamEvent(event) => {
             let mut map = Map::new();
             if let Some(data) = &event.data {
                 map.extend([text_or_json(data)]);
@@ -29,22 +29,22 @@ pub fn document(event: &Event) -> Option<Value> {
             map.extend(event.event.iter().map(|name| ("event".to_owned(), name.as_str().into())));
             Value::Object(map)
         }
-        What::Frame(frame) if frame.opcode >= 8 => json!({ "payload": frame.payload.as_text()? }),
-        What::File(file) => {
+        EventKind::Frame(frame) if frame.opcode >= 8 => json!({ "payload": frame.payload.as_text()? }),
+        EventKind::File(file) => {
             let mut map = Map::from_iter([("path".to_owned(), file.path.as_str().into())]);
             map.extend(file.content.as_ref().and_then(Payload::as_text).map(text_or_json));
             Value::Object(map)
         }
-        What::Call(call) => {
+        EventKind::Call(call) => {
             json!({ "call": call.call, "params": call.params, "settings": call.settings })
         }
-        What::Returned(returned) => json!({ "result": returned.result, "error": returned.error }),
-        What::Told(told) => {
+        EventKind::Returned(returned) => json!({ "result": returned.result, "error": returned.error }),
+        EventKind::Told(told) => {
             json!({ "event": told.event, "data": told.data, "subscription": told.subscription })
         }
-        What::Stimulus(stimulus) => json!({ "params": stimulus.params }),
-        What::Connected { address } => json!({ "port": address.rsplit_once(':')?.1.parse::<u16>().ok()? }),
-        What::Launched(launched) => json!({ "pid": launched.pid }),
+        EventKind::Stimulus(stimulus) => json!({ "params": stimulus.params }),
+        EventKind::Connected { address } => json!({ "port": address.rsplit_once(':')?.1.parse::<u16>().ok()? }),
+        EventKind::Launched(launched) => json!({ "pid": launched.pid }),
         _ => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::trace::Known;
+use crate::trace::NormalisationFacts;
 use crate::trace::normal::{Piece, Volatile};
 
 /// A text of so many characters that is under a key of identity is hardly twice the same by chance.
@@ -10,7 +10,7 @@ const LONG_ID: usize = 12;
 
 /// A place in a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ValueLocation {
     /// A JSON pointer (RFC 6901).
     pub pointer: String,
     /// Which piece of the text there, from 0, counting all volatile pieces; none where the whole value is meant.
@@ -53,7 +53,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
     /// Where.
-    pub place: Place,
+    pub place: ValueLocation,
     /// The key that it stands under: the last one of its pointer that is no index; empty at the top.
     pub key: String,
     /// What it is.
@@ -70,7 +70,7 @@ pub struct Finder {
 
 impl Finder {
     /// From the folders and ports that are known. Ports that documents tell of are found by their keys.
-    pub fn new(known: &Known) -> Self {
+    pub fn new(known: &NormalisationFacts) -> Self {
         Self { volatile: Volatile::new(known, &[]) }
     }
 
@@ -114,7 +114,7 @@ impl Finder {
                     None if is_identity(key) => Kind::Id,
                     None => return,
                 };
-                let place = Place { pointer: pointer.clone(), piece: None };
+                let place = ValueLocation { pointer: pointer.clone(), piece: None };
                 found.push(Find { place, key: key.to_owned(), kind, value: value.clone() });
             }
             Value::Null | Value::Bool(_) => {}
@@ -123,7 +123,7 @@ impl Finder {
 
     fn text(&self, text: &str, pointer: &str, key: &str, found: &mut Vec<Find>) {
         let find = |piece, kind, value: &str| Find {
-            place: Place { pointer: pointer.to_owned(), piece },
+            place: ValueLocation { pointer: pointer.to_owned(), piece },
             key: key.to_owned(),
             kind,
             value: value.into(),

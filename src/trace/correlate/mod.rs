@@ -17,10 +17,10 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use super::{End, Known};
+use super::{End, NormalisationFacts};
 
 pub use document::document;
-pub use find::{Find, Finder, Kind, Place};
+pub use find::{Find, Finder, Kind, ValueLocation};
 pub use translate::Translation;
 
 /// So many values are remembered; after that the oldest are forgotten.
@@ -44,12 +44,12 @@ const REMEMBERED: usize = 100_000;
 pub struct Correlator {
     finder: Finder,
     /// Where each value was seen first, and last under a key of identity.
-    seen: HashMap<String, Seen>,
+    seen: HashMap<String, SeenValue>,
     order: VecDeque<String>,
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenValue {
     first: Origin,
     /// The last one of each sender, where it stood under a key of identity: client, server, neither.
     named: [Option<Origin>; 3],
@@ -63,14 +63,14 @@ pub struct Origin {
     /// The number that its document was given.
     pub index: u64,
     /// Where in the document.
-    pub place: Place,
+    pub place: ValueLocation,
 }
 
 /// A value that came from an earlier document of somebody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Where it stands.
-    pub at: Place,
+    pub at: ValueLocation,
     /// What it is.
     pub kind: Kind,
     /// The value: of a piece of a text, that piece.
@@ -81,7 +81,7 @@ pub struct Link {
 
 impl Correlator {
     /// Nothing seen yet. `known` are folders and ports that differ from run to run.
-    pub fn new(known: &Known) -> Self {
+    pub fn new(known: &NormalisationFacts) -> Self {
         Self { finder: Finder::new(known), seen: HashMap::new(), order: VecDeque::new() }
     }
 
@@ -127,7 +127,8 @@ impl Correlator {
             }
             self.order.push_back(key.clone());
         }
-        let seen = self.seen.entry(key).or_insert_with(|| Seen { first: origin.clone(), named: Default::default() });
+        let seen =
+            self.seen.entry(key).or_insert_with(|| SeenValue { first: origin.clone(), named: Default::default() });
         if find.kind == Kind::Id {
             let slot = match origin.sender {
                 Some(End::Client) => 0,

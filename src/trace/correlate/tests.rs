@@ -7,8 +7,12 @@ use super::*;
 const ONE: &str = "5f8d0e5a-3b1c-4c7e-9a55-0b7a3f6f9a01";
 const TWO: &str = "0c2c8c1e-9d55-4d5b-8f0e-1f2a3b4c5d6e";
 
-fn known() -> Known {
-    Known { folders: vec![("workspace".into(), "/tmp/w s".into())], ports: BTreeSet::from([8123]), ..Known::default() }
+fn known() -> NormalisationFacts {
+    NormalisationFacts {
+        folders: vec![("workspace".into(), "/tmp/w s".into())],
+        ports: BTreeSet::from([8123]),
+        ..NormalisationFacts::default()
+    }
 }
 
 fn places(links: &[Link]) -> Vec<(&str, Option<usize>, u64, &str)> {
@@ -17,7 +21,7 @@ fn places(links: &[Link]) -> Vec<(&str, Option<usize>, u64, &str)> {
 
 #[test]
 fn an_answers_id_comes_from_the_newest_request_that_had_it() {
-    let mut correlator = Correlator::new(&Known::default());
+    let mut correlator = Correlator::new(&NormalisationFacts::default());
     correlator.see(Some(End::Client), 0, &json!({"json": {"ask": {"id": "1", "path": "/a"}}}));
     correlator.see(Some(End::Client), 1, &json!({"json": {"ask": {"id": "1", "path": "/b"}}}));
     let links = correlator.see(Some(End::Server), 2, &json!({"json": {"answer": {"id": "1", "n": "1"}}}));
@@ -29,7 +33,7 @@ fn an_answers_id_comes_from_the_newest_request_that_had_it() {
 
 #[test]
 fn what_a_side_made_up_itself_came_from_nobody() {
-    let mut correlator = Correlator::new(&Known::default());
+    let mut correlator = Correlator::new(&NormalisationFacts::default());
     correlator.see(Some(End::Client), 0, &json!({"request": ONE}));
     correlator.see(Some(End::Server), 1, &json!({"request": ONE}));
     assert!(correlator.see(Some(End::Client), 2, &json!({"request": ONE})).is_empty());
@@ -89,7 +93,7 @@ fn what_was_recorded_is_said_with_live_values() {
 
 #[test]
 fn ids_are_translated_where_they_are_ids_and_the_newest_meaning_counts() {
-    let mut translation = Translation::new(&Known::default());
+    let mut translation = Translation::new(&NormalisationFacts::default());
     translation.learn(&json!({"id": "1"}), &json!({"id": 7}));
     assert_eq!(translation.json(&json!({"id": "1", "line": "1"})), json!({"id": 7, "line": "1"}));
     translation.learn(&json!({"id": "1"}), &json!({"id": "1"}));
@@ -98,7 +102,7 @@ fn ids_are_translated_where_they_are_ids_and_the_newest_meaning_counts() {
 
 #[test]
 fn the_oldest_values_are_forgotten() {
-    let mut correlator = Correlator::new(&Known::default());
+    let mut correlator = Correlator::new(&NormalisationFacts::default());
     for n in 0..=REMEMBERED as u64 {
         correlator.see(Some(End::Client), n, &json!({"id": n}));
     }
@@ -115,8 +119,8 @@ fn an_event_is_one_document() {
         raw: None,
         body: None,
     };
-    let what = crate::trace::What::Handshake(head);
-    let event = crate::trace::Event { i: 0, t: 0, conn: None, dir: None, deliberate: None, what };
+    let what = crate::trace::EventKind::Handshake(head);
+    let event = crate::trace::Event { i: 0, t: 0, conn: None, dir: None, deliberate: None, kind: what };
     let expected = json!({"headers": {"host": "a"}, "target": {"path": ["s", "1"], "query": {"auth": "x"}}});
     assert_eq!(document(&event), Some(expected));
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::trace::Known;
+use crate::trace::NormalisationFacts;
 
-use super::find::{Finder, Kind, Place};
+use super::find::{Finder, Kind, ValueLocation};
 
 /// So many values are known at most; what comes after that is not learnt.
 const MOST: usize = 100_000;
@@ -37,7 +37,7 @@ pub struct Translation {
 
 impl Translation {
     /// Nothing learnt yet. `known` are folders and ports of the recorded run.
-    pub fn new(known: &Known) -> Self {
+    pub fn new(known: &NormalisationFacts) -> Self {
         Self { finder: Finder::new(known), strong: HashMap::new(), ids: HashMap::new(), folders: vec![] }
     }
 
@@ -138,7 +138,7 @@ impl Translation {
     }
 
     /// The live value at a place of the recorded document.
-    fn at(&self, place: &Place, recorded: &Value, live: &Value) -> Option<Value> {
+    fn at(&self, place: &ValueLocation, recorded: &Value, live: &Value) -> Option<Value> {
         let (was, is) = (recorded.pointer(&place.pointer)?, live.pointer(&place.pointer)?);
         let Some(n) = place.piece else {
             let same = matches!((was, is), (Value::String(_), Value::String(_)) | (Value::Number(_), Value::Number(_)));

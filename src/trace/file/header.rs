@@ -49,8 +49,8 @@ impl Header {
 
     /// Says that one end is the implementation under test and the other one our own peer.
     pub fn with_subject(mut self, end: End, name: &str) -> Self {
-        let subject = Party { is: Who::Subject, name: Some(name.to_owned()) };
-        let peer = Party { is: Who::Peer, name: Some("wirecert".to_owned()) };
+        let subject = Party { is: PartyKind::Subject, name: Some(name.to_owned()) };
+        let peer = Party { is: PartyKind::Peer, name: Some("wirecert".to_owned()) };
         (self.client, self.server) = match end {
             End::Client => (subject, peer),
             End::Server => (peer, subject),
@@ -78,7 +78,7 @@ impl Header {
 #[serde(deny_unknown_fields)]
 pub struct Party {
     /// What it was.
-    pub is: Who,
+    pub is: PartyKind,
     /// Its name, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -87,14 +87,14 @@ pub struct Party {
 impl Party {
     /// An end of which nothing is known.
     pub fn unknown() -> Self {
-        Self { is: Who::Unknown, name: None }
+        Self { is: PartyKind::Unknown, name: None }
     }
 }
 
 /// What an end of the wire was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Who {
+pub enum PartyKind {
     /// The implementation under test.
     Subject,
     /// Our own mock.

@@ -11,7 +11,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::trace::{Direction, Event, What};
+use crate::trace::{Direction, Event, EventKind};
 
 /// The part of an event that every kind has, in the order of the file.
 #[derive(Serialize)]
@@ -39,35 +39,35 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
         conn: event.conn.as_deref(),
         dir: event.dir,
         deliberate: event.deliberate.as_deref(),
-        kind: event.what.kind(),
+        kind: event.kind.kind(),
     };
     serde_json::to_writer(&mut *out, &envelope)?;
     // The fields of the kind follow in the same object: its opening brace makes room for a comma.
     out.pop();
     let body = out.len();
-    match &event.what {
-        What::Connected { address } => serde_json::to_writer(&mut *out, &BTreeMap::from([("address", address)])),
-        What::Bytes { bytes } => serde_json::to_writer(&mut *out, &BTreeMap::from([("bytes", bytes)])),
-        What::Closed(how) => serde_json::to_writer(&mut *out, &BTreeMap::from([("how", how)])),
-        What::Handshake(head) => serde_json::to_writer(&mut *out, head),
-        What::Frame(frame) => serde_json::to_writer(&mut *out, frame),
-        What::Message(message) => serde_json::to_writer(&mut *out, message),
-        What::HttpRequest(head) => serde_json::to_writer(&mut *out, head),
-        What::HttpResponse(head) => serde_json::to_writer(&mut *out, head),
-        What::Body(body) => serde_json::to_writer(&mut *out, body),
-        What::StreamEvent(event) => serde_json::to_writer(&mut *out, event),
-        What::Output(output) => serde_json::to_writer(&mut *out, output),
-        What::Launched(launched) => serde_json::to_writer(&mut *out, launched),
-        What::Exited(exited) => serde_json::to_writer(&mut *out, exited),
-        What::Stimulus(stimulus) => serde_json::to_writer(&mut *out, stimulus),
-        What::Call(call) => serde_json::to_writer(&mut *out, call),
-        What::Returned(returned) => serde_json::to_writer(&mut *out, returned),
-        What::Told(told) => serde_json::to_writer(&mut *out, told),
-        What::State { state } => serde_json::to_writer(&mut *out, &BTreeMap::from([("state", state)])),
-        What::File(change) => serde_json::to_writer(&mut *out, change),
-        What::Mark(mark) => serde_json::to_writer(&mut *out, mark),
-        What::Finding(finding) => serde_json::to_writer(&mut *out, finding),
-        What::Judged(judged) => serde_json::to_writer(&mut *out, judged),
+    match &event.kind {
+        EventKind::Connected { address } => serde_json::to_writer(&mut *out, &BTreeMap::from([("address", address)])),
+        EventKind::Bytes { bytes } => serde_json::to_writer(&mut *out, &BTreeMap::from([("bytes", bytes)])),
+        EventKind::Closed(how) => serde_json::to_writer(&mut *out, &BTreeMap::from([("how", how)])),
+        EventKind::Handshake(head) => serde_json::to_writer(&mut *out, head),
+        EventKind::Frame(frame) => serde_json::to_writer(&mut *out, frame),
+        EventKind::Message(message) => serde_json::to_writer(&mut *out, message),
+        EventKind::HttpRequest(head) => serde_json::to_writer(&mut *out, head),
+        EventKind::HttpResponse(head) => serde_json::to_writer(&mut *out, head),
+        EventKind::Body(body) => serde_json::to_writer(&mut *out, body),
+        EventKind::StreamEvent(event) => serde_json::to_writer(&mut *out, event),
+        EventKind::Output(output) => serde_json::to_writer(&mut *out, output),
+        EventKind::Launched(launched) => serde_json::to_writer(&mut *out, launched),
+        EventKind::Exited(exited) => serde_json::to_writer(&mut *out, exited),
+        EventKind::Stimulus(stimulus) => serde_json::to_writer(&mut *out, stimulus),
+        EventKind::Call(call) => serde_json::to_writer(&mut *out, call),
+        EventKind::Returned(returned) => serde_json::to_writer(&mut *out, returned),
+        EventKind::Told(told) => serde_json::to_writer(&mut *out, told),
+        EventKind::State { state } => serde_json::to_writer(&mut *out, &BTreeMap::from([("state", state)])),
+        EventKind::File(change) => serde_json::to_writer(&mut *out, change),
+        EventKind::Mark(mark) => serde_json::to_writer(&mut *out, mark),
+        EventKind::Finding(finding) => serde_json::to_writer(&mut *out, finding),
+        EventKind::Judged(judged) => serde_json::to_writer(&mut *out, judged),
     }?;
     match out.get(body + 1) {
         // No fields, no comma.
@@ -148,9 +148,9 @@ impl<'de> Visitor<'de> for LineVisitor {
         }
         let kind = kind.ok_or_else(|| A::Error::missing_field("kind"))?;
         let what = if early.is_empty() {
-            body(&kind, MapAccessDeserializer::new(Rest { map, fields: &mut fields }))?
+            body(&kind, MapAccessDeserializer::new(KindFields { map, fields: &mut fields }))?
         } else {
-            let mut rest = Rest { map, fields: &mut fields };
+            let mut rest = KindFields { map, fields: &mut fields };
             while let Some(key) = rest.next_key::<String>()? {
                 early.insert(key, rest.next_value()?);
             }
@@ -162,13 +162,13 @@ impl<'de> Visitor<'de> for LineVisitor {
             conn: fields.conn,
             dir: fields.dir,
             deliberate: fields.deliberate,
-            what,
+            kind: what,
         })
     }
 }
 
 /// Reads the fields of a kind.
-fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<What, D::Error> {
+fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<EventKind, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Connected {
@@ -190,28 +190,28 @@ fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<What, D::Err
         state: String,
     }
     Ok(match kind {
-        "connected" => What::Connected { address: Connected::deserialize(fields)?.address },
-        "handshake" => What::Handshake(Deserialize::deserialize(fields)?),
-        "frame" => What::Frame(Deserialize::deserialize(fields)?),
-        "message" => What::Message(Deserialize::deserialize(fields)?),
-        "http_request" => What::HttpRequest(Deserialize::deserialize(fields)?),
-        "http_response" => What::HttpResponse(Deserialize::deserialize(fields)?),
-        "body" => What::Body(Deserialize::deserialize(fields)?),
-        "stream_event" => What::StreamEvent(Deserialize::deserialize(fields)?),
-        "bytes" => What::Bytes { bytes: Bytes::deserialize(fields)?.bytes },
-        "closed" => What::Closed(Closed::deserialize(fields)?.how),
-        "output" => What::Output(Deserialize::deserialize(fields)?),
-        "launched" => What::Launched(Deserialize::deserialize(fields)?),
-        "exited" => What::Exited(Deserialize::deserialize(fields)?),
-        "stimulus" => What::Stimulus(Deserialize::deserialize(fields)?),
-        "call" => What::Call(Deserialize::deserialize(fields)?),
-        "returned" => What::Returned(Deserialize::deserialize(fields)?),
-        "told" => What::Told(Deserialize::deserialize(fields)?),
-        "state" => What::State { state: State::deserialize(fields)?.state },
-        "file" => What::File(Deserialize::deserialize(fields)?),
-        "mark" => What::Mark(Deserialize::deserialize(fields)?),
-        "finding" => What::Finding(Deserialize::deserialize(fields)?),
-        "judged" => What::Judged(Deserialize::deserialize(fields)?),
+        "connected" => EventKind::Connected { address: Connected::deserialize(fields)?.address },
+        "handshake" => EventKind::Handshake(Deserialize::deserialize(fields)?),
+        "frame" => EventKind::Frame(Deserialize::deserialize(fields)?),
+        "message" => EventKind::Message(Deserialize::deserialize(fields)?),
+        "http_request" => EventKind::HttpRequest(Deserialize::deserialize(fields)?),
+        "http_response" => EventKind::HttpResponse(Deserialize::deserialize(fields)?),
+        "body" => EventKind::Body(Deserialize::deserialize(fields)?),
+        "stream_event" => EventKind::StreamEvent(Deserialize::deserialize(fields)?),
+        "bytes" => EventKind::Bytes { bytes: Bytes::deserialize(fields)?.bytes },
+        "closed" => EventKind::Closed(Closed::deserialize(fields)?.how),
+        "output" => EventKind::Output(Deserialize::deserialize(fields)?),
+        "launched" => EventKind::Launched(Deserialize::deserialize(fields)?),
+        "exited" => EventKind::Exited(Deserialize::deserialize(fields)?),
+        "stimulus" => EventKind::Stimulus(Deserialize::deserialize(fields)?),
+        "call" => EventKind::Call(Deserialize::deserialize(fields)?),
+        "returned" => EventKind::Returned(Deserialize::deserialize(fields)?),
+        "told" => EventKind::Told(Deserialize::deserialize(fields)?),
+        "state" => EventKind::State { state: State::deserialize(fields)?.state },
+        "file" => EventKind::File(Deserialize::deserialize(fields)?),
+        "mark" => EventKind::Mark(Deserialize::deserialize(fields)?),
+        "finding" => EventKind::Finding(Deserialize::deserialize(fields)?),
+        "judged" => EventKind::Judged(Deserialize::deserialize(fields)?),
         unknown => return Err(D::Error::unknown_variant(unknown, KINDS)),
     })
 }
@@ -243,12 +243,12 @@ pub(super) const KINDS: &[&str] = &[
 ];
 
 /// What is left of a line after its `kind`: the fields of the kind, those of the envelope set aside.
-struct Rest<'a, A> {
+struct KindFields<'a, A> {
     map: A,
     fields: &'a mut Fields,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for KindFields<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {

@@ -11,7 +11,7 @@ mod schema;
 mod tests;
 mod writer;
 
-pub use header::{Header, Party, Timebase, VERSION, Who};
+pub use header::{Header, Party, PartyKind, Timebase, VERSION};
 pub use line::write_event;
 pub use reader::{ReadError, TraceReader};
 pub use schema::schema;

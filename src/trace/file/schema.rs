@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::trace::event::{
     Closed, Exited, FileChange, Frame, Head, Launched, Mark, Message, Output, Payload, Stimulus,
 };
-use crate::trace::{Body, Call, Direction, Finding, HttpRequest, HttpResponse, Judged, Returned, StreamEvent, Told};
+use crate::trace::{
+    Body, Call, ClientEvent, Direction, Finding, HttpRequest, HttpResponse, JudgementEnd, Returned, StreamEvent,
+};
 
 use super::header::EndLine;
 use super::{Header, line::KINDS};
@@ -56,11 +58,11 @@ fn body(kind: &str, generator: &mut SchemaGenerator) -> Value {
         "stimulus" => of::<Stimulus>(generator),
         "call" => of::<Call>(generator),
         "returned" => of::<Returned>(generator),
-        "told" => of::<Told>(generator),
+        "told" => of::<ClientEvent>(generator),
         "state" => one::<String>("state", generator),
         "file" => of::<FileChange>(generator),
         "finding" => of::<Finding>(generator),
-        "judged" => of::<Judged>(generator),
+        "judged" => of::<JudgementEnd>(generator),
         _ => of::<Mark>(generator),
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::trace::{Closed, End, Event, Sink, What, strategy};
+use crate::trace::{Closed, End, Event, EventKind, Sink, strategy};
 
 /// A file in memory that can be looked at while it is written.
 #[derive(Clone, Default)]
@@ -64,7 +64,7 @@ fn reader(bytes: &[u8]) -> Result<TraceReader, ReadError> {
 }
 
 fn closed(n: u64) -> Vec<Event> {
-    let event = Event { i: 0, t: 5, conn: None, dir: None, deliberate: None, what: What::Closed(Closed::Eof) };
+    let event = Event { i: 0, t: 5, conn: None, dir: None, deliberate: None, kind: EventKind::Closed(Closed::Eof) };
     numbered(vec![event; n as usize])
 }
 
@@ -88,7 +88,7 @@ proptest! {
         let read: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
         prop_assert_eq!(&read, &events);
         prop_assert!(!reader.is_cut());
-        prop_assert_eq!(reader.header().party(End::Server).is, Who::Subject);
+        prop_assert_eq!(reader.header().party(End::Server).is, PartyKind::Subject);
     }
 
     #[test]
@@ -229,7 +229,7 @@ fn a_message_nested_too_deeply_for_a_line_is_kept_as_text() {
     let deep = format!("{}{}", "[".repeat(127), "]".repeat(127));
     let message = crate::trace::Message::joined(true, deep.as_bytes(), 1);
     let mut events = closed(1);
-    events[0].what = What::Message(message);
+    events[0].kind = EventKind::Message(message);
     let (bytes, _) = written(&events, None);
     assert_eq!(reader(&bytes).unwrap().map(Result::unwrap).collect::<Vec<_>>(), events);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::trace::{Closed, Direction, Event, Exited, Frame, Head, Message, Payload, StreamEvent, What};
+use crate::trace::{Closed, Direction, Event, EventKind, Exited, Frame, Head, Message, Payload, StreamEvent};
 
 use super::exchange::{self, Exchange as HttpExchange};
 use super::volatile::{mark, neutral};
@@ -72,25 +72,25 @@ impl<'a> Conversation<'a> {
             _ => String::new(),
         };
         let to_server = event.dir == Some(Direction::ToServer);
-        let (key, text) = match &event.what {
-            What::Handshake(head) => (Key::Handshake, self.head(head, to_server)),
-            What::HttpRequest(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
-            What::HttpResponse(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
-            What::StreamEvent(event) => match self.stream_event(event) {
+        let (key, text) = match &event.kind {
+            EventKind::Handshake(head) => (Key::Handshake, self.head(head, to_server)),
+            EventKind::HttpRequest(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
+            EventKind::HttpResponse(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
+            EventKind::StreamEvent(event) => match self.stream_event(event) {
                 Some(text) => (Key::Http, text),
                 None => return,
             },
-            What::Message(message) => self.message(message, to_server),
-            What::Frame(frame) => match self.frame(frame, to_server) {
+            EventKind::Message(message) => self.message(message, to_server),
+            EventKind::Frame(frame) => match self.frame(frame, to_server) {
                 Some(said) => said,
                 None => return,
             },
             // A piece of a frame is masked by a key that is another one in every run.
-            What::Bytes { bytes } if to_server && self.connection(event).is_upgraded() => {
+            EventKind::Bytes { bytes } if to_server && self.connection(event).is_upgraded() => {
                 (Key::None, format!("{} masked bytes", bytes.as_bytes().len()))
             }
-            What::Bytes { bytes } => (Key::None, format!("bytes {}", self.payload(bytes))),
-            What::Closed(how) => {
+            EventKind::Bytes { bytes } => (Key::None, format!("bytes {}", self.payload(bytes))),
+            EventKind::Closed(how) => {
                 // Which end came first, and whether as FIN or RST, is a matter of time.
                 let connection = self.connection(event);
                 connection.closed = true;
@@ -98,7 +98,7 @@ impl<'a> Conversation<'a> {
                     to_server && !connection.is_closing() && (*how == Closed::Reset || connection.is_upgraded());
                 return;
             }
-            What::Stimulus(stimulus) => {
+            EventKind::Stimulus(stimulus) => {
                 let params = self.json(&Value::Object(stimulus.params.clone()), 2);
                 let outcome = if self.exact() {
                     format!(": {}", self.volatile.mark_line(&stimulus.outcome))
@@ -111,12 +111,12 @@ impl<'a> Conversation<'a> {
                 self.around.insert(at, format!("stimulus {} {params}{outcome}", stimulus.name));
                 return;
             }
-            What::Call(call) => {
+            EventKind::Call(call) => {
                 let params = self.json(&call.params, 2);
                 self.around.push(format!("call {} {params}", call.call));
                 return;
             }
-            What::Returned(returned) => {
+            EventKind::Returned(returned) => {
                 let outcome = match (&returned.result, &returned.error) {
                     (_, Some(error)) => format!("error {}", self.json(error, 2)),
                     (Some(result), None) => self.json(result, 2),
@@ -125,17 +125,21 @@ impl<'a> Conversation<'a> {
                 self.around.push(format!("returned {outcome}"));
                 return;
             }
-            What::Told(told) => {
+            EventKind::Told(told) => {
                 let data = self.json(&told.data, 2);
                 self.around.push(format!("told {} {data}", told.event));
                 return;
             }
-            What::File(change) if change.is_by_play() => return,
-            What::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
-            What::Launched(_) => return self.around.push("launched".to_owned()),
-            What::Exited(exited) => return self.around.push(ended(exited)),
-            What::Connected { .. } | What::Body(_) | What::Output(_) | What::State { .. } | What::Mark(_) => return,
-            What::Finding(_) | What::Judged(_) => return,
+            EventKind::File(change) if change.is_by_play() => return,
+            EventKind::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
+            EventKind::Launched(_) => return self.around.push("launched".to_owned()),
+            EventKind::Exited(exited) => return self.around.push(ended(exited)),
+            EventKind::Connected { .. }
+            | EventKind::Body(_)
+            | EventKind::Output(_)
+            | EventKind::State { .. }
+            | EventKind::Mark(_) => return,
+            EventKind::Finding(_) | EventKind::Judged(_) => return,
         };
         let text = text + &purpose;
         let is_awaited = self.awaited.is_none_or(|awaited| awaited.contains(&event.i));

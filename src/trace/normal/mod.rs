@@ -12,12 +12,12 @@ mod neutral;
 mod volatile;
 
 pub use self::exchange::number as exchange_number;
-pub use self::neutral::{Learnt, Neutral};
+pub use self::neutral::{HandshakeNormaliser, Learnt};
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Event, Sink, What};
+use super::{Event, EventKind, Sink};
 
 use self::conversation::Conversation;
 pub(super) use self::volatile::{Piece, Volatile, uri_path};
@@ -36,7 +36,7 @@ pub enum Strength {
 
 /// What is known to differ from one run to the next.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct NormalisationFacts {
     /// Folders by the name of their placeholder, such as `workspace`. Found in paths and in `file` URIs.
     pub folders: Vec<(String, String)>,
     /// Ports, beside those that the trace itself tells of.
@@ -46,7 +46,7 @@ pub struct Known {
     pub awaited: Option<BTreeSet<u64>>,
 }
 
-impl Known {
+impl NormalisationFacts {
     /// A text with what is known to differ replaced by its names, to see whether two plays say the same.
     pub fn replaced_in(&self, text: &str) -> String {
         let named = |text: String, (name, folder): &(String, String)| text.replace(folder, &format!("<{name}>"));
@@ -56,7 +56,11 @@ impl Known {
 }
 
 /// The normalised text of a trace, with a final line end.
-pub fn normalise<'a>(events: impl IntoIterator<Item = &'a Event>, known: &Known, strength: Strength) -> String {
+pub fn normalise<'a>(
+    events: impl IntoIterator<Item = &'a Event>,
+    known: &NormalisationFacts,
+    strength: Strength,
+) -> String {
     let normaliser = Normaliser::default();
     events.into_iter().for_each(|event| normaliser.push(event));
     normaliser.finish(known, strength)
@@ -78,7 +82,9 @@ impl Normaliser {
     pub fn push(&self, event: &Event) {
         // What a process prints belongs to no protocol, and marks are ours. Into how many pieces a body was cut is a
         // matter of time. What was concluded is none of what happened.
-        if matches!(event.what, What::Output(_) | What::Mark(_) | What::Body(_)) || event.what.is_conclusion() {
+        if matches!(event.kind, EventKind::Output(_) | EventKind::Mark(_) | EventKind::Body(_))
+            || event.kind.is_conclusion()
+        {
             return;
         }
         let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +96,7 @@ impl Normaliser {
     }
 
     /// The normalised text of what came so far.
-    pub fn finish(&self, known: &Known, strength: Strength) -> String {
+    pub fn finish(&self, known: &NormalisationFacts, strength: Strength) -> String {
         let gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let volatile = Volatile::new(known, &gathered.events);
         let mut conversation = Conversation::new(&volatile, strength, known.awaited.as_ref());

@@ -3,7 +3,7 @@
 use serde_json::Number;
 
 use super::volatile::{Volatile, neutral};
-use super::{Known, exchange};
+use super::{NormalisationFacts, exchange};
 
 pub use super::volatile::Learnt;
 
@@ -12,11 +12,11 @@ const KEYS: [&str; 2] = ["sec-websocket-key", "sec-websocket-accept"];
 
 /// Gives values a form in which those that mean the same in two traces are equal: a placeholder stands for each UUID,
 /// time, port, process, secret and run directory, whichever it is.
-pub struct Neutral(Volatile);
+pub struct HandshakeNormaliser(Volatile);
 
-impl Neutral {
+impl HandshakeNormaliser {
     /// For a trace, of which this was learnt.
-    pub fn new(known: &Known, learnt: Learnt) -> Self {
+    pub fn new(known: &NormalisationFacts, learnt: Learnt) -> Self {
         Self(Volatile::with(known, learnt))
     }
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_differs_from_run_to_run_becomes_equal_and_nothing_else_does() {
-        let neutral = Neutral::new(&Known::default(), Learnt::default());
+        let neutral = HandshakeNormaliser::new(&NormalisationFacts::default(), Learnt::default());
         let of = |text| neutral.text("k", text);
         assert_eq!(of("id 503d5041-b0ee-418a-a9dc-8311037acfa3"), of("id be4a8884-1c67-45ec-a051-8419b2f0c9aa"));
         assert_eq!(of("file:///tmp/wirecert-28KaeP/a.txt"), of("file:///tmp/wirecert-XXk3f9/a.txt"));

@@ -41,12 +41,12 @@ const SECOND: Run = Run {
 };
 
 impl Run {
-    fn known(&self) -> Known {
-        Known { folders: vec![("workspace".into(), self.root.into())], ..Known::default() }
+    fn known(&self) -> NormalisationFacts {
+        NormalisationFacts { folders: vec![("workspace".into(), self.root.into())], ..NormalisationFacts::default() }
     }
 
-    fn message(json: serde_json::Value) -> What {
-        What::Message(Message { text: true, json: Some(json), payload: None, frames: 1 })
+    fn message(json: serde_json::Value) -> EventKind {
+        EventKind::Message(Message { text: true, json: Some(json), payload: None, frames: 1 })
     }
 
     fn events(&self) -> Vec<Event> {
@@ -62,10 +62,14 @@ impl Run {
             Self::message(json!({"serverResponse": {"readFile": {"content": uuid, "at": self.date}, "id": id}}))
         };
         let mut events = vec![
-            (None, None, What::Launched(Launched { command: vec!["editor".into()], pid: u32::from(self.port) + 7 })),
+            (
+                None,
+                None,
+                EventKind::Launched(Launched { command: vec!["editor".into()], pid: u32::from(self.port) + 7 }),
+            ),
             (None, None, self.lockfile()),
             (None, None, self.lockfile()),
-            (Some("main"), None, What::Connected { address: format!("127.0.0.1:{}", self.port) }),
+            (Some("main"), None, EventKind::Connected { address: format!("127.0.0.1:{}", self.port) }),
             (Some("main"), Some(ToServer), self.handshake()),
             (Some("main"), Some(ToClient), self.welcome()),
             (Some("main"), Some(ToServer), read("1")),
@@ -90,45 +94,50 @@ impl Run {
             command: vec![],
             outcome: "exit 0".into(),
         };
-        events.push((None, None, What::Stimulus(stimulus)));
+        events.push((None, None, EventKind::Stimulus(stimulus)));
         events.push((Some("main"), Some(ToClient), Self::frame(8, b"\x03\xe8bye")));
         events.push((Some("main"), Some(ToServer), Self::frame(8, b"\x03\xe8")));
         let (how, code) = if self.late { (Closed::Reset, ToServer) } else { (Closed::Eof, ToClient) };
-        events.push((Some("main"), Some(code), What::Closed(how)));
-        events.push((None, None, What::Exited(Exited { pid: 1, code: Some(0), signal: None, asked: true })));
-        let number = |(i, (conn, dir, what)): (usize, (Option<&str>, Option<Direction>, What))| Event {
+        events.push((Some("main"), Some(code), EventKind::Closed(how)));
+        events.push((None, None, EventKind::Exited(Exited { pid: 1, code: Some(0), signal: None, asked: true })));
+        let number = |(i, (conn, dir, what)): (usize, (Option<&str>, Option<Direction>, EventKind))| Event {
             i: i as u64,
             t: i as u64 * u64::from(self.port),
             conn: conn.map(Into::into),
             dir,
             deliberate: None,
-            what,
+            kind: what,
         };
         events.into_iter().enumerate().map(number).collect()
     }
 
-    fn frame(opcode: u8, payload: &[u8]) -> What {
+    fn frame(opcode: u8, payload: &[u8]) -> EventKind {
         let (length, payload) = (payload.len() as u64, payload.into());
         let masked = payload == Payload::from(&b"\x03\xe8"[..]);
-        What::Frame(Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload })
+        EventKind::Frame(Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload })
     }
 
-    fn lockfile(&self) -> What {
+    fn lockfile(&self) -> EventKind {
         let lock = json!({"port": self.port, "authToken": "<secret:1****>", "pid": u32::from(self.port) + 7,
             "workspaceFolders": [self.root], "startedAt": 1_700_000_000_000_u64 + u64::from(self.port)});
         let path = format!("{}/{}.json", self.root, self.port);
-        What::File(FileChange { path, change: "written".into(), content: Some(Payload::Text(lock.to_string())) })
+        EventKind::File(FileChange { path, change: "written".into(), content: Some(Payload::Text(lock.to_string())) })
     }
 
-    fn handshake(&self) -> What {
+    fn handshake(&self) -> EventKind {
         let headers =
             vec![("Host".into(), format!("127.0.0.1:{}", self.port)), ("Sec-WebSocket-Key".into(), self.uuid.into())];
-        What::Handshake(Head { start: "GET /?auth=<secret:1****> HTTP/1.1".into(), headers, raw: None, body: None })
+        EventKind::Handshake(Head {
+            start: "GET /?auth=<secret:1****> HTTP/1.1".into(),
+            headers,
+            raw: None,
+            body: None,
+        })
     }
 
-    fn welcome(&self) -> What {
+    fn welcome(&self) -> EventKind {
         let headers = vec![("server".into(), format!("editor/1.{} (linux)", self.port))];
-        What::Handshake(Head { start: "HTTP/1.1 101 Switching Protocols".into(), headers, raw: None, body: None })
+        EventKind::Handshake(Head { start: "HTTP/1.1 101 Switching Protocols".into(), headers, raw: None, body: None })
     }
 }
 
@@ -190,7 +199,7 @@ fn the_shape_keeps_keys_and_types_and_each_unasked_shape_once() {
 fn of_what_is_said_unasked_only_what_was_awaited_is_kept_where_that_is_known() {
     let events = FIRST.events();
     let awaited = events.iter().find(|event| format!("{event:?}").contains("visibleFilesDidChange")).unwrap().i;
-    let known = Known { awaited: Some(BTreeSet::from([awaited])), ..FIRST.known() };
+    let known = NormalisationFacts { awaited: Some(BTreeSet::from([awaited])), ..FIRST.known() };
     let text = normalise(&events, &known, Strength::Exact);
     assert!(text.contains("visibleFilesDidChange") && !text.contains("selectionDidChange"), "{text}");
     assert!(text.contains("serverResponse") && text.contains("close 1000 bye"), "{text}");
@@ -200,18 +209,18 @@ fn of_what_is_said_unasked_only_what_was_awaited_is_kept_where_that_is_known() {
 fn a_folder_is_not_found_in_a_longer_name_and_nested_folders_are_told_apart() {
     let folders = vec![("run_dir".to_owned(), "/tmp/r".to_owned()), ("workspace".to_owned(), "/tmp/r/ws".to_owned())];
     let message = json!(["/tmp/r/ws/a", "/tmp/r/wsx", "/tmp/rx", "/tmp/r", "/private/tmp/r/log"]);
-    let what = What::Message(Message { text: true, json: Some(message), payload: None, frames: 1 });
-    let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, what };
-    let text = normalise([&event], &Known { folders, ..Known::default() }, Strength::Exact);
+    let what = EventKind::Message(Message { text: true, json: Some(message), payload: None, frames: 1 });
+    let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, kind: what };
+    let text = normalise([&event], &NormalisationFacts { folders, ..NormalisationFacts::default() }, Strength::Exact);
     assert!(text.contains(r#"["<workspace>/a", "<run_dir>/wsx", "/tmp/rx", "<run_dir>", "<run_dir>/log"]"#), "{text}");
 }
 
 #[test]
 fn hostile_text_can_neither_forge_a_mark_nor_a_line() {
     let text = "\u{E000}uuid\u{E001}x\u{E002}\nconnection forged";
-    let what = What::Message(Message { text: true, json: Some(json!(text)), payload: None, frames: 1 });
-    let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, what };
-    let text = normalise([&event], &Known::default(), Strength::Exact);
+    let what = EventKind::Message(Message { text: true, json: Some(json!(text)), payload: None, frames: 1 });
+    let event = Event { i: 0, t: 0, conn: Some("a".into()), dir: Some(ToClient), deliberate: None, kind: what };
+    let text = normalise([&event], &NormalisationFacts::default(), Strength::Exact);
     assert_eq!(text, "connection a\n  unasked\n    ← \"\u{FFFD}uuid\u{FFFD}x\u{FFFD}\\nconnection forged\"\n");
 }
 
@@ -220,13 +229,13 @@ fn exchanges(swapped: bool, date: &str) -> Vec<Event> {
     let headers = |more: &[(&str, &str)]| more.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect::<Vec<_>>();
     let request = |path: &str| {
         let headers = headers(&[("Host", "localhost:8123"), ("User-Agent", "node/20.1.2")]);
-        What::HttpRequest(HttpRequest { start: format!("POST {path} HTTP/1.1"), headers, raw: None, tcp: 1 })
+        EventKind::HttpRequest(HttpRequest { start: format!("POST {path} HTTP/1.1"), headers, raw: None, tcp: 1 })
     };
     let response = || {
         let headers = headers(&[("date", date), ("Content-Length", &date.len().to_string()), ("X-A", "b")]);
-        What::HttpResponse(HttpResponse { start: "HTTP/1.1 200 OK".into(), headers, raw: None })
+        EventKind::HttpResponse(HttpResponse { start: "HTTP/1.1 200 OK".into(), headers, raw: None })
     };
-    let body = |text: &str, last| What::Body(Body { bytes: text.as_bytes().into(), last, trailers: vec![] });
+    let body = |text: &str, last| EventKind::Body(Body { bytes: text.as_bytes().into(), last, trailers: vec![] });
     let comment = StreamEvent { comment: Some(date.into()), ..StreamEvent::default() };
     let (first, second) = if swapped { ("/two", "/one") } else { ("/one", "/two") };
     let whats = [
@@ -240,10 +249,14 @@ fn exchanges(swapped: bool, date: &str) -> Vec<Event> {
         ("x2", ToClient, Run::message(json!({"b": 1, "a": second}))),
         ("x10", ToServer, request("/")),
         ("x10", ToClient, response()),
-        ("x10", ToClient, What::StreamEvent(StreamEvent::data("{\"n\": 1}"))),
-        ("x10", ToClient, What::StreamEvent(comment)),
-        ("x10", ToClient, What::StreamEvent(StreamEvent { event: Some("end".into()), ..StreamEvent::data("bye") })),
-        ("x10", ToClient, What::Closed(Closed::Eof)),
+        ("x10", ToClient, EventKind::StreamEvent(StreamEvent::data("{\"n\": 1}"))),
+        ("x10", ToClient, EventKind::StreamEvent(comment)),
+        (
+            "x10",
+            ToClient,
+            EventKind::StreamEvent(StreamEvent { event: Some("end".into()), ..StreamEvent::data("bye") }),
+        ),
+        ("x10", ToClient, EventKind::Closed(Closed::Eof)),
     ];
     let event = |(i, (conn, dir, what)): (usize, (&str, _, _))| Event {
         i: i as u64,
@@ -251,14 +264,14 @@ fn exchanges(swapped: bool, date: &str) -> Vec<Event> {
         conn: Some(conn.into()),
         dir: Some(dir),
         deliberate: None,
-        what,
+        kind: what,
     };
     whats.into_iter().enumerate().map(event).collect()
 }
 
 #[test]
 fn an_exchange_of_http_is_a_conversation_and_those_at_once_come_in_one_order() {
-    let known = Known { ports: BTreeSet::from([8123]), ..Known::default() };
+    let known = NormalisationFacts { ports: BTreeSet::from([8123]), ..NormalisationFacts::default() };
     let exact = normalise(&exchanges(false, "Fri, 02 Jan 2026 03:04:05 GMT"), &known, Strength::Exact);
     let request = "      Host: localhost:<port:1>\n      User-Agent: node/<version>\n";
     let response =
@@ -280,47 +293,47 @@ proptest! {
     #[test]
     fn any_trace_gives_a_text_without_control_characters_or_marks(events in vec(crate::trace::strategy::event(), 0..8)) {
         for strength in [Strength::Exact, Strength::Shape] {
-            let text = normalise(&events, &Known::default(), strength);
+            let text = normalise(&events, &NormalisationFacts::default(), strength);
             let bad = |c: char| c.is_control() && c != '\n' || ('\u{E000}'..='\u{E002}').contains(&c);
             prop_assert!(!text.contains(bad), "{:?}", text);
-            prop_assert_eq!(&text, &normalise(&events, &Known::default(), strength));
+            prop_assert_eq!(&text, &normalise(&events, &NormalisationFacts::default(), strength));
         }
     }
 }
 
 /// The exact text of these events of one connection.
-fn normalised(events: &[(Direction, What)]) -> String {
-    let event = |(i, (dir, what)): (usize, &(Direction, What))| {
+fn normalised(events: &[(Direction, EventKind)]) -> String {
+    let event = |(i, (dir, what)): (usize, &(Direction, EventKind))| {
         let (conn, dir) = (Some("main".to_owned()), Some(*dir));
-        Event { i: i as u64, t: 0, conn, dir, deliberate: None, what: what.clone() }
+        Event { i: i as u64, t: 0, conn, dir, deliberate: None, kind: what.clone() }
     };
     let events: Vec<Event> = events.iter().enumerate().map(event).collect();
-    normalise(&events, &Known::default(), Strength::Exact)
+    normalise(&events, &NormalisationFacts::default(), Strength::Exact)
 }
 
 #[test]
 fn what_comes_in_time_or_not_and_how_bytes_are_masked_is_left_out() {
     use Direction::{ToClient, ToServer};
-    let head = |start: &str| What::Handshake(Head { start: start.into(), headers: vec![], raw: None, body: None });
+    let head = |start: &str| EventKind::Handshake(Head { start: start.into(), headers: vec![], raw: None, body: None });
     let opened = [(ToServer, head("GET / HTTP/1.1")), (ToClient, head("HTTP/1.1 101 Switching Protocols"))];
-    let json = |text: &str| What::Message(Message::joined(true, text.as_bytes(), 1));
-    let and = |more: &[(Direction, What)]| normalised(&[&opened[..], more].concat());
+    let json = |text: &str| EventKind::Message(Message::joined(true, text.as_bytes(), 1));
+    let and = |more: &[(Direction, EventKind)]| normalised(&[&opened[..], more].concat());
 
     let asked = (ToServer, json(r#"{"clientRequest":{"id":"1","ping":{}}}"#));
     let answered = (ToClient, json(r#"{"serverResponse":{"id":"1","ping":{}}}"#));
     let told = (ToClient, json(r#"{"serverNotification":{"x":{}}}"#));
-    let reset = (ToServer, What::Closed(Closed::Reset));
+    let reset = (ToServer, EventKind::Closed(Closed::Reset));
     let late = and(&[asked.clone(), told, answered.clone(), reset.clone()]);
     assert_eq!(late, and(&[asked.clone(), reset]));
     assert!(and(&[asked, answered]).contains("← {\"serverResponse\""));
 
-    let half = |bytes: &[u8]| (ToServer, What::Bytes { bytes: Payload::from(bytes) });
+    let half = |bytes: &[u8]| (ToServer, EventKind::Bytes { bytes: Payload::from(bytes) });
     assert_eq!(and(&[half(b"\x81\x94\x72\x7e")]), and(&[half(b"\x81\x94\x01\x6d")]));
 
     let close = |dir, code: u16| {
         let payload = Payload::from(&code.to_be_bytes()[..]);
         let masked = dir == ToServer;
-        (dir, What::Frame(Frame { fin: true, rsv: 0, opcode: 8, masked, length: 2, length_bits: None, payload }))
+        (dir, EventKind::Frame(Frame { fin: true, rsv: 0, opcode: 8, masked, length: 2, length_bits: None, payload }))
     };
     assert_eq!(
         and(&[close(ToServer, 1000), close(ToClient, 1007)]),

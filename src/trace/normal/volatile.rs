@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use crate::trace::{Event, What};
+use crate::trace::{Event, EventKind};
 
-use super::Known;
+use super::NormalisationFacts;
 
 /// Around a mark: kind OPEN … BETWEEN original CLOSE.
 const OPEN: char = '\u{E000}';
@@ -47,13 +47,13 @@ pub struct Learnt {
 impl Learnt {
     /// Takes in an event.
     pub fn event(&mut self, event: &Event) {
-        match &event.what {
-            What::Connected { address } => {
+        match &event.kind {
+            EventKind::Connected { address } => {
                 self.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u64>().ok()));
             }
-            What::Launched(launched) => self.pids.extend([u64::from(launched.pid)]),
-            What::Message(message) => message.json.iter().for_each(|json| learn_ports(json, &mut self.ports)),
-            What::File(change) => {
+            EventKind::Launched(launched) => self.pids.extend([u64::from(launched.pid)]),
+            EventKind::Message(message) => message.json.iter().for_each(|json| learn_ports(json, &mut self.ports)),
+            EventKind::File(change) => {
                 let text = change.content.as_ref().map_or(&[][..], |content| content.as_bytes());
                 if let Ok(json) = serde_json::from_slice(text) {
                     learn_ports(&json, &mut self.ports);
@@ -76,14 +76,14 @@ pub struct Volatile {
 
 impl Volatile {
     /// From what is known, and what the trace tells of ports and processes.
-    pub fn new(known: &Known, events: &[Event]) -> Self {
+    pub fn new(known: &NormalisationFacts, events: &[Event]) -> Self {
         let mut learnt = Learnt::default();
         events.iter().for_each(|event| learnt.event(event));
         Self::with(known, learnt)
     }
 
     /// From what is known, and what was learnt of a trace.
-    pub fn with(known: &Known, learnt: Learnt) -> Self {
+    pub fn with(known: &NormalisationFacts, learnt: Learnt) -> Self {
         let Learnt { mut ports, pids } = learnt;
         ports.extend(known.ports.iter().map(|port| u64::from(*port)));
         let folders: BTreeMap<String, String> = known

@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value};
 
 use self::keys::Keys;
 use self::pattern::{Carry, Hit, Secrets};
-use super::{Body, Direction, Event, Finding, Frame, Message, Payload, What};
+use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
 
 /// A shorter text is too common to be hidden everywhere; it is hidden under its name only.
 const SHORTEST: usize = 4;
@@ -91,19 +91,19 @@ impl Redactor {
     /// Hides what is secret in an event.
     pub fn redact(&mut self, event: &mut Event) {
         // A header's value may have been seen before the whole head is, as one of several fields.
-        match &event.what {
-            What::Handshake(head) => self.learn_from_headers(&head.headers),
-            What::HttpRequest(head) => self.learn_from_headers(&head.headers),
-            What::HttpResponse(head) => self.learn_from_headers(&head.headers),
-            What::Body(body) => self.learn_from_headers(&body.trailers),
+        match &event.kind {
+            EventKind::Handshake(head) => self.learn_from_headers(&head.headers),
+            EventKind::HttpRequest(head) => self.learn_from_headers(&head.headers),
+            EventKind::HttpResponse(head) => self.learn_from_headers(&head.headers),
+            EventKind::Body(body) => self.learn_from_headers(&body.trailers),
             _ => {}
         }
         for text in [&mut event.conn, &mut event.deliberate].into_iter().flatten() {
             self.text(text);
         }
-        match &mut event.what {
-            What::Connected { address } => self.text(address),
-            What::Handshake(head) => {
+        match &mut event.kind {
+            EventKind::Connected { address } => self.text(address),
+            EventKind::Handshake(head) => {
                 if event.dir == Some(Direction::ToClient) && head.header("sec-websocket-extensions").next().is_some() {
                     let both = [Direction::ToServer, Direction::ToClient];
                     self.extended.extend(both.map(|dir| (event.conn.clone(), Some(dir))));
@@ -112,66 +112,66 @@ impl Redactor {
                 self.headers(&mut head.headers);
                 head.raw.iter_mut().chain(&mut head.body).for_each(|payload| self.payload(payload));
             }
-            What::HttpRequest(head) => {
+            EventKind::HttpRequest(head) => {
                 self.expect_body(&event.conn, event.dir, head.header("content-encoding"));
                 self.text(&mut head.start);
                 self.headers(&mut head.headers);
                 head.raw.iter_mut().for_each(|payload| self.payload(payload));
             }
-            What::HttpResponse(head) => {
+            EventKind::HttpResponse(head) => {
                 self.expect_body(&event.conn, event.dir, head.header("content-encoding"));
                 self.text(&mut head.start);
                 self.headers(&mut head.headers);
                 head.raw.iter_mut().for_each(|payload| self.payload(payload));
             }
-            What::Body(body) => self.body(body, &event.conn, event.dir),
-            What::StreamEvent(stream_event) => {
+            EventKind::Body(body) => self.body(body, &event.conn, event.dir),
+            EventKind::StreamEvent(stream_event) => {
                 let texts = [&mut stream_event.event, &mut stream_event.data, &mut stream_event.id];
                 texts.into_iter().chain([&mut stream_event.comment]).flatten().for_each(|text| self.text(text));
             }
-            What::Frame(frame) => self.frame(frame, &event.conn, event.dir),
-            What::Message(message) => self.message(message),
-            What::Bytes { bytes } => self.piece(Stream::Raw(event.conn.clone(), event.dir), bytes, true),
-            What::Closed(_) => self.forget(&event.conn, event.dir),
-            What::Output(output) => {
+            EventKind::Frame(frame) => self.frame(frame, &event.conn, event.dir),
+            EventKind::Message(message) => self.message(message),
+            EventKind::Bytes { bytes } => self.piece(Stream::Raw(event.conn.clone(), event.dir), bytes, true),
+            EventKind::Closed(_) => self.forget(&event.conn, event.dir),
+            EventKind::Output(output) => {
                 self.text(&mut output.stream);
                 let goes_on = !output.bytes.as_bytes().ends_with(b"\n");
                 let stream = Stream::Output(event.conn.clone(), output.stream.clone());
                 self.piece(stream, &mut output.bytes, goes_on);
             }
-            What::Launched(launched) => launched.command.iter_mut().for_each(|word| self.text(word)),
-            What::Exited(_) => {}
-            What::Stimulus(stimulus) => {
+            EventKind::Launched(launched) => launched.command.iter_mut().for_each(|word| self.text(word)),
+            EventKind::Exited(_) => {}
+            EventKind::Stimulus(stimulus) => {
                 self.text(&mut stimulus.name);
                 self.object(&mut stimulus.params);
                 stimulus.command.iter_mut().for_each(|word| self.text(word));
                 self.text(&mut stimulus.outcome);
             }
-            What::Call(call) => {
+            EventKind::Call(call) => {
                 self.text(&mut call.call);
                 self.json(&mut call.params);
                 call.settings.iter_mut().for_each(|settings| self.json(settings));
             }
-            What::Returned(returned) => {
+            EventKind::Returned(returned) => {
                 [&mut returned.result, &mut returned.error].into_iter().flatten().for_each(|json| self.json(json));
             }
-            What::Told(told) => {
+            EventKind::Told(told) => {
                 self.text(&mut told.event);
                 self.json(&mut told.data);
                 told.subscription.iter_mut().for_each(|subscription| self.json(subscription));
             }
-            What::State { state } => self.text(state),
-            What::File(change) => {
+            EventKind::State { state } => self.text(state),
+            EventKind::File(change) => {
                 self.text(&mut change.path);
                 self.text(&mut change.change);
                 change.content.iter_mut().for_each(|content| self.payload(content));
             }
-            What::Mark(mark) => {
+            EventKind::Mark(mark) => {
                 self.text(&mut mark.mark);
                 self.text(&mut mark.text);
             }
-            What::Finding(finding) => self.finding(finding),
-            What::Judged(_) => {}
+            EventKind::Finding(finding) => self.finding(finding),
+            EventKind::Judged(_) => {}
         }
     }
 

@@ -28,7 +28,7 @@ impl Sink for All {
     }
 }
 
-fn recorded(secrets: &[&str], whats: Vec<What>) -> Vec<Event> {
+fn recorded(secrets: &[&str], whats: Vec<EventKind>) -> Vec<Event> {
     let all = All::default();
     let recorder = Recorder::with_secret_keys(Clock::start(), &["authToken", "auth"], vec![Box::new(all.clone())]);
     secrets.iter().for_each(|secret| recorder.add_secret(secret));
@@ -63,9 +63,9 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     haystack.windows(needle.len()).any(|window| window == needle)
 }
 
-fn frame(opcode: u8, fin: bool, payload: &[u8]) -> What {
+fn frame(opcode: u8, fin: bool, payload: &[u8]) -> EventKind {
     let length = payload.len() as u64;
-    What::Frame(Frame { fin, rsv: 0, opcode, masked: true, length, length_bits: None, payload: payload.into() })
+    EventKind::Frame(Frame { fin, rsv: 0, opcode, masked: true, length, length_bits: None, payload: payload.into() })
 }
 
 fn percent(text: &str) -> String {
@@ -85,8 +85,8 @@ fn a_secret_is_hidden_in_every_string_of_every_kind_of_event() {
     let binary = || Payload::Binary([b"\xff", TOKEN.as_bytes(), b"\xff"].concat());
     let map = || Map::from_iter([(t(), json!([t(), { "deep": percent(TOKEN) }]))]);
     let whats = vec![
-        What::Connected { address: t() },
-        What::Handshake(Head {
+        EventKind::Connected { address: t() },
+        EventKind::Handshake(Head {
             start: format!("GET /?auth={} HTTP/1.1", percent(TOKEN)),
             headers: vec![(t(), t())],
             raw: Some(p()),
@@ -94,29 +94,29 @@ fn a_secret_is_hidden_in_every_string_of_every_kind_of_event() {
         }),
         frame(1, true, TOKEN.as_bytes()),
         frame(2, true, binary().as_bytes()),
-        What::Message(Message { text: true, json: Some(Value::Object(map())), payload: Some(p()), frames: 1 }),
-        What::Bytes { bytes: binary() },
-        What::HttpRequest(HttpRequest {
+        EventKind::Message(Message { text: true, json: Some(Value::Object(map())), payload: Some(p()), frames: 1 }),
+        EventKind::Bytes { bytes: binary() },
+        EventKind::HttpRequest(HttpRequest {
             start: format!("GET /a?auth={} HTTP/1.1", percent(TOKEN)),
             headers: vec![("X-Other".into(), t()), ("Authorization".into(), format!("Bearer {TOKEN}"))],
             raw: Some(p()),
             tcp: 1,
         }),
-        What::HttpResponse(HttpResponse { start: t(), headers: vec![(t(), t())], raw: Some(binary()) }),
-        What::Body(Body { bytes: binary(), last: true, trailers: vec![(t(), t())] }),
-        What::StreamEvent(StreamEvent {
+        EventKind::HttpResponse(HttpResponse { start: t(), headers: vec![(t(), t())], raw: Some(binary()) }),
+        EventKind::Body(Body { bytes: binary(), last: true, trailers: vec![(t(), t())] }),
+        EventKind::StreamEvent(StreamEvent {
             event: Some(t()),
             data: Some(t()),
             id: Some(t()),
             retry: None,
             comment: Some(t()),
         }),
-        What::Output(Output { stream: t(), bytes: p() }),
-        What::Launched(Launched { command: vec!["x".into(), t()], pid: 1 }),
-        What::Exited(Exited { pid: 1, code: None, signal: None, asked: true }),
-        What::Stimulus(Stimulus { name: t(), params: map(), command: vec![t()], outcome: t() }),
-        What::File(FileChange { path: t(), change: t(), content: Some(p()) }),
-        What::Mark(Mark { mark: t(), text: t() }),
+        EventKind::Output(Output { stream: t(), bytes: p() }),
+        EventKind::Launched(Launched { command: vec!["x".into(), t()], pid: 1 }),
+        EventKind::Exited(Exited { pid: 1, code: None, signal: None, asked: true }),
+        EventKind::Stimulus(Stimulus { name: t(), params: map(), command: vec![t()], outcome: t() }),
+        EventKind::File(FileChange { path: t(), change: t(), content: Some(p()) }),
+        EventKind::Mark(Mark { mark: t(), text: t() }),
     ];
     let events = recorded(&[TOKEN], whats);
     for event in &events {
@@ -125,7 +125,7 @@ fn a_secret_is_hidden_in_every_string_of_every_kind_of_event() {
             assert!(!contains(&found, form.as_bytes()), "{form} in {event:?}");
         }
     }
-    let What::Bytes { bytes } = &events[5].what else { panic!("{:?}", events[5]) };
+    let EventKind::Bytes { bytes } = &events[5].kind else { panic!("{:?}", events[5]) };
     assert_eq!(bytes.as_bytes(), b"\xff<secret:1****>\xff", "as long as it was, in bytes");
 }
 
@@ -136,7 +136,7 @@ fn the_same_secret_gets_the_same_number_in_every_form() {
     let lock = Payload::Text(r#"{"authToken":"correct-horse","port":1}"#.into());
     let file = FileChange { path: "1.json".into(), change: "read".into(), content: Some(lock) };
     let other = Message::joined(true, br#"{"authToken":"another-horse"}"#, 1);
-    let events = recorded(&[], vec![What::File(file), What::Handshake(head), What::Message(other)]);
+    let events = recorded(&[], vec![EventKind::File(file), EventKind::Handshake(head), EventKind::Message(other)]);
     let text = events.iter().map(|e| serde_json::to_string(e).unwrap()).collect::<Vec<_>>();
     assert!(text[0].contains(r#"{\"authToken\":\"<secret:1***>\",\"port\":1}"#), "{}", text[0]);
     assert!(text[1].contains(&format!("?auth=<secret:1{}> HTTP", "*".repeat(29))), "{}", text[1]);
@@ -152,10 +152,10 @@ fn a_short_value_is_hidden_under_its_name_and_nowhere_else() {
         raw: None,
         body: None,
     };
-    let events = recorded(&["ab"], vec![What::Message(message), What::Handshake(head)]);
-    let What::Message(message) = &events[0].what else { panic!("{events:?}") };
+    let events = recorded(&["ab"], vec![EventKind::Message(message), EventKind::Handshake(head)]);
+    let EventKind::Message(message) = &events[0].kind else { panic!("{events:?}") };
     assert_eq!(message.json, Some(json!({"authToken": "****", "ok": "true", "n": {"auth": 1111}})));
-    let What::Handshake(head) = &events[1].what else { panic!("{events:?}") };
+    let EventKind::Handshake(head) = &events[1].kind else { panic!("{events:?}") };
     assert_eq!(head.start, "GET /?auth=* HTTP/1.1");
     assert_eq!(head.headers[0].1, "Basic **** ");
     assert_eq!(head.headers[1].1, "x");
@@ -173,8 +173,8 @@ fn a_value_under_a_secret_key_that_spans_frames_is_hidden_and_known_afterwards()
     let events = recorded(&[], whats);
     let payloads: Vec<&[u8]> = events
         .iter()
-        .map(|event| match &event.what {
-            What::Frame(frame) => frame.payload.as_bytes(),
+        .map(|event| match &event.kind {
+            EventKind::Frame(frame) => frame.payload.as_bytes(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -185,13 +185,13 @@ fn a_value_under_a_secret_key_that_spans_frames_is_hidden_and_known_afterwards()
     assert_eq!(payloads[4], b"<secret:1**>");
 }
 
-fn body(bytes: &[u8], last: bool) -> What {
-    What::Body(Body { bytes: bytes.into(), last, trailers: vec![] })
+fn body(bytes: &[u8], last: bool) -> EventKind {
+    EventKind::Body(Body { bytes: bytes.into(), last, trailers: vec![] })
 }
 
 fn bodies(events: &[Event]) -> Vec<String> {
-    let bytes = events.iter().filter_map(|event| match &event.what {
-        What::Body(body) => Some(String::from_utf8_lossy(body.bytes.as_bytes()).into_owned()),
+    let bytes = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Body(body) => Some(String::from_utf8_lossy(body.bytes.as_bytes()).into_owned()),
         _ => None,
     });
     bytes.collect()
@@ -220,14 +220,14 @@ fn credentials_in_the_head_of_a_request_are_hidden_there_and_where_they_come_bac
     let start = "POST /v1?x=1&auth=pass%2Fphrase HTTP/1.1".to_owned();
     let headers = vec![("authorization".into(), "Bearer correct-horse".into()), ("X-Api-Key".into(), "k".into())];
     let raw = b"POST /v1?auth=pass%2Fphrase HTTP/1.1\nAuthorization:  Bearer correct-horse\n\n";
-    let request = What::HttpRequest(HttpRequest { start, headers, raw: Some(raw[..].into()), tcp: 1 });
-    let answer = What::StreamEvent(StreamEvent::data("you said correct-horse and pass/phrase"));
+    let request = EventKind::HttpRequest(HttpRequest { start, headers, raw: Some(raw[..].into()), tcp: 1 });
+    let answer = EventKind::StreamEvent(StreamEvent::data("you said correct-horse and pass/phrase"));
     let events = recorded(&[], vec![request, answer]);
     for event in &events {
         let found = contents(event);
         assert!(!contains(&found, b"horse") && !contains(&found, b"phrase"), "{event:?}");
     }
-    let What::HttpRequest(request) = &events[0].what else { panic!("{events:?}") };
+    let EventKind::HttpRequest(request) = &events[0].kind else { panic!("{events:?}") };
     assert_eq!(request.headers[0].1, "Bearer <secret:1***>");
     assert_eq!(request.headers[1].1, "*");
 }
@@ -236,7 +236,7 @@ fn credentials_in_the_head_of_a_request_are_hidden_there_and_where_they_come_bac
 fn the_pieces_of_a_compressed_body_are_hidden_whatever_is_in_them() {
     let head = |coding: &str| {
         let headers = vec![("Content-Encoding".into(), coding.into())];
-        What::HttpResponse(HttpResponse { start: "HTTP/1.1 200 OK".into(), headers, raw: None })
+        EventKind::HttpResponse(HttpResponse { start: "HTTP/1.1 200 OK".into(), headers, raw: None })
     };
     let whats = vec![head("gzip"), body(b"\x1f\x8babc", false), body(b"", true), head("identity"), body(b"abc", true)];
     assert_eq!(bodies(&recorded(&[], whats)), ["*****", "", "abc"]);
@@ -246,10 +246,10 @@ fn the_pieces_of_a_compressed_body_are_hidden_whatever_is_in_them() {
 fn compressed_frames_are_hidden_where_an_extension_was_agreed_on_and_told_where_none_was() {
     let head = |extensions: &[(&str, &str)]| {
         let headers = extensions.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        What::Handshake(Head { start: "HTTP/1.1 101 Go".into(), headers, raw: None, body: None })
+        EventKind::Handshake(Head { start: "HTTP/1.1 101 Go".into(), headers, raw: None, body: None })
     };
     let squeezed = || match frame(1, true, b"anything") {
-        What::Frame(frame) => What::Frame(Frame { rsv: 4, ..frame }),
+        EventKind::Frame(frame) => EventKind::Frame(Frame { rsv: 4, ..frame }),
         other => other,
     };
     for (agreed, expected) in
@@ -261,8 +261,8 @@ fn compressed_frames_are_hidden_where_an_extension_was_agreed_on_and_told_where_
         recorder.record(Some("main"), Some(Direction::ToServer), squeezed());
         recorder.record(Some("main"), Some(Direction::ToServer), frame(1, true, b"plain"));
         let events = all.0.lock().unwrap();
-        let payload = |i: usize| match &events[i].what {
-            What::Frame(frame) => frame.payload.as_text().unwrap_or_default().to_owned(),
+        let payload = |i: usize| match &events[i].kind {
+            EventKind::Frame(frame) => frame.payload.as_text().unwrap_or_default().to_owned(),
             _ => String::new(),
         };
         assert_eq!((payload(1).as_str(), payload(2).as_str()), (expected, "plain"));
@@ -280,7 +280,7 @@ fn of_a_secret_beyond_all_measure_the_first_part_is_hidden_everywhere() {
 #[test]
 fn a_flood_of_secrets_is_still_hidden_under_their_names() {
     let message = |n: usize| json!({"authToken": format!("secret-{n:08}")}).to_string();
-    let whats = (0..600).map(|n| What::Message(Message::joined(true, message(n).as_bytes(), 1))).collect();
+    let whats = (0..600).map(|n| EventKind::Message(Message::joined(true, message(n).as_bytes(), 1))).collect();
     for event in recorded(&[], whats) {
         assert!(!contains(&contents(&event), b"secret-0"), "{event:?}");
     }
@@ -289,8 +289,8 @@ fn a_flood_of_secrets_is_still_hidden_under_their_names() {
 #[test]
 fn text_that_merely_begins_like_a_secret_costs_only_its_tail() {
     let events = recorded(&["secret-token"], vec![frame(1, true, b"a secre"), frame(1, true, b"tary")]);
-    let text = |event: &Event| match &event.what {
-        What::Frame(frame) => frame.payload.as_text().unwrap().to_owned(),
+    let text = |event: &Event| match &event.kind {
+        EventKind::Frame(frame) => frame.payload.as_text().unwrap().to_owned(),
         other => panic!("{other:?}"),
     };
     assert_eq!(text(&events[0]), "a *****");
@@ -331,17 +331,17 @@ proptest! {
             0 => frame(1, false, piece),
             1 => frame(9, true, piece),
             2 => body(piece, false),
-            3 => What::Bytes { bytes: piece[..].into() },
-            _ => What::Output(Output { stream: "stdout".into(), bytes: piece[..].into() }),
+            3 => EventKind::Bytes { bytes: piece[..].into() },
+            _ => EventKind::Output(Output { stream: "stdout".into(), bytes: piece[..].into() }),
         };
         let events = recorded(&[&secret], pieces.iter().map(what).collect());
         let mut joined = Vec::new();
         let mut file = Vec::new();
         for (event, piece) in events.iter().zip(&pieces) {
-            let payload = match &event.what {
-                What::Frame(Frame { payload, .. }) | What::Bytes { bytes: payload } => payload,
-                What::Body(body) => &body.bytes,
-                What::Output(output) => &output.bytes,
+            let payload = match &event.kind {
+                EventKind::Frame(Frame { payload, .. }) | EventKind::Bytes { bytes: payload } => payload,
+                EventKind::Body(body) => &body.bytes,
+                EventKind::Output(output) => &output.bytes,
                 other => panic!("{other:?}"),
             };
             prop_assert_eq!(payload.as_bytes().len(), piece.len());
@@ -369,7 +369,7 @@ proptest! {
         strings.retain(|text| !WORDS.contains(text) && !"main".contains(text));
         prop_assume!(!strings.is_empty());
         let secret = which.get(&strings);
-        for event in recorded(&[secret], events.into_iter().map(|event| event.what).collect()) {
+        for event in recorded(&[secret], events.into_iter().map(|event| event.kind).collect()) {
             prop_assert!(!contains(&contents(&event), secret.as_bytes()), "{:?} in {:?}", secret, event);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::wire::http_head;
 
-use super::framing::Fault;
+use super::framing::HttpError;
 
 /// The longest line with a size and its extensions.
 const LONGEST_LINE: usize = 8 << 10;
@@ -51,7 +51,7 @@ impl Chunks {
 
     /// Takes bytes from `input` until something comes of them; nothing where it needs more. A fault leaves the bytes
     /// that it is about in [`Chunks::held`] and `input`.
-    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunked<'a>>, Fault> {
+    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunked<'a>>, HttpError> {
         loop {
             match self.state {
                 State::Size => match self.line(input)? {
@@ -62,7 +62,7 @@ impl Chunks {
                             Some(size) => State::Data(size),
                             None => {
                                 self.held = line;
-                                return Err(Fault::Chunk("a chunk does not begin with its size"));
+                                return Err(HttpError::Chunk("a chunk does not begin with its size"));
                             }
                         };
                     }
@@ -84,7 +84,7 @@ impl Chunks {
                         self.held.push(*first);
                         *input = rest;
                         if !b"\r\n".starts_with(&self.held) {
-                            return Err(Fault::Chunk("a chunk goes on after its end"));
+                            return Err(HttpError::Chunk("a chunk goes on after its end"));
                         }
                     }
                     self.held.clear();
@@ -96,7 +96,7 @@ impl Chunks {
     }
 
     /// The next line with its end; nothing where it is not whole yet.
-    fn line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    fn line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, HttpError> {
         let end = input.iter().position(|byte| *byte == b'\n');
         let room = (LONGEST_LINE - self.held.len()).min(end.map_or(input.len(), |end| end + 1));
         self.held.extend_from_slice(&input[..room]);
@@ -104,13 +104,13 @@ impl Chunks {
         if self.held.last() == Some(&b'\n') {
             Ok(Some(std::mem::take(&mut self.held)))
         } else if self.held.len() >= LONGEST_LINE {
-            Err(Fault::Chunk("the line with the size of a chunk does not end"))
+            Err(HttpError::Chunk("the line with the size of a chunk does not end"))
         } else {
             Ok(None)
         }
     }
 
-    fn trailers<'a>(&mut self, input: &mut &[u8]) -> Result<Option<Chunked<'a>>, Fault> {
+    fn trailers<'a>(&mut self, input: &mut &[u8]) -> Result<Option<Chunked<'a>>, HttpError> {
         loop {
             let end = input.iter().position(|byte| *byte == b'\n').map_or(input.len(), |end| end + 1);
             let room = self.most.saturating_sub(self.held.len()).min(end);
@@ -126,7 +126,7 @@ impl Chunks {
                 return Ok(Some(Chunked::Trailers(http_head::parse(&head).headers)));
             }
             if self.held.len() >= self.most {
-                return Err(Fault::HeadTooLong(self.most));
+                return Err(HttpError::HeadTooLong(self.most));
             }
             if input.is_empty() {
                 return Ok(None);
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     /// The trailers, where the body ended.
-    type Ended = Result<Option<Vec<(String, String)>>, Fault>;
+    type Ended = Result<Option<Vec<(String, String)>>, HttpError>;
 
     /// The body, what ended it, and what was left.
     fn decoded(bytes: &[u8]) -> (String, Ended, String) {
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn what_is_no_chunk_is_a_fault() {
         for wrong in ["x\r\n", "-1\r\n", "\r\n", "3 4\r\n", "3\nabc\r\n", "10000000000000000\r\n", "3\r\nabcd\r\n"] {
-            assert!(matches!(decoded(wrong.as_bytes()).1, Err(Fault::Chunk(_))), "{wrong:?}");
+            assert!(matches!(decoded(wrong.as_bytes()).1, Err(HttpError::Chunk(_))), "{wrong:?}");
         }
-        assert!(matches!(decoded("1;".repeat(5000).as_bytes()).1, Err(Fault::Chunk(_))));
-        assert_eq!(decoded(format!("0\r\n{}", "a: b\r\n".repeat(100)).as_bytes()).1, Err(Fault::HeadTooLong(100)));
+        assert!(matches!(decoded("1;".repeat(5000).as_bytes()).1, Err(HttpError::Chunk(_))));
+        assert_eq!(decoded(format!("0\r\n{}", "a: b\r\n".repeat(100)).as_bytes()).1, Err(HttpError::HeadTooLong(100)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::trace::{Body, HttpResponse, Message, StreamEvent};
 use crate::wire::tcp::{self, Address, ConnectError};
 
-use super::conduct::Conduct;
+use super::client_exchange::ClientExchange;
 use super::connection::{Broken, Writer};
 use super::outgoing::Request;
 use super::{Exchanges, Limits};
@@ -150,7 +150,7 @@ impl Client {
         let conn = tap.conn().into();
         let control = Control { conn, tcp: connection.tcp, order: Arc::new(order), over };
         let head = request.head(&address.to_string());
-        let conduct = Conduct::new(connection, tap, *limits, queue, orders);
+        let conduct = ClientExchange::new(connection, tap, *limits, queue, orders);
         let (client, request) = (self.clone(), request.clone());
         tokio::spawn(async move {
             let kept = conduct.run(head, request).await;

@@ -9,11 +9,11 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::sleep;
 
 use crate::trace::Closed;
-use crate::wire::tcp::{self, Unwritten};
-use crate::wire::websocket::Manner;
+use crate::wire::tcp::{self, WriteFailure};
+use crate::wire::websocket::SendOptions;
 
 use super::chunks::{chunk, last_chunk};
-use super::framing::Fault;
+use super::framing::HttpError;
 use super::outgoing::{Content, Ending, Piece};
 use super::transcript::Transcript;
 
@@ -34,7 +34,7 @@ pub enum Broken {
     },
     /// What came cannot be understood.
     #[error("{0}")]
-    Fault(#[from] Fault),
+    Fault(#[from] HttpError),
     /// It took too long.
     #[error("the {part} did not come within {within:?}")]
     Late {
@@ -75,8 +75,8 @@ impl Writer {
     /// Writes bytes that are in the trace already.
     async fn write(&mut self, bytes: &[u8], split: Option<usize>) -> Result<(), Broken> {
         tcp::write(&mut self.half, bytes, split, self.within).await.map_err(|unwritten| match unwritten {
-            Unwritten::Stuck => Broken::Stuck(self.within),
-            Unwritten::Gone(error) => Broken::gone(&error),
+            WriteFailure::Stuck => Broken::Stuck(self.within),
+            WriteFailure::Gone(error) => Broken::gone(&error),
         })
     }
 
@@ -102,7 +102,7 @@ impl Writer {
         transcript: &mut Transcript,
         head: Vec<u8>,
         content: &Content,
-        manner: &Manner,
+        manner: &SendOptions,
     ) -> Result<(), Broken> {
         let mut left = manner.cut.unwrap_or(usize::MAX);
         let mut held = head;
@@ -121,7 +121,7 @@ impl Writer {
         transcript: &mut Transcript,
         mut bytes: Vec<u8>,
         left: &mut usize,
-        manner: &Manner,
+        manner: &SendOptions,
     ) -> Result<(), Broken> {
         bytes.truncate(*left);
         *left -= bytes.len();

@@ -4,7 +4,7 @@ use crate::trace::Head;
 use crate::wire::http_head;
 
 use super::chunks::{Chunked, Chunks};
-use super::framing::{Fault, Framing, is_token_byte, of_request, of_response};
+use super::framing::{Framing, HttpError, is_token_byte, of_request, of_response};
 
 /// Reads one message.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ enum State {
     UntilClose,
     Done,
     /// The head came, and what follows it cannot be understood.
-    Faulty(Fault),
+    Faulty(HttpError),
     Failed,
 }
 
@@ -58,7 +58,7 @@ impl Decoder {
 
     /// Takes bytes from `input` until something comes of them; nothing where it needs more, or where the message is
     /// whole. After a fault nothing more is taken: what was not understood is in [`Decoder::rest`] and `input`.
-    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
+    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         let decoded = self.next(input);
         if decoded.is_err() {
             if let State::Chunked(chunks) = &self.state {
@@ -69,7 +69,7 @@ impl Decoder {
         decoded
     }
 
-    fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
+    fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         match &mut self.state {
             State::Done | State::Failed => Ok(None),
             State::Faulty(fault) => Err(fault.clone()),
@@ -129,7 +129,7 @@ impl Decoder {
         Part::End(trailers)
     }
 
-    fn head<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
+    fn head<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         if self.held.is_empty() {
             let stray = match self.answers {
                 None => input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count(),
@@ -150,11 +150,11 @@ impl Decoder {
         };
         if !begins {
             self.held.truncate(before);
-            return Err(Fault::NotHttp);
+            return Err(HttpError::NotHttp);
         }
         let Some(end) = http_head::end_of_head(&self.held, before.saturating_sub(3)) else {
             *input = &input[room..];
-            return if self.held.len() >= self.most { Err(Fault::HeadTooLong(self.most)) } else { Ok(None) };
+            return if self.held.len() >= self.most { Err(HttpError::HeadTooLong(self.most)) } else { Ok(None) };
         };
         *input = &input[end - before..];
         self.held.truncate(end);
@@ -196,7 +196,7 @@ mod tests {
         head: Option<Head>,
         body: Vec<u8>,
         trailers: Option<Vec<(String, String)>>,
-        fault: Option<Fault>,
+        fault: Option<HttpError>,
         /// What was not taken, or taken and not understood.
         rest: Vec<u8>,
         at_end: bool,
@@ -272,17 +272,17 @@ mod tests {
     #[test]
     fn what_is_no_message_is_a_fault_and_none_of_it_is_lost() {
         let found = response(b"SSH-2.0-x\r\n");
-        assert_eq!((found.fault, &found.rest[..]), (Some(Fault::NotHttp), &b"SSH-2.0-x\r\n"[..]));
+        assert_eq!((found.fault, &found.rest[..]), (Some(HttpError::NotHttp), &b"SSH-2.0-x\r\n"[..]));
         let found = request(b"\x16\x03\x01hello");
-        assert_eq!((found.fault, &found.rest[..]), (Some(Fault::NotHttp), &b"\x16\x03\x01hello"[..]));
+        assert_eq!((found.fault, &found.rest[..]), (Some(HttpError::NotHttp), &b"\x16\x03\x01hello"[..]));
         let long = [b"GET / HTTP/1.1\r\nA: ".to_vec(), vec![b'x'; 2000]].concat();
         let found = request(&long);
-        assert_eq!((found.fault, found.rest), (Some(Fault::HeadTooLong(1000)), long));
+        assert_eq!((found.fault, found.rest), (Some(HttpError::HeadTooLong(1000)), long));
         let found = response(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\naXY");
-        assert!(matches!(found.fault, Some(Fault::Chunk(_))), "{found:?}");
+        assert!(matches!(found.fault, Some(HttpError::Chunk(_))), "{found:?}");
         assert_eq!((&found.body[..], &found.rest[..]), (&b"a"[..], &b"XY"[..]));
         let found = response(b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nabc");
-        assert!(found.head.is_some() && found.fault == Some(Fault::Length("x".into())), "{found:?}");
+        assert!(found.head.is_some() && found.fault == Some(HttpError::Length("x".into())), "{found:?}");
         assert_eq!(found.rest, b"abc");
     }
 

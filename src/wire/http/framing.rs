@@ -5,7 +5,7 @@ use crate::wire::http_head::has_token;
 
 /// Why what came cannot be understood as HTTP/1.1. Nothing after it on the same connection can.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum HttpError {
     /// The head does not end within the bound.
     #[error("the head is longer than {0} bytes")]
     HeadTooLong(usize),
@@ -43,12 +43,12 @@ pub enum Framing {
 }
 
 /// The framing of a request.
-pub fn of_request(head: &Head) -> Result<Framing, Fault> {
+pub fn of_request(head: &Head) -> Result<Framing, HttpError> {
     let words: Vec<&str> = head.start.split(' ').collect();
     if !matches!(words[..], [method, target, version]
         if is_token(method) && !target.is_empty() && is_version(version))
     {
-        return Err(Fault::FirstLine(beginning(&head.start)));
+        return Err(HttpError::FirstLine(beginning(&head.start)));
     }
     match (coding(head)?, length(head)?) {
         (Some(()), _) => Ok(Framing::Chunked),
@@ -58,10 +58,10 @@ pub fn of_request(head: &Head) -> Result<Framing, Fault> {
 }
 
 /// The framing of a response to a request with this method.
-pub fn of_response(head: &Head, method: &str) -> Result<Framing, Fault> {
+pub fn of_response(head: &Head, method: &str) -> Result<Framing, HttpError> {
     let version = head.start.split(' ').next().unwrap_or_default();
     let Some(status) = head.status().filter(|status| (100..1000).contains(status) && is_version(version)) else {
-        return Err(Fault::FirstLine(beginning(&head.start)));
+        return Err(HttpError::FirstLine(beginning(&head.start)));
     };
     if method == "HEAD" || matches!(status, 100..=199 | 204 | 304) {
         return Ok(Framing::None);
@@ -86,21 +86,21 @@ pub fn keeps_alive(head: &Head) -> bool {
 }
 
 /// Whether the body is chunked; a fault where it is in another transfer coding.
-fn coding(head: &Head) -> Result<Option<()>, Fault> {
+fn coding(head: &Head) -> Result<Option<()>, HttpError> {
     let codings: Vec<&str> =
         head.header("transfer-encoding").flat_map(|v| v.split(',')).map(str::trim).filter(|c| !c.is_empty()).collect();
     match codings[..] {
         [] => Ok(None),
         [coding] if coding.eq_ignore_ascii_case("chunked") => Ok(Some(())),
-        _ => Err(Fault::Coding(beginning(&codings.join(", ")))),
+        _ => Err(HttpError::Coding(beginning(&codings.join(", ")))),
     }
 }
 
 /// The announced length. Several that are equal are one (RFC 9110 section 8.6).
-fn length(head: &Head) -> Result<Option<u64>, Fault> {
+fn length(head: &Head) -> Result<Option<u64>, HttpError> {
     let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(str::trim);
     let Some(first) = lengths.next() else { return Ok(None) };
-    let fault = || Fault::Length(beginning(&head.header("content-length").collect::<Vec<_>>().join(", ")));
+    let fault = || HttpError::Length(beginning(&head.header("content-length").collect::<Vec<_>>().join(", ")));
     let digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
     let length = first.parse().ok().filter(|_| digits).ok_or_else(fault)?;
     if lengths.all(|other| other == first) { Ok(Some(length)) } else { Err(fault()) }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::wire::http_head::parse;
 
-    fn response(headers: &str) -> Result<Framing, Fault> {
+    fn response(headers: &str) -> Result<Framing, HttpError> {
         of_response(&parse(format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes()), "GET")
     }
 
@@ -142,9 +142,9 @@ mod tests {
         for wrong in
             ["Content-Length: 5, 6", "Content-Length: +5", "Content-Length:", "Content-Length: 99999999999999999999"]
         {
-            assert!(matches!(response(&format!("{wrong}\r\n")), Err(Fault::Length(_))), "{wrong}");
+            assert!(matches!(response(&format!("{wrong}\r\n")), Err(HttpError::Length(_))), "{wrong}");
         }
-        assert_eq!(response("Transfer-Encoding: gzip, chunked\r\n"), Err(Fault::Coding("gzip, chunked".into())));
+        assert_eq!(response("Transfer-Encoding: gzip, chunked\r\n"), Err(HttpError::Coding("gzip, chunked".into())));
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         let request = |line: &str| of_request(&parse(format!("{line}\r\nHost: x\r\n\r\n").as_bytes()));
         assert_eq!(request("POST / HTTP/1.1"), Ok(Framing::None));
         for wrong in ["GET /", "GET  / HTTP/1.1", "G(T / HTTP/1.1", "GET / HTTP/2.0", "GET / x HTTP/1.1", ""] {
-            assert!(matches!(request(wrong), Err(Fault::FirstLine(_))), "{wrong}");
+            assert!(matches!(request(wrong), Err(HttpError::FirstLine(_))), "{wrong}");
         }
     }
 

@@ -8,7 +8,7 @@
 
 mod chunks;
 mod client;
-mod conduct;
+mod client_exchange;
 mod connection;
 pub(crate) mod content;
 pub(super) mod decoder;
@@ -28,8 +28,8 @@ pub use client::{Client, Control, Exchange, Incoming, Receiver, Whole};
 pub use connection::Broken;
 pub use event_stream::{BYTE_ORDER_MARK, EventReader, EventWriter, LineEnd};
 pub use exchanges::Exchanges;
-pub use framing::Fault;
+pub use framing::HttpError;
 pub use limits::Limits;
 pub use outgoing::{Content, Ending, Piece, Request, Response};
 pub use responder::{BodyWriter, Responder};
-pub use server::{Handler, Mishap, OnHead, Received, Server};
+pub use server::{Handler, OnHead, ReceiveError, Received, Server};

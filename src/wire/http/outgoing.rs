@@ -7,7 +7,7 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 
 use crate::trace::Head;
 use crate::wire::http_head;
-use crate::wire::websocket::Manner;
+use crate::wire::websocket::SendOptions;
 
 /// A request to be sent, right or wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Request {
     /// What comes after the head.
     pub content: Content,
     /// How it is sent, and why it is wrong on purpose, if it is. Cut and pieces are those of head and content together.
-    pub manner: Manner,
+    pub manner: SendOptions,
     /// What becomes of our side of the connection once it is sent.
     pub ending: Ending,
     /// Whether it must have a TCP connection of its own. Otherwise one that was kept alive is taken, if there is one.
@@ -48,7 +48,7 @@ pub struct Response {
     /// What comes after the head. That of a response to `HEAD` is left out, but for what is raw.
     pub content: Content,
     /// How it is sent, and why it is wrong on purpose, if it is. Cut and pieces are those of head and content together.
-    pub manner: Manner,
+    pub manner: SendOptions,
     /// What becomes of the connection once it is sent.
     pub ending: Ending,
 }
@@ -122,7 +122,7 @@ impl Request {
             headers: vec![],
             raw: None,
             content: Content::None,
-            manner: Manner::default(),
+            manner: SendOptions::default(),
             ending: Ending::Usual,
             fresh: false,
         }
@@ -174,7 +174,7 @@ impl Response {
             headers: vec![],
             raw: None,
             content: Content::None,
-            manner: Manner::default(),
+            manner: SendOptions::default(),
             ending: Ending::Usual,
         }
     }

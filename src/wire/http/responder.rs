@@ -27,13 +27,13 @@ pub(super) struct Out {
 }
 
 /// Gives the way back to the connection when it is dropped.
-struct Held {
+struct ConnectionGuard {
     out: Option<Out>,
     give_back: Option<oneshot::Sender<Out>>,
     gone: watch::Receiver<Option<Closed>>,
 }
 
-impl Drop for Held {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         if let (Some(out), Some(give_back)) = (self.out.take(), self.give_back.take()) {
             // Fails only where the connection is gone, and then there is nothing to give back to.
@@ -42,7 +42,7 @@ impl Drop for Held {
     }
 }
 
-impl Held {
+impl ConnectionGuard {
     fn out(&mut self) -> Result<&mut Out, Broken> {
         self.out.as_mut().ok_or(Broken::Ours)
     }
@@ -56,12 +56,12 @@ impl Held {
 
 /// Answers one request. It may be moved anywhere, and outlive the call that it came with: the exchange lasts until it,
 /// or the [`BodyWriter`] that came of it, is gone. Dropped without an answer, it closes the connection.
-pub struct Responder(Held);
+pub struct Responder(ConnectionGuard);
 
 /// Writes the body of a response bit by bit. Dropped before [`BodyWriter::finish`], it closes the connection, and the
 /// response is not whole.
 pub struct BodyWriter {
-    held: Held,
+    held: ConnectionGuard,
     chunked: bool,
     /// Whether the response has no body, whatever is written.
     silent: bool,
@@ -69,7 +69,7 @@ pub struct BodyWriter {
 
 impl Responder {
     pub(super) fn new(out: Out, give_back: oneshot::Sender<Out>, gone: watch::Receiver<Option<Closed>>) -> Self {
-        Self(Held { out: Some(out), give_back: Some(give_back), gone })
+        Self(ConnectionGuard { out: Some(out), give_back: Some(give_back), gone })
     }
 
     /// Sends an interim response (1xx), such as `103 Early Hints`; the answer is still to come.
@@ -141,7 +141,7 @@ impl Responder {
     }
 }
 
-impl Held {
+impl ConnectionGuard {
     fn end(&mut self, ending: Ending, why: Option<&str>) {
         if let Some(out) = &mut self.out {
             out.ending = ending;

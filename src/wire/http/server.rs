@@ -11,7 +11,7 @@ use crate::trace::{Closed, HttpRequest, Message};
 use crate::wire::tcp::{Address, accepted};
 use crate::wire::websocket;
 
-use super::framing::Fault;
+use super::framing::HttpError;
 use super::responder::Responder;
 use super::serving::Serving;
 use super::{Exchanges, Limits, Response};
@@ -24,7 +24,7 @@ pub trait Handler: Send + Sync + 'static {
     }
 
     /// Told of what came and was not, or not to its end, a request that can be answered.
-    fn on_mishap(&self, _mishap: Mishap) {}
+    fn on_mishap(&self, _mishap: ReceiveError) {}
 
     /// Answers a request.
     fn handle(&self, request: Received, answer: Responder) -> impl Future<Output = ()> + Send;
@@ -56,9 +56,9 @@ pub enum OnHead {
 
 /// What kept a request from being answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum ReceiveError {
     /// It cannot be understood as HTTP/1.1.
-    Fault(Fault),
+    Fault(HttpError),
     /// It did not come in time.
     Late,
     /// The client left before it was whole, or before it was answered.

@@ -14,11 +14,11 @@ use crate::wire::http_head::{self, has_token};
 use crate::wire::{Tap, websocket};
 
 use super::connection::{BUFFER, Writer};
-use super::framing::{Fault, is_token_byte, keeps_alive};
+use super::framing::{HttpError, is_token_byte, keeps_alive};
 use super::outgoing::{Ending, Response};
 use super::responder::{Out, Responder};
-use super::server::{Handler, Mishap, OnHead, Received};
-use super::transcript::{Seen, Transcript};
+use super::server::{Handler, OnHead, ReceiveError, Received};
+use super::transcript::{Transcript, TranscriptItem};
 use super::{Exchanges, Limits};
 
 /// How much of what comes before its turn is held, before reading stops.
@@ -81,7 +81,7 @@ impl Serving {
             if let Err(how) = self.incoming.fill().await {
                 // What was sent before is gone with a reset, be it a request or none.
                 if how == Closed::Reset {
-                    handler.on_mishap(Mishap::Left(how));
+                    handler.on_mishap(ReceiveError::Left(how));
                 }
                 return false;
             }
@@ -128,13 +128,13 @@ impl Serving {
         let mut at_once = false;
         let mut deadline = None;
         if late {
-            handler.on_mishap(Mishap::Late);
+            handler.on_mishap(ReceiveError::Late);
             self.incoming.feed(&mut request, &mut arriving, limits.message);
         }
         while refusal.is_none() {
             self.incoming.feed(&mut request, &mut arriving, limits.message);
             if let Some(fault) = request.fault() {
-                handler.on_mishap(Mishap::Fault(fault.clone()));
+                handler.on_mishap(ReceiveError::Fault(fault.clone()));
                 refusal = Some(refused(fault));
                 break;
             }
@@ -144,12 +144,12 @@ impl Serving {
                 }
                 if let Err(how) = self.incoming.fill_before(deadline).await {
                     let Some(how) = how else {
-                        handler.on_mishap(Mishap::Late);
+                        handler.on_mishap(ReceiveError::Late);
                         refusal =
                             Some(("408 Request Timeout", format!("no whole content within {:?}", limits.body_within)));
                         break;
                     };
-                    handler.on_mishap(Mishap::Left(how));
+                    handler.on_mishap(ReceiveError::Left(how));
                     request.close(how, None);
                     self.writer = Some(writer);
                     return self.leave(None).await;
@@ -231,7 +231,7 @@ impl Serving {
                 given = &mut back, if out.is_none() => out = Some(given.ok()),
                 ended = self.incoming.fill(), if self.incoming.has_room() => {
                     if let Err(how) = ended {
-                        handler.on_mishap(Mishap::Left(how));
+                        handler.on_mishap(ReceiveError::Left(how));
                         request.closed(how, None);
                         self.gone.send_replace(Some(how));
                     }
@@ -359,26 +359,26 @@ impl Incoming {
     /// Gives what came to a request, as far as it belongs to it.
     fn feed(&mut self, request: &mut Transcript, arriving: &mut Arriving, most: usize) {
         let taken = request.feed(&self.buffer, None, &mut |seen| match seen {
-            Seen::Head(head) => arriving.head = Some(head),
-            Seen::Body(body) => {
+            TranscriptItem::Head(head) => arriving.head = Some(head),
+            TranscriptItem::Body(body) => {
                 let room = most.saturating_sub(arriving.content.len());
                 let bytes = body.bytes.as_bytes();
                 arriving.content.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 arriving.trailers = body.trailers;
             }
-            Seen::Message(message) => arriving.message = Some(message),
-            Seen::Interim(_) | Seen::Event(_) => {}
+            TranscriptItem::Message(message) => arriving.message = Some(message),
+            TranscriptItem::Interim(_) | TranscriptItem::Event(_) => {}
         });
         self.buffer.drain(..taken);
     }
 }
 
 /// What we answer to what cannot be understood.
-fn refused(fault: &Fault) -> Refusal {
+fn refused(fault: &HttpError) -> Refusal {
     let status = match fault {
-        Fault::HeadTooLong(_) => "431 Request Header Fields Too Large",
-        Fault::BodyTooLong(_) => "413 Content Too Large",
-        Fault::Coding(_) => "501 Not Implemented",
+        HttpError::HeadTooLong(_) => "431 Request Header Fields Too Large",
+        HttpError::BodyTooLong(_) => "413 Content Too Large",
+        HttpError::Coding(_) => "501 Not Implemented",
         _ => "400 Bad Request",
     };
     (status, fault.to_string())

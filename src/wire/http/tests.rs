@@ -9,9 +9,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::*;
-use crate::trace::{Closed, End, HttpRequest, StreamEvent, What};
+use crate::trace::{Closed, End, EventKind, HttpRequest, StreamEvent};
 use crate::wire::testing::{Kept, listen};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Manner};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, SendOptions};
 
 /// Answers by the path of the request.
 struct Play;
@@ -47,7 +47,7 @@ impl Handler for Play {
                 flawed(ok.header("Transfer-Encoding", "chunked").content(raw))
             }
             "/cut" => {
-                let manner = Manner { deliberate: Some("flaw".into()), cut: Some(20), split: None };
+                let manner = SendOptions { deliberate: Some("flaw".into()), cut: Some(20), split: None };
                 Response { manner, ..ok.text("abcd") }
             }
             "/no-http" => flawed(Response { raw: Some(b"hello there\r\n\r\n".to_vec()), ..ok }),
@@ -151,8 +151,8 @@ async fn both_ends_record_the_same_exchange_and_keep_the_connection() {
     for trace in [&both.client_trace, &both.server_trace] {
         assert_eq!(trace.words_of("x1"), expected);
         assert_eq!(trace.words_of("x2"), *rest);
-        let tcp = trace.events().into_iter().filter_map(|event| match event.what {
-            What::HttpRequest(head) => Some(head.tcp),
+        let tcp = trace.events().into_iter().filter_map(|event| match event.kind {
+            EventKind::HttpRequest(head) => Some(head.tcp),
             _ => None,
         });
         assert_eq!(tcp.collect::<Vec<_>>(), [1, 1]);
@@ -180,9 +180,9 @@ async fn what_a_server_breaks_is_told_and_recorded_and_marked_as_its_purpose() {
     let both = both().await;
     let closed = |how| Err(Broken::Closed { how, reused: false });
     assert_eq!(both.get("/too-short").await, closed(Closed::Eof));
-    assert!(matches!(both.get("/bad-chunk").await, Err(Broken::Fault(Fault::Chunk(_)))));
+    assert!(matches!(both.get("/bad-chunk").await, Err(Broken::Fault(HttpError::Chunk(_)))));
     assert_eq!(both.get("/cut").await, closed(Closed::Eof));
-    assert_eq!(both.get("/no-http").await, Err(Broken::Fault(Fault::NotHttp)));
+    assert_eq!(both.get("/no-http").await, Err(Broken::Fault(HttpError::NotHttp)));
     assert_eq!(both.get("/reset").await, closed(Closed::Reset));
     assert_eq!(both.get("/close").await, closed(Closed::Eof));
     let whole = both.get("/too-long").await.expect("what was announced came");
@@ -249,7 +249,8 @@ async fn a_request_may_be_sent_in_any_way() {
     let pieces = vec![Piece::now("{\"a\""), Piece::after(Duration::from_millis(5), ":2}")];
     let chunked = post().content(Content::Chunked { pieces, trailers: vec![] });
     assert_eq!(both.ask(&chunked).await.expect("whole").body, b"{\"a\":2}");
-    let split = Request { manner: Manner { split: Some(7), ..Manner::default() }, ..post().json(&json!([1])) };
+    let split =
+        Request { manner: SendOptions { split: Some(7), ..SendOptions::default() }, ..post().json(&json!([1])) };
     assert_eq!(both.ask(&split).await.expect("whole").body, b"[1]");
     let expecting = post().header("Expect", "100-continue").json(&json!([2]));
     let whole = both.ask(&expecting).await.expect("whole");
@@ -312,7 +313,7 @@ async fn a_websocket_opens_on_the_same_port_after_other_exchanges() {
     assert_eq!(opened.socket.incoming.message().await.and_then(|m| m.json), Some(json!([1])));
     let words = both.server_trace.words_of("x2");
     assert_eq!(words[..3], ["→ connected", "→ GET /socket HTTP/1.1", "← HTTP/1.1 101 Switching Protocols"]);
-    let kinds: Vec<_> = both.server_trace.events().iter().map(|event| event.what.kind()).collect();
+    let kinds: Vec<_> = both.server_trace.events().iter().map(|event| event.kind.kind()).collect();
     assert!(kinds.contains(&"handshake") && kinds.contains(&"frame"), "{kinds:?}");
     let (elsewhere, tap) = (ClientRequest::new("/elsewhere"), both.client_trace.tap(End::Client));
     let refused = websocket::connect(both.server.address(), &elsewhere, tap, &limits).await;

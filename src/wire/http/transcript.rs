@@ -1,12 +1,12 @@
 //! Writes one direction of an exchange into the trace, from its bytes.
 
-use crate::trace::{Body, Closed, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent, What};
+use crate::trace::{Body, Closed, EventKind, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent};
 use crate::wire::Tap;
 
 use super::Limits;
 use super::content::{Content, Of};
 use super::decoder::{Decoder, Part};
-use super::framing::Fault;
+use super::framing::HttpError;
 
 /// One direction of one exchange. What we send and what we receive are read in the same way.
 pub struct Transcript {
@@ -28,12 +28,12 @@ pub struct Transcript {
     deliberate: Option<String>,
     /// Why some part of the message was.
     wrong: Option<String>,
-    fault: Option<Fault>,
+    fault: Option<HttpError>,
 }
 
 /// What came, in order. All of it is in the trace already.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
+pub enum TranscriptItem {
     /// The head of an interim response.
     Interim(Head),
     /// The head.
@@ -82,7 +82,7 @@ impl Transcript {
 
     /// Takes bytes in; what they complete goes into the trace and to `seen`. Gives how many of them belong to this
     /// message: all, unless it is whole.
-    pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, seen: &mut dyn FnMut(Seen)) -> usize {
+    pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, seen: &mut dyn FnMut(TranscriptItem)) -> usize {
         if self.deliberate.is_none() {
             self.deliberate = deliberate.map(str::to_owned);
         }
@@ -97,7 +97,7 @@ impl Transcript {
                 Err(fault) => self.fault = Some(fault),
             }
             if self.size > self.limits.body && !self.is_event_stream() {
-                self.fault = Some(Fault::BodyTooLong(self.limits.body));
+                self.fault = Some(HttpError::BodyTooLong(self.limits.body));
             }
         }
         if self.piece.is_some() {
@@ -115,7 +115,7 @@ impl Transcript {
     }
 
     /// The stream has ended: a body that is as long as the stream is whole now.
-    pub fn end(&mut self, seen: &mut dyn FnMut(Seen)) {
+    pub fn end(&mut self, seen: &mut dyn FnMut(TranscriptItem)) {
         if self.fault.is_none() && self.decoder.end() {
             self.body(true, vec![], seen);
             self.message(seen);
@@ -139,7 +139,7 @@ impl Transcript {
     /// The same, whether the message is whole or not: the exchange is not.
     pub fn closed(&mut self, how: Closed, deliberate: Option<&str>) {
         self.deliberate = deliberate.map(str::to_owned);
-        self.record(What::Closed(how));
+        self.record(EventKind::Closed(how));
         self.deliberate = None;
     }
 
@@ -154,7 +154,7 @@ impl Transcript {
     }
 
     /// Why nothing more of it can be understood.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&HttpError> {
         self.fault.as_ref()
     }
 
@@ -166,16 +166,16 @@ impl Transcript {
     /// Bytes that belong to no message.
     pub fn bytes(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.record(What::Bytes { bytes: Payload::from(bytes) });
+            self.record(EventKind::Bytes { bytes: Payload::from(bytes) });
         }
     }
 
-    fn part(&mut self, part: Part<'_>, seen: &mut dyn FnMut(Seen)) {
+    fn part(&mut self, part: Part<'_>, seen: &mut dyn FnMut(TranscriptItem)) {
         match part {
             Part::Stray(bytes) => self.bytes(bytes),
             Part::Interim(head) => {
-                self.record(What::HttpResponse(HttpResponse::from(head.clone())));
-                seen(Seen::Interim(head));
+                self.record(EventKind::HttpResponse(HttpResponse::from(head.clone())));
+                seen(TranscriptItem::Interim(head));
             }
             Part::Head(head) => {
                 let of = match self.tcp {
@@ -184,10 +184,10 @@ impl Transcript {
                 };
                 self.content = self.decoder.has_content().then(|| Content::new(&head, of, &self.limits));
                 self.record(match self.tcp {
-                    Some(tcp) => What::HttpRequest(HttpRequest::new(head.clone(), tcp)),
-                    None => What::HttpResponse(HttpResponse::from(head.clone())),
+                    Some(tcp) => EventKind::HttpRequest(HttpRequest::new(head.clone(), tcp)),
+                    None => EventKind::HttpResponse(HttpResponse::from(head.clone())),
                 });
-                seen(Seen::Head(head));
+                seen(TranscriptItem::Head(head));
             }
             Part::Body(bytes) => {
                 if self.piece.is_some() {
@@ -204,26 +204,26 @@ impl Transcript {
     }
 
     /// Records the piece that is held, and the events in it.
-    fn body(&mut self, last: bool, trailers: Vec<(String, String)>, seen: &mut dyn FnMut(Seen)) {
+    fn body(&mut self, last: bool, trailers: Vec<(String, String)>, seen: &mut dyn FnMut(TranscriptItem)) {
         let piece = self.piece.take().unwrap_or_default();
         let body = Body { bytes: Payload::from(&piece[..]), last, trailers };
-        self.record(What::Body(body.clone()));
-        seen(Seen::Body(body));
+        self.record(EventKind::Body(body.clone()));
+        seen(TranscriptItem::Body(body));
         for event in self.content.as_mut().map(|content| content.read(&piece)).unwrap_or_default() {
-            self.record(What::StreamEvent(event.clone()));
-            seen(Seen::Event(event));
+            self.record(EventKind::StreamEvent(event.clone()));
+            seen(TranscriptItem::Event(event));
         }
     }
 
-    fn message(&mut self, seen: &mut dyn FnMut(Seen)) {
+    fn message(&mut self, seen: &mut dyn FnMut(TranscriptItem)) {
         if let Some(message) = self.content.take().and_then(Content::finish) {
             self.deliberate = self.wrong.take();
-            self.record(What::Message(message.clone()));
-            seen(Seen::Message(message));
+            self.record(EventKind::Message(message.clone()));
+            seen(TranscriptItem::Message(message));
         }
     }
 
-    fn record(&self, what: What) {
+    fn record(&self, what: EventKind) {
         if self.ours {
             self.tap.sent(self.deliberate.as_deref(), what);
         } else {

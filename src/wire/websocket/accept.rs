@@ -5,13 +5,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::trace::{Closed, Head, Payload, What};
+use crate::trace::{Closed, EventKind, Head, Payload};
 use crate::wire::http_head::{self, Arrived, Why, has_token};
 use crate::wire::{Limits, Tap};
 
 use super::frame::FrameSpec;
 use super::reader::Begin;
-use super::sender::{Manner, SendError};
+use super::sender::{SendError, SendOptions};
 use super::socket::{Options, Socket, Starting};
 
 /// Why no request came on a connection. It has been closed.
@@ -52,7 +52,7 @@ pub struct Reply {
     /// The body.
     pub body: Vec<u8>,
     /// How it is sent, and why it is wrong on purpose, if it is.
-    pub manner: Manner,
+    pub manner: SendOptions,
 }
 
 /// Reads the handshake request from a connection that was just accepted.
@@ -61,12 +61,12 @@ pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<
     tap.connected(stream.local_addr()?);
     let reading = http_head::read(&mut stream, limits.head, false);
     let Ok(arrived) = timeout(limits.handshake, reading).await else {
-        tap.sent(None, What::Closed(Closed::Eof));
+        tap.sent(None, EventKind::Closed(Closed::Eof));
         return Err(AcceptError::TimedOut(limits.handshake));
     };
     match arrived {
         Arrived::Head(head, after) => {
-            tap.received(What::Handshake(head.clone()));
+            tap.received(EventKind::Handshake(head.clone()));
             Ok(Request { head, stream, after, tap, limits: *limits })
         }
         Arrived::Nothing(bytes, why) => {
@@ -79,7 +79,7 @@ pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<
                 Why::TooLong => AcceptError::TooLong,
                 Why::NotHttp => AcceptError::NotHttp,
             };
-            tap.sent(None, What::Closed(Closed::Eof));
+            tap.sent(None, EventKind::Closed(Closed::Eof));
             Err(error)
         }
     }
@@ -89,7 +89,7 @@ impl Request {
     /// One that came on a connection that served HTTP before, `after` being what came along with it. Its head goes
     /// into the trace.
     pub(in crate::wire) fn taken_over(head: Head, stream: TcpStream, after: Vec<u8>, tap: Tap, limits: Limits) -> Self {
-        tap.received(What::Handshake(head.clone()));
+        tap.received(EventKind::Handshake(head.clone()));
         Self { head, stream, after, tap, limits }
     }
 
@@ -146,7 +146,7 @@ impl Request {
 
     /// Closes the connection (FIN) without an answer; `deliberate` says why that is wrong on purpose, if it is.
     pub async fn hang_up(mut self, deliberate: Option<&str>) {
-        self.tap.sent(deliberate, What::Closed(Closed::Eof));
+        self.tap.sent(deliberate, EventKind::Closed(Closed::Eof));
         // Fails only where the connection is gone already.
         let _ = self.stream.shutdown().await;
     }
@@ -174,7 +174,7 @@ impl Request {
             }
             None => {
                 let body = (!reply.body.is_empty()).then(|| Payload::from(reply.body.as_slice()));
-                self.tap.sent(deliberate, What::Handshake(Head { body, ..reply.head.clone() }));
+                self.tap.sent(deliberate, EventKind::Handshake(Head { body, ..reply.head.clone() }));
             }
         }
         let within = self.limits.write;
@@ -205,7 +205,7 @@ impl Reply {
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let head = Head { start: "HTTP/1.1 101 Switching Protocols".into(), headers, raw: None, body: None };
-        Self { head, body: vec![], manner: Manner::default() }
+        Self { head, body: vec![], manner: SendOptions::default() }
     }
 
     /// A refusal with a status (such as `401 Unauthorized`), and a plain text as its body.
@@ -217,12 +217,12 @@ impl Reply {
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let head = Head { start: format!("HTTP/1.1 {status}"), headers, raw: None, body: None };
-        Self { head, body: text.into(), manner: Manner::default() }
+        Self { head, body: text.into(), manner: SendOptions::default() }
     }
 
     /// These bytes as the whole answer.
     pub fn raw(bytes: &[u8]) -> Self {
-        Self { head: http_head::parse(bytes), body: vec![], manner: Manner::default() }
+        Self { head: http_head::parse(bytes), body: vec![], manner: SendOptions::default() }
     }
 }
 

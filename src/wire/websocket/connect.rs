@@ -5,13 +5,13 @@ use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::trace::{Head, What};
+use crate::trace::{EventKind, Head};
 use crate::wire::http_head::{self, has_token};
 use crate::wire::tcp::{self, Address, ConnectError};
 use crate::wire::{Limits, Tap};
 
 use super::reader::{Answer, Begin};
-use super::sender::Manner;
+use super::sender::SendOptions;
 use super::socket::{Options, Socket};
 
 /// A handshake request, right or wrong.
@@ -30,7 +30,7 @@ pub struct ClientRequest {
     /// The whole head with its empty line, instead of all the above.
     pub raw: Option<Vec<u8>>,
     /// How it is sent, and why it is wrong on purpose, if it is.
-    pub manner: Manner,
+    pub manner: SendOptions,
     /// What the connection does by itself, from the first frame on.
     pub options: Options,
 }
@@ -45,7 +45,7 @@ impl ClientRequest {
             subprotocols: vec![],
             headers: vec![],
             raw: None,
-            manner: Manner::default(),
+            manner: SendOptions::default(),
             options: Options::default(),
         }
     }
@@ -81,20 +81,20 @@ impl ClientRequest {
 }
 
 /// What came of a handshake.
-pub struct Opened {
+pub struct HandshakeOutcome {
     /// The server's answer, with the body of a refusal; none if none came in time.
     pub response: Option<Head>,
     /// Whether it accepts the connection in the way that RFC 6455 section 4.1 demands.
     pub accepted: bool,
     /// What is wrong with it, where it does not.
-    pub why_not: Option<Fault>,
+    pub why_not: Option<HandshakeError>,
     /// The connection, whatever the answer. After a 101 it carries frames, otherwise bytes.
     pub socket: Socket,
 }
 
 /// Why an answer does not accept a connection (RFC 6455 section 4.1, the client's checks).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum HandshakeError {
     /// No answer, or none that is HTTP.
     #[error("{0}")]
     NoResponse(String),
@@ -123,13 +123,13 @@ pub enum Fault {
 
 /// Opens a TCP connection, sends the request and waits for the answer.
 ///
-/// Anything that the server does or fails to do once the TCP connection stands is told in [`Opened`].
+/// Anything that the server does or fails to do once the TCP connection stands is told in [`HandshakeOutcome`].
 pub async fn connect(
     address: &Address,
     request: &ClientRequest,
     tap: Tap,
     limits: &Limits,
-) -> Result<Opened, ConnectError> {
+) -> Result<HandshakeOutcome, ConnectError> {
     let deadline = Instant::now() + limits.handshake;
     let stream = tcp::open(address, limits.handshake).await?;
     let broken = |source| ConnectError::Broken { address: address.clone(), source };
@@ -138,7 +138,7 @@ pub async fn connect(
     let bytes = http_head::encode(&head);
     let cut = request.manner.cut.is_some_and(|cut| cut < bytes.len());
     if !cut {
-        tap.sent(request.manner.deliberate.as_deref(), What::Handshake(head.clone()));
+        tap.sent(request.manner.deliberate.as_deref(), EventKind::Handshake(head.clone()));
     }
     let (tell, told) = oneshot::channel();
     let socket = Socket::start(stream, tap, *limits, Begin::Response { deadline, tell });
@@ -155,11 +155,11 @@ pub async fn connect(
             let fault = check(&head, &response).err();
             (Some(response), fault)
         }
-        (Ok(Ok(Answer::Nothing(what))), _) => (None, Some(Fault::NoResponse(what))),
-        (_, Err(e)) => (None, Some(Fault::NoResponse(e.to_string()))),
-        (_, Ok(())) => (None, Some(Fault::NoResponse(format!("no response within {:?}", limits.handshake)))),
+        (Ok(Ok(Answer::Nothing(what))), _) => (None, Some(HandshakeError::NoResponse(what))),
+        (_, Err(e)) => (None, Some(HandshakeError::NoResponse(e.to_string()))),
+        (_, Ok(())) => (None, Some(HandshakeError::NoResponse(format!("no response within {:?}", limits.handshake)))),
     };
-    Ok(Opened { response, accepted: why_not.is_none(), why_not, socket })
+    Ok(HandshakeOutcome { response, accepted: why_not.is_none(), why_not, socket })
 }
 
 /// Opens a TCP connection only. If an HTTP response comes on it, it is read as one, and frames after a 101.
@@ -172,27 +172,27 @@ pub async fn open(address: &Address, tap: Tap, limits: &Limits) -> Result<Socket
 }
 
 /// Whether a response accepts a request; its first fault where it does not.
-fn check(request: &Head, response: &Head) -> Result<(), Fault> {
+fn check(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     match response.status() {
         Some(101) => {}
-        Some(status) => return Err(Fault::Status(status)),
-        None => return Err(Fault::NoStatus(response.start.clone())),
+        Some(status) => return Err(HandshakeError::Status(status)),
+        None => return Err(HandshakeError::NoStatus(response.start.clone())),
     }
     if !has_token(response, "upgrade", "websocket") {
-        return Err(Fault::Upgrade);
+        return Err(HandshakeError::Upgrade);
     }
     if !has_token(response, "connection", "upgrade") {
-        return Err(Fault::Connection);
+        return Err(HandshakeError::Connection);
     }
     check_key(request, response)?;
     let offered: Vec<&str> = extensions(request).collect();
     if let Some(extension) = extensions(response).find(|extension| !offered.contains(extension)) {
-        return Err(Fault::Extension(extension.to_owned()));
+        return Err(HandshakeError::Extension(extension.to_owned()));
     }
     if let Some(protocol) = response.header("sec-websocket-protocol").next()
         && !request.header("sec-websocket-protocol").flat_map(|v| v.split(',')).any(|p| p.trim() == protocol)
     {
-        return Err(Fault::Subprotocol(protocol.to_owned()));
+        return Err(HandshakeError::Subprotocol(protocol.to_owned()));
     }
     Ok(())
 }
@@ -204,17 +204,17 @@ fn extensions(head: &Head) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a response carries what follows from the request's key (RFC 6455 section 4.2.2, item 5.4).
-fn check_key(request: &Head, response: &Head) -> Result<(), Fault> {
+fn check_key(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     let Some(key) = request.header("sec-websocket-key").next() else {
-        return Err(Fault::Accept("the request had no Sec-WebSocket-Key".into()));
+        return Err(HandshakeError::Accept("the request had no Sec-WebSocket-Key".into()));
     };
     let expected = derive_accept_key(key.as_bytes());
     let accepts: Vec<&str> = response.header("sec-websocket-accept").collect();
     match accepts[..] {
         [accept] if accept == expected => Ok(()),
-        [] => Err(Fault::Accept("no header Sec-WebSocket-Accept".into())),
-        [accept] => Err(Fault::Accept(format!("Sec-WebSocket-Accept is `{accept}`, not `{expected}`"))),
-        _ => Err(Fault::Accept("several headers Sec-WebSocket-Accept".into())),
+        [] => Err(HandshakeError::Accept("no header Sec-WebSocket-Accept".into())),
+        [accept] => Err(HandshakeError::Accept(format!("Sec-WebSocket-Accept is `{accept}`, not `{expected}`"))),
+        _ => Err(HandshakeError::Accept("several headers Sec-WebSocket-Accept".into())),
     }
 }
 
@@ -228,7 +228,7 @@ mod tests {
     use crate::wire::websocket::{Reply, Request, accept};
 
     /// What our client makes of the reply that our server gives to its request, and both traces.
-    async fn exchange(request: ClientRequest, reply: impl FnOnce(&Request) -> Reply) -> (Opened, Kept, Kept) {
+    async fn exchange(request: ClientRequest, reply: impl FnOnce(&Request) -> Reply) -> (HandshakeOutcome, Kept, Kept) {
         let limits = Limits { handshake: Duration::from_secs(2), ..limits() };
         let (client, server) = (Kept::default(), Kept::default());
         let (listener, address) = listen().await;
@@ -269,7 +269,7 @@ mod tests {
         let words = ["→ connected", "→ GET /?auth=a%20b HTTP/1.1", "← HTTP/1.1 101 Switching Protocols"];
         assert_eq!(client.words()[..3], words);
         assert_eq!(server.words()[..3], words);
-        assert_eq!(client.events()[1].what, server.events()[1].what);
+        assert_eq!(client.events()[1].kind, server.events()[1].kind);
     }
 
     #[tokio::test]

@@ -17,8 +17,8 @@ mod sender;
 mod socket;
 
 pub use accept::{AcceptError, Reply, Request, accept};
-pub use connect::{ClientRequest, Fault, Opened, connect, open};
+pub use connect::{ClientRequest, HandshakeError, HandshakeOutcome, connect, open};
 pub use decoder::{Decoded, Decoder};
 pub use frame::{FrameSpec, LengthForm, Mask, opcode};
-pub use sender::{Manner, Piece, SendError, Sender};
+pub use sender::{Piece, SendError, SendOptions, Sender};
 pub use socket::{Incoming, Options, Receiver, Socket};

@@ -8,13 +8,13 @@ use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::trace::{Closed, End, Head, Payload, What};
+use crate::trace::{Closed, End, EventKind, Head, Payload};
 use crate::wire::http_head::{self, Arrived, Why};
 
 use super::decoder::Decoder;
 use super::frame::{FrameSpec, opcode};
 use super::joiner::Joiner;
-use super::sender::{LetGo, Manner, Shared};
+use super::sender::{CloseBehaviour, SendOptions, Shared};
 use super::socket::{Incoming, Options};
 
 /// What is to be read first.
@@ -44,7 +44,7 @@ pub(super) struct Reader {
     room: Arc<Semaphore>,
     room_size: u32,
     options: watch::Receiver<Options>,
-    let_go: watch::Receiver<LetGo>,
+    let_go: watch::Receiver<CloseBehaviour>,
     ended: watch::Sender<bool>,
 }
 
@@ -88,7 +88,7 @@ impl Reader {
                 let _ = self.hand_on(Incoming::Closed(how), 0).await;
             }
             Stop::Ours => {
-                if *self.let_go.borrow() == LetGo::Close {
+                if *self.let_go.borrow() == CloseBehaviour::Close {
                     self.shared.shutdown(None).await;
                 }
                 drop(self.stream);
@@ -129,13 +129,13 @@ impl Reader {
             }
         };
         let (arrived, ended) = tokio::select! {
-            _ = self.let_go.wait_for(LetGo::yes) => return Err(Stop::Ours),
+            _ = self.let_go.wait_for(CloseBehaviour::yes) => return Err(Stop::Ours),
             arrived = reading => arrived,
         };
         match arrived {
             Arrived::Head(head, after) => {
                 let frames = head.status() == Some(101);
-                self.shared.tap.received(What::Handshake(head.clone()));
+                self.shared.tap.received(EventKind::Handshake(head.clone()));
                 let _ = tell.send(Answer::Head(head));
                 match ended {
                     Some(how) => Err(Stop::Theirs(how)),
@@ -192,9 +192,9 @@ impl Reader {
             while let Some(decoded) = decoder.decode(&mut input) {
                 let frame = decoded.frame;
                 let message = joiner.frame(&frame);
-                self.shared.tap.received(What::Frame(frame.clone()));
+                self.shared.tap.received(EventKind::Frame(frame.clone()));
                 if let Some(message) = &message {
-                    self.shared.tap.received(What::Message(message.clone()));
+                    self.shared.tap.received(EventKind::Message(message.clone()));
                 }
                 self.react(&frame, &automatic);
                 let size = frame.payload.as_bytes().len();
@@ -226,7 +226,7 @@ impl Reader {
         };
         tokio::select! {
             biased;
-            _ = self.let_go.wait_for(LetGo::yes) => Err(Stop::Ours),
+            _ = self.let_go.wait_for(CloseBehaviour::yes) => Err(Stop::Ours),
             read = reading => match read {
                 Ok(0) => Err(Stop::Theirs(Closed::Eof)),
                 Ok(n) => Ok(n),
@@ -256,7 +256,7 @@ impl Reader {
         tokio::select! {
             biased;
             () = handing => Ok(()),
-            _ = self.let_go.wait_for(LetGo::yes) => Err(Stop::Ours),
+            _ = self.let_go.wait_for(CloseBehaviour::yes) => Err(Stop::Ours),
         }
     }
 
@@ -288,7 +288,7 @@ fn bodiless(head: &Head) -> bool {
 async fn send_automatically(shared: Arc<Shared>, mut orders: mpsc::Receiver<Automatic>) {
     while let Some(order) = orders.recv().await {
         let sent = match order {
-            Automatic::Pong(pong) => shared.send(&pong, &Manner::default()).await,
+            Automatic::Pong(pong) => shared.send(&pong, &SendOptions::default()).await,
             Automatic::Close(close) => {
                 let sent = shared.answer_close(&close).await;
                 if shared.tap.us() == End::Server {

@@ -9,8 +9,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{Mutex, watch};
 
-use crate::trace::{Closed, Frame, What};
-use crate::wire::tcp::{self, Unwritten};
+use crate::trace::{Closed, EventKind, Frame};
+use crate::wire::tcp::{self, WriteFailure};
 use crate::wire::{Limits, Tap};
 
 use super::decoder::payload_of;
@@ -27,7 +27,7 @@ pub struct Sender {
 
 /// How something is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct SendOptions {
     /// Why it is wrong on purpose, if it is.
     pub deliberate: Option<String>,
     /// Writes of at most this many bytes.
@@ -50,7 +50,7 @@ pub enum Piece {
     Bytes(Vec<u8>),
 }
 
-impl Manner {
+impl SendOptions {
     /// In one piece, and wrong on purpose if `why` says why.
     pub fn deliberate(why: Option<&str>) -> Self {
         Self { deliberate: why.map(str::to_owned), ..Self::default() }
@@ -96,32 +96,32 @@ impl Sender {
 
     /// Sends a frame. With `deliberate`, which says why it is wrong on purpose, nobody is blamed for it.
     pub async fn send(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
-        self.send_in(frame, &Manner::deliberate(deliberate)).await
+        self.send_in(frame, &SendOptions::deliberate(deliberate)).await
     }
 
     /// Sends a frame in a manner. One that is cut short appears in the trace as the bytes it is.
-    pub async fn send_in(&self, frame: &FrameSpec, manner: &Manner) -> Result<(), SendError> {
+    pub async fn send_in(&self, frame: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
         self.shared().send(frame, manner).await
     }
 
     /// Sends a frame, unless a close frame was sent before: then our side counts as ended, as nothing may follow it
     /// (RFC 6455 section 5.5.1).
     pub async fn send_unless_closing(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
-        self.shared().send_unless_closing(frame, &Manner::deliberate(deliberate)).await
+        self.shared().send_unless_closing(frame, &SendOptions::deliberate(deliberate)).await
     }
 
     /// Sends bytes that are no frame, or parts of one.
     pub async fn send_raw(&self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), SendError> {
-        self.send_raw_in(bytes, &Manner::deliberate(deliberate)).await
+        self.send_raw_in(bytes, &SendOptions::deliberate(deliberate)).await
     }
 
     /// Sends bytes in a manner.
-    pub async fn send_raw_in(&self, bytes: &[u8], manner: &Manner) -> Result<(), SendError> {
+    pub async fn send_raw_in(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
         self.shared().send_raw(bytes, manner).await
     }
 
     /// Sends all of it in one write, so that what is short arrives in one TCP segment.
-    pub async fn send_all(&self, pieces: &[Piece], manner: &Manner) -> Result<(), SendError> {
+    pub async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
         self.shared().send_all(pieces, manner).await
     }
 
@@ -186,9 +186,9 @@ struct Handle(Arc<Shared>);
 impl Drop for Handle {
     fn drop(&mut self) {
         self.0.let_go.send_if_modified(|let_go| {
-            let first = *let_go == LetGo::No;
+            let first = *let_go == CloseBehaviour::No;
             if first {
-                *let_go = LetGo::Close;
+                *let_go = CloseBehaviour::Close;
             }
             first
         });
@@ -197,7 +197,7 @@ impl Drop for Handle {
 
 /// Whether and how our end lets go of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LetGo {
+pub(super) enum CloseBehaviour {
     /// It does not.
     No,
     /// With FIN.
@@ -206,7 +206,7 @@ pub(super) enum LetGo {
     Reset,
 }
 
-impl LetGo {
+impl CloseBehaviour {
     /// Whether it does.
     pub(super) fn yes(&self) -> bool {
         *self != Self::No
@@ -219,7 +219,7 @@ pub(super) struct Shared {
     pub(super) limits: Limits,
     pub(super) options: watch::Sender<Options>,
     /// Set when the reader shall drop the stream at once, and no write may go on.
-    pub(super) let_go: watch::Sender<LetGo>,
+    pub(super) let_go: watch::Sender<CloseBehaviour>,
     /// Whether what comes is read as frames.
     pub(super) framed: AtomicBool,
     writer: Mutex<Writer>,
@@ -251,13 +251,13 @@ impl Shared {
             tap,
             limits,
             options: watch::Sender::new(Options::default()),
-            let_go: watch::Sender::new(LetGo::No),
+            let_go: watch::Sender::new(CloseBehaviour::No),
             framed: AtomicBool::new(false),
             writer: Mutex::new(writer),
         }
     }
 
-    pub(super) async fn send(&self, spec: &FrameSpec, manner: &Manner) -> Result<(), SendError> {
+    pub(super) async fn send(&self, spec: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
         let bytes = spec.encode(self.tap.us());
         if manner.cut.is_some_and(|cut| cut < bytes.len()) {
             return self.send_raw(&bytes, manner).await;
@@ -267,7 +267,7 @@ impl Shared {
         self.write(&mut writer, &bytes, manner.split).await
     }
 
-    async fn send_unless_closing(&self, spec: &FrameSpec, manner: &Manner) -> Result<(), SendError> {
+    async fn send_unless_closing(&self, spec: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
             return Err(SendError::Ended { conn: self.tap.conn().to_owned() });
@@ -276,14 +276,14 @@ impl Shared {
         self.write(&mut writer, &spec.encode(self.tap.us()), manner.split).await
     }
 
-    pub(super) async fn send_raw(&self, bytes: &[u8], manner: &Manner) -> Result<(), SendError> {
+    pub(super) async fn send_raw(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
         let bytes = &bytes[..manner.cut.unwrap_or(bytes.len()).min(bytes.len())];
         let mut writer = self.writer().await?;
         self.tap.sent_bytes(manner.deliberate.as_deref(), bytes);
         self.write(&mut writer, bytes, manner.split).await
     }
 
-    async fn send_all(&self, pieces: &[Piece], manner: &Manner) -> Result<(), SendError> {
+    async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         let mut bytes = vec![];
         for piece in pieces {
@@ -315,7 +315,7 @@ impl Shared {
         &self,
         mut bytes: Vec<u8>,
         frames: &[FrameSpec],
-        manner: &Manner,
+        manner: &SendOptions,
     ) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         for frame in frames {
@@ -331,7 +331,7 @@ impl Shared {
         if writer.close_sent {
             return Ok(());
         }
-        self.record(&mut writer, answer, &Manner::default());
+        self.record(&mut writer, answer, &SendOptions::default());
         self.write(&mut writer, &answer.encode(self.tap.us()), None).await
     }
 
@@ -340,7 +340,7 @@ impl Shared {
         if std::mem::replace(&mut writer.ended, true) {
             return;
         }
-        self.tap.sent(deliberate, What::Closed(Closed::Eof));
+        self.tap.sent(deliberate, EventKind::Closed(Closed::Eof));
         if let Some(half) = &mut writer.half {
             // Fails only where the connection is gone already.
             let _ = half.shutdown().await;
@@ -349,11 +349,11 @@ impl Shared {
 
     async fn reset(&self, deliberate: Option<&str>) {
         // Interrupts a write that waits, which gives us the writer.
-        self.let_go.send_replace(LetGo::Reset);
+        self.let_go.send_replace(CloseBehaviour::Reset);
         let mut writer = self.writer.lock().await;
         if let Some(half) = writer.half.take() {
             if !std::mem::replace(&mut writer.ended, true) {
-                self.tap.sent(deliberate, What::Closed(Closed::Reset));
+                self.tap.sent(deliberate, EventKind::Closed(Closed::Reset));
             }
             let _ = half.as_ref().set_zero_linger();
             // Dropping it would send FIN first.
@@ -373,7 +373,7 @@ impl Shared {
         Ok(writer)
     }
 
-    fn record(&self, writer: &mut Writer, spec: &FrameSpec, manner: &Manner) {
+    fn record(&self, writer: &mut Writer, spec: &FrameSpec, manner: &SendOptions) {
         let announced = spec.announced();
         let bits = spec.length_bits();
         let frame = Frame {
@@ -392,9 +392,9 @@ impl Shared {
             writer.deliberate.clone_from(&manner.deliberate);
         }
         let fin = frame.fin;
-        self.tap.sent(manner.deliberate.as_deref(), What::Frame(frame));
+        self.tap.sent(manner.deliberate.as_deref(), EventKind::Frame(frame));
         if let Some(message) = message {
-            self.tap.sent(writer.deliberate.as_deref(), What::Message(message));
+            self.tap.sent(writer.deliberate.as_deref(), EventKind::Message(message));
         }
         if part_of_message && fin {
             writer.deliberate = None;
@@ -409,10 +409,10 @@ impl Shared {
         // If this future is dropped half way, or the other end does not read, the stream is of no use any more.
         writer.stuck = true;
         let written = tokio::select! {
-            _ = let_go.wait_for(LetGo::yes) => return Err(SendError::Ended { conn: conn() }),
+            _ = let_go.wait_for(CloseBehaviour::yes) => return Err(SendError::Ended { conn: conn() }),
             written = tcp::write(half, bytes, split, within) => written.map_err(|unwritten| match unwritten {
-                Unwritten::Stuck => SendError::Stuck { conn: conn(), within },
-                Unwritten::Gone(source) => SendError::Gone { conn: conn(), source },
+                WriteFailure::Stuck => SendError::Stuck { conn: conn(), within },
+                WriteFailure::Gone(source) => SendError::Gone { conn: conn(), source },
             }),
         };
         writer.stuck = matches!(written, Err(SendError::Stuck { .. }));

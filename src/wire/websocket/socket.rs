@@ -11,7 +11,7 @@ use crate::wire::{Limits, Tap};
 
 use super::frame::FrameSpec;
 use super::reader::{Begin, Reader};
-use super::sender::{Manner, SendError, Sender, Shared};
+use super::sender::{SendError, SendOptions, Sender, Shared};
 
 /// A connection, either end of it.
 ///
@@ -100,7 +100,12 @@ impl Starting {
     }
 
     /// Sends bytes that are in the trace already, and frames that are not, in one go.
-    pub(super) async fn send(&self, bytes: Vec<u8>, frames: &[FrameSpec], manner: &Manner) -> Result<(), SendError> {
+    pub(super) async fn send(
+        &self,
+        bytes: Vec<u8>,
+        frames: &[FrameSpec],
+        manner: &SendOptions,
+    ) -> Result<(), SendError> {
         self.shared.send_behind(bytes, frames, manner).await
     }
 
@@ -154,8 +159,8 @@ mod tests {
         drop(client);
         assert_eq!(after_handshake(&server_trace), expected);
         let masked = |trace: &crate::wire::testing::Kept| {
-            let frames = trace.events().into_iter().filter_map(|e| match e.what {
-                crate::trace::What::Frame(frame) => Some(frame.masked),
+            let frames = trace.events().into_iter().filter_map(|e| match e.kind {
+                crate::trace::EventKind::Frame(frame) => Some(frame.masked),
                 _ => None,
             });
             frames.collect::<Vec<_>>()
@@ -182,7 +187,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_sent_on_purpose_is_marked_and_goes_out_as_told() {
         let Pair { client, client_trace, mut server, .. } = pair(&limits()).await;
-        let manner = Manner { deliberate: Some("cut".into()), split: Some(1), cut: Some(3) };
+        let manner = SendOptions { deliberate: Some("cut".into()), split: Some(1), cut: Some(3) };
         let unmasked = FrameSpec::text("x").masked(crate::wire::websocket::Mask::Off);
         client.sender.send(&unmasked, Some("unmasked")).await.expect("sent");
         client.sender.send(&FrameSpec::text("12").unfinished(), Some("bad start")).await.expect("sent");
@@ -242,7 +247,7 @@ mod tests {
     async fn pieces_may_take_longer_in_all_than_one_write() {
         let limits = Limits { write: Duration::from_millis(100), ..limits() };
         let Pair { client, mut server, .. } = pair(&limits).await;
-        let manner = Manner { split: Some(1), ..Manner::default() };
+        let manner = SendOptions { split: Some(1), ..SendOptions::default() };
         client.sender.send_in(&FrameSpec::text("7".repeat(100)), &manner).await.expect("sent");
         let message = server.incoming.message().await.and_then(|message| message.json);
         assert!(message.is_some_and(|json| json.is_number()));

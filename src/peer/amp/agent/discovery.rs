@@ -17,7 +17,7 @@ const MAX_SIZE: u64 = 1 << 20;
 
 /// Where a client looks.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct SearchScope {
     /// The data home.
     pub data_home: PathBuf,
     /// The folder that the client works in.
@@ -26,7 +26,7 @@ pub struct Place {
 
 /// A lockfile that counts.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct DiscoveredEditor {
     /// Where it is.
     pub path: PathBuf,
     /// What it says.
@@ -38,7 +38,7 @@ pub struct Found {
 /// In `cli` there is one or none: among the editors that are alive, the one that has open what the client works in,
 /// else the one that has open a folder around or inside it; where several are left, their user has to choose
 /// (docs/amp.md, Choosing an editor). In `guide` every lockfile counts (quick reference, section 1).
-pub fn editors(edition: Edition, place: &Place, quirks: &Quirks) -> Vec<Found> {
+pub fn editors(edition: Edition, place: &SearchScope, quirks: &Quirks) -> Vec<DiscoveredEditor> {
     let folder = if quirks.has(Switch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
     let mut found = lockfiles(edition, &place.data_home.join(folder), quirks);
     if quirks.has(Switch::RangeOnly) {
@@ -56,7 +56,7 @@ pub fn editors(edition: Edition, place: &Place, quirks: &Quirks) -> Vec<Found> {
 
 /// The lockfiles in a folder, by name; those that say nothing of use are left out, and in `cli` those of processes that
 /// have ended.
-fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Found> {
+fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<DiscoveredEditor> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
     let mut paths: Vec<PathBuf> = entries.take(MAX_FILES).filter_map(|entry| entry.ok().map(|e| e.path())).collect();
     paths.sort();
@@ -81,7 +81,7 @@ fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Found> {
         };
         let alive = edition == Edition::Guide || quirks.has(Switch::IgnoresPid);
         if alive || lock.pid.is_none_or(is_alive) {
-            found.extend(as_taken(edition, Found { path, lock }, quirks));
+            found.extend(as_taken(edition, DiscoveredEditor { path, lock }, quirks));
         } else if quirks.has(Switch::RemovesDead) {
             // Another client may have done so before.
             let _ = std::fs::remove_file(&path);
@@ -97,7 +97,7 @@ fn blocked(content: &[u8], quirks: &Quirks) -> bool {
 }
 
 /// A lockfile as flaws have it understood.
-fn as_taken(edition: Edition, mut found: Found, quirks: &Quirks) -> Option<Found> {
+fn as_taken(edition: Edition, mut found: DiscoveredEditor, quirks: &Quirks) -> Option<DiscoveredEditor> {
     let keys = found.lock.content.as_object().map_or(0, serde_json::Map::len);
     if quirks.has(Switch::RefusesExtraKeys) && keys > if edition == Edition::Guide { 2 } else { 5 } {
         return None;
@@ -126,7 +126,7 @@ fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-fn choose(found: Vec<Found>, workspace: &Path, quirks: &Quirks) -> Vec<Found> {
+fn choose(found: Vec<DiscoveredEditor>, workspace: &Path, quirks: &Quirks) -> Vec<DiscoveredEditor> {
     let has = |switch| quirks.has(switch);
     let real = |path: &Path| if has(Switch::LinksNotFollowed) { path.to_owned() } else { real(path) };
     let ours = real(workspace);
@@ -153,9 +153,10 @@ fn choose(found: Vec<Found>, workspace: &Path, quirks: &Quirks) -> Vec<Found> {
         () if same.is_empty() => others,
         () => same,
     };
-    let mut left: Vec<Found> = left.into_iter().map(|(_, found)| found).collect();
+    let mut left: Vec<DiscoveredEditor> = left.into_iter().map(|(_, found)| found).collect();
     if left.len() > 1 && has(Switch::TakesIncomplete) {
-        let incomplete = |found: &Found| lockfile::read("cli", found.lock.content.to_string().as_bytes()).is_err();
+        let incomplete =
+            |found: &DiscoveredEditor| lockfile::read("cli", found.lock.content.to_string().as_bytes()).is_err();
         left.retain(incomplete);
     }
     if left.len() > 1 {
@@ -220,7 +221,7 @@ mod tests {
         }
 
         fn ports(&self, edition: Edition, quirks: &Quirks) -> Vec<u16> {
-            let place = Place { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
+            let place = SearchScope { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
             editors(edition, &place, quirks).iter().map(|found| found.lock.port).collect()
         }
 

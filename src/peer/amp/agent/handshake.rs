@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::protocol::Lock;
 use crate::trace::{Clock, End, Head, Recorder};
 use crate::wire::tcp::{self, Address};
-use crate::wire::websocket::{self, ClientRequest, Fault, Manner, Opened, Options, Socket};
+use crate::wire::websocket::{self, ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions, Socket};
 use crate::wire::{Limits, Tap};
 
 use super::super::client::token::{Encoding, target};
@@ -58,8 +58,8 @@ pub async fn connect(
         return Some(opened.socket);
     }
     let hangs = match opened.why_not {
-        Some(Fault::Status(_)) => quirks.has(Switch::HangsAtRefusal),
-        Some(Fault::NoResponse(_)) => quirks.has(Switch::HangsAfter(Trigger::HugeHead)),
+        Some(HandshakeError::Status(_)) => quirks.has(Switch::HangsAtRefusal),
+        Some(HandshakeError::NoResponse(_)) => quirks.has(Switch::HangsAfter(Trigger::HugeHead)),
         _ => false,
     };
     if hangs {
@@ -85,20 +85,20 @@ fn request(address: &Address, lock: &Lock, quirks: &Quirks) -> ClientRequest {
     request.options = Options { pong: false, close: false, read: true };
     let change = |effect| if let Effect::Handshake(change) = effect { Some(change) } else { None };
     let why = quirks.rewrite(&mut request, change).or(quirks.why(Switch::TokenNotEncoded));
-    request.manner = Manner { deliberate: why.map(str::to_owned), ..request.manner };
+    request.manner = SendOptions { deliberate: why.map(str::to_owned), ..request.manner };
     request
 }
 
 /// Whether a flaw or the RFC takes the answer for one that accepts.
-fn is_accepted(opened: &Opened, quirks: &Quirks) -> bool {
+fn is_accepted(opened: &HandshakeOutcome, quirks: &Quirks) -> bool {
     let overlooked = opened.why_not.as_ref().is_some_and(|fault| {
         let unchecked = match fault {
-            Fault::Accept(_) => Unchecked::Accept,
-            Fault::Upgrade => Unchecked::Upgrade,
-            Fault::Connection => Unchecked::Connection,
-            Fault::Extension(_) => Unchecked::Extension,
-            Fault::Subprotocol(_) => Unchecked::Subprotocol,
-            Fault::NoResponse(_) | Fault::NoStatus(_) | Fault::Status(_) => return false,
+            HandshakeError::Accept(_) => Unchecked::Accept,
+            HandshakeError::Upgrade => Unchecked::Upgrade,
+            HandshakeError::Connection => Unchecked::Connection,
+            HandshakeError::Extension(_) => Unchecked::Extension,
+            HandshakeError::Subprotocol(_) => Unchecked::Subprotocol,
+            HandshakeError::NoResponse(_) | HandshakeError::NoStatus(_) | HandshakeError::Status(_) => return false,
         };
         quirks.has(Switch::Unchecked(unchecked))
     });

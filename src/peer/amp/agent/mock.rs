@@ -1,11 +1,11 @@
 //! The reference client as a mock.
 
-use crate::peer::quirks::Known;
+use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::super::data_home::{Overlooked, data_home};
 use super::super::editor::edition::Edition;
-use super::discovery::Place;
+use super::discovery::SearchScope;
 use super::quirks::{Effect, Quirks, Switch};
 use super::run::{self, Settings};
 use super::{flaws, freedoms};
@@ -33,12 +33,16 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let named = options.data_home.or_else(|| data_home(overlooked, |name| std::env::var_os(name)));
     let data_home =
         named.ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?;
-    let place = Place { data_home, workspace: options.workspace };
+    let place = SearchScope { data_home, workspace: options.workspace };
     Ok(run::run(Settings { edition, place, quirks, recorder: options.recorder }, lines).await)
 }
 
 /// Does something with what can be different about it in an edition.
-fn known<T>(edition: Edition, look: impl FnOnce(&Known<'_, Effect>) -> T) -> T {
+fn known<T>(edition: Edition, look: impl FnOnce(&QuirkRegistry<'_, Effect>) -> T) -> T {
     let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
-    look(&Known { flaw: &|name| flaws::find(edition, name), freedom: &|name| freedoms::find(edition, name), names })
+    look(&QuirkRegistry {
+        flaw: &|name| flaws::find(edition, name),
+        freedom: &|name| freedoms::find(edition, name),
+        names,
+    })
 }

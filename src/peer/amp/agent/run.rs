@@ -8,14 +8,14 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::peer::Ended;
-use crate::peer::lines::{self, Output, Told};
+use crate::peer::lines::{self, DriverCommand, Output};
 use crate::trace::{End, Recorder};
 use crate::wire::Tap;
 use crate::wire::websocket::Socket;
 
 use super::super::editor::edition::{Edition, Method};
 use super::calls::{self, Call, Calls};
-use super::discovery::{self, Found, Place};
+use super::discovery::{self, DiscoveredEditor, SearchScope};
 use super::handshake;
 use super::incoming::{Message, Outcome, Reader};
 use super::quirks::{Effect, Quirks, Switch, Trigger};
@@ -53,7 +53,7 @@ pub struct Settings {
     /// The edition that it speaks.
     pub edition: Edition,
     /// Where it looks for editors.
-    pub place: Place,
+    pub place: SearchScope,
     /// How it differs.
     pub quirks: Quirks,
     /// Where its connections are recorded.
@@ -122,15 +122,15 @@ pub async fn run(settings: Settings, lines: crate::peer::Lines) -> Ended {
             biased;
             Some(event) = incoming.recv() => agent.event(event).await,
             line = told.recv(), if !over => match line {
-                Some(Told::Call(call)) => agent.call(call).await,
-                Some(Told::End) | None => over = true,
-                Some(Told::Close) => break,
+                Some(DriverCommand::Call(call)) => agent.call(call).await,
+                Some(DriverCommand::End) | None => over = true,
+                Some(DriverCommand::Close) => break,
             },
             () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => agent.tick().await,
         }
         if agent.hangs {
             // Still there, but only its end is left of it.
-            while !over && !matches!(told.recv().await, Some(Told::Close | Told::End) | None) {}
+            while !over && !matches!(told.recv().await, Some(DriverCommand::Close | DriverCommand::End) | None) {}
             break;
         }
     }
@@ -216,7 +216,7 @@ impl Agent {
     }
 
     /// Tries to connect to one of these editors, in the order given.
-    fn attempt(&mut self, editors: Vec<Found>) {
+    fn attempt(&mut self, editors: Vec<DiscoveredEditor>) {
         self.attempting = true;
         self.first = self.first.or(editors.first().map(|found| found.lock.port));
         let Settings { edition, ref quirks, ref recorder, .. } = self.settings;
@@ -225,7 +225,7 @@ impl Agent {
         self.attempts += editors.len() as u64;
         tokio::spawn(async move {
             let mut made = None;
-            for (number, Found { path, lock }) in (first..).zip(editors) {
+            for (number, DiscoveredEditor { path, lock }) in (first..).zip(editors) {
                 recorder.add_secret(&lock.token);
                 quirks.course().connection();
                 let tap = Tap::new(recorder.clone(), number.to_string(), End::Client);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::discovery::Found;
+use super::discovery::DiscoveredEditor;
 use super::quirks::{Quirks, Switch};
 
 /// How often lockfiles are read while an editor is wanted.
@@ -62,14 +62,14 @@ impl Seek {
     }
 
     /// Those editors that are to be tried now: each every second, and for half a minute at most; another one at once.
-    pub fn choose(&mut self, editors: Vec<Found>, now: Instant) -> Vec<Found> {
+    pub fn choose(&mut self, editors: Vec<DiscoveredEditor>, now: Instant) -> Vec<DiscoveredEditor> {
         if self.hammers {
             self.next = now + Duration::from_millis(10);
             return editors;
         }
         let eager = now < self.since + EAGER;
         self.next = now + if eager { OFTEN } else { EVERY };
-        let key = |found: &Found| (found.lock.port, found.lock.token.clone());
+        let key = |found: &DiscoveredEditor| (found.lock.port, found.lock.token.clone());
         self.tried.retain(|tried, _| editors.iter().any(|found| key(found) == *tried));
         let mut chosen = vec![];
         for found in editors {
@@ -90,12 +90,12 @@ mod tests {
     use super::*;
     use crate::protocol::Lock;
 
-    fn lock(port: u16) -> Found {
+    fn lock(port: u16) -> DiscoveredEditor {
         let lock = Lock { port, token: "t".into(), pid: None, folders: vec![], content: json!({}), url: None };
-        Found { path: "/x.json".into(), lock }
+        DiscoveredEditor { path: "/x.json".into(), lock }
     }
 
-    fn ports(found: &[Found]) -> Vec<u16> {
+    fn ports(found: &[DiscoveredEditor]) -> Vec<u16> {
         found.iter().map(|f| f.lock.port).collect()
     }
 

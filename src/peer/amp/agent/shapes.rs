@@ -82,8 +82,14 @@ pub fn is_notification(edition: Edition, name: &str, data: &Value, strict: bool)
 
 /// Whether there is a notification of this name.
 pub fn is_topic(edition: Edition, name: &str) -> bool {
-    use super::super::editor::edition::Topic;
-    let all = [Topic::Selection, Topic::VisibleFiles, Topic::Message, Topic::Prompt, Topic::Metadata];
+    use super::super::editor::edition::NotificationKind;
+    let all = [
+        NotificationKind::Selection,
+        NotificationKind::VisibleFiles,
+        NotificationKind::Message,
+        NotificationKind::Prompt,
+        NotificationKind::Metadata,
+    ];
     all.iter().any(|topic| topic.name(edition) == Some(name))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::peer::{Answer, Setting, Trouble};
+use crate::peer::{Answer, PeerError, Setting};
 use crate::protocol::amp::envelope::response;
 use crate::trace::End;
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver};
@@ -19,11 +19,11 @@ use super::{GOODBYE, unreachable};
 /// else that comes is passed over.
 ///
 /// # Errors
-/// [`Trouble::Subject`] where the server is not there, refuses the connection, or does not answer within the
-/// patience; [`Trouble::Scenario`] where the setting names no server.
-pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
+/// [`PeerError::Subject`] where the server is not there, refuses the connection, or does not answer within the
+/// patience; [`PeerError::Scenario`] where the setting names no server.
+pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
     let Setting { edition, recorder, server, patience, .. } = setting;
-    let lock = server.ok_or_else(|| Trouble::Scenario("there is no server to call".to_owned()))?;
+    let lock = server.ok_or_else(|| PeerError::Scenario("there is no server to call".to_owned()))?;
     let deadline = Instant::now() + patience;
     let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
     let address = ConnectStep::default().address(&edition, &lock);
@@ -61,6 +61,6 @@ async fn answer_to(edition: &str, id: &Value, incoming: &mut Receiver) -> Option
     }
 }
 
-fn trouble(message: String) -> Trouble {
-    Trouble::Subject { message, proves: None, expected: None, actual: None }
+fn trouble(message: String) -> PeerError {
+    PeerError::Subject { message, proves: None, expected: None, actual: None }
 }

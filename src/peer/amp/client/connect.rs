@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 use crate::protocol::Lock;
 use crate::wire::tcp::Address;
-use crate::wire::websocket::{ClientRequest, Fault, Manner, Opened, Options};
+use crate::wire::websocket::{ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions};
 
 use super::params::{headers, wrong};
 use super::token::{Encoding, target};
@@ -58,7 +58,7 @@ impl ConnectStep {
     }
 
     /// The handshake request; `deliberate` is the trace's mark where it is wrong on purpose.
-    pub fn request(&self, lock: &Lock, deliberate: Option<String>) -> Result<ClientRequest, Trouble> {
+    pub fn request(&self, lock: &Lock, deliberate: Option<String>) -> Result<ClientRequest, PeerError> {
         let made = || Ok(target(self.token(lock)?.as_deref(), self.encode));
         let target = self.target.clone().map_or_else(made, Ok)?;
         let plain = ClientRequest::new(target);
@@ -68,13 +68,13 @@ impl ConnectStep {
             subprotocols: self.subprotocols.clone(),
             headers: headers(&self.headers),
             raw: self.raw.clone().map(String::into_bytes),
-            manner: Manner { deliberate, ..Manner::default() },
+            manner: SendOptions { deliberate, ..SendOptions::default() },
             options: self.options(),
             target: plain.target,
         })
     }
 
-    fn token(&self, lock: &Lock) -> Result<Option<String>, Trouble> {
+    fn token(&self, lock: &Lock) -> Result<Option<String>, PeerError> {
         match &self.token {
             None => Ok(Some(lock.token.clone())),
             Some(Value::String(word)) => match word.as_str() {
@@ -111,13 +111,13 @@ impl ConnectStep {
 
     /// The requirement that a server breaks which does not accept this request; `ordinary` is that of one which every
     /// server has to accept.
-    pub fn proves(&self, opened: &Opened, ordinary: &'static str) -> Option<String> {
+    pub fn proves(&self, opened: &HandshakeOutcome, ordinary: &'static str) -> Option<String> {
         let slug = match opened.why_not.as_ref()? {
-            Fault::Accept(_) => "accept-key",
-            Fault::Upgrade => "upgrade-header",
-            Fault::Connection => "connection-header",
-            Fault::Extension(_) => "extension-not-offered",
-            Fault::Subprotocol(_) => "subprotocol-not-offered",
+            HandshakeError::Accept(_) => "accept-key",
+            HandshakeError::Upgrade => "upgrade-header",
+            HandshakeError::Connection => "connection-header",
+            HandshakeError::Extension(_) => "extension-not-offered",
+            HandshakeError::Subprotocol(_) => "subprotocol-not-offered",
             _ if self.is_ordinary() => ordinary,
             _ => return None,
         };

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 use crate::protocol::amp::PROBE;
-use crate::wire::websocket::{FrameSpec, Manner, Piece, Receiver, SendError, Sender, Socket};
+use crate::wire::websocket::{FrameSpec, Piece, Receiver, SendError, SendOptions, Sender, Socket};
 
 use super::envelope;
 
@@ -62,14 +62,14 @@ impl Connection {
     }
 
     /// Sends all of it at once; gives whether the subject is still there to send more to.
-    pub async fn transmit(&self, pieces: &[Piece], manner: &Manner) -> Result<bool, Trouble> {
+    pub async fn transmit(&self, pieces: &[Piece], manner: &SendOptions) -> Result<bool, PeerError> {
         match self.sender.send_all(pieces, manner).await {
             Ok(()) => Ok(true),
             Err(SendError::Ended { .. } | SendError::Gone { .. }) => Ok(false),
             // While we read nothing, a subject that waits for us to read is in its right.
             Err(SendError::Stuck { .. }) if !self.sender.options().read => Ok(false),
             Err(e @ SendError::Stuck { .. }) => {
-                Err(Trouble::Subject { message: e.to_string(), proves: None, expected: None, actual: None })
+                Err(PeerError::Subject { message: e.to_string(), proves: None, expected: None, actual: None })
             }
         }
     }
@@ -79,7 +79,7 @@ impl Connection {
     /// In the edition `cli` that is `ping`. The guide has no such thing, so it is a `readFile` of a path that is
     /// not there and, for a server that has no answer to that, `getDiagnostics`. A WebSocket ping would be
     /// cheaper, but libraries answer those before the editor has seen what came ahead of them.
-    pub async fn barrier(&mut self, edition: &str, within: Duration) -> Result<(), Trouble> {
+    pub async fn barrier(&mut self, edition: &str, within: Duration) -> Result<(), PeerError> {
         let deadline = Instant::now() + within;
         if edition == "guide" {
             let path = json!({"path": format!("/{PROBE}barrier/not-there")});
@@ -96,7 +96,7 @@ impl Connection {
             }
         }
         let name = self.sender.conn();
-        Err(Trouble::Subject {
+        Err(PeerError::Subject {
             message: format!(
                 "a request that was sent on connection `{name}` to see whether the server has handled \
                 everything before it was not answered within {within:?}"
@@ -108,7 +108,7 @@ impl Connection {
     }
 
     /// Makes a request of our own; gives whether it was answered in any way, or the connection ended.
-    async fn ask(&mut self, edition: &str, method: &str, params: &Value, until: Instant) -> Result<bool, Trouble> {
+    async fn ask(&mut self, edition: &str, method: &str, params: &Value, until: Instant) -> Result<bool, PeerError> {
         if !self.session || self.dropped || self.sender.has_ended() {
             return Ok(true);
         }
@@ -118,7 +118,7 @@ impl Connection {
         let id = format!("{PROBE}barrier-{of}{}", self.barriers);
         let message = envelope::request(edition, &json!(id), method, params);
         let piece = Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None };
-        if !self.transmit(&[piece], &Manner::default()).await? {
+        if !self.transmit(&[piece], &SendOptions::default()).await? {
             return Ok(true);
         }
         let answered = self.answered.wait_for(|answered| *answered == id);

@@ -21,11 +21,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::peer::params::given;
-use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
-use crate::trace::{End, Mark, What};
+use crate::trace::{End, EventKind, Mark};
 use crate::wire::tcp::{Address, ConnectError};
-use crate::wire::websocket::{self, FrameSpec, Manner, Piece};
+use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
 use crate::wire::{Limits, Tap};
 
 use connect::ConnectStep;
@@ -106,11 +106,10 @@ impl AmpClient {
         Self { setting, connections: HashMap::new() }
     }
 
-    fn lock(&self) -> Result<&Lock, Trouble> {
-        self.setting
-            .server
-            .as_ref()
-            .ok_or_else(|| Trouble::Scenario("the subject is not up; connect after the step that starts it".to_owned()))
+    fn lock(&self) -> Result<&Lock, PeerError> {
+        self.setting.server.as_ref().ok_or_else(|| {
+            PeerError::Scenario("the subject is not up; connect after the step that starts it".to_owned())
+        })
     }
 
     fn limits(&self) -> Limits {
@@ -122,7 +121,7 @@ impl AmpClient {
     }
 
     /// The connection of this name, for a verb.
-    fn connection(&mut self, verb: &str, name: Option<&str>) -> Result<&mut Connection, Trouble> {
+    fn connection(&mut self, verb: &str, name: Option<&str>) -> Result<&mut Connection, PeerError> {
         let name = name.unwrap_or(MAIN);
         let others = {
             let mut names: Vec<&str> = self.connections.keys().map(String::as_str).collect();
@@ -136,7 +135,7 @@ impl AmpClient {
     }
 
     /// Makes room for a connection of this name: an earlier one must have ended.
-    async fn vacate(&mut self, verb: &str, name: &str) -> Result<(), Trouble> {
+    async fn vacate(&mut self, verb: &str, name: &str) -> Result<(), PeerError> {
         let Some(earlier) = self.connections.get(name) else { return Ok(()) };
         if !earlier.is_over() {
             let advice = format!(
@@ -151,7 +150,7 @@ impl AmpClient {
         Ok(())
     }
 
-    async fn connect(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn connect(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: ConnectStep = read(act)?;
         let name = params.name.clone().unwrap_or_else(|| MAIN.to_owned());
         self.vacate(act.verb, &name).await?;
@@ -168,7 +167,7 @@ impl AmpClient {
             () if escaped && refused.is_some_and(|status| matches!(status, 401 | 403)) => "token-encoded",
             () => "token-right",
         };
-        let trouble = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| Trouble::Subject {
+        let trouble = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| PeerError::Subject {
             message: format!("the handshake on connection `{name}` is not accepted: {fault}"),
             proves: params.proves(&opened, ordinary),
             expected: Some(json!(101)),
@@ -181,7 +180,7 @@ impl AmpClient {
         trouble.map_or(Ok(Performed::default()), Err)
     }
 
-    async fn open(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn open(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: OpenStep = read(act)?;
         let name = params.name.unwrap_or_else(|| MAIN.to_owned());
         self.vacate(act.verb, &name).await?;
@@ -194,25 +193,25 @@ impl AmpClient {
         Ok(Performed::default())
     }
 
-    async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let RequestStep { on, label, method, params, id, deliberate: why } = read(act)?;
         let edition = self.setting.edition.clone();
         let connection = self.connection(act.verb, on.as_deref())?;
         let id = id.unwrap_or_else(|| connection.next_id());
         let message = envelope::request(&edition, &id, &method, &params.unwrap_or_else(|| json!({})));
         let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
-        let manner = Manner { deliberate: deliberate(act, why.as_ref()), ..Manner::default() };
+        let manner = SendOptions { deliberate: deliberate(act, why.as_ref()), ..SendOptions::default() };
         self.transmit(act, on.as_deref(), &pieces, &manner, 1).await?;
         Ok(Performed { bindings: label.map(|label| (label, id)).into_iter().collect() })
     }
 
-    async fn send(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn send(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: SendStep = read(act)?;
         let pieces = params.pieces().map_err(|e| wrong(act.verb, e))?;
-        let manner = Manner {
+        let manner = SendOptions {
             deliberate: deliberate(act, params.deliberate.as_ref()),
             split: params.split,
-            ..Manner::default()
+            ..SendOptions::default()
         };
         let binding = match (params.label, params.id) {
             (Some(label), Some(id)) => Some((label, id)),
@@ -224,24 +223,24 @@ impl AmpClient {
         Ok(Performed { bindings: binding.into_iter().collect() })
     }
 
-    async fn ping(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn ping(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: PingStep = read(act)?;
         let pieces = [Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
-        self.transmit(act, params.on.as_deref(), &pieces, &Manner::default(), 1).await?;
+        self.transmit(act, params.on.as_deref(), &pieces, &SendOptions::default(), 1).await?;
         Ok(Performed::default())
     }
 
-    async fn close(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn close(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: CloseStep = read(act)?;
         let spec = FrameSpec::close(Some(params.code.unwrap_or(1000)), &params.reason);
         let pieces = [Piece::Frame { spec, cut: None }];
-        let manner = Manner { deliberate: deliberate(act, params.deliberate.as_ref()), ..Manner::default() };
+        let manner = SendOptions { deliberate: deliberate(act, params.deliberate.as_ref()), ..SendOptions::default() };
         self.transmit(act, params.on.as_deref(), &pieces, &manner, 1).await?;
         self.connection(act.verb, params.on.as_deref())?.close_sent = true;
         Ok(Performed::default())
     }
 
-    async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: DropStep = read(act)?;
         let connection = self.connection(act.verb, params.on.as_deref())?;
         match params.how {
@@ -256,12 +255,12 @@ impl AmpClient {
     /// that means is for the expectations to say.
     async fn transmit(
         &mut self,
-        act: &Act<'_>,
+        act: &VerbCall<'_>,
         on: Option<&str>,
         pieces: &[Piece],
-        manner: &Manner,
+        manner: &SendOptions,
         times: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PeerError> {
         let recorder = self.setting.recorder.clone();
         let connection = self.connection(act.verb, on)?;
         if connection.dropped {
@@ -273,12 +272,12 @@ impl AmpClient {
         }
         if !connection.session {
             let text = format!("{}: nothing is sent, since the handshake was not accepted", act.verb);
-            let mark = What::Mark(Mark { mark: "step".to_owned(), text });
+            let mark = EventKind::Mark(Mark { mark: "step".to_owned(), text });
             recorder.record(Some(connection.sender.conn()), None, mark);
             return Ok(());
         }
         let manner = match &manner.deliberate {
-            None => Manner { deliberate: connection.deliberate.clone(), ..manner.clone() },
+            None => SendOptions { deliberate: connection.deliberate.clone(), ..manner.clone() },
             Some(_) => manner.clone(),
         };
         for _ in 0..times {
@@ -289,22 +288,22 @@ impl AmpClient {
         Ok(())
     }
 
-    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), Trouble> {
+    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
         let edition = self.setting.edition.clone();
         let recorder = self.setting.recorder.clone();
         let connection = self.connection("barrier", conn)?;
         connection.barrier(&edition, within).await?;
         let mark = Mark { mark: "barrier".to_owned(), text: connection.sender.conn().to_owned() };
-        recorder.record(Some(connection.sender.conn()), None, What::Mark(mark));
+        recorder.record(Some(connection.sender.conn()), None, EventKind::Mark(mark));
         Ok(())
     }
 }
 
 /// The subject is up, so a port that refuses connections is its fault; a machine without sockets is not.
-fn unreachable(address: &Address, error: ConnectError) -> Trouble {
+fn unreachable(address: &Address, error: ConnectError) -> PeerError {
     match error {
-        ConnectError::Broken { .. } => Trouble::Environment(error.to_string()),
-        ConnectError::Unreachable { .. } | ConnectError::TimedOut { .. } => Trouble::Unreachable {
+        ConnectError::Broken { .. } => PeerError::Environment(error.to_string()),
+        ConnectError::Unreachable { .. } | ConnectError::TimedOut { .. } => PeerError::Unreachable {
             message: error.to_string(),
             proves: "connection/loopback",
             address: address.to_string(),
@@ -313,7 +312,7 @@ fn unreachable(address: &Address, error: ConnectError) -> Trouble {
 }
 
 impl Peer for AmpClient {
-    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match act.verb {
                 "connect" => self.connect(&act).await,
@@ -323,12 +322,12 @@ impl Peer for AmpClient {
                 "ping" => self.ping(&act).await,
                 "close" => self.close(&act).await,
                 "drop" => self.drop(&act).await,
-                other => Err(Trouble::Unable(format!("the Amp client has no verb `{other}`"))),
+                other => Err(PeerError::Unable(format!("the Amp client has no verb `{other}`"))),
             }
         })
     }
 
-    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
         Box::pin(self.pass_barrier(conn, within))
     }
 

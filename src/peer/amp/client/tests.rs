@@ -46,7 +46,9 @@ impl Kept {
     /// The JSON of every message that the client sent.
     fn requests(&self) -> Vec<Value> {
         let sent = |event: Event| match event {
-            Event { dir: Some(crate::trace::Direction::ToServer), what: What::Message(message), .. } => message.json,
+            Event { dir: Some(crate::trace::Direction::ToServer), kind: EventKind::Message(message), .. } => {
+                message.json
+            }
             _ => None,
         };
         self.events().into_iter().filter_map(sent).collect()
@@ -55,7 +57,9 @@ impl Kept {
     /// The first line of every handshake request.
     fn handshakes(&self) -> Vec<String> {
         let start = |event: Event| match event {
-            Event { dir: Some(crate::trace::Direction::ToServer), what: What::Handshake(head), .. } => Some(head.start),
+            Event { dir: Some(crate::trace::Direction::ToServer), kind: EventKind::Handshake(head), .. } => {
+                Some(head.start)
+            }
             _ => None,
         };
         self.events().into_iter().filter_map(start).collect()
@@ -135,24 +139,24 @@ fn setting(edition: &str, port: u16, kept: &Kept) -> Setting {
     }
 }
 
-async fn perform(client: &mut AmpClient, verb: &str, params: Value) -> Result<Performed, Trouble> {
+async fn perform(client: &mut AmpClient, verb: &str, params: Value) -> Result<Performed, PeerError> {
     let params: Map<String, Value> = params.as_object().cloned().expect("parameters are a map");
-    client.perform(Act { verb, params: &params, step: "step 1" }).await
+    client.perform(VerbCall { verb, params: &params, step: "step 1" }).await
 }
 
 /// The message of a fault of the scenario.
-fn fault(result: Result<Performed, Trouble>) -> String {
+fn fault(result: Result<Performed, PeerError>) -> String {
     match result {
-        Err(Trouble::Scenario(message)) => message,
+        Err(PeerError::Scenario(message)) => message,
         other => panic!("not a fault of the scenario: {other:?}"),
     }
 }
 
 /// The requirement that a fault of the subject breaks.
-fn broken(result: Result<Performed, Trouble>) -> Option<String> {
+fn broken(result: Result<Performed, PeerError>) -> Option<String> {
     match result {
-        Err(Trouble::Subject { proves, .. }) => proves,
-        Err(Trouble::Unreachable { proves, .. }) => Some(proves.to_owned()),
+        Err(PeerError::Subject { proves, .. }) => proves,
+        Err(PeerError::Unreachable { proves, .. }) => Some(proves.to_owned()),
         other => panic!("not a fault of the subject: {other:?}"),
     }
 }
@@ -304,9 +308,9 @@ async fn at_the_end_every_connection_is_closed_in_an_orderly_way() {
     for name in ["main", "b"] {
         let of_it = |event: &Event| event.conn.as_deref() == Some(name);
         let events: Vec<Event> = kept.events().into_iter().filter(of_it).collect();
-        let ends = events.iter().filter(|event| matches!(event.what, What::Closed(_))).count();
+        let ends = events.iter().filter(|event| matches!(event.kind, EventKind::Closed(_))).count();
         let closes =
-            events.iter().filter(|event| matches!(&event.what, What::Frame(frame) if frame.opcode == 8)).count();
+            events.iter().filter(|event| matches!(&event.kind, EventKind::Frame(frame) if frame.opcode == 8)).count();
         assert_eq!((closes, ends), (2, 2), "{events:?}");
     }
 }
@@ -319,7 +323,7 @@ async fn where_no_handshake_was_accepted_nothing_is_closed_but_the_stream() {
     perform(&mut client, "send", bytes).await.expect("it sends");
     client.finish().await;
     let ours = kept.events().into_iter().filter(|e| e.dir == Some(crate::trace::Direction::ToServer));
-    let kinds: Vec<_> = ours.map(|e| matches!(e.what, What::Frame(_))).collect();
+    let kinds: Vec<_> = ours.map(|e| matches!(e.kind, EventKind::Frame(_))).collect();
     assert!(!kinds.is_empty() && !kinds.contains(&true), "a frame went over what is no WebSocket");
 }
 
@@ -363,7 +367,7 @@ async fn where_no_answer_tells_the_lockfile_does() {
     assert!(how.ends_with("(the handshake is not accepted: the status is 401, not 101)"), "{how}");
 }
 
-async fn called(edition: &str, editor: Editor, method: &str) -> Result<Answer, Trouble> {
+async fn called(edition: &str, editor: Editor, method: &str) -> Result<Answer, PeerError> {
     let setting = setting(edition, start(editor).await, &Kept::default());
     let setting = Setting { patience: Duration::from_millis(500), ..setting };
     call(setting, method.to_owned(), json!({"message": "hi"})).await

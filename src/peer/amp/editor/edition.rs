@@ -62,7 +62,7 @@ impl Method {
 
 /// What clients are notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
+pub enum NotificationKind {
     Selection,
     VisibleFiles,
     Message,
@@ -70,7 +70,7 @@ pub enum Topic {
     Metadata,
 }
 
-impl Topic {
+impl NotificationKind {
     /// The name of the notification, if the edition has it.
     pub fn name(self, edition: Edition) -> Option<&'static str> {
         match (self, edition) {

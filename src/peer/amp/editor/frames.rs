@@ -2,14 +2,14 @@
 
 use crate::wire::websocket::FrameSpec;
 
-use super::super::assembler::{FrameFault, Manners};
+use super::super::assembler::{FrameFault, FrameTolerance};
 use super::quirks::{Effect, Kind, Quirks, Switch};
 
 /// How the frames of clients are taken.
-pub fn manners(quirks: &Quirks) -> Manners {
+pub fn manners(quirks: &Quirks) -> FrameTolerance {
     use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
     let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
-    Manners {
+    FrameTolerance {
         from_client: true,
         overlooks: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
         forgets_at_control: quirks.has(Switch::ForgetsAtControl),

@@ -9,7 +9,7 @@ use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
 use super::super::rewrite::{escape, pretty, reverse_keys};
-use super::edition::{Edition, Method, Topic};
+use super::edition::{Edition, Method, NotificationKind};
 use super::quirks::{Columns, Effect, Kind, Of, Quirk, Switch};
 
 struct Entry {
@@ -64,11 +64,11 @@ const FREEDOMS: &[Entry] = &[
     freedom!("columns-in-utf16" BOTH "Columns count code units of UTF-16."
         Effect::Switch(Switch::ColumnsIn(Columns::Utf16))),
     freedom!("lines-from-one" GUIDE "Lines of selections are counted from 1, columns from 0."
-    Effect::Body(Of::Notification(Some(Topic::Selection)), |b| for place in ["start", "end"] {
+    Effect::Body(Of::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
         b[place]["line"] = (b[place]["line"].as_u64().unwrap_or_default() + 1).into();
     })),
     freedom!("positions-from-one" GUIDE "Lines and columns of selections are counted from 1."
-    Effect::Body(Of::Notification(Some(Topic::Selection)), |b| for place in ["start", "end"] {
+    Effect::Body(Of::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
         for axis in ["line", "col"] {
             b[place][axis] = (b[place][axis].as_u64().unwrap_or_default() + 1).into();
         }
@@ -86,7 +86,7 @@ const FREEDOMS: &[Entry] = &[
     freedom!("no-metadata" CLI forgoes ["metadata/sent"] "`pluginMetadata` is not sent." Effect::Switch(Switch::NoMetadata)),
     freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." Effect::Switch(Switch::MetadataLate)),
     freedom!("metadata-with-directory" CLI "`pluginMetadata` names a directory."
-        Effect::Body(Of::Notification(Some(Topic::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
+        Effect::Body(Of::Notification(Some(NotificationKind::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
     freedom!("eager-encoding" CLI "URIs are percent-encoded where they need not be." Effect::Switch(Switch::EagerEncoding)),
     freedom!("uri-with-host" CLI "URIs name `localhost`." Effect::Whole(Of::Notification(None), |m| {
         uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));

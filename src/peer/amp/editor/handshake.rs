@@ -2,9 +2,9 @@
 
 use crate::trace::Head;
 use crate::wire::http_head::has_token;
-use crate::wire::websocket::{Manner, Reply, Request};
+use crate::wire::websocket::{Reply, Request, SendOptions};
 
-use super::quirks::{Effect, Fault, Quirks, Switch, Upgrade};
+use super::quirks::{Effect, OverlookedFault, Quirks, Switch, Upgrade};
 use super::uri;
 
 /// What becomes of a handshake request.
@@ -24,7 +24,7 @@ pub enum Decision {
 
 /// Who came before a client.
 #[derive(Clone, Copy, Debug)]
-pub struct Crowd {
+pub struct TooManyConnections {
     /// How many clients are served.
     pub now: usize,
     /// Whether one that was served is gone.
@@ -32,7 +32,7 @@ pub struct Crowd {
 }
 
 /// Decides on a request.
-pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: Crowd) -> (Request, Decision) {
+pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: TooManyConnections) -> (Request, Decision) {
     quirks.forget();
     let accepting = Reply::accepting(&request);
     let original = request.head.clone();
@@ -67,10 +67,10 @@ pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: Crowd) 
 fn see_through(head: &mut Head, quirks: &Quirks) {
     let mut words: Vec<String> = head.start.split(' ').map(str::to_owned).collect();
     if let [method, _, version] = words.as_mut_slice() {
-        if *method != "GET" && quirks.has(Switch::Overlooks(Fault::Method)) {
+        if *method != "GET" && quirks.has(Switch::Overlooks(OverlookedFault::Method)) {
             "GET".clone_into(method);
         }
-        if version.as_str() < "HTTP/1.1" && quirks.has(Switch::Overlooks(Fault::HttpVersion)) {
+        if version.as_str() < "HTTP/1.1" && quirks.has(Switch::Overlooks(OverlookedFault::HttpVersion)) {
             "HTTP/1.1".clone_into(version);
         }
         head.start = words.join(" ");
@@ -81,8 +81,8 @@ fn see_through(head: &mut Head, quirks: &Quirks) {
             head.headers.push((name.to_owned(), value.to_owned()));
         }
     };
-    pretend("Sec-WebSocket-Version", "13", true, Fault::Version);
-    pretend("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==", true, Fault::Key);
+    pretend("Sec-WebSocket-Version", "13", true, OverlookedFault::Version);
+    pretend("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==", true, OverlookedFault::Key);
     const NAMES: [&str; 5] = ["Host", "Upgrade", "Connection", "Sec-WebSocket-Key", "Sec-WebSocket-Version"];
     head.headers.retain(|(name, value)| {
         let odd_case = NAMES.iter().any(|n| n.eq_ignore_ascii_case(name) && n != name)
@@ -121,7 +121,7 @@ fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
     Decision::Refuse(Reply::refusing("400 Bad Request", &text))
 }
 
-fn admits(request: &Request, quirks: &Quirks, crowd: Crowd) -> bool {
+fn admits(request: &Request, quirks: &Quirks, crowd: TooManyConnections) -> bool {
     let offers = |name| request.head.header(name).next().is_some();
     !(crowd.now >= 1 && quirks.has(Switch::OneClient)
         || crowd.before && quirks.has(Switch::OneConnection)
@@ -204,7 +204,7 @@ fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
         if let Effect::Head(change) = quirk.effect {
             change(&mut reply.head);
             if quirk.flaw {
-                reply.manner = Manner::deliberate(Some(quirk.name));
+                reply.manner = SendOptions::deliberate(Some(quirk.name));
             }
         }
     }
@@ -213,7 +213,7 @@ fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
 
 fn marked(mut reply: Reply, why: Option<&'static str>) -> Reply {
     if reply.manner.deliberate.is_none() {
-        reply.manner = Manner { deliberate: why.map(str::to_owned), ..reply.manner };
+        reply.manner = SendOptions { deliberate: why.map(str::to_owned), ..reply.manner };
     }
     reply
 }

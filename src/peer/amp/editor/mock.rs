@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
-use crate::peer::quirks::{Known, Quirks as Switched};
-use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
+use crate::peer::quirks::{QuirkRegistry, Quirks as Switched};
+use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 
 use super::edition::Edition;
 use super::lockfile::{self, Lockfile};
@@ -32,7 +32,7 @@ pub static MOCK: MockKind = MockKind {
 };
 
 struct MockEditor {
-    place: Place,
+    place: EditorIdentity,
     /// The server that runs.
     running: watch::Sender<Arc<Running>>,
     /// Held while the server is ended, or started anew.
@@ -40,7 +40,7 @@ struct MockEditor {
 }
 
 /// What stays the same over restarts.
-struct Place {
+struct EditorIdentity {
     edition: Edition,
     data_home: PathBuf,
     name: String,
@@ -76,7 +76,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let data_home = std::path::absolute(&data_home)
         .map_err(|source| system(format!("find the data home {}", data_home.display()), source))?;
     let name = options.name.unwrap_or_else(|| "wirecert".to_owned());
-    let place = Place { edition, data_home, name, root: editor.root.clone() };
+    let place = EditorIdentity { edition, data_home, name, root: editor.root.clone() };
     let shared = Shared::new(editor, options.recorder, options.latency);
     let listener = place.listen(options.port, &quirks)?;
     let running = place.serve(listener, shared)?;
@@ -84,7 +84,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     Ok(Box::new(MockEditor { place, running, changing }))
 }
 
-impl Place {
+impl EditorIdentity {
     fn listen(&self, port: Option<u16>, quirks: &Quirks) -> Result<TcpListener, MockError> {
         server::listen(self.edition, port, quirks).map_err(|source| {
             let port = port.map_or("any port".to_owned(), |p| format!("port {p}"));
@@ -221,7 +221,7 @@ impl Mock for MockEditor {
         }
     }
 
-    fn happenings(&self) -> broadcast::Receiver<Happening> {
+    fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         self.running().shared.happenings()
     }
 
@@ -253,9 +253,13 @@ impl Mock for MockEditor {
 }
 
 /// Does something with what can be different about it in an edition.
-fn known<T>(edition: Edition, look: impl FnOnce(&Known<'_, Effect>) -> T) -> T {
+fn known<T>(edition: Edition, look: impl FnOnce(&QuirkRegistry<'_, Effect>) -> T) -> T {
     let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
-    look(&Known { flaw: &|name| flaws::find(edition, name), freedom: &|name| freedoms::find(edition, name), names })
+    look(&QuirkRegistry {
+        flaw: &|name| flaws::find(edition, name),
+        freedom: &|name| freedoms::find(edition, name),
+        names,
+    })
 }
 
 /// A secret that nobody can guess. Its end is no letter, so that clients have to encode it and we to decode it.

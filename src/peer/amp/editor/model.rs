@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::disk::{self, DiskError};
-use super::edition::{Edition, Topic};
+use super::edition::{Edition, NotificationKind};
 use super::quirks::{Quirks, Switch};
 use super::text::{self, Pos};
 
@@ -82,13 +82,13 @@ pub enum Notice {
 
 impl Notice {
     /// What it is about.
-    pub fn topic(&self) -> Topic {
+    pub fn topic(&self) -> NotificationKind {
         match self {
-            Self::Selection => Topic::Selection,
-            Self::VisibleFiles => Topic::VisibleFiles,
-            Self::Message(_) => Topic::Message,
-            Self::Prompt(_) => Topic::Prompt,
-            Self::Metadata => Topic::Metadata,
+            Self::Selection => NotificationKind::Selection,
+            Self::VisibleFiles => NotificationKind::VisibleFiles,
+            Self::Message(_) => NotificationKind::Message,
+            Self::Prompt(_) => NotificationKind::Prompt,
+            Self::Metadata => NotificationKind::Metadata,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::edition::{Edition, Topic};
+use super::edition::{Edition, NotificationKind};
 use super::model::{Editor, Notice, Selection};
 use super::outgoing::{self, Outgoing};
 use super::quirks::Switch;
@@ -90,7 +90,7 @@ impl Editor {
     }
 
     /// Whether a notice may go to a client, `place` being its place among those connected.
-    pub(super) fn reaches(&self, topic: Topic, place: usize) -> bool {
+    pub(super) fn reaches(&self, topic: NotificationKind, place: usize) -> bool {
         place == 0 || !self.quirks.has(Switch::FirstClientOnly(topic))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::edition::{Edition, Method, Topic};
+use super::edition::{Edition, Method, NotificationKind};
 use super::quirks::{Effect, Of, Quirks};
 
 /// A message to be sent.
@@ -71,7 +71,7 @@ pub fn response(
 const SERVER_ERROR: i64 = -32000;
 
 /// A notification; none where the edition has no such thing.
-pub fn notification(edition: Edition, quirks: &Quirks, topic: Topic, mut data: Value) -> Option<Outgoing> {
+pub fn notification(edition: Edition, quirks: &Quirks, topic: NotificationKind, mut data: Value) -> Option<Outgoing> {
     let name = topic.name(edition)?;
     let mut maker = Maker { quirks, why: quirks.touched() };
     let of = Of::Notification(Some(topic));

@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::peer::modifier::Course;
+use crate::peer::modifier::MockHistory;
 use crate::peer::quirks::Quirks as Switched;
 use crate::trace::Head;
 use crate::wire::websocket::FrameSpec;
 
 use super::super::assembler::FrameFault;
-use super::edition::{Method, Topic};
+use super::edition::{Method, NotificationKind};
 
 /// The unit in which columns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub enum Of {
     /// Errors.
     Error,
     /// Notifications of every topic or of one.
-    Notification(Option<Topic>),
+    Notification(Option<NotificationKind>),
 }
 
 /// Which frames an effect concerns.
@@ -98,7 +98,7 @@ pub enum Trigger {
 
 /// Faults of a handshake request that a lax server overlooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum OverlookedFault {
     Method,
     HttpVersion,
     Key,
@@ -176,7 +176,7 @@ pub enum Switch {
     HeadersByCase,
     ConnectionExact,
     OneSegmentHead,
-    Overlooks(Fault),
+    Overlooks(OverlookedFault),
     AnswersHttpWithPage,
     HangsUpOnBadHandshake,
     VersionNotTold,
@@ -280,8 +280,8 @@ pub enum Switch {
     OpensAnyScheme,
     OpensAnything,
     // Notifications.
-    Silent(Topic),
-    FirstClientOnly(Topic),
+    Silent(NotificationKind),
+    FirstClientOnly(NotificationKind),
     NoSelectionAtFirst,
     NoFilesAtFirst,
     FirstLineOnly,
@@ -391,7 +391,7 @@ impl Quirks {
     }
 
     /// What has happened at the editor, on which it depends which of them show.
-    pub fn course(&self) -> &Course {
+    pub fn course(&self) -> &MockHistory {
         self.on.course()
     }
 

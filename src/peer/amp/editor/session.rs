@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::peer::{Draws, Happening};
+use crate::peer::{Draws, MockEvent};
 use crate::trace::Closed;
-use crate::wire::websocket::{FrameSpec, Incoming, Manner, Options, Receiver, SendError, Sender, Socket, opcode};
+use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket, opcode};
 
 use super::super::assembler::{Assembler, Input};
 use super::frames;
@@ -267,7 +267,7 @@ impl Session {
             }
         }
         if !name.is_empty() {
-            self.shared.tell(Happening::Request(name));
+            self.shared.tell(MockEvent::Request(name));
         }
         let Some(fault) = fault else { return Ok(()) };
         self.shared.trigger(fault);
@@ -288,7 +288,7 @@ impl Session {
             Breakdown::Fin => {}
             Breakdown::InFrame => {
                 let payload = answer.map(|a| a.bytes.clone()).unwrap_or_default();
-                let manner = Manner { cut: Some(payload.len() / 2), ..Manner::deliberate(Some(why)) };
+                let manner = SendOptions { cut: Some(payload.len() / 2), ..SendOptions::deliberate(Some(why)) };
                 if let Err(e) = self.sender.send_in(&FrameSpec::new(opcode::TEXT, payload), &manner).await {
                     return e.into();
                 }

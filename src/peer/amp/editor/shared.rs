@@ -9,10 +9,10 @@ use serde_json::Value;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
-use crate::peer::{Happening, Latency};
+use crate::peer::{Latency, MockEvent};
 use crate::trace::Recorder;
 
-use super::handshake::Crowd;
+use super::handshake::TooManyConnections;
 use super::model::{Editor, Notice};
 use super::outgoing::Outgoing;
 use super::quirks::{Quirks, Switch, Trigger};
@@ -32,13 +32,13 @@ const IDS: usize = 10_000;
 /// The editor, its clients, and whether it goes on. Cheap to clone.
 #[derive(Clone)]
 pub struct Shared {
-    lasting: Arc<Lasting>,
+    lasting: Arc<ServerState>,
     /// Of the server from one start to the next.
     phase: Arc<watch::Sender<Phase>>,
 }
 
 /// What outlives a restart.
-struct Lasting {
+struct ServerState {
     state: Mutex<State>,
     recorder: Recorder,
     /// For a flaw that answers one client at a time.
@@ -46,9 +46,9 @@ struct Lasting {
     latency: Option<Latency>,
     /// How many connections there have been.
     connections: AtomicU64,
-    happenings: broadcast::Sender<Happening>,
+    happenings: broadcast::Sender<MockEvent>,
     /// Hears of everything from the beginning on, until somebody asks for it.
-    first: Mutex<Option<broadcast::Receiver<Happening>>>,
+    first: Mutex<Option<broadcast::Receiver<MockEvent>>>,
 }
 
 /// Whether the server goes on.
@@ -121,7 +121,7 @@ impl Shared {
     pub fn new(editor: Editor, recorder: Recorder, latency: Option<Latency>) -> Self {
         let state = State { editor, clients: vec![], next: 0, gone: false };
         let (happenings, first) = broadcast::channel(HAPPENINGS);
-        let lasting = Lasting {
+        let lasting = ServerState {
             state: Mutex::new(state),
             recorder,
             turn: Arc::default(),
@@ -156,13 +156,13 @@ impl Shared {
     }
 
     /// Watches what clients do: who asks first is told from the beginning on, others from now on.
-    pub fn happenings(&self) -> broadcast::Receiver<Happening> {
+    pub fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         let first = self.lasting.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         first.unwrap_or_else(|| self.lasting.happenings.subscribe())
     }
 
     /// Tells whoever watches what a client did.
-    pub fn tell(&self, happening: Happening) {
+    pub fn tell(&self, happening: MockEvent) {
         // Nobody may watch.
         let _ = self.lasting.happenings.send(happening);
     }
@@ -187,9 +187,9 @@ impl Shared {
     }
 
     /// Those who came before a client that comes now.
-    pub fn crowd(&self) -> Crowd {
+    pub fn crowd(&self) -> TooManyConnections {
         let state = self.state();
-        Crowd { now: state.clients.len(), before: state.gone }
+        TooManyConnections { now: state.clients.len(), before: state.gone }
     }
 
     /// Watches whether the server goes on.
@@ -235,7 +235,7 @@ impl Shared {
         }
         state.clients.push(Client { number, outbox, ids: HashSet::new() });
         drop(state);
-        self.tell(Happening::Connected);
+        self.tell(MockEvent::Connected);
         (number, orders)
     }
 
@@ -245,7 +245,7 @@ impl Shared {
         state.clients.retain(|c| c.number != number);
         state.gone = true;
         drop(state);
-        self.tell(Happening::Disconnected);
+        self.tell(MockEvent::Disconnected);
     }
 
     /// Serves a message of a client. What it brings about for others is on its way then.

@@ -63,7 +63,7 @@ pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
     let Value::Object(params) = params else {
         return Err(format!("the parameters of `{name:.80}` must be an object; it may be empty"));
     };
-    let mut take = Taker { command: name, params, taken: vec![] };
+    let mut take = ParamReader { command: name, params, taken: vec![] };
     let read = match name.as_str() {
         "open" => Command::Open(take.path()?),
         "close" => Command::Close(take.path()?),
@@ -149,13 +149,13 @@ impl Editor {
 }
 
 /// Takes parameters, and in the end says which nobody wanted.
-struct Taker<'a> {
+struct ParamReader<'a> {
     command: &'a str,
     params: &'a Map<String, Value>,
     taken: Vec<&'static str>,
 }
 
-impl<'a> Taker<'a> {
+impl<'a> ParamReader<'a> {
     fn get(&mut self, key: &'static str) -> Result<&'a Value, String> {
         self.taken.push(key);
         self.params.get(key).ok_or_else(|| format!("`{}` needs the parameter `{key}`", self.command))
@@ -205,7 +205,7 @@ impl<'a> Taker<'a> {
         let Value::Array(items) = self.get("items")? else { return Err(self.wrong("items", "a list of objects")) };
         let read = |item: &Value| {
             let Value::Object(params) = item else { return Err("each diagnostic must be an object".to_owned()) };
-            let mut take = Taker { command: "diagnostics", params, taken: vec![] };
+            let mut take = ParamReader { command: "diagnostics", params, taken: vec![] };
             let start = take.pos("start_line", "start_col")?;
             let end = take.pos("end_line", "end_col")?;
             let severity = take.string("severity")?;

@@ -11,23 +11,23 @@ use super::quirks::Quirks;
 use super::text::Pos;
 use super::{flaws, freedoms};
 
-struct Desk {
+struct Setup {
     editor: Editor,
     root: PathBuf,
     _dir: tempfile::TempDir,
 }
 
-fn desk(edition: Edition, quirks: &[&str]) -> Desk {
+fn setup(edition: Edition, quirks: &[&str]) -> Setup {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap().join("w");
     fs::create_dir(&root).unwrap();
     fs::write(root.join("a b#1.txt"), "eins\nzwei ä😀!\n").unwrap();
     let find = |name: &&str| flaws::find(edition, name).or_else(|| freedoms::find(edition, name)).unwrap();
     let quirks = Quirks::from(quirks.iter().map(find).collect::<crate::peer::quirks::Quirks<_>>());
-    Desk { editor: Editor::new(edition, &root, "the-token-1234", quirks).unwrap(), root, _dir: dir }
+    Setup { editor: Editor::new(edition, &root, "the-token-1234", quirks).unwrap(), root, _dir: dir }
 }
 
-impl Desk {
+impl Setup {
     fn path(&self, name: &str) -> String {
         self.root.join(name).to_string_lossy().into_owned()
     }
@@ -54,133 +54,133 @@ impl Desk {
 
 #[test]
 fn unsaved_text_wins_over_the_disk_until_a_client_edits_the_file() {
-    let mut desk = desk(Edition::Cli, &[]);
-    let path = desk.path("a b#1.txt");
-    desk.editor.edit(path.as_ref(), "unsaved").unwrap();
+    let mut setup = setup(Edition::Cli, &[]);
+    let path = setup.path("a b#1.txt");
+    setup.editor.edit(path.as_ref(), "unsaved").unwrap();
     let read = json!({"success": true, "content": "unsaved", "isDirty": true});
-    assert_eq!(desk.ask("readFile", json!({"path": path})), read);
-    assert_eq!(desk.ask("editFile", json!({"path": path, "fullContent": "new"}))["success"], true);
+    assert_eq!(setup.ask("readFile", json!({"path": path})), read);
+    assert_eq!(setup.ask("editFile", json!({"path": path, "fullContent": "new"}))["success"], true);
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     let read = json!({"success": true, "content": "new", "isDirty": false});
-    assert_eq!(desk.ask("readFile", json!({"path": path})), read);
+    assert_eq!(setup.ask("readFile", json!({"path": path})), read);
 }
 
 #[test]
 fn the_guide_replaces_bytes_and_leaves_everything_alone_where_it_cannot() {
-    let mut desk = desk(Edition::Guide, &[]);
+    let mut setup = setup(Edition::Guide, &[]);
     let edit =
         |start: i64, end: i64, new: &str| json!({"path": "a b#1.txt", "start": start, "end": end, "newText": new});
-    assert_eq!(desk.ask("editFile", edit(10, 16, "o")), json!({"success": true}));
-    assert_eq!(desk.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "eins\nzwei o!\n"}));
-    desk.ask("editFile", edit(0, 0, "ä"));
+    assert_eq!(setup.ask("editFile", edit(10, 16, "o")), json!({"success": true}));
+    assert_eq!(setup.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "eins\nzwei o!\n"}));
+    setup.ask("editFile", edit(0, 0, "ä"));
     for (start, end) in [(1, 2), (0, 99), (5, 4)] {
-        assert_eq!(desk.ask("editFile", edit(start, end, ""))["success"], false, "{start} {end}");
+        assert_eq!(setup.ask("editFile", edit(start, end, ""))["success"], false, "{start} {end}");
     }
-    assert_eq!(desk.ask("editFile", edit(-1, 2, ""))["code"], -32602);
-    assert_eq!(desk.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "äeins\nzwei o!\n"}));
+    assert_eq!(setup.ask("editFile", edit(-1, 2, ""))["code"], -32602);
+    assert_eq!(setup.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "äeins\nzwei o!\n"}));
 }
 
 #[test]
 fn nothing_outside_the_workspace_is_written() {
-    let mut desk = desk(Edition::Cli, &[]);
+    let mut setup = setup(Edition::Cli, &[]);
     for name in ["../outside", "../w/../outside"] {
-        let path = desk.path(name);
-        let edited = desk.ask("editFile", json!({"path": path, "fullContent": "x"}));
+        let path = setup.path(name);
+        let edited = setup.ask("editFile", json!({"path": path, "fullContent": "x"}));
         assert_eq!(edited["success"], false, "{name}");
     }
-    assert_eq!(fs::read_dir(desk.root.parent().unwrap()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(setup.root.parent().unwrap()).unwrap().count(), 1);
 }
 
 #[test]
 fn a_selection_is_told_with_its_file_range_and_text() {
-    let mut desk = desk(Edition::Cli, &[]);
-    let path = desk.path("a b#1.txt");
-    desk.editor.select(path.as_ref(), Pos { line: 1, col: 5 }, Pos { line: 1, col: 7 }).unwrap();
+    let mut setup = setup(Edition::Cli, &[]);
+    let path = setup.path("a b#1.txt");
+    setup.editor.select(path.as_ref(), Pos { line: 1, col: 5 }, Pos { line: 1, col: 7 }).unwrap();
     let uri = format!("file://{}", path.replace(' ', "%20").replace('#', "%23"));
     let range = json!({"startLine": 1, "startCharacter": 5, "endLine": 1, "endCharacter": 7});
     let data = json!({"uri": uri, "selections": [{"range": range, "content": "ä😀"}]});
-    assert_eq!(desk.told(&Notice::Selection), json!({"serverNotification": {"selectionDidChange": data}}));
-    assert_eq!(desk.ask("openURI", json!({"uri": uri})), json!({"success": true}));
+    assert_eq!(setup.told(&Notice::Selection), json!({"serverNotification": {"selectionDidChange": data}}));
+    assert_eq!(setup.ask("openURI", json!({"uri": uri})), json!({"success": true}));
 }
 
 #[test]
 fn closing_the_users_file_leaves_the_user_in_the_one_that_is_still_visible() {
-    let mut desk = desk(Edition::Cli, &[]);
-    let (a, b) = (desk.path("a b#1.txt"), desk.path("b.txt"));
+    let mut setup = setup(Edition::Cli, &[]);
+    let (a, b) = (setup.path("a b#1.txt"), setup.path("b.txt"));
     fs::write(&b, "other\n").unwrap();
-    desk.editor.open(a.as_ref()).unwrap();
-    desk.editor.select(b.as_ref(), Pos { line: 0, col: 0 }, Pos { line: 0, col: 5 }).unwrap();
-    assert_eq!(desk.editor.close(b.as_ref()), [Notice::VisibleFiles, Notice::Selection]);
-    let data = desk.told(&Notice::Selection);
+    setup.editor.open(a.as_ref()).unwrap();
+    setup.editor.select(b.as_ref(), Pos { line: 0, col: 0 }, Pos { line: 0, col: 5 }).unwrap();
+    assert_eq!(setup.editor.close(b.as_ref()), [Notice::VisibleFiles, Notice::Selection]);
+    let data = setup.told(&Notice::Selection);
     let uri = data["serverNotification"]["selectionDidChange"]["uri"].as_str().unwrap();
     assert!(uri.ends_with("/a%20b%231.txt"), "{uri}");
-    assert_eq!(desk.editor.close(b.as_ref()), []);
-    assert_eq!(desk.editor.close(a.as_ref()), [Notice::VisibleFiles]);
-    assert!(desk.editor.notification(&Notice::Selection).is_none());
+    assert_eq!(setup.editor.close(b.as_ref()), []);
+    assert_eq!(setup.editor.close(a.as_ref()), [Notice::VisibleFiles]);
+    assert!(setup.editor.notification(&Notice::Selection).is_none());
 }
 
 #[test]
 fn closing_another_file_leaves_the_user_where_they_are() {
-    let mut desk = desk(Edition::Cli, &[]);
-    let (a, b) = (desk.path("a b#1.txt"), desk.path("b.txt"));
+    let mut setup = setup(Edition::Cli, &[]);
+    let (a, b) = (setup.path("a b#1.txt"), setup.path("b.txt"));
     fs::write(&b, "other\n").unwrap();
-    desk.editor.open(b.as_ref()).unwrap();
-    desk.editor.open(a.as_ref()).unwrap();
-    assert_eq!(desk.editor.close(b.as_ref()), [Notice::VisibleFiles]);
+    setup.editor.open(b.as_ref()).unwrap();
+    setup.editor.open(a.as_ref()).unwrap();
+    assert_eq!(setup.editor.close(b.as_ref()), [Notice::VisibleFiles]);
 }
 
 #[test]
 fn the_guide_has_paths_where_the_cli_has_uris() {
-    let mut desk = desk(Edition::Guide, &[]);
-    let path = desk.path("a b#1.txt");
-    desk.editor.open(path.as_ref()).unwrap();
+    let mut setup = setup(Edition::Guide, &[]);
+    let path = setup.path("a b#1.txt");
+    setup.editor.open(path.as_ref()).unwrap();
     let caret = json!({"line": 0, "col": 0});
     let data = json!({"selectionChanged": {"path": path, "start": caret, "end": caret}});
-    assert_eq!(desk.told(&Notice::Selection), json!({"serverNotification": {"method": data}}));
+    assert_eq!(setup.told(&Notice::Selection), json!({"serverNotification": {"method": data}}));
     let data = json!({"visibleFilesChanged": {"files": [path]}});
-    assert_eq!(desk.told(&Notice::VisibleFiles), json!({"serverNotification": {"method": data}}));
-    assert!(desk.editor.notification(&Notice::Metadata).is_none());
+    assert_eq!(setup.told(&Notice::VisibleFiles), json!({"serverNotification": {"method": data}}));
+    assert!(setup.editor.notification(&Notice::Metadata).is_none());
 }
 
 #[test]
 fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
-    let mut desk = desk(Edition::Cli, &[]);
-    let path = desk.path("a b#1.txt");
+    let mut setup = setup(Edition::Cli, &[]);
+    let path = setup.path("a b#1.txt");
     let item = Diagnostic {
         start: Pos { line: 1, col: 0 },
         end: Pos { line: 1, col: 4 },
         severity: "error".to_owned(),
         message: "no".to_owned(),
     };
-    desk.editor.set_diagnostics(path.as_ref(), vec![item]);
+    setup.editor.set_diagnostics(path.as_ref(), vec![item]);
     let expected = json!([{
         "range": {"startLine": 1, "startCharacter": 0, "endLine": 1, "endCharacter": 4}, "severity": "error",
         "description": "no", "lineContent": "zwei ä😀!", "startOffset": 5, "endOffset": 9,
     }]);
-    for wanted in [path.clone(), desk.path(""), desk.path(".")] {
-        assert_eq!(desk.ask("getDiagnostics", json!({"path": wanted}))["entries"][0]["diagnostics"], expected);
+    for wanted in [path.clone(), setup.path(""), setup.path(".")] {
+        assert_eq!(setup.ask("getDiagnostics", json!({"path": wanted}))["entries"][0]["diagnostics"], expected);
     }
-    assert_eq!(desk.ask("getDiagnostics", json!({"path": desk.path("a b")})), json!({"entries": []}));
+    assert_eq!(setup.ask("getDiagnostics", json!({"path": setup.path("a b")})), json!({"entries": []}));
 }
 
 #[test]
 fn what_a_flaw_did_is_marked_and_what_a_freedom_did_is_not() {
     let ping = json!({"clientRequest": {"id": "1", "ping": {"message": "ä"}}}).to_string();
-    let mut flawed = desk(Edition::Cli, &["id-as-number", "no-pong"]);
+    let mut flawed = setup(Edition::Cli, &["id-as-number", "no-pong"]);
     let answer = &flawed.editor.handle(ping.as_bytes()).answers[0];
     assert_eq!(answer.bytes, "{\"serverResponse\":{\"id\":1,\"ping\":{\"message\":\"ä\"}}}".as_bytes());
     assert_eq!(answer.deliberate, Some("id-as-number"));
-    let mut free = desk(Edition::Cli, &["escaped-json", "extra-keys"]);
+    let mut free = setup(Edition::Cli, &["escaped-json", "extra-keys"]);
     assert_eq!(free.editor.handle(ping.as_bytes()).answers[0].deliberate, None);
 }
 
 #[test]
 fn a_switch_that_changes_an_answer_is_marked_too() {
-    let mut desk = desk(Edition::Cli, &["disk-not-buffer"]);
-    let path = desk.path("a b#1.txt");
-    desk.editor.edit(path.as_ref(), "unsaved").unwrap();
+    let mut setup = setup(Edition::Cli, &["disk-not-buffer"]);
+    let path = setup.path("a b#1.txt");
+    setup.editor.edit(path.as_ref(), "unsaved").unwrap();
     let request = json!({"clientRequest": {"id": "1", "readFile": {"path": path}}}).to_string();
-    let answer = &desk.editor.handle(request.as_bytes()).answers[0];
+    let answer = &setup.editor.handle(request.as_bytes()).answers[0];
     assert_eq!(answer.deliberate, Some("disk-not-buffer"));
     assert!(String::from_utf8_lossy(&answer.bytes).contains("eins"));
 }
@@ -192,10 +192,10 @@ fn no_freedom_makes_an_answer_that_is_no_json_object() {
             if !freedom.editions.contains(&edition.id()) {
                 continue;
             }
-            let mut desk = desk(edition, &[freedom.name]);
-            let path = desk.path("a b#1.txt");
-            assert!(desk.ask("readFile", json!({"path": path})).is_object(), "{}", freedom.name);
-            assert!(desk.ask("readFile", json!({})).is_object(), "{}", freedom.name);
+            let mut setup = setup(edition, &[freedom.name]);
+            let path = setup.path("a b#1.txt");
+            assert!(setup.ask("readFile", json!({"path": path})).is_object(), "{}", freedom.name);
+            assert!(setup.ask("readFile", json!({})).is_object(), "{}", freedom.name);
         }
     }
 }

@@ -3,19 +3,19 @@
 use serde_json::Value;
 
 use crate::peer::amp::editor::edition::Edition;
-use crate::peer::{Announced, Announcement, Trouble};
+use crate::peer::{Announced, Announcement, PeerError};
 
-use super::lockfile::{Content, Decoy, keys};
+use super::lockfile::{Content, ForeignLockfile, keys};
 use super::token;
 
 /// Lays a lockfile with a secret of its own.
 ///
 /// # Errors
-/// [`Trouble::Environment`] where the system refuses.
-pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, Trouble> {
+/// [`PeerError::Environment`] where the system refuses.
+pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError> {
     let Announcement { edition, data_home, port, folder, like, recorder } = announcement;
     let edition = Edition::parse(edition).unwrap_or(Edition::Cli);
-    let token = token::make().map_err(|e| Trouble::Environment(format!("cannot make a secret: {e}")))?;
+    let token = token::make().map_err(|e| PeerError::Environment(format!("cannot make a secret: {e}")))?;
     recorder.add_secret(&token);
     let mut keys = keys(edition, folder, *port, &token, std::process::id());
     if let Some(Value::Object(like)) = like {
@@ -27,7 +27,7 @@ pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, Trouble> {
         }
     }
     let content = Content::File(Value::Object(keys).to_string().into_bytes());
-    let laid = Decoy::lay(data_home, &format!("{port}.json"), content, None, recorder)?;
+    let laid = ForeignLockfile::lay(data_home, &format!("{port}.json"), content, None, recorder)?;
     Ok(Announced { path: laid.path().to_owned(), token })
 }
 

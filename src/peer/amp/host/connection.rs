@@ -8,10 +8,10 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 use crate::peer::amp::client::params::wrong;
 use crate::protocol::amp::PROBE;
-use crate::wire::websocket::{FrameSpec, Manner, Piece, SendError, Sender};
+use crate::wire::websocket::{FrameSpec, Piece, SendError, SendOptions, Sender};
 
 /// A connection, and what the editor knows of it.
 pub struct Connection {
@@ -83,14 +83,14 @@ impl Connection {
     /// Whether a step can do anything on it.
     ///
     /// # Errors
-    /// [`Trouble::Scenario`] where an earlier step ended it, [`Trouble::Subject`] where the client did, or was refused.
-    pub fn usable(&self, verb: &str) -> Result<(), Trouble> {
+    /// [`PeerError::Scenario`] where an earlier step ended it, [`PeerError::Subject`] where the client did, or was refused.
+    pub fn usable(&self, verb: &str) -> Result<(), PeerError> {
         let name = self.name();
         if let Some(how) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).as_deref() {
             return Err(wrong(verb, format!("connection `{name}` has been ended by {how}")));
         }
         if let Some(status) = self.refused {
-            return Err(Trouble::Subject {
+            return Err(PeerError::Subject {
                 message: format!("`{verb}`: the client was not let in on connection `{name}`"),
                 proves: None,
                 expected: Some(json!("a handshake that is answered with 101")),
@@ -99,14 +99,14 @@ impl Connection {
         }
         if self.sender.has_ended() && !self.soiled.load(Ordering::Relaxed) {
             let message = format!("`{verb}`: the client has ended connection `{name}`");
-            return Err(Trouble::Subject { message, proves: None, expected: None, actual: None });
+            return Err(PeerError::Subject { message, proves: None, expected: None, actual: None });
         }
         Ok(())
     }
 
     /// Sends all of it at once, so many times. A client that goes meanwhile swallows the rest: what that means is for the
     /// expectations to say.
-    pub async fn transmit(&self, pieces: &[Piece], manner: &Manner, times: u64) -> Result<(), Trouble> {
+    pub async fn transmit(&self, pieces: &[Piece], manner: &SendOptions, times: u64) -> Result<(), PeerError> {
         if manner.deliberate.is_some() {
             self.soiled.store(true, Ordering::Relaxed);
         }
@@ -118,7 +118,7 @@ impl Connection {
                 Err(SendError::Stuck { .. }) if !self.sender.options().read => return Ok(()),
                 Err(e @ SendError::Stuck { .. }) => {
                     let message = e.to_string();
-                    return Err(Trouble::Subject { message, proves: None, expected: None, actual: None });
+                    return Err(PeerError::Subject { message, proves: None, expected: None, actual: None });
                 }
             }
         }
@@ -126,10 +126,10 @@ impl Connection {
     }
 
     /// Sends a close frame, and waits so long for the client to answer it and end the connection. Then it is ended.
-    pub async fn close(&self, frame: FrameSpec, deliberate: Option<&str>, within: Duration) -> Result<(), Trouble> {
+    pub async fn close(&self, frame: FrameSpec, deliberate: Option<&str>, within: Duration) -> Result<(), PeerError> {
         self.note("`close`");
         let piece = Piece::Frame { spec: frame, cut: None };
-        self.transmit(&[piece], &Manner::deliberate(deliberate), 1).await?;
+        self.transmit(&[piece], &SendOptions::deliberate(deliberate), 1).await?;
         if self.sender.options().read {
             let _ = timeout(within, self.sender.ended()).await;
         }
@@ -168,16 +168,16 @@ impl Connection {
     }
 
     /// Returns once the client has answered a ping that was sent after everything else, or nothing more can come.
-    pub async fn barrier(&self, within: Duration) -> Result<(), Trouble> {
+    pub async fn barrier(&self, within: Duration) -> Result<(), PeerError> {
         if self.sender.has_ended() {
             return Ok(());
         }
         if !self.sender.options().read {
-            return Err(Trouble::Unable(format!("nothing is read on connection `{}`", self.name())));
+            return Err(PeerError::Unable(format!("nothing is read on connection `{}`", self.name())));
         }
         let payload = format!("{PROBE}barrier-{}", self.barriers.fetch_add(1, Ordering::Relaxed) + 1);
         let ping = Piece::Frame { spec: FrameSpec::ping(payload.clone()), cut: None };
-        self.transmit(&[ping], &Manner::default(), 1).await?;
+        self.transmit(&[ping], &SendOptions::default(), 1).await?;
         let mut pong = self.pong.clone();
         let answered = pong.wait_for(|pong| *pong == payload);
         let passed = tokio::select! {
@@ -187,7 +187,7 @@ impl Connection {
         if passed {
             return Ok(());
         }
-        Err(Trouble::Subject {
+        Err(PeerError::Subject {
             message: format!(
                 "a ping that was sent on connection `{}` to see whether the client has received everything before it \
                 was not answered within {within:?}",

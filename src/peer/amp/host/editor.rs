@@ -13,17 +13,17 @@ use crate::peer::amp::editor::model;
 use crate::peer::amp::editor::quirks::{Effect, Quirk, Quirks, Switch};
 use crate::peer::amp::editor::shared::Shared;
 use crate::peer::quirks::Quirks as Switched;
-use crate::peer::{Place, Setting, Trouble};
-use crate::trace::{FileChange, What};
+use crate::peer::{PeerError, Setting, SubjectDirs};
+use crate::trace::{EventKind, FileChange};
 use crate::wire::Limits;
 use crate::wire::tcp::Address;
 
-use super::door::Door;
-use super::lockfile::{self, Content, Decoy};
-use super::port::{Held, Port, listen};
-use super::roster::{Names, Roster};
+use super::connection_registry::{ConnectionRegistry, Names};
+use super::listener::Listener;
+use super::lockfile::{self, Content, ForeignLockfile};
+use super::placeholder_process::PlaceholderProcess;
+use super::port::{Port, ReservedPort, listen};
 use super::serve::Plan;
-use super::stand_in::StandIn;
 use super::token;
 
 /// How long things may take.
@@ -49,31 +49,36 @@ pub enum Ending {
 pub struct Editor {
     plan: Plan,
     names: Arc<Names>,
-    roster: Arc<Roster>,
+    registry: Arc<ConnectionRegistry>,
     shared: Shared,
     /// Where it listens, and its secret; what was so at last, where it has ended.
     port: u16,
     token: String,
     /// None while it is not up.
     running: Option<Running>,
-    lockfile: Option<Decoy>,
+    lockfile: Option<ForeignLockfile>,
     /// Lockfiles of its earlier lives.
-    left: Vec<Decoy>,
+    left: Vec<ForeignLockfile>,
     /// Its ports, those of its earlier lives included.
-    held: Vec<Held>,
+    held: Vec<ReservedPort>,
 }
 
 struct Running {
     door: JoinHandle<()>,
-    process: StandIn,
+    process: PlaceholderProcess,
 }
 
 impl Editor {
     /// Starts an editor. When this returns, it accepts connections, and its lockfile is there.
     ///
     /// # Errors
-    /// [`Trouble::Environment`] where the system has no port, process or folder for it.
-    pub async fn start(plan: Plan, setting: &Setting, place: &Place, roster: Arc<Roster>) -> Result<Self, Trouble> {
+    /// [`PeerError::Environment`] where the system has no port, process or folder for it.
+    pub async fn start(
+        plan: Plan,
+        setting: &Setting,
+        place: &SubjectDirs,
+        registry: Arc<ConnectionRegistry>,
+    ) -> Result<Self, PeerError> {
         let token = plan.token.clone().map_or_else(token::make, Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
@@ -84,7 +89,7 @@ impl Editor {
             names: Arc::new(Names::new(plan.names.clone())),
             shared: Shared::new(model, setting.recorder.clone(), None),
             plan,
-            roster,
+            registry,
             port: 0,
             token,
             running: None,
@@ -102,7 +107,7 @@ impl Editor {
     ///
     /// # Errors
     /// As those of [`Editor::start`].
-    pub async fn start_anew(&mut self, setting: &Setting, place: &Place) -> Result<(), Trouble> {
+    pub async fn start_anew(&mut self, setting: &Setting, place: &SubjectDirs) -> Result<(), PeerError> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
         let (listener, held) = listen(self.plan.host, port)?;
         self.held.extend(held);
@@ -111,18 +116,19 @@ impl Editor {
         self.run(listener, setting, place)
     }
 
-    fn run(&mut self, listener: TcpListener, setting: &Setting, place: &Place) -> Result<(), Trouble> {
+    fn run(&mut self, listener: TcpListener, setting: &Setting, place: &SubjectDirs) -> Result<(), PeerError> {
         let address = listener.local_addr().map_err(|e| system("learn where it listens", e))?;
-        let process = StandIn::start().map_err(|e| system("start a process that stands for an editor", e))?;
+        let process =
+            PlaceholderProcess::start().map_err(|e| system("start a process that stands for an editor", e))?;
         setting.recorder.add_secret(&self.token);
         self.port = address.port();
         let pid = process.pid();
-        let door = Door {
+        let door = Listener {
             plan: self.plan.clone(),
             token: self.token.clone(),
             shared: self.shared.clone(),
             names: self.names.clone(),
-            roster: self.roster.clone(),
+            registry: self.registry.clone(),
             limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
             run_dir: place.root.parent().unwrap_or(&place.root).to_owned(),
         };
@@ -133,7 +139,7 @@ impl Editor {
             let keys = lockfile::keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
             let content = Content::File(plan.content(keys));
             let why = self.plan.deliberate.as_deref().filter(|_| plan.says_anything());
-            self.lockfile = Some(Decoy::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
+            self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
         }
         Ok(())
     }
@@ -184,7 +190,7 @@ impl Editor {
     /// Ends it. Bounded in time; does nothing if it has ended.
     pub async fn end(&mut self, ending: &Ending, bounds: Bounds) {
         let Some(mut running) = self.running.take() else { return };
-        let connections = || self.roster.all(|connection| connection.editor() == self.names.first());
+        let connections = || self.registry.all(|connection| connection.editor() == self.names.first());
         match ending {
             Ending::Quit | Ending::Over => {
                 // First, so that nobody finds the file and then no editor.
@@ -220,12 +226,12 @@ impl Editor {
         for file in self.left.drain(..).chain(self.lockfile.take()) {
             file.remove();
         }
-        self.roster.forget(|connection| connection.editor() == self.names.first());
+        self.registry.forget(|connection| connection.editor() == self.names.first());
     }
 
     fn record_removal(&self, path: &Path) {
         let change = FileChange { path: path.display().to_string(), change: "removed".into(), content: None };
-        self.shared.recorder().record(None, None, What::File(change));
+        self.shared.recorder().record(None, None, EventKind::File(change));
     }
 }
 
@@ -245,6 +251,6 @@ fn quirks(plan: &Plan) -> Quirks {
     silent.chain([quirk("lenient", Switch::TakesNumericIds)]).collect::<Switched<_>>().into()
 }
 
-fn system(doing: &str, error: std::io::Error) -> Trouble {
-    Trouble::Environment(format!("cannot {doing}: {error}"))
+fn system(doing: &str, error: std::io::Error) -> PeerError {
+    PeerError::Environment(format!("cannot {doing}: {error}"))
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 use crate::peer::amp::client::params::wrong;
 use crate::peer::amp::editor::edition::Edition;
-use crate::trace::{FileChange, Payload, Recorder, What};
+use crate::trace::{EventKind, FileChange, Payload, Recorder};
 
 /// The folder for lockfiles below a data home (docs/amp.md, Discovery; quick reference, section 1).
 const FOLDER: &str = "amp/ide";
@@ -41,34 +41,34 @@ pub enum Content {
 }
 
 /// Something of ours that lies there.
-pub struct Decoy {
+pub struct ForeignLockfile {
     path: PathBuf,
     folder: bool,
 }
 
-impl Decoy {
+impl ForeignLockfile {
     /// Lays it below a data home, at once and readable by its owner only, in place of what lies there by that name.
     /// `deliberate` says why it is wrong on purpose, if it is.
     ///
     /// # Errors
-    /// [`Trouble::Scenario`] where the name is no plain file name, [`Trouble::Environment`] where the system refuses.
+    /// [`PeerError::Scenario`] where the name is no plain file name, [`PeerError::Environment`] where the system refuses.
     pub fn lay(
         data_home: &Path,
         name: &str,
         content: Content,
         deliberate: Option<&str>,
         recorder: &Recorder,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, PeerError> {
         let plain = Path::new(name).file_name().is_some_and(|file| file == name);
         if !plain {
             return Err(wrong("lockfile", format!("`{name}` is no file name")));
         }
         let path = data_home.join(FOLDER).join(name);
-        let system = |e: io::Error| Trouble::Environment(format!("cannot lay {}: {e}", path.display()));
+        let system = |e: io::Error| PeerError::Environment(format!("cannot lay {}: {e}", path.display()));
         if let Content::File(bytes) = &content {
             let payload = Some(Payload::from(bytes.as_slice()));
             let change = FileChange { path: path.display().to_string(), change: "written".into(), content: payload };
-            recorder.record_deliberate(None, None, deliberate, What::File(change));
+            recorder.record_deliberate(None, None, deliberate, EventKind::File(change));
         }
         let folder = matches!(content, Content::Folder);
         match content {

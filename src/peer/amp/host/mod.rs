@@ -6,15 +6,15 @@
 
 mod announce;
 mod connection;
-mod door;
+mod connection_registry;
 mod editor;
 mod envelope;
+mod listener;
 mod lockfile;
+mod placeholder_process;
 mod port;
-mod roster;
 mod serve;
 mod session;
-mod stand_in;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -27,9 +27,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::{Act, BoxFuture, Peer, Performed, Place, Setting, Trouble};
-use crate::trace::{Mark, What};
-use crate::wire::websocket::{FrameSpec, Manner, Piece};
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
+use crate::trace::{EventKind, Mark};
+use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
 
 use super::client::params::{deliberate, read, wrong};
 use super::client::send::SendStep;
@@ -38,11 +38,11 @@ use super::editor::steer;
 
 pub use announce::announce;
 use connection::Connection;
-use door::PROBE_ENDS;
+use connection_registry::ConnectionRegistry;
 use editor::{Bounds, Editor, Ending};
-use lockfile::Decoy;
+use listener::PROBE_ENDS;
+use lockfile::ForeignLockfile;
 use port::Port;
-use roster::Roster;
 use serve::ServeStep;
 use steps::{AnswerStep, CloseStep, DropStep, EditorStep, EndStep, Gone, How, LockfileStep, NotifyStep, PingStep};
 
@@ -56,20 +56,20 @@ const GOODBYE: Duration = Duration::from_millis(800);
 pub struct AmpHost {
     setting: Setting,
     edition: Edition,
-    roster: Arc<Roster>,
+    registry: Arc<ConnectionRegistry>,
     /// By name; those that were stopped too.
     editors: BTreeMap<String, Editor>,
-    decoys: Vec<Decoy>,
+    decoys: Vec<ForeignLockfile>,
 }
 
 impl AmpHost {
     /// One that serves nothing yet.
     pub fn new(setting: Setting) -> Self {
         let edition = Edition::parse(&setting.edition).unwrap_or(Edition::Cli);
-        Self { setting, edition, roster: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }
+        Self { setting, edition, registry: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }
     }
 
-    fn place(&self, verb: &str) -> Result<&Place, Trouble> {
+    fn place(&self, verb: &str) -> Result<&SubjectDirs, PeerError> {
         let missing = "there is no folder in which a client could find an editor; such plays need a client that is \
             started by wirecert";
         self.setting.place.as_ref().ok_or_else(|| wrong(verb, missing))
@@ -79,7 +79,7 @@ impl AmpHost {
         Bounds { goodbye: GOODBYE.min(self.setting.patience), patience: self.setting.patience }
     }
 
-    fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut Editor, Trouble> {
+    fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut Editor, PeerError> {
         let name = of.unwrap_or(MAIN);
         self.editors
             .get_mut(name)
@@ -87,7 +87,7 @@ impl AmpHost {
     }
 
     /// The connection of this name, for which the client has some time.
-    async fn connection(&self, verb: &str, on: Option<&str>) -> Result<Arc<Connection>, Trouble> {
+    async fn connection(&self, verb: &str, on: Option<&str>) -> Result<Arc<Connection>, PeerError> {
         let name = on.unwrap_or(MAIN);
         if !self.editors.values().any(|editor| editor.may_name(name)) {
             let advice = format!(
@@ -96,14 +96,14 @@ impl AmpHost {
             return Err(wrong(verb, advice));
         }
         let patience = self.setting.patience;
-        let Some(connection) = self.roster.wait(name, patience).await else {
+        let Some(connection) = self.registry.wait(name, patience).await else {
             // Whether a client comes back at all is its own matter (docs/amp.md, Connecting again).
             if !self.editors.contains_key(name) {
                 let what =
                     format!("the client did not connect again: there is no connection `{name}` after {patience:?}");
-                return Err(Trouble::Lacking(what));
+                return Err(PeerError::Lacking(what));
             }
-            return Err(Trouble::Subject {
+            return Err(PeerError::Subject {
                 message: format!("the client did not connect: there is no connection `{name}` after {patience:?}"),
                 proves: Some("discovery/client-finds".to_owned()),
                 expected: Some(json!(format!("a connection `{name}`"))),
@@ -112,7 +112,7 @@ impl AmpHost {
         };
         // What the client only tried is not what it works with.
         let connection = match connection.was_probe(PROBE_ENDS).await {
-            true => self.roster.wait_after(&connection, patience).await.unwrap_or(connection),
+            true => self.registry.wait_after(&connection, patience).await.unwrap_or(connection),
             false => connection,
         };
         connection.usable(verb)?;
@@ -120,7 +120,7 @@ impl AmpHost {
         Ok(connection)
     }
 
-    async fn serve(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: ServeStep = read(act)?;
         step.check().map_err(|what| wrong(act.verb, what))?;
         let name = step.name().to_owned();
@@ -137,7 +137,7 @@ impl AmpHost {
         if let Port::Fixed(port) = plan.port {
             self.editors.values_mut().for_each(|editor| editor.let_go(port));
         }
-        let mut editor = Editor::start(plan, &self.setting, &place, self.roster.clone()).await?;
+        let mut editor = Editor::start(plan, &self.setting, &place, self.registry.clone()).await?;
         let bindings = editor.bindings();
         if let Some(earlier) = self.editors.remove(&name) {
             editor.succeed(earlier).await;
@@ -146,7 +146,7 @@ impl AmpHost {
         Ok(Performed { bindings })
     }
 
-    async fn stop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: EndStep = read(act)?;
         let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
         let editor = self.editor(act.verb, step.of.as_deref())?;
@@ -154,7 +154,7 @@ impl AmpHost {
         Ok(Performed::default())
     }
 
-    async fn restart(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn restart(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: EndStep = read(act)?;
         let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
         let (setting, place) = (self.setting.clone(), self.place(act.verb)?.clone());
@@ -164,18 +164,18 @@ impl AmpHost {
         Ok(Performed { bindings: editor.bindings() })
     }
 
-    fn lay(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    fn lay(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: LockfileStep = read(act)?;
         let data_home = step.data_home.clone().unwrap_or_else(|| String::from("."));
         let data_home = self.place(act.verb)?.data_home.join(data_home);
         let content = step.content().map_err(|what| wrong(act.verb, what))?;
         let why = deliberate(act, step.deliberate.as_ref());
-        let decoy = Decoy::lay(&data_home, &step.name, content, why.as_deref(), &self.setting.recorder)?;
-        self.decoys.push(decoy);
+        let foreign = ForeignLockfile::lay(&data_home, &step.name, content, why.as_deref(), &self.setting.recorder)?;
+        self.decoys.push(foreign);
         Ok(Performed::default())
     }
 
-    async fn steer(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn steer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: EditorStep = read(act)?;
         let command = steer::read(&step.command).map_err(|what| wrong(act.verb, what))?;
         let editor = self.editor(act.verb, step.of.as_deref())?;
@@ -184,14 +184,14 @@ impl AmpHost {
         Ok(Performed::default())
     }
 
-    async fn notify(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn notify(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: NotifyStep = read(act)?;
         let data = step.data.unwrap_or_else(|| json!({}));
         let message = envelope::notification(self.edition, &step.name, data);
         self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 
-    async fn answer(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: AnswerStep = read(act)?;
         let message = step.message(self.edition).map_err(|what| wrong(act.verb, what))?;
         self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
@@ -200,35 +200,38 @@ impl AmpHost {
     /// Sends a message.
     async fn say(
         &self,
-        act: &Act<'_>,
+        act: &VerbCall<'_>,
         on: Option<&str>,
         message: &Value,
         why: Option<&String>,
-    ) -> Result<Performed, Trouble> {
+    ) -> Result<Performed, PeerError> {
         let connection = self.connection(act.verb, on).await?;
-        let manner = Manner { deliberate: deliberate(act, why), ..Manner::default() };
+        let manner = SendOptions { deliberate: deliberate(act, why), ..SendOptions::default() };
         connection.transmit(&[whole(FrameSpec::text(message.to_string()))], &manner, 1).await?;
         Ok(Performed::default())
     }
 
-    async fn send(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn send(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: SendStep = read(act)?;
         let pieces = step.pieces().map_err(|e| wrong(act.verb, e))?;
-        let manner =
-            Manner { deliberate: deliberate(act, step.deliberate.as_ref()), split: step.split, ..Manner::default() };
+        let manner = SendOptions {
+            deliberate: deliberate(act, step.deliberate.as_ref()),
+            split: step.split,
+            ..SendOptions::default()
+        };
         let connection = self.connection(act.verb, step.on.as_deref()).await?;
         connection.transmit(&pieces, &manner, step.repeat.unwrap_or(1)).await?;
         Ok(Performed::default())
     }
 
-    async fn ping(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn ping(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: PingStep = read(act)?;
         let connection = self.connection(act.verb, step.on.as_deref()).await?;
-        connection.transmit(&[whole(FrameSpec::ping(step.payload))], &Manner::default(), 1).await?;
+        connection.transmit(&[whole(FrameSpec::ping(step.payload))], &SendOptions::default(), 1).await?;
         Ok(Performed::default())
     }
 
-    async fn close(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn close(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: CloseStep = read(act)?;
         let connection = self.connection(act.verb, step.on.as_deref()).await?;
         let frame = FrameSpec::close(Some(step.code.unwrap_or(1000)), &step.reason);
@@ -236,7 +239,7 @@ impl AmpHost {
         Ok(Performed::default())
     }
 
-    async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: DropStep = read(act)?;
         let connection = self.connection(act.verb, step.on.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
@@ -247,12 +250,12 @@ impl AmpHost {
         Ok(Performed::default())
     }
 
-    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), Trouble> {
+    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
         let connection = self.connection("barrier", conn).await?;
         connection.barrier(within).await?;
         let name = connection.name();
         let mark = Mark { mark: "barrier".to_owned(), text: name.to_owned() };
-        self.setting.recorder.record(Some(name), None, What::Mark(mark));
+        self.setting.recorder.record(Some(name), None, EventKind::Mark(mark));
         Ok(())
     }
 }
@@ -269,7 +272,7 @@ fn ending(how: Gone, step: &str) -> Ending {
 }
 
 impl Peer for AmpHost {
-    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match act.verb {
                 "serve" => self.serve(&act).await,
@@ -283,12 +286,12 @@ impl Peer for AmpHost {
                 "ping" => self.ping(&act).await,
                 "close" => self.close(&act).await,
                 "drop" => self.drop(&act).await,
-                other => Err(Trouble::Unable(format!("the editor of a play has no verb `{other}`"))),
+                other => Err(PeerError::Unable(format!("the editor of a play has no verb `{other}`"))),
             }
         })
     }
 
-    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
         Box::pin(self.pass_barrier(conn, within))
     }
 
@@ -305,8 +308,8 @@ impl Peer for AmpHost {
                 // A panic in there would have been reported as such; there is nothing more to end.
                 let _ = ended.await;
             }
-            for decoy in self.decoys.drain(..) {
-                decoy.remove();
+            for foreign in self.decoys.drain(..) {
+                foreign.remove();
             }
         })
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 use crate::wire::tcp::{self, BACKLOG};
 
 /// Which port an editor listens on.
@@ -22,12 +22,12 @@ pub enum Port {
 
 /// The port of an editor. While this is held nobody else listens there, also when the editor has ended: its clients may
 /// still look for it, and must not find an editor of another play.
-pub struct Held {
+pub struct ReservedPort {
     port: u16,
     _socket: TcpSocket,
 }
 
-impl Held {
+impl ReservedPort {
     /// Which one it is.
     pub fn port(&self) -> u16 {
         self.port
@@ -37,8 +37,8 @@ impl Held {
 /// Listens on such a port, and holds it where the system lets us.
 ///
 /// # Errors
-/// [`Trouble::Environment`] where none is to be had.
-pub fn listen(host: IpAddr, port: Port) -> Result<(TcpListener, Option<Held>), Trouble> {
+/// [`PeerError::Environment`] where none is to be had.
+pub fn listen(host: IpAddr, port: Port) -> Result<(TcpListener, Option<ReservedPort>), PeerError> {
     let at = |port: u16| {
         let address = (host, port).into();
         held(address).map(|(listener, held)| (listener, Some(held))).or_else(|_| Ok((tcp::listen(address)?, None)))
@@ -68,12 +68,12 @@ pub fn listen(host: IpAddr, port: Port) -> Result<(TcpListener, Option<Held>), T
             Port::Guide => "a port from 8000 to 8100".to_owned(),
             Port::Fixed(port) => format!("port {port}"),
         };
-        Trouble::Environment(format!("cannot listen on {port} of {host}: {e}"))
+        PeerError::Environment(format!("cannot listen on {port} of {host}: {e}"))
     })
 }
 
 /// Two sockets have the port: one listens, and while the other one is there, whoever asks for the port is refused.
-fn held(address: SocketAddr) -> io::Result<(TcpListener, Held)> {
+fn held(address: SocketAddr) -> io::Result<(TcpListener, ReservedPort)> {
     let bound = |address: SocketAddr| {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         // Without it neither would be let in beside the other, nor beside connections that have not all gone.
@@ -86,5 +86,5 @@ fn held(address: SocketAddr) -> io::Result<(TcpListener, Held)> {
     let listener = bound((address.ip(), port).into())?.0.listen(BACKLOG)?;
     // Two are enough.
     holder.set_reuseaddr(false)?;
-    Ok((listener, Held { port, _socket: holder }))
+    Ok((listener, ReservedPort { port, _socket: holder }))
 }

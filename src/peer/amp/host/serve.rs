@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::peer::amp::client::params::{deliberate, wrong};
 use crate::peer::amp::editor::edition::Edition;
-use crate::peer::{Act, Place, Trouble};
+use crate::peer::{PeerError, SubjectDirs, VerbCall};
 use crate::wire::websocket::Options;
 
 use super::MAIN;
@@ -117,19 +117,19 @@ impl ServeStep {
     }
 
     /// Whether clients can find the editor on this machine at all: those of the edition `cli` look up `localhost`.
-    pub async fn findable(&self) -> Result<(), Trouble> {
+    pub async fn findable(&self) -> Result<(), PeerError> {
         if self.host.as_deref() != Some("::1") {
             return Ok(());
         }
         let found = tokio::net::lookup_host("localhost:0").await;
         match found.is_ok_and(|mut addresses| addresses.any(|address| address.is_ipv6())) {
             true => Ok(()),
-            false => Err(Trouble::Lacking("`localhost` does not stand for ::1 on this machine".to_owned())),
+            false => Err(PeerError::Lacking("`localhost` does not stand for ::1 on this machine".to_owned())),
         }
     }
 
     /// What the editor is to be like.
-    pub fn plan(self, act: &Act<'_>, edition: Edition, place: &Place) -> Result<Plan, Trouble> {
+    pub fn plan(self, act: &VerbCall<'_>, edition: Edition, place: &SubjectDirs) -> Result<Plan, PeerError> {
         let host = match self.host.as_deref() {
             None | Some("127.0.0.1") => std::net::Ipv4Addr::LOCALHOST.into(),
             Some("::1") => std::net::Ipv6Addr::LOCALHOST.into(),
@@ -190,7 +190,7 @@ impl LockfilePlan {
     }
 
     /// The data home it lies below.
-    pub fn data_home(&self, place: &Place) -> PathBuf {
+    pub fn data_home(&self, place: &SubjectDirs) -> PathBuf {
         match &self.data_home {
             Some(other) => place.data_home.join(Path::new(other)),
             None => place.data_home.clone(),

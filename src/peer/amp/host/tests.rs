@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message as Theirs;
 use super::*;
 use crate::trace::{Clock, Direction, End, Event, Recorder, Sink};
 use crate::wire::tcp::Address;
-use crate::wire::websocket::{self, ClientRequest, Incoming, Opened, Options, opcode};
+use crate::wire::websocket::{self, ClientRequest, HandshakeOutcome, Incoming, Options, opcode};
 use crate::wire::{Limits, Tap};
 
 #[derive(Clone, Default)]
@@ -65,7 +65,7 @@ impl Play {
             server: None,
             patience: Duration::from_secs(5),
             longest: None,
-            place: Some(Place { root, home, data_home }),
+            place: Some(SubjectDirs { root, home, data_home }),
             settings: None,
             described: Default::default(),
             folder: None,
@@ -88,9 +88,9 @@ impl Play {
         serde_json::from_slice(&std::fs::read(self.text("lockfile")).unwrap()).unwrap()
     }
 
-    async fn act(&mut self, verb: &str, params: Value) -> Result<(), Trouble> {
+    async fn act(&mut self, verb: &str, params: Value) -> Result<(), PeerError> {
         let Value::Object(params) = params else { panic!("parameters are an object") };
-        let done = self.host.perform(Act { verb, params: &params, step: "step 1" }).await?;
+        let done = self.host.perform(VerbCall { verb, params: &params, step: "step 1" }).await?;
         self.bound.extend(done.bindings);
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Play {
         u16::try_from(self.bound["port"].as_u64().unwrap()).unwrap()
     }
 
-    async fn request(&self, request: ClientRequest) -> Opened {
+    async fn request(&self, request: ClientRequest) -> HandshakeOutcome {
         let recorder = Recorder::new(Clock::start(), vec![]);
         let tap = Tap::new(recorder, "client", End::Client);
         let address = Address::new("127.0.0.1", self.port());
@@ -115,7 +115,7 @@ impl Play {
     }
 
     /// Our own client, with the right token.
-    async fn connect(&self) -> Opened {
+    async fn connect(&self) -> HandshakeOutcome {
         let opened = self.request(ClientRequest::new(format!("/?auth={}", self.text("token_encoded")))).await;
         assert!(opened.accepted, "{:?}", opened.why_not);
         opened
@@ -126,9 +126,9 @@ fn sent(text: &Value) -> FrameSpec {
     FrameSpec::text(text.to_string())
 }
 
-fn subject(trouble: Result<(), Trouble>) -> (String, Option<String>) {
+fn subject(trouble: Result<(), PeerError>) -> (String, Option<String>) {
     match trouble {
-        Err(Trouble::Subject { message, proves, .. }) => (message, proves),
+        Err(PeerError::Subject { message, proves, .. }) => (message, proves),
         other => panic!("no trouble with the subject: {other:?}"),
     }
 }
@@ -170,7 +170,7 @@ async fn a_client_that_follows_the_lockfile_is_greeted_and_answered_from_the_fil
     assert!(!lives(&lock["pid"]));
     play.host.finish().await;
     assert_eq!(play.lockfiles(), Vec::<String>::new());
-    let trace = serde_json::to_string(&play.trace.events().into_iter().map(|e| e.what).collect::<Vec<_>>()).unwrap();
+    let trace = serde_json::to_string(&play.trace.events().into_iter().map(|e| e.kind).collect::<Vec<_>>()).unwrap();
     assert!(!trace.contains(&play.text("token")) && !trace.contains(&play.text("token_encoded")));
 }
 
@@ -242,12 +242,12 @@ async fn an_editor_that_is_to_answer_nothing_says_only_what_steps_say() {
 async fn a_step_waits_for_its_connection_and_says_whose_fault_it_is_where_there_is_none() {
     let mut play = Play::new("cli");
     play.host.setting.patience = Duration::from_millis(50);
-    assert!(matches!(play.act("notify", json!({"name": "x"})).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(play.act("notify", json!({"name": "x"})).await, Err(PeerError::Scenario(_))));
     play.act("serve", json!({"then": ["next"]})).await.unwrap();
     let (message, proves) = subject(play.act("notify", json!({"name": "x"})).await);
     assert!(message.starts_with("the client did not connect"), "{message}");
     assert_eq!(proves.as_deref(), Some("discovery/client-finds"));
-    assert!(matches!(play.act("ping", json!({"on": "other"})).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(play.act("ping", json!({"on": "other"})).await, Err(PeerError::Scenario(_))));
 
     play.host.setting.patience = Duration::from_secs(5);
     let client = play.connect().await.socket;
@@ -258,7 +258,7 @@ async fn a_step_waits_for_its_connection_and_says_whose_fault_it_is_where_there_
     play.act("close", json!({"on": "next", "code": 4000, "reason": "enough"})).await.unwrap();
     assert!(client.sender.has_ended());
     let error = play.act("ping", json!({"on": "next"})).await;
-    assert!(matches!(&error, Err(Trouble::Scenario(what)) if what.contains("ended by `close`")), "{error:?}");
+    assert!(matches!(&error, Err(PeerError::Scenario(what)) if what.contains("ended by `close`")), "{error:?}");
     play.host.finish().await;
 }
 
@@ -269,14 +269,14 @@ async fn a_connection_that_the_client_ended_is_no_fault_of_the_scenario() {
     let client = play.connect().await.socket;
     play.act("ping", json!({})).await.unwrap();
     client.sender.reset(None).await;
-    play.host.roster.wait("main", Duration::ZERO).await.unwrap().ended_by_client().await;
+    play.host.registry.wait("main", Duration::ZERO).await.unwrap().ended_by_client().await;
     let (message, _) = subject(play.act("ping", json!({})).await);
     assert_eq!(message, "`ping`: the client has ended connection `main`");
     // It is in its right where something was wrong before.
     let client = play.connect().await.socket;
     play.act("send", json!({"on": "abused", "bytes": {"hex": "ff"}, "deliberate": "no frame"})).await.unwrap();
     client.sender.reset(None).await;
-    play.host.roster.wait("abused", Duration::ZERO).await.unwrap().ended_by_client().await;
+    play.host.registry.wait("abused", Duration::ZERO).await.unwrap().ended_by_client().await;
     play.act("ping", json!({"on": "abused"})).await.unwrap();
     play.host.finish().await;
 }
@@ -342,7 +342,8 @@ async fn a_handshake_is_answered_as_the_scenario_says() {
         assert!(!opened.accepted && (expected == "the response" || why.contains(expected)), "{upgrade}: {why}");
         play.act("stop", json!({})).await.unwrap();
     }
-    let answers = |event: &Event| event.dir == Some(Direction::ToClient) && matches!(event.what, What::Handshake(_));
+    let answers =
+        |event: &Event| event.dir == Some(Direction::ToClient) && matches!(event.kind, EventKind::Handshake(_));
     let answers: Vec<Event> = play.trace.events().into_iter().filter(answers).collect();
     assert!(answers.len() == 4 && answers.iter().all(|event| event.deliberate.is_some()));
 
@@ -401,7 +402,7 @@ async fn lockfiles_are_as_the_scenario_says() {
     play.act("lockfile", json!({"name": "2.json", "hex": "ff00"})).await.unwrap();
     play.act("lockfile", json!({"name": "3.json", "folder": true})).await.unwrap();
     let error = play.act("lockfile", json!({"name": "../4.json", "text": ""})).await;
-    assert!(matches!(error, Err(Trouble::Scenario(_))));
+    assert!(matches!(error, Err(PeerError::Scenario(_))));
     play.act("serve", json!({"lockfile": {"name": "a.json", "keys": {"pid": null, "port": "x", "more": 1}}}))
         .await
         .unwrap();
@@ -456,7 +457,7 @@ async fn an_editor_can_listen_on_the_other_loopback_address() {
     let mut play = Play::new("cli");
     match play.act("serve", json!({"host": "::1"})).await {
         // A machine without IPv6.
-        Err(Trouble::Environment(_) | Trouble::Lacking(_)) => {}
+        Err(PeerError::Environment(_) | PeerError::Lacking(_)) => {}
         served => {
             served.unwrap();
             tokio_tungstenite::connect_async(play.whole_url()).await.unwrap();

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use crate::peer::amp::client::params::headers;
 use crate::peer::amp::client::send::Frame;
-use crate::peer::amp::editor::handshake::{Crowd, Decision, decide};
+use crate::peer::amp::editor::handshake::{Decision, TooManyConnections, decide};
 use crate::peer::amp::editor::quirks::Quirks;
-use crate::wire::websocket::{FrameSpec, Manner, Piece, Reply, Request};
+use crate::wire::websocket::{FrameSpec, Piece, Reply, Request, SendOptions};
 
 /// What a scenario says of the answer to a handshake.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -47,12 +47,17 @@ impl Upgrade {
             return (request, Answer::Never);
         }
         let accepting = Reply::accepting(&request);
-        let (request, usual) = match decide(request, token, &Quirks::default(), Crowd { now: 0, before: false }) {
-            (request, Decision::Serve(reply) | Decision::Close(reply) | Decision::Refuse(reply)) => (request, reply),
-            (request, Decision::HangUp(_) | Decision::Withhold(_)) => (request, Reply::refusing("400 Bad Request", "")),
-        };
+        let (request, usual) =
+            match decide(request, token, &Quirks::default(), TooManyConnections { now: 0, before: false }) {
+                (request, Decision::Serve(reply) | Decision::Close(reply) | Decision::Refuse(reply)) => {
+                    (request, reply)
+                }
+                (request, Decision::HangUp(_) | Decision::Withhold(_)) => {
+                    (request, Reply::refusing("400 Bad Request", ""))
+                }
+            };
         let mut reply = if self.is_usual() { usual } else { self.reply(accepting) };
-        reply.manner = Manner { deliberate: deliberate.map(str::to_owned), split: self.split, cut: None };
+        reply.manner = SendOptions { deliberate: deliberate.map(str::to_owned), split: self.split, cut: None };
         // Frames make no sense behind a refusal that was not asked for.
         let wanted = !self.is_usual() || reply.head.status() == Some(101);
         let frames = if wanted { self.frames().unwrap_or_default() } else { vec![] };

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Retries, Safe, Seen, Weaknesses, json_of};
+use crate::peer::fetch::{
+    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, RequestError, Retries, Safe, json_of,
+};
 use crate::peer::http_url::HttpUrl;
 use crate::trace::{End, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
@@ -23,7 +25,7 @@ const IMPATIENCE: Duration = Duration::from_millis(100);
 const HUGE: usize = 3 << 20;
 
 /// Asks one server.
-pub struct Asker {
+pub struct RequestClient {
     pub url: HttpUrl,
     pub client: Client,
     pub exchanges: Exchanges,
@@ -32,12 +34,12 @@ pub struct Asker {
     fetcher: Fetcher,
 }
 
-impl Asker {
+impl RequestClient {
     /// Of the server at this URL.
     pub fn new(url: HttpUrl, quirks: Quirks, memory: Arc<Memory>, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges.clone(), Fetcher::limits(PATIENCE));
-        let fetcher = Fetcher::new(Weaknesses {
+        let fetcher = Fetcher::new(ClientLimitations {
             ignores_close: quirks.has(Switch::IgnoresClose),
             one_body: quirks.has(Switch::OneBody),
             pieces_apart: quirks.has(Switch::PiecesApart),
@@ -95,7 +97,7 @@ impl Asker {
     }
 
     /// An answer that says why there is no result.
-    pub fn failure(seen: &Seen) -> Failure {
+    pub fn failure(seen: &FetchedResponse) -> Failure {
         match seen.member("error") {
             Some(error) if error.is_object() => Failure::of_error(error).with_status(seen.status),
             _ => Failure::of_status(seen.status),
@@ -145,7 +147,7 @@ impl Asker {
     }
 
     /// Makes a request, perhaps several times.
-    async fn exchange(&self, call: &'static str, request: &Request) -> Result<Seen, Failure> {
+    async fn exchange(&self, call: &'static str, request: &Request) -> Result<FetchedResponse, Failure> {
         let has = |switch| self.quirks.has(switch);
         let retries =
             Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
@@ -158,26 +160,26 @@ impl Asker {
         Err(Failure::new(Kind::Late, "it was tried too often"))
     }
 
-    async fn attempt(&self, call: &'static str, request: &Request) -> Result<Seen, Failure> {
+    async fn attempt(&self, call: &'static str, request: &Request) -> Result<FetchedResponse, Failure> {
         let outcome = match self.fetcher.fetch(&self.client, call, request).await {
             // Nobody has read the request; and if, asking twice changes nothing.
-            Err(mishap) if mishap.is_idle_close() && request.method == "GET" => {
+            Err(error) if error.is_idle_close() && request.method == "GET" => {
                 let again = Request { fresh: true, ..request.clone() };
                 self.fetcher.fetch(&self.client, call, &again).await
             }
             outcome => outcome,
         };
         match outcome {
-            Err(Mishap::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
+            Err(RequestError::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
                 let body = made_up(call).to_string().into_bytes();
-                Ok(Seen { status: 200, ..Seen::new(call, head) }.with_body(body))
+                Ok(FetchedResponse { status: 200, ..FetchedResponse::new(call, head) }.with_body(body))
             }
             outcome => Ok(outcome?),
         }
     }
 
     /// What a client takes from an answer.
-    fn take(&self, seen: &Seen) -> Result<Value, Failure> {
+    fn take(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
         if let Some(flaw) = self.quirks.fails(seen) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
         }

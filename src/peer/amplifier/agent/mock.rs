@@ -1,7 +1,7 @@
 //! The reference client as a mock.
 
 use crate::peer::http_url::HttpUrl;
-use crate::peer::quirks::Known;
+use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::quirks::{Effect, Quirks};
@@ -17,7 +17,7 @@ pub static MOCK: MockKind = MockKind {
     scripted: false,
 };
 
-const KNOWN: Known<'static, Effect> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
+const KNOWN: QuirkRegistry<'static, Effect> = QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     if options.edition != "2025-12-09" {

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::peer::fetch::{Kind, Seen};
+use crate::peer::fetch::{FetchedResponse, Kind};
 use crate::trace::StreamEvent;
 use crate::wire::http::Request;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
@@ -38,11 +38,11 @@ pub enum Effect {
     /// Rewrites its frame.
     Frame(fn(&mut FrameSpec)),
     /// Fails at answers of this kind.
-    Fails(fn(&Seen) -> bool),
+    Fails(fn(&FetchedResponse) -> bool),
     /// Never comes back from answers of this kind.
-    Hangs(fn(&Seen) -> bool),
+    Hangs(fn(&FetchedResponse) -> bool),
     /// Takes failures of this kind for a result.
-    Takes(fn(&Seen) -> bool),
+    Takes(fn(&FetchedResponse) -> bool),
     /// Gives a stream up at such a line: nothing more is told.
     EndsAtLine(fn(&[u8]) -> bool),
     /// Rewrites an event of a stream.
@@ -148,7 +148,7 @@ impl Quirks {
     }
 
     /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, seen: &Seen) -> Option<&'static str> {
+    pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
         self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
     }
 }

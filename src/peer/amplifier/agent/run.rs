@@ -6,14 +6,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::peer::driven::{self, Driven, Said, Teller};
+use crate::peer::driven::{self, ClientOutput, Driven, OutputWriter};
 use crate::peer::fetch::{Failure, Kind};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::lines::Call;
 use crate::peer::{BoxFuture, Ended, Lines};
 use crate::trace::Recorder;
 
-use super::ask::Asker;
+use super::ask::RequestClient;
 use super::memory::Memory;
 use super::quirks::{Effect, Quirks, Switch};
 use super::socket;
@@ -27,9 +27,9 @@ const IMPATIENT_RETRY: Duration = Duration::from_millis(20);
 
 /// A client.
 struct Agent {
-    asker: Arc<Asker>,
+    asker: Arc<RequestClient>,
     quirks: Quirks,
-    teller: Teller,
+    teller: OutputWriter,
     subscriptions: Subscriptions,
     serial: tokio::sync::Mutex<()>,
 }
@@ -43,9 +43,9 @@ pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines)
     driven::drive(lines, |teller| {
         if junk {
             let text = "an extension, ready when you are\n{\"log\":\"starting\"}\n";
-            teller.at_once(Said::Text(text.to_owned()));
+            teller.at_once(ClientOutput::Text(text.to_owned()));
         }
-        let asker = Asker::new(url, quirks.clone(), Arc::new(Memory::default()), recorder);
+        let asker = RequestClient::new(url, quirks.clone(), Arc::new(Memory::default()), recorder);
         Agent {
             asker: Arc::new(asker),
             quirks,
@@ -58,7 +58,7 @@ pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines)
 }
 
 impl Driven for Agent {
-    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<Said>> {
+    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
         Box::pin(async move { self.outcome(call).await })
     }
 
@@ -79,7 +79,7 @@ impl Agent {
     }
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
-    async fn outcome(&self, call: Call) -> Option<Said> {
+    async fn outcome(&self, call: Call) -> Option<ClientOutput> {
         self.quirks.course().message();
         if self.asker.memory.lock().deaf {
             return None;
@@ -90,17 +90,17 @@ impl Agent {
             "control" => self.control(call.params).await,
             name => match self.ask(name, call.params).await {
                 Some(outcome) => outcome,
-                None => return Some(Said::Line(json!({"id": call.id, "unsupported": true}))),
+                None => return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true}))),
             },
         };
         let mut line = match outcome {
             Ok(result) => {
-                if self.has(Switch::DeafAfterHuge) && Asker::is_huge(&result) {
+                if self.has(Switch::DeafAfterHuge) && RequestClient::is_huge(&result) {
                     self.asker.memory.lock().deaf = true;
                 }
                 json!({"id": call.id, "result": self.told(&call.name, result)})
             }
-            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(Said::Died),
+            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
             Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
             Err(failure) => {
                 if self.has(Switch::DeafAfter(failure.kind)) {
@@ -112,7 +112,7 @@ impl Agent {
         };
         let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut line, change);
-        Some(Said::Line(line))
+        Some(ClientOutput::Line(line))
     }
 
     /// A call that makes one request; none where there is no such call.

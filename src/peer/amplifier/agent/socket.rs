@@ -6,7 +6,7 @@ use crate::peer::fetch::{Failure, Kind, json_of};
 use crate::wire::Limits;
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Receiver, Sender, Socket};
 
-use super::ask::Asker;
+use super::ask::RequestClient;
 use super::quirks::{Effect, Switch};
 use super::subscriptions::Line;
 use super::tell::Ears;
@@ -15,7 +15,7 @@ use super::tell::Ears;
 ///
 /// # Errors
 /// Where it is refused, or nobody answers.
-pub async fn open(asker: &Asker, session: &str) -> Result<Socket, Failure> {
+pub async fn open(asker: &RequestClient, session: &str) -> Result<Socket, Failure> {
     let path = format!("/sessions/{}/ws", asker.encoding().segment(session));
     let mut request = ClientRequest::new(asker.target(&path));
     let change = |effect| if let Effect::Handshake(change) = effect { Some(change) } else { None };
@@ -37,7 +37,7 @@ pub async fn open(asker: &Asker, session: &str) -> Result<Socket, Failure> {
 }
 
 /// Tells what comes over it, until it is closed.
-pub async fn follow(asker: &Asker, mut ears: Ears, line: Line, mut incoming: Receiver) {
+pub async fn follow(asker: &RequestClient, mut ears: Ears, line: Line, mut incoming: Receiver) {
     ears.state("connected").await;
     loop {
         let wake = ears.wake();
@@ -71,7 +71,7 @@ pub async fn follow(asker: &Asker, mut ears: Ears, line: Line, mut incoming: Rec
 ///
 /// # Errors
 /// Where the WebSocket has been closed.
-pub async fn control(asker: &Asker, sender: &Sender, mut message: Value) -> Result<Value, Failure> {
+pub async fn control(asker: &RequestClient, sender: &Sender, mut message: Value) -> Result<Value, Failure> {
     let change = |effect| if let Effect::Control(change) = effect { Some(change) } else { None };
     let mut why = asker.quirks.rewrite(&mut message, change);
     let mut frame = FrameSpec::text(message.to_string());

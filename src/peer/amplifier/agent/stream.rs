@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::peer::fetch::{Failure, Fetcher, Kind, Seen};
+use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind};
 use crate::trace::{HttpResponse, StreamEvent};
 use crate::wire::http::{Exchange, Incoming, Request};
 
-use super::ask::{Asker, PATIENCE};
+use super::ask::{PATIENCE, RequestClient};
 use super::quirks::{Effect, Switch};
 use super::reader::Reader;
 use super::subscriptions::Line;
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_millis(120);
 
 /// An event stream that is followed.
 pub struct Stream {
-    asker: Arc<Asker>,
+    asker: Arc<RequestClient>,
     ears: Ears,
     line: Line,
     retry: Duration,
@@ -65,7 +65,7 @@ impl From<Refusal> for Failure {
 ///
 /// # Errors
 /// Where no event stream comes.
-pub async fn open(asker: &Asker, session: &str, last_id: &str) -> Result<Exchange, Refusal> {
+pub async fn open(asker: &RequestClient, session: &str, last_id: &str) -> Result<Exchange, Refusal> {
     let path = format!("/sessions/{}/events", asker.encoding().segment(session));
     let mut request = Request::new("GET", asker.target(&path))
         .header("Accept", "text/event-stream")
@@ -89,7 +89,7 @@ pub async fn open(asker: &Asker, session: &str, last_id: &str) -> Result<Exchang
 }
 
 /// Whether an answer is the stream that was asked for.
-fn is_stream(asker: &Asker, head: &HttpResponse) -> bool {
+fn is_stream(asker: &RequestClient, head: &HttpResponse) -> bool {
     let has = |switch| asker.quirks.has(switch);
     let given = head.header("content-type").next().unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();
@@ -119,12 +119,12 @@ async fn refusal(head: HttpResponse, mut exchange: Exchange) -> Failure {
             body.extend(piece.bytes.as_bytes().iter().take(room));
         }
     }
-    Asker::failure(&Seen::new("subscribe", head).with_body(body))
+    RequestClient::failure(&FetchedResponse::new("subscribe", head).with_body(body))
 }
 
 impl Stream {
     /// Of a session; `line` holds what it goes over.
-    pub fn new(asker: Arc<Asker>, ears: Ears, line: Line) -> Self {
+    pub fn new(asker: Arc<RequestClient>, ears: Ears, line: Line) -> Self {
         Self { asker, ears, line, retry: RETRY, last_id: String::new() }
     }
 

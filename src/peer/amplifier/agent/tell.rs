@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::peer::driven::{Said, Teller};
+use crate::peer::driven::{ClientOutput, OutputWriter};
 
-use super::ask::Asker;
+use super::ask::RequestClient;
 use super::quirks::{Effect, Quirks, Switch};
 
 /// How long a flaw holds an event back, hoping for the next one.
@@ -18,8 +18,8 @@ const MANY: u64 = 20_000;
 
 /// Tells of one subscription.
 pub struct Ears {
-    asker: Arc<Asker>,
-    teller: Teller,
+    asker: Arc<RequestClient>,
+    teller: OutputWriter,
     session: String,
     number: u64,
     /// What is held back by a flaw, and since when.
@@ -36,7 +36,7 @@ pub struct Ears {
 
 impl Ears {
     /// For a subscription of this number to a session.
-    pub fn new(asker: Arc<Asker>, teller: Teller, session: String, number: u64) -> Self {
+    pub fn new(asker: Arc<RequestClient>, teller: OutputWriter, session: String, number: u64) -> Self {
         let (held, since, last, count) = (vec![], None, None, 0);
         let (started, ended, given_up) = (false, false, false);
         Self { asker, teller, session, number, held, since, last, count, started, ended, given_up }
@@ -147,7 +147,7 @@ impl Ears {
 
     /// A flaw makes the client die.
     pub async fn die(&self) {
-        self.teller.say(Said::Died).await;
+        self.teller.say(ClientOutput::Died).await;
     }
 
     async fn tell(&mut self, message: Value) {

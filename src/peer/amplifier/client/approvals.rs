@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::config::Described;
-use crate::peer::Trouble;
+use crate::peer::PeerError;
 
 /// Words by which an option allows, and by which it denies.
 const ALLOW: &[&str] = &["allow", "approve", "accept", "grant", "permit", "yes", "ok", "continue", "proceed", "run"];
@@ -49,14 +49,14 @@ impl Approvals {
     /// for is taken out of another session's options.
     ///
     /// # Errors
-    /// [`Trouble::Scenario`] where none was required within the time; [`Trouble::Lacking`] where it has no such option.
+    /// [`PeerError::Scenario`] where none was required within the time; [`PeerError::Lacking`] where it has no such option.
     pub async fn decision(
         &self,
         session: &str,
         how: &str,
         described: &Described,
         within: Duration,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, PeerError> {
         // It is in the trace already: only its way through our own hands is waited for.
         let asked = async {
             loop {
@@ -67,7 +67,7 @@ impl Approvals {
                 changed.await;
             }
         };
-        let none = |_| Trouble::Scenario(format!("no approval was required in the session {session}"));
+        let none = |_| PeerError::Scenario(format!("no approval was required in the session {session}"));
         let options = timeout(within, asked).await.map_err(none)?;
         choose(&options, how, described).ok_or_else(|| {
             let options = options.join("`, `");
@@ -76,7 +76,7 @@ impl Approvals {
             } else {
                 String::new()
             };
-            Trouble::Lacking(format!("of the options `{options}` none is the one to choose ({how}){described}"))
+            PeerError::Lacking(format!("of the options `{options}` none is the one to choose ({how}){described}"))
         })
     }
 }
@@ -156,7 +156,7 @@ mod tests {
         let required = |option: &str| json!({"event": "approval:required", "data": {"options": [option]}});
         let described = Described::default();
         let none = approvals.decision("s", "allow", &described, Duration::from_millis(10)).await;
-        assert!(matches!(none, Err(Trouble::Scenario(_))));
+        assert!(matches!(none, Err(PeerError::Scenario(_))));
         let decision = approvals.decision("s", "allow", &described, Duration::from_secs(5));
         let told = async { approvals.told("s", &required("Allow")) };
         assert_eq!(tokio::join!(decision, told).0.unwrap(), "Allow");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::peer::amplifier::routes::Route;
 use crate::peer::asking::{failed, one, shown};
-use crate::peer::{Answer, Detected, Setting, Trouble};
+use crate::peer::{Answer, Detected, PeerError, Setting};
 use crate::protocol::Lock;
 use crate::protocol::amplifier::ENDPOINTS;
 use crate::trace::Recorder;
@@ -25,11 +25,11 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
 /// `credentials` are not said.
 ///
 /// # Errors
-/// [`Trouble::Subject`] where the server is not there, does not answer within the patience, or gives an answer that is
-/// none of the protocol; [`Trouble::Scenario`] where there is no such endpoint, or the setting names no server.
-pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
+/// [`PeerError::Subject`] where the server is not there, does not answer within the patience, or gives an answer that is
+/// none of the protocol; [`PeerError::Scenario`] where there is no such endpoint, or the setting names no server.
+pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
     let route = asked(&method, &params).ok_or_else(|| {
-        Trouble::Scenario(format!("there is no endpoint `{method}`; there are: {}", ENDPOINTS.join(", ")))
+        PeerError::Scenario(format!("there is no endpoint `{method}`; there are: {}", ENDPOINTS.join(", ")))
     })?;
     let body = route.body.clone().map(|mut body| {
         if method == "createSession" && body.get("credentials").is_none() {
@@ -43,7 +43,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
 }
 
 /// What an answer gives a client: its body, or the error in it.
-fn answer(method: &str, whole: &Whole) -> Result<Answer, Trouble> {
+fn answer(method: &str, whole: &Whole) -> Result<Answer, PeerError> {
     let status = whole.head.status().unwrap_or_default();
     let json = whole.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
     match (status, json) {

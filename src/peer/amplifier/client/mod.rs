@@ -20,10 +20,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::asking::{Again, Desk, HttpStep, Proves, Sending, Watch, address};
+use crate::peer::asking::{Again, HttpStep, Proves, RequestSender, Sending, Watch, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, headers, read, wrong};
-use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::trace::read_json;
 use crate::wire::Limits;
 use crate::wire::http::{Incoming, Request};
@@ -47,7 +47,7 @@ const OVER: &str = "the play is over";
 /// A client of the role `amplifier-server`.
 pub struct AmplifierClient {
     setting: Setting,
-    desk: Desk,
+    sender: RequestSender,
     approvals: Approvals,
     progress: Progress,
     created: Created,
@@ -110,10 +110,10 @@ enum Leaving {
 impl AmplifierClient {
     /// A client that has sent nothing yet.
     pub fn new(setting: Setting) -> Self {
-        let desk = Desk::new(&setting, PROVES);
+        let sender = RequestSender::new(&setting, PROVES);
         Self {
             setting,
-            desk,
+            sender,
             approvals: Approvals::default(),
             progress: Progress::default(),
             created: Created::default(),
@@ -125,11 +125,11 @@ impl AmplifierClient {
         }
     }
 
-    fn url(&self) -> Result<HttpUrl, Trouble> {
+    fn url(&self) -> Result<HttpUrl, PeerError> {
         address(&self.setting)
     }
 
-    async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let mut step: RequestStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
@@ -157,14 +157,14 @@ impl AmplifierClient {
                 watch: Some(refusal.watch(self.created.watch(step.label.clone()))),
                 ..Sending::new(step.label.clone(), request.clone())
             };
-            performed = self.desk.send(act.verb, &url.address, sending).await?;
+            performed = self.sender.send(act.verb, &url.address, sending).await?;
         }
         // An answer that does not come is for the steps that follow.
         if let (Some(usual), Some(label)) = (usual, &step.label)
-            && self.desk.over(act.verb, label).await.is_ok()
+            && self.sender.over(act.verb, label).await.is_ok()
         {
             if let Some(lacks) = refusal.lacks(usual, &self.setting.described) {
-                return Err(Trouble::Lacking(lacks));
+                return Err(PeerError::Lacking(lacks));
             }
             self.granted.push(usual);
         }
@@ -184,8 +184,8 @@ impl AmplifierClient {
     }
 
     /// The session that a request created, if it did.
-    async fn created_by(&self, verb: &str, label: &str) -> Result<Option<String>, Trouble> {
-        self.desk.over(verb, label).await?;
+    async fn created_by(&self, verb: &str, label: &str) -> Result<Option<String>, PeerError> {
+        self.sender.over(verb, label).await?;
         Ok(self.created.by(label))
     }
 
@@ -195,7 +195,7 @@ impl AmplifierClient {
         provokes: Option<&str>,
         decides: Option<&str>,
         session: &str,
-    ) -> Result<Map<String, Value>, Trouble> {
+    ) -> Result<Map<String, Value>, PeerError> {
         let mut filled = Map::new();
         if let Some(what) = provokes {
             filled.insert("prompt".to_owned(), prompt(&self.setting, what)?.into());
@@ -208,14 +208,14 @@ impl AmplifierClient {
         Ok(filled)
     }
 
-    async fn http(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn http(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let mut step: HttpStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
         if [&step.target, &step.raw].into_iter().flatten().any(|text| text.contains("/sessions/")) {
             // Which ids there are is known once their answers were seen.
             for label in std::mem::take(&mut self.creating) {
-                let _ = self.desk.over(act.verb, &label).await;
+                let _ = self.sender.over(act.verb, &label).await;
             }
         }
         step.target = step.target.map(|target| below(&url, &self.created.encoded(target)));
@@ -236,10 +236,10 @@ impl AmplifierClient {
             watch: Some(self.created.watch(step.label.clone())),
             ..Sending::new(step.label, request)
         };
-        self.desk.send(act.verb, &url.address, sending).await
+        self.sender.send(act.verb, &url.address, sending).await
     }
 
-    async fn subscribe(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn subscribe(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let mut step: SubscribeStep = read(act)?;
         if let Some(by) = &step.created_by {
             let Some(id) = self.created_by(act.verb, by).await? else { return Ok(unsent(step.label)) };
@@ -251,7 +251,7 @@ impl AmplifierClient {
         }
     }
 
-    async fn stream(&mut self, act: &Act<'_>, step: SubscribeStep) -> Result<Performed, Trouble> {
+    async fn stream(&mut self, act: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
         let url = self.url()?;
         let target = format!("/sessions/{}/events", segment(&step.session_id));
         let mut request = Request::new("GET", below(&url, &target))
@@ -276,21 +276,21 @@ impl AmplifierClient {
         let sending =
             Sending { read, awaited: false, watch: Some(watch), again, ..Sending::new(step.label.clone(), request) };
         step.label.iter().for_each(|label| drop(self.lines.remove(label)));
-        self.desk.send(act.verb, &url.address, sending).await
+        self.sender.send(act.verb, &url.address, sending).await
     }
 
-    async fn socket(&mut self, act: &Act<'_>, step: SubscribeStep) -> Result<Performed, Trouble> {
+    async fn socket(&mut self, act: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
         let url = self.url()?;
         let target = format!("/sessions/{}/ws", segment(&step.session_id));
         let mut request = ClientRequest::new(below(&url, &target));
         request.headers = headers(&step.headers);
         request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
         request.options.read = step.read.unwrap_or(true);
-        let name = step.label.as_deref().map(|label| self.desk.name(label));
-        let tap = self.desk.exchanges().tap(name.as_deref());
+        let name = step.label.as_deref().map(|label| self.sender.name(label));
+        let tap = self.sender.exchanges().tap(name.as_deref());
         let limits = Limits { handshake: self.setting.patience, ..Limits::default() };
         let opened = websocket::connect(&url.address, &request, tap, &limits).await;
-        let opened = opened.map_err(|error| self.desk.unreachable(&error))?;
+        let opened = opened.map_err(|error| self.sender.unreachable(&error))?;
         let (approvals, progress) = (self.approvals.clone(), self.progress.clone());
         let told = move |session: &str, json: &Value| {
             approvals.told(session, json);
@@ -302,7 +302,7 @@ impl AmplifierClient {
         Ok(Performed { bindings: step.label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
-    async fn control(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn control(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: ControlStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let line = self.lines.get(&step.of);
@@ -317,13 +317,13 @@ impl AmplifierClient {
         Ok(Performed::default())
     }
 
-    async fn unsubscribe(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn unsubscribe(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: UnsubscribeStep = read(act)?;
         let odd = deliberate(act, step.deliberate.as_ref());
         // To leave is no fault, but it is why nothing comes any more.
         let why = odd.clone().unwrap_or_else(|| act.step.to_owned());
         let Some(line) = self.lines.get(&step.of) else {
-            self.desk.leave(act.verb, &step.of, step.how == Leaving::Reset, &why).await?;
+            self.sender.leave(act.verb, &step.of, step.how == Leaving::Reset, &why).await?;
             return Ok(Performed::default());
         };
         match step.how {
@@ -359,7 +359,7 @@ fn segment(text: &str) -> String {
 }
 
 impl Peer for AmplifierClient {
-    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match act.verb {
                 "request" => self.request(&act).await,
@@ -373,31 +373,31 @@ impl Peer for AmplifierClient {
                 }
                 "open" => {
                     let url = self.url()?;
-                    self.desk.open(&act, &url.address).await
+                    self.sender.open(&act, &url.address).await
                 }
-                "drop" => self.desk.drop(&act).await,
-                other => Err(Trouble::Unable(format!("the Amplifier client has no verb `{other}`"))),
+                "drop" => self.sender.drop(&act).await,
+                other => Err(PeerError::Unable(format!("the Amplifier client has no verb `{other}`"))),
             }
         })
     }
 
-    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
         Box::pin(async move {
             let url = self.url()?;
-            self.desk.barrier(conn, within, &url.address, &Self::health(&url)).await
+            self.sender.barrier(conn, within, &url.address, &Self::health(&url)).await
         })
     }
 
-    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
         Box::pin(async move {
             let url = self.url()?;
-            self.desk.ask(within, &url.address, &Self::health(&url)).await
+            self.sender.ask(within, &url.address, &Self::health(&url)).await
         })
     }
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            self.desk.finish().await;
+            self.sender.finish().await;
             for line in std::mem::take(&mut self.lines).into_values() {
                 line.sender.shutdown_deliberately(OVER).await;
             }

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use crate::peer::asking::one;
-use crate::peer::{Setting, Trouble};
+use crate::peer::{PeerError, Setting};
 use crate::trace::{Clock, Recorder};
 use crate::wire::http::Request;
 
@@ -45,13 +45,13 @@ pub struct Progress(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    sessions: Mutex<HashMap<String, Stage>>,
+    sessions: Mutex<HashMap<String, SessionProgress>>,
     changed: Notify,
 }
 
 /// How far a session is, by its events.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Stage {
+struct SessionProgress {
     begun: bool,
     telling: bool,
     over: bool,
@@ -71,7 +71,7 @@ impl Progress {
         self.0.changed.notify_waiters();
     }
 
-    fn of(&self, session: &str) -> Stage {
+    fn of(&self, session: &str) -> SessionProgress {
         let sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.get(session).copied().unwrap_or_default()
     }
@@ -79,8 +79,8 @@ impl Progress {
     /// Waits until a session is as far as a step wants.
     ///
     /// # Errors
-    /// [`Trouble::Lacking`] where it never is: the prompt is over too soon, or nothing is told of it.
-    pub async fn awaited(&self, step: &AwaitStep, setting: &Setting) -> Result<(), Trouble> {
+    /// [`PeerError::Lacking`] where it never is: the prompt is over too soon, or nothing is told of it.
+    pub async fn awaited(&self, step: &AwaitStep, setting: &Setting) -> Result<(), PeerError> {
         let deadline = Instant::now() + setting.longest.map_or(LONGEST, |longest| longest.min(LONGEST));
         loop {
             let changed = self.0.changed.notified();
@@ -113,8 +113,10 @@ impl Progress {
     }
 }
 
-fn lacking(what: &str) -> Trouble {
-    Trouble::Lacking(format!("{what}; describe a prompt that is worked on for some seconds, and told of all the time"))
+fn lacking(what: &str) -> PeerError {
+    PeerError::Lacking(format!(
+        "{what}; describe a prompt that is worked on for some seconds, and told of all the time"
+    ))
 }
 
 /// The status that a session says it has. The look is no part of the play, and in no trace.

@@ -9,7 +9,7 @@ use crate::config::Described;
 use crate::peer::amplifier::routes::{Encoding, Route, route};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{given, headers};
-use crate::peer::{Setting, Trouble};
+use crate::peer::{PeerError, Setting};
 use crate::wire::http::{Content, Request};
 
 /// A key that nobody has given out, and that does not look like one.
@@ -65,14 +65,14 @@ impl RequestStep {
     /// The request. `filled` is what the step leaves to be filled in: a prompt, or a decision; of a new session, its profile.
     ///
     /// # Errors
-    /// [`Trouble::Lacking`] where the subject is not described with what it takes.
+    /// [`PeerError::Lacking`] where the subject is not described with what it takes.
     pub fn request(
         &self,
         url: &HttpUrl,
         setting: &Setting,
         filled: Map<String, Value>,
         deliberate: Option<String>,
-    ) -> Result<Request, Trouble> {
+    ) -> Result<Request, PeerError> {
         let usual = match self.endpoint.as_str() {
             "createSession" => session(filled, &setting.described, setting.folder.as_deref(), self.key)?,
             _ => filled,
@@ -80,7 +80,7 @@ impl RequestStep {
         let body = merged(usual, self.body.clone());
         let encoding = Encoding { every: self.encode.is_some(), ..Encoding::default() };
         let asked = route(&self.endpoint, &Value::Object(self.params.clone()), encoding);
-        let asked = asked.ok_or_else(|| Trouble::Scenario(format!("there is no endpoint `{}`", self.endpoint)))?;
+        let asked = asked.ok_or_else(|| PeerError::Scenario(format!("there is no endpoint `{}`", self.endpoint)))?;
         let mut request = request(url, Route { body: body.or(asked.body.map(|_| json!({}))), ..asked });
         for (name, value) in headers(&self.headers) {
             request.headers.retain(|(usual, _)| !usual.eq_ignore_ascii_case(&name));
@@ -118,13 +118,13 @@ fn session(
     described: &Described,
     folder: Option<&Path>,
     key: Key,
-) -> Result<Map<String, Value>, Trouble> {
+) -> Result<Map<String, Value>, PeerError> {
     let key = match key {
         Key::None => None,
         Key::Good => described.secret("credentials.good"),
         Key::Bad => Some(described.secret("credentials.bad").unwrap_or(BAD_KEY)),
         Key::Unauthorized => Some(described.secret("credentials.unauthorized").ok_or_else(|| {
-            Trouble::Lacking("the subject is not described with `credentials: unauthorized`".to_owned())
+            PeerError::Lacking("the subject is not described with `credentials: unauthorized`".to_owned())
         })?),
     };
     body.insert("credentials".to_owned(), key.map_or_else(|| json!({}), |key| json!({ "anthropic_api_key": key })));
@@ -156,17 +156,17 @@ fn merged(mut usual: Map<String, Value>, given: Option<Value>) -> Option<Value> 
 /// The prompt that provokes this.
 ///
 /// # Errors
-/// [`Trouble::Lacking`] where the subject is described with none, or with one that names a folder and there is none.
-pub fn prompt(setting: &Setting, what: &str) -> Result<String, Trouble> {
+/// [`PeerError::Lacking`] where the subject is described with none, or with one that names a folder and there is none.
+pub fn prompt(setting: &Setting, what: &str) -> Result<String, PeerError> {
     let prompt = setting.described.text(&format!("prompts.{what}"));
     let prompt = prompt.ok_or_else(|| {
-        Trouble::Lacking(format!("the subject is not described with a prompt that provokes `{what}`"))
+        PeerError::Lacking(format!("the subject is not described with a prompt that provokes `{what}`"))
     })?;
     if !prompt.contains(WORKSPACE) {
         return Ok(prompt.to_owned());
     }
     let folder = setting.folder.as_ref();
-    let folder = folder.ok_or_else(|| Trouble::Lacking("no workspace is known for the prompt to name".to_owned()))?;
+    let folder = folder.ok_or_else(|| PeerError::Lacking("no workspace is known for the prompt to name".to_owned()))?;
     Ok(prompt.replace(WORKSPACE, &folder.to_string_lossy()))
 }
 

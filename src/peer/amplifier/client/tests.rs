@@ -9,7 +9,7 @@ use super::*;
 use crate::config::Described;
 use crate::peer::Answer;
 use crate::protocol::Lock;
-use crate::trace::{Clock, End, Event, Recorder, Sink, StreamEvent, What};
+use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink, StreamEvent};
 use crate::wire::http::{Exchanges, Handler, Limits as HttpLimits, Received, Responder, Response, Server};
 
 #[derive(Clone, Default)]
@@ -95,9 +95,9 @@ impl Play {
         Self { client: AmplifierClient::new(setting.clone()), setting, echo, trace, _server: server }
     }
 
-    async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, Trouble> {
+    async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, PeerError> {
         let Value::Object(params) = params else { panic!("parameters are an object") };
-        self.client.perform(Act { verb, params: &params, step: "step" }).await
+        self.client.perform(VerbCall { verb, params: &params, step: "step" }).await
     }
 
     async fn barrier(&mut self) {
@@ -125,7 +125,7 @@ async fn a_new_session_is_created_as_the_subject_is_described() {
     play.barrier().await;
     assert_eq!(play.last().1, json!({"credentials": {}}));
     let lacking = play.act("request", json!({"endpoint": "createSession", "key": "unauthorized"})).await;
-    assert!(matches!(lacking, Err(Trouble::Lacking(_))));
+    assert!(matches!(lacking, Err(PeerError::Lacking(_))));
 }
 
 #[tokio::test]
@@ -134,14 +134,14 @@ async fn a_profile_that_is_not_described_is_one_that_the_server_lists() {
     play.act("request", json!({"as": "create", "endpoint": "createSession"})).await.unwrap();
     assert_eq!(play.last().1["profile"], "base");
     let events = play.trace.0.lock().unwrap_or_else(PoisonError::into_inner);
-    assert!(!events.iter().any(|e| matches!(&e.what, What::HttpRequest(head) if head.target() == "/profiles")));
+    assert!(!events.iter().any(|e| matches!(&e.kind, EventKind::HttpRequest(head) if head.target() == "/profiles")));
 }
 
 #[tokio::test]
 async fn a_server_that_asks_for_a_key_is_not_described_with_one() {
     let mut play = Play::described(json!({ "profiles": { "good": "p" } })).await;
     let create = json!({"as": "create", "endpoint": "createSession"});
-    let Err(Trouble::Lacking(why)) = play.act("request", create).await else { panic!("it is created") };
+    let Err(PeerError::Lacking(why)) = play.act("request", create).await else { panic!("it is created") };
     assert!(why.contains("401 MISSING_CREDENTIALS") && why.contains("credentials: { good: VARIABLE }"), "{why}");
     let bad = json!({"as": "bad", "endpoint": "createSession", "key": "none"});
     assert!(play.act("request", bad).await.is_ok(), "it is to be refused");
@@ -154,7 +154,7 @@ async fn a_prompt_is_the_one_that_provokes_what_is_wanted() {
     play.act("request", step("tool")).await.unwrap();
     play.barrier().await;
     assert_eq!(play.last(), ("POST /sessions/a%20b/prompt".to_owned(), json!({"prompt": "list /w/corner"})));
-    assert!(matches!(play.act("request", step("slow")).await, Err(Trouble::Lacking(_))));
+    assert!(matches!(play.act("request", step("slow")).await, Err(PeerError::Lacking(_))));
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn sessions_are_stopped_when_the_play_is_over_and_that_is_no_part_of_it() 
     play.client.finish().await;
     assert_eq!(play.last().0, "DELETE /sessions/s");
     let events = play.trace.0.lock().unwrap_or_else(PoisonError::into_inner);
-    assert!(!events.iter().any(|e| matches!(&e.what, What::HttpRequest(head) if head.method() == "DELETE")));
+    assert!(!events.iter().any(|e| matches!(&e.kind, EventKind::HttpRequest(head) if head.method() == "DELETE")));
 }
 
 #[tokio::test]
@@ -188,5 +188,5 @@ async fn a_single_call_gives_the_answer_or_its_error() {
     assert_eq!(play.last().1, json!({"profile": "dev", "credentials": {}}));
     let missing = ask("getSession", json!({"session_id": "none"})).await.unwrap();
     assert_eq!(missing, Answer::Error(json!({"code": "SESSION_NOT_FOUND"})));
-    assert!(matches!(ask("nothing", json!({})).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(ask("nothing", json!({})).await, Err(PeerError::Scenario(_))));
 }

@@ -9,22 +9,22 @@ use crate::diagnostic::{Source, Style, render_all};
 use crate::peer::amplifier::server::model::{Ask, Feed, FeedEnd, Model, Refusal, Workspace};
 use crate::peer::amplifier::server::quirks::Quirks;
 use crate::peer::amplifier::server::script::{Script, example};
-use crate::peer::amplifier::server::stage::Stage;
+use crate::peer::amplifier::server::stage::ServerContext;
 use crate::peer::hosting::line;
 use crate::protocol::amplifier::Route;
 use crate::trace::StreamEvent;
 use crate::wire::http::{EventWriter, Response};
-use crate::wire::websocket::{FrameSpec, Manner};
+use crate::wire::websocket::{FrameSpec, SendOptions};
 
-use super::streams::{Bytes, CutHow, Outlet};
+use super::streams::{Bytes, CutHow, StreamSink};
 
 /// How many events are written at a time.
 const AT_ONCE: usize = 256;
 
 /// Actions leave nothing behind: the client under test is not to be found out by files.
-struct Nowhere;
+struct NoWorkspace;
 
-impl Workspace for Nowhere {
+impl Workspace for NoWorkspace {
     fn append(&self, _: Option<&str>, _: &str, _: &str) -> Result<(), String> {
         Ok(())
     }
@@ -33,7 +33,7 @@ impl Workspace for Nowhere {
 /// An agent behind a server, and its sessions.
 #[derive(Clone)]
 pub struct Agent {
-    stage: Arc<Stage>,
+    stage: Arc<ServerContext>,
     /// Whether its events are left to steps.
     quiet: bool,
     /// Why what it does is wrong on purpose, if it is.
@@ -50,8 +50,8 @@ impl Agent {
             None => example().clone(),
             Some(script) => read(script)?,
         };
-        let model = Model::new(Arc::new(script), Quirks::default(), Box::new(Nowhere), Timestamp::now(), port);
-        Ok(Self { stage: Stage::new(model), quiet, why })
+        let model = Model::new(Arc::new(script), Quirks::default(), Box::new(NoWorkspace), Timestamp::now(), port);
+        Ok(Self { stage: ServerContext::new(model), quiet, why })
     }
 
     /// Why what it does is wrong on purpose, if it is.
@@ -83,23 +83,25 @@ impl Agent {
     }
 
     /// Does what a message over a WebSocket says; what went wrong is told to its sender.
-    pub async fn control(&self, session: &str, message: &str, outlet: &Outlet) {
+    pub async fn control(&self, session: &str, message: &str, outlet: &StreamSink) {
         if self.quiet {
             return;
         }
         if let Err(refusal) = self.stage.control(session, message) {
-            outlet.frame(&FrameSpec::text(refusal.body().to_string()), &Manner::deliberate(self.why.as_deref())).await;
+            outlet
+                .frame(&FrameSpec::text(refusal.body().to_string()), &SendOptions::deliberate(self.why.as_deref()))
+                .await;
         }
     }
 
     /// Tells a subscriber what happens in its session, to the end.
-    pub async fn tell(&self, mut feed: Feed, outlet: &Outlet) {
+    pub async fn tell(&self, mut feed: Feed, outlet: &StreamSink) {
         let why = self.why.as_deref();
         loop {
             match feed.next(AT_ONCE).await {
                 Ok(told) if outlet.is_socket() => {
                     for one in told {
-                        outlet.frame(&FrameSpec::text(one.json.clone()), &Manner::deliberate(why)).await;
+                        outlet.frame(&FrameSpec::text(one.json.clone()), &SendOptions::deliberate(why)).await;
                     }
                 }
                 Ok(told) => {

@@ -5,7 +5,7 @@
 //! for them. Steps write into the subscriptions that are open.
 
 mod agent;
-mod desk;
+mod request_queue;
 mod steps;
 mod streams;
 #[cfg(test)]
@@ -20,13 +20,13 @@ use tokio::time::timeout;
 
 use crate::peer::hosting::{DropStep, Gone, How, Port, RespondStep, Sending, StopStep, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
-use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
-use crate::wire::websocket::Manner;
+use crate::wire::websocket::SendOptions;
 
 use agent::Agent;
-use desk::{Desk, Door, Plan};
+use request_queue::{PendingExchange, Plan, RequestQueue};
 use steps::{AnswerStep, Answers, CutStep, EventStep, ServeStep, StreamStep};
 use streams::{CutHow, Stream};
 
@@ -38,7 +38,7 @@ pub struct AmplifierHost {
     setting: Setting,
     exchanges: Exchanges,
     port: Port,
-    desk: Arc<Desk>,
+    queue: Arc<RequestQueue>,
     server: Option<Server>,
 }
 
@@ -46,10 +46,10 @@ impl AmplifierHost {
     /// One that does not serve yet.
     pub fn new(setting: Setting) -> Self {
         let exchanges = Exchanges::new(setting.recorder.clone(), End::Server);
-        Self { setting, exchanges, port: Port::hold(), desk: Arc::default(), server: None }
+        Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
     }
 
-    async fn serve(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: ServeStep = read(act)?;
         if self.server.is_some() {
             return Err(wrong(act.verb, "the server serves already; `stop` it first"));
@@ -59,24 +59,24 @@ impl AmplifierHost {
         let agent =
             Agent::new(step.script.as_ref(), address.port(), step.quiet, why).map_err(|e| wrong(act.verb, e))?;
         let silent = step.answers == Answers::None;
-        self.desk.open(Plan { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses });
-        let cannot = |e: std::io::Error| Trouble::Environment(format!("cannot listen on {address}: {e}"));
+        self.queue.open(Plan { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses });
+        let cannot = |e: std::io::Error| PeerError::Environment(format!("cannot listen on {address}: {e}"));
         let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
         let listener = self.port.listen()?;
-        let server = Server::start(listener, self.desk.clone(), self.exchanges.clone(), limits).map_err(cannot)?;
+        let server = Server::start(listener, self.queue.clone(), self.exchanges.clone(), limits).map_err(cannot)?;
         self.server = Some(server);
         let bindings = [("port", json!(address.port())), ("url", json!(url(address)))];
         Ok(Performed { bindings: bindings.map(|(name, value)| (name.to_owned(), value)).to_vec() })
     }
 
-    async fn stop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: StopStep = read(act)?;
         self.serving(act.verb)?;
         self.end(step.how, act.step).await;
         Ok(Performed::default())
     }
 
-    fn serving(&self, verb: &str) -> Result<(), Trouble> {
+    fn serving(&self, verb: &str) -> Result<(), PeerError> {
         match self.server {
             Some(_) => Ok(()),
             None => Err(wrong(verb, "the server does not serve; start it with `serve`")),
@@ -92,27 +92,27 @@ impl AmplifierHost {
         match how {
             Gone::Quit => {
                 // Dropped without an answer, connections are closed.
-                drop(self.desk.waiting.take_all());
-                self.desk.streams.end_all(CutHow::End, None, patience).await;
-                self.desk.waiting.settle(patience).await;
+                drop(self.queue.waiting.take_all());
+                self.queue.streams.end_all(CutHow::End, None, patience).await;
+                self.queue.waiting.settle(patience).await;
             }
             Gone::Kill => {
-                for door in self.desk.waiting.take_all() {
+                for door in self.queue.waiting.take_all() {
                     door.drop(How::Reset, why).await;
                 }
-                self.desk.streams.end_all(CutHow::Reset, Some(why), patience).await;
+                self.queue.streams.end_all(CutHow::Reset, Some(why), patience).await;
             }
         }
         server.stop().await;
     }
 
     /// The request that a step is about, for which the client has some time.
-    async fn held(&self, verb: &str, to: Option<&str>) -> Result<Door, Trouble> {
+    async fn held(&self, verb: &str, to: Option<&str>) -> Result<PendingExchange, PeerError> {
         self.serving(verb)?;
         let patience = self.setting.patience;
-        self.desk.waiting.take(to, patience).await.ok_or_else(|| {
+        self.queue.waiting.take(to, patience).await.ok_or_else(|| {
             let which = to.map_or("no request".to_owned(), |name| format!("no request `{name}`"));
-            Trouble::Subject {
+            PeerError::Subject {
                 message: format!("{which} waits for an answer, after {patience:?}"),
                 proves: Some("http/client-endpoint".to_owned()),
                 expected: Some(json!("a request that waits for its answer")),
@@ -122,12 +122,12 @@ impl AmplifierHost {
     }
 
     /// The subscription that a step is about, for which the client has some time.
-    async fn stream_of(&self, verb: &str, of: Option<&str>) -> Result<Stream, Trouble> {
+    async fn stream_of(&self, verb: &str, of: Option<&str>) -> Result<Stream, PeerError> {
         self.serving(verb)?;
         let patience = self.setting.patience;
-        self.desk.streams.find(of, patience).await.ok_or_else(|| {
+        self.queue.streams.find(of, patience).await.ok_or_else(|| {
             let which = of.map_or("no subscription".to_owned(), |name| format!("no subscription `{name}`"));
-            Trouble::Subject {
+            PeerError::Subject {
                 message: format!("{which} is open, after {patience:?}"),
                 proves: Some("stream/client-accept".to_owned()),
                 expected: Some(json!("a subscription")),
@@ -136,7 +136,7 @@ impl AmplifierHost {
         })
     }
 
-    async fn answer(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: AnswerStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let door = self.held(act.verb, step.to.as_deref()).await?;
@@ -146,7 +146,7 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn respond(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn respond(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step = RespondStep::read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         // What is wrong with the step is wrong before there is a request.
@@ -159,26 +159,26 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn send(&self, door: Door, sending: Sending, repeats: bool) {
-        if let (true, Door::Plain(held, _)) = (repeats, &door) {
-            self.desk.waiting.treat_repeats(held, Treatment::Answer(sending.clone()), &self.setting.recorder);
+    async fn send(&self, door: PendingExchange, sending: Sending, repeats: bool) {
+        if let (true, PendingExchange::Plain(held, _)) = (repeats, &door) {
+            self.queue.waiting.treat_repeats(held, Treatment::Answer(sending.clone()), &self.setting.recorder);
         }
-        self.desk.send(door, sending).await;
+        self.queue.send(door, sending).await;
     }
 
-    async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: DropStep = read(act)?;
         let door = self.held(act.verb, step.to.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        if let (true, Door::Plain(held, _)) = (step.repeats, &door) {
+        if let (true, PendingExchange::Plain(held, _)) = (step.repeats, &door) {
             let treatment = Treatment::HangUp(step.how, why.clone());
-            self.desk.waiting.treat_repeats(held, treatment, &self.setting.recorder);
+            self.queue.waiting.treat_repeats(held, treatment, &self.setting.recorder);
         }
         door.drop(step.how, &why).await;
         Ok(Performed::default())
     }
 
-    async fn event(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn event(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: EventStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
@@ -187,7 +187,7 @@ impl AmplifierHost {
             if step.is_for_streams() {
                 return Err(wrong(act.verb, "a WebSocket has no types, ids, line ends and the like"));
             }
-            let manner = Manner { deliberate: why, split: step.split(), cut: None };
+            let manner = SendOptions { deliberate: why, split: step.split(), cut: None };
             let (frames, times) = step.frames(&stream.session);
             for _ in 0..times {
                 for frame in &frames {
@@ -202,14 +202,14 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn stream(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn stream(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: StreamStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
         let outlet = &stream.outlet;
         if outlet.is_socket() {
             let (frame, split) = step.frame().map_err(|e| wrong(act.verb, e))?;
-            outlet.frame(&frame, &Manner { deliberate: why, split, cut: None }).await;
+            outlet.frame(&frame, &SendOptions { deliberate: why, split, cut: None }).await;
             return Ok(Performed::default());
         }
         let bytes = step.bytes().map_err(|e| wrong(act.verb, e))?;
@@ -218,7 +218,7 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn cut(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn cut(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: CutStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         // A stream that does not end as its protocol has it is wrong on purpose, said or not.
@@ -234,7 +234,7 @@ fn url(address: SocketAddr) -> String {
 }
 
 impl Peer for AmplifierHost {
-    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match act.verb {
                 "serve" => self.serve(&act).await,
@@ -245,13 +245,13 @@ impl Peer for AmplifierHost {
                 "answer" => self.answer(&act).await,
                 "respond" => self.respond(&act).await,
                 "drop" => self.drop(&act).await,
-                other => Err(Trouble::Unable(format!("the server of a play has no verb `{other}`"))),
+                other => Err(PeerError::Unable(format!("the server of a play has no verb `{other}`"))),
             }
         })
     }
 
-    fn barrier<'a>(&'a mut self, _: Option<&'a str>, _: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
-        Box::pin(async { Err(Trouble::Unable("a server cannot ask its client anything".to_owned())) })
+    fn barrier<'a>(&'a mut self, _: Option<&'a str>, _: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
+        Box::pin(async { Err(PeerError::Unable("a server cannot ask its client anything".to_owned())) })
     }
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use crate::peer::hosting::{Carried, line};
+use crate::peer::hosting::{BodyDelivery, line};
 use crate::peer::params::{Fill, given};
 use crate::protocol::amplifier::{CODES, Endpoint};
 use crate::protocol::{parse_duration, parse_hex};
@@ -92,7 +92,7 @@ impl AnswerStep {
     ///
     /// # Errors
     /// What is wrong with it, as a fragment.
-    pub fn carried(&self, endpoint: Option<Endpoint>) -> Result<(Carried, Vec<u8>), String> {
+    pub fn carried(&self, endpoint: Option<Endpoint>) -> Result<(BodyDelivery, Vec<u8>), String> {
         let usual = match &self.error {
             Some(error) => error.status(),
             None => success(endpoint),

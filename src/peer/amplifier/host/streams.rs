@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::wire::http::{BodyWriter, Broken};
-use crate::wire::websocket::{FrameSpec, Manner, Sender};
+use crate::wire::websocket::{FrameSpec, SendOptions, Sender};
 
 /// How many orders wait for a stream that is slow.
 const ORDERS: usize = 64;
@@ -32,12 +32,12 @@ pub struct Stream {
     /// The session whose events it is for.
     pub session: String,
     /// The way to the client.
-    pub outlet: Outlet,
+    pub outlet: StreamSink,
 }
 
 /// The way to a subscriber.
 #[derive(Clone)]
-pub enum Outlet {
+pub enum StreamSink {
     /// By an event stream.
     Events(mpsc::Sender<Order>),
     /// By a WebSocket.
@@ -46,13 +46,13 @@ pub enum Outlet {
 
 /// Something to be done with an event stream.
 pub struct Order {
-    what: What,
+    what: StreamCommand,
     why: Option<String>,
     /// Told once it is done.
     done: oneshot::Sender<()>,
 }
 
-enum What {
+enum StreamCommand {
     Write(Bytes),
     End(CutHow),
 }
@@ -88,15 +88,15 @@ impl Streams {
     }
 
     /// An event stream is open: gives the way to it, and what writes into it, which is done when it is over.
-    pub fn open(&self, conn: &str, session: &str, body: BodyWriter) -> (Outlet, impl Future<Output = ()> + use<>) {
+    pub fn open(&self, conn: &str, session: &str, body: BodyWriter) -> (StreamSink, impl Future<Output = ()> + use<>) {
         let (orders, taken) = mpsc::channel(ORDERS);
-        let outlet = Outlet::Events(orders);
+        let outlet = StreamSink::Events(orders);
         self.add(conn, session, outlet.clone());
         (outlet, write(body, taken))
     }
 
     /// A subscription is open.
-    pub fn add(&self, conn: &str, session: &str, outlet: Outlet) {
+    pub fn add(&self, conn: &str, session: &str, outlet: StreamSink) {
         self.list().push(Stream { conn: conn.to_owned(), session: session.to_owned(), outlet });
         self.opened.send_modify(|opened| *opened += 1);
     }
@@ -133,7 +133,7 @@ impl Streams {
     }
 }
 
-impl Outlet {
+impl StreamSink {
     /// Whether it is a WebSocket.
     pub fn is_socket(&self) -> bool {
         matches!(self, Self::Socket(_))
@@ -141,11 +141,11 @@ impl Outlet {
 
     /// Writes into an event stream; returns when it is done, or the client is gone.
     pub async fn write(&self, bytes: Bytes, why: Option<&str>) {
-        self.order(What::Write(bytes), why).await;
+        self.order(StreamCommand::Write(bytes), why).await;
     }
 
     /// Sends a frame over a WebSocket.
-    pub async fn frame(&self, frame: &FrameSpec, manner: &Manner) {
+    pub async fn frame(&self, frame: &FrameSpec, manner: &SendOptions) {
         if let Self::Socket(sender) = self {
             // Fails only where the client is gone, which is in the trace.
             let _ = sender.send_in(frame, manner).await;
@@ -154,7 +154,7 @@ impl Outlet {
 
     /// Ends it.
     pub async fn end(&self, how: CutHow, why: Option<&str>) {
-        let Self::Socket(sender) = self else { return self.order(What::End(how), why).await };
+        let Self::Socket(sender) = self else { return self.order(StreamCommand::End(how), why).await };
         match (how, why) {
             (CutHow::End, why) => {
                 let sent = sender.send_unless_closing(&FrameSpec::close(Some(1000), ""), why).await;
@@ -169,7 +169,7 @@ impl Outlet {
         }
     }
 
-    async fn order(&self, what: What, why: Option<&str>) {
+    async fn order(&self, what: StreamCommand, why: Option<&str>) {
         let Self::Events(orders) = self else { return };
         let (done, is_done) = oneshot::channel();
         // Fails only where the client is gone, which is in the trace.
@@ -195,8 +195,8 @@ async fn write(mut body: BodyWriter, mut orders: mpsc::Receiver<Order>) {
         let why = why.as_deref();
         // Fails only where the client is gone, which is in the trace.
         let goes_on = match what {
-            What::Write(bytes) => bytes.write(&mut body, why).await.is_ok(),
-            What::End(how) => {
+            StreamCommand::Write(bytes) => bytes.write(&mut body, why).await.is_ok(),
+            StreamCommand::End(how) => {
                 end(body, how, why).await;
                 let _ = done.send(());
                 return;

@@ -36,9 +36,9 @@ impl Play {
         play
     }
 
-    async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, Trouble> {
+    async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, PeerError> {
         let Value::Object(params) = params else { panic!("parameters are an object") };
-        self.host.perform(Act { verb, params: &params, step: "step 1" }).await
+        self.host.perform(VerbCall { verb, params: &params, step: "step 1" }).await
     }
 
     /// A request whose answer comes later.
@@ -169,7 +169,7 @@ async fn steps_write_into_streams_in_every_way() {
         count += 1;
     }
     assert_eq!(count, 2000);
-    assert!(matches!(play.act("stream", json!({"text": "", "opcode": 9})).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(play.act("stream", json!({"text": "", "opcode": 9})).await, Err(PeerError::Scenario(_))));
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn a_web_socket_carries_the_same() {
         }
     };
     assert_eq!(close.payload.as_bytes(), b"\x03\xe9bye");
-    assert!(matches!(play.act("event", with(delta("x"), json!({"id": "1"}))).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(play.act("event", with(delta("x"), json!({"id": "1"}))).await, Err(PeerError::Scenario(_))));
 }
 
 #[tokio::test]
@@ -222,7 +222,7 @@ async fn it_stops_and_starts_again_at_the_same_url() {
         let mut stream = play.subscribed().await;
         play.act("stop", json!({"how": how})).await.unwrap();
         assert_eq!(next(&mut stream).await, None);
-        assert!(matches!(play.act("event", delta("x")).await, Err(Trouble::Scenario(_))));
+        assert!(matches!(play.act("event", delta("x")).await, Err(PeerError::Scenario(_))));
         play.client.close_idle();
         play.act("serve", json!({"quiet": true})).await.unwrap();
         assert_eq!((play.host.url(), play.asked("GET", "/health", None).await.0), (url.clone(), Some(200)));
@@ -235,19 +235,19 @@ async fn a_client_that_does_not_come_is_found_out() {
     let mut play = Play::serving(json!({"answers": "none", "quiet": true})).await;
     play.host.setting.patience = Duration::from_millis(20);
     let proves = |trouble| match trouble {
-        Err(Trouble::Subject { proves, .. }) => proves.unwrap_or_default(),
+        Err(PeerError::Subject { proves, .. }) => proves.unwrap_or_default(),
         _ => panic!("nobody came"),
     };
     assert_eq!(proves(play.act("answer", json!({"json": {}})).await), "http/client-endpoint");
     assert_eq!(proves(play.act("event", delta("x")).await), "stream/client-accept");
     let faulty = play.act("serve", json!({"script": {"prompts": 5}})).await;
-    assert!(matches!(faulty, Err(Trouble::Scenario(_))));
+    assert!(matches!(faulty, Err(PeerError::Scenario(_))));
 }
 
 #[tokio::test]
 async fn an_order_that_nobody_takes_any_more_is_not_waited_for() {
     let (orders, mut taken) = tokio::sync::mpsc::channel(1);
-    let outlet = streams::Outlet::Events(orders);
+    let outlet = streams::StreamSink::Events(orders);
     // It is there, and stays there.
     let leaving = async { taken.close() };
     let ending = async { tokio::join!(outlet.end(CutHow::Reset, None), leaving) };

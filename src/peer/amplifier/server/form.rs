@@ -6,7 +6,7 @@ use crate::trace::StreamEvent;
 use crate::wire::http::{BYTE_ORDER_MARK, EventWriter, Response};
 use crate::wire::websocket::{FrameSpec, Reply};
 
-use super::model::Told;
+use super::model::FeedMessage;
 use super::quirks::Why;
 
 /// How event streams are written.
@@ -108,7 +108,7 @@ impl Form {
     }
 
     /// The bytes of the event with this number.
-    pub fn event(&self, told: &Told, number: u64) -> Vec<u8> {
+    pub fn event(&self, told: &FeedMessage, number: u64) -> Vec<u8> {
         let data = if self.lines {
             // White space is free in JSON, also where it is a line end.
             serde_json::from_str::<serde_json::Value>(&told.json).map_or(told.json.clone(), |json| format!("{json:#}"))
@@ -149,14 +149,14 @@ pub struct Frames {
     /// Whether close frames are.
     pub close: bool,
     /// Whether a refused message is told to the client.
-    pub tells: Tells,
+    pub tells: TellMode,
     /// Why it is wrong, if it is.
     pub why: Why,
 }
 
 /// What a client is told whose message is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum TellMode {
     /// A message in the format of an error.
     Error,
     /// Nothing.
@@ -175,7 +175,7 @@ impl Default for Frames {
             text: None,
             pong: true,
             close: true,
-            tells: Tells::Error,
+            tells: TellMode::Error,
             why: None,
         }
     }
@@ -200,8 +200,8 @@ mod tests {
     use super::*;
     use crate::wire::http::{EventReader, LineEnd};
 
-    fn told(json: &serde_json::Value) -> Told {
-        Told { event: "status:update".to_owned(), json: json.to_string(), at: Duration::ZERO, why: None }
+    fn told(json: &serde_json::Value) -> FeedMessage {
+        FeedMessage { event: "status:update".to_owned(), json: json.to_string(), at: Duration::ZERO, why: None }
     }
 
     #[test]

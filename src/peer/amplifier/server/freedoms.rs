@@ -14,7 +14,7 @@ use crate::wire::http::{Content, Ending, LineEnd, Piece, Response};
 use crate::wire::websocket::FrameSpec;
 
 use super::EDITION;
-use super::form::{Kind, Tells};
+use super::form::{Kind, TellMode};
 use super::model::{Refusal, Reply};
 use super::quirks::{Effect, FailsBy, Instead, Quirk, Switch};
 
@@ -246,8 +246,8 @@ const STREAMS: &[Entry] = &[
         let (first, rest) = frame.payload.split_at(frame.payload.len() / 2);
         [FrameSpec::new(frame.opcode, first).unfinished(), FrameSpec::ping(*b"hi"), FrameSpec::continuation(rest)]
     }).collect()))),
-    freedom!("socket-refusals-untold" "Nothing is told of a control message that is refused." Effect::Frames(|f| f.tells = Tells::Nothing)),
-    freedom!("socket-refusals-close" "A control message that is refused closes the WebSocket." Effect::Frames(|f| f.tells = Tells::Closes)),
+    freedom!("socket-refusals-untold" "Nothing is told of a control message that is refused." Effect::Frames(|f| f.tells = TellMode::Nothing)),
+    freedom!("socket-refusals-close" "A control message that is refused closes the WebSocket." Effect::Frames(|f| f.tells = TellMode::Closes)),
 ];
 
 /// A comment of two kibibytes, which some servers send because old browsers waited for so much.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::amplifier::Endpoint;
 use crate::trace::Closed;
-use crate::wire::http::{Fault, Mishap, Received};
+use crate::wire::http::{HttpError, ReceiveError, Received};
 
 use super::model::Ask;
 
@@ -27,12 +27,12 @@ pub struct Memory {
     /// The numbers of the TCP connections with a request of which the head alone has come.
     begun: BTreeSet<u64>,
     /// What was wrong with something earlier.
-    troubles: BTreeSet<Trouble>,
+    troubles: BTreeSet<ClientMistake>,
 }
 
 /// Something that was wrong with what a client sent or did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trouble {
+pub enum ClientMistake {
     /// A body that is no JSON.
     NoJson,
     /// A body that is not as it should be.
@@ -55,7 +55,7 @@ pub enum Trouble {
 
 impl Memory {
     /// Whether this happened before.
-    pub fn had(&self, trouble: Trouble) -> bool {
+    pub fn had(&self, trouble: ClientMistake) -> bool {
         self.troubles.contains(&trouble)
     }
 
@@ -94,34 +94,34 @@ impl Memory {
             self.connections.insert(received.head.tcp);
         }
         if received.content.len() > HUGE {
-            self.troubles.insert(Trouble::Huge);
+            self.troubles.insert(ClientMistake::Huge);
         }
         if is_deep(&received.content) {
-            self.troubles.insert(Trouble::Deep);
+            self.troubles.insert(ClientMistake::Deep);
         } else if ask.is_some_and(|ask| ask.body.is_err()) {
             let json = serde_json::from_slice::<serde_json::Value>(&received.content).is_ok();
-            self.troubles.insert(if json { Trouble::Body } else { Trouble::NoJson });
+            self.troubles.insert(if json { ClientMistake::Body } else { ClientMistake::NoJson });
         }
     }
 
     /// Remembers that this happened.
-    pub fn trouble(&mut self, trouble: Trouble) {
+    pub fn trouble(&mut self, trouble: ClientMistake) {
         self.troubles.insert(trouble);
     }
 
     /// Remembers what went wrong.
-    pub fn note_mishap(&mut self, mishap: &Mishap) {
+    pub fn note_mishap(&mut self, error: &ReceiveError) {
         // Which request it was is not told.
         self.begun.clear();
-        self.troubles.insert(match mishap {
-            Mishap::Fault(Fault::HeadTooLong(_)) => Trouble::EndlessHead,
-            Mishap::Fault(Fault::Length(_) | Fault::BodyTooLong(_) | Fault::Chunk(_) | Fault::Coding(_)) => {
-                Trouble::Length
-            }
-            Mishap::Fault(_) => Trouble::Head,
-            Mishap::Late => Trouble::Length,
-            Mishap::Left(Closed::Eof) => Trouble::Length,
-            Mishap::Left(Closed::Reset) => Trouble::Cut,
+        self.troubles.insert(match error {
+            ReceiveError::Fault(HttpError::HeadTooLong(_)) => ClientMistake::EndlessHead,
+            ReceiveError::Fault(
+                HttpError::Length(_) | HttpError::BodyTooLong(_) | HttpError::Chunk(_) | HttpError::Coding(_),
+            ) => ClientMistake::Length,
+            ReceiveError::Fault(_) => ClientMistake::Head,
+            ReceiveError::Late => ClientMistake::Length,
+            ReceiveError::Left(Closed::Eof) => ClientMistake::Length,
+            ReceiveError::Left(Closed::Reset) => ClientMistake::Cut,
         });
     }
 }

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use crate::config::Described;
 use crate::diagnostic::yaml;
-use crate::peer::quirks::Known;
-use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
+use crate::peer::quirks::QuirkRegistry;
+use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
@@ -24,7 +24,7 @@ use super::place::Folder;
 use super::quirks::{Effect, Quirks};
 use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, example};
 use super::service::Service;
-use super::stage::Stage;
+use super::stage::ServerContext;
 use super::steer::{self, Command, Source};
 use super::{EDITION, flaws, freedoms};
 
@@ -92,7 +92,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let learn = |source| MockError::System { doing: "learn where it listens".to_owned(), source };
     let address = listener.local_addr().map_err(learn)?;
     let model = Model::new(Arc::new(script), quirks, Box::new(folder), Timestamp::now(), address.port());
-    let service = Arc::new(Service::new(Stage::new(model), options.latency));
+    let service = Arc::new(Service::new(ServerContext::new(model), options.latency));
     let exchanges = Exchanges::new(options.recorder, End::Server);
     allow_many_files();
     let limits = Limits { connections: CONNECTIONS, ..Limits::default() };
@@ -176,7 +176,7 @@ impl Mock for MockServer {
         }
     }
 
-    fn happenings(&self) -> broadcast::Receiver<Happening> {
+    fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         self.service.happenings()
     }
 
@@ -210,7 +210,8 @@ fn script(from: &Source) -> Result<Script, String> {
 }
 
 /// What can be different about it.
-pub const KNOWN: Known<'static, &'static [Effect]> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
+pub const KNOWN: QuirkRegistry<'static, &'static [Effect]> =
+    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()

@@ -1,7 +1,7 @@
 //! The mock server: plays `amplifier-server` for somebody else's client or tests.
 //!
 //! A [`script::Script`] says what its agent does for a prompt, and what it has. The [`model::Model`] is its state, without
-//! sockets; a [`stage::Stage`] has it go on by itself; the rest puts it on a socket, and makes it different where flaws
+//! sockets; a [`stage::ServerContext`] has it go on by itself; the rest puts it on a socket, and makes it different where flaws
 //! and freedoms say so.
 
 pub mod form;

@@ -20,7 +20,7 @@ pub type Quirk = crate::peer::quirks::Quirk<&'static [Effect]>;
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
     /// Does something else than to answer a request, where it says so.
-    Instead(fn(&Seen<'_>) -> Option<Instead>),
+    Instead(fn(&RequestInContext<'_>) -> Option<Instead>),
     /// Changes what was asked.
     Ask(fn(&mut Ask)),
     /// Refuses what was asked.
@@ -61,7 +61,7 @@ fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut 
 }
 
 /// A request that came, and what came before it.
-pub struct Seen<'a> {
+pub struct RequestInContext<'a> {
     /// As it came.
     pub received: &'a Received,
     /// As it is understood; none where there is no such endpoint.
@@ -70,7 +70,7 @@ pub struct Seen<'a> {
     pub memory: &'a Memory,
 }
 
-impl Seen<'_> {
+impl RequestInContext<'_> {
     /// Whether it is for this endpoint.
     pub fn is(&self, endpoint: Endpoint) -> bool {
         self.ask.is_some_and(|ask| ask.route.endpoint == endpoint)
@@ -131,7 +131,7 @@ impl Quirks {
     }
 
     /// What is done instead of an answer, and why that is wrong, if it is.
-    pub fn instead(&self, seen: &Seen<'_>) -> Option<(Instead, Why)> {
+    pub fn instead(&self, seen: &RequestInContext<'_>) -> Option<(Instead, Why)> {
         self.effects().find_map(|(quirk, effect)| match effect {
             Effect::Instead(decide) => Some((decide(seen)?, quirk.why())),
             _ => None,

@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::hosting::{CONFUSION, line};
-use crate::peer::{Draws, Ended, Happening, Latency};
+use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::protocol::amplifier::{Endpoint, Route};
 use crate::trace::HttpRequest;
-use crate::wire::http::{Content, Handler, Mishap, OnHead, Received, Responder, Response};
+use crate::wire::http::{Content, Handler, OnHead, ReceiveError, Received, Responder, Response};
 use crate::wire::websocket;
 
-use super::memory::{Memory, Trouble};
-use super::model::{Ask, Feed, Refusal, Reply, Told, feed};
-use super::quirks::{Instead, Quirks, Seen, Switch, Why};
+use super::memory::{ClientMistake, Memory};
+use super::model::{Ask, Feed, FeedMessage, Refusal, Reply, feed};
+use super::quirks::{Instead, Quirks, RequestInContext, Switch, Why};
 use super::socket::{self, Follower};
-use super::stage::Stage;
+use super::stage::ServerContext;
 use super::stream::Stream;
 
 /// How many happenings wait for whoever reads them.
@@ -28,11 +28,11 @@ const HAPPENINGS: usize = 1024;
 /// A server that answers requests.
 pub struct Service {
     /// Its state.
-    pub stage: Arc<Stage>,
+    pub stage: Arc<ServerContext>,
     state: Mutex<State>,
     latency: Option<Latency>,
     over: watch::Sender<Option<Ended>>,
-    happenings: broadcast::Sender<Happening>,
+    happenings: broadcast::Sender<MockEvent>,
     /// How many subscribers are being served.
     subscribers: watch::Sender<u64>,
     /// Whether a WebSocket broke its protocol.
@@ -59,13 +59,13 @@ struct Subscribed<'a>(&'a Service);
 impl Drop for Subscribed<'_> {
     fn drop(&mut self) {
         self.0.subscribers.send_modify(|count| *count -= 1);
-        self.0.happen(Happening::Disconnected);
+        self.0.happen(MockEvent::Disconnected);
     }
 }
 
 impl Service {
     /// One with this state.
-    pub fn new(stage: Arc<Stage>, latency: Option<Latency>) -> Self {
+    pub fn new(stage: Arc<ServerContext>, latency: Option<Latency>) -> Self {
         Self {
             stage,
             state: Mutex::new(State { draws: latency.map(|latency| latency.draws(0)), ..State::default() }),
@@ -108,18 +108,18 @@ impl Service {
     }
 
     /// What clients do.
-    pub fn happenings(&self) -> broadcast::Receiver<Happening> {
+    pub fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         self.happenings.subscribe()
     }
 
-    fn happen(&self, what: Happening) {
+    fn happen(&self, what: MockEvent) {
         // An error means that nobody wants to know.
         let _ = self.happenings.send(what);
     }
 
     fn subscribed(&self) -> Subscribed<'_> {
         self.subscribers.send_modify(|count| *count += 1);
-        self.happen(Happening::Connected);
+        self.happen(MockEvent::Connected);
         Subscribed(self)
     }
 
@@ -140,9 +140,9 @@ impl Service {
         quirks.course().message();
         let mut state = self.state();
         if self.odd.load(Ordering::Relaxed) {
-            state.memory.trouble(Trouble::Socket);
+            state.memory.trouble(ClientMistake::Socket);
         }
-        let instead = quirks.instead(&Seen { received, ask, memory: &state.memory });
+        let instead = quirks.instead(&RequestInContext { received, ask, memory: &state.memory });
         state.memory.note(received, ask);
         (quirks, instead)
     }
@@ -238,8 +238,8 @@ impl Handler for Service {
         }
     }
 
-    fn on_mishap(&self, mishap: Mishap) {
-        self.state().memory.note_mishap(&mishap);
+    fn on_mishap(&self, error: ReceiveError) {
+        self.state().memory.note_mishap(&error);
     }
 
     async fn handle(&self, received: Received, answer: Responder) {
@@ -293,7 +293,7 @@ impl Handler for Service {
         }
         self.respond(&received, &quirks, reply, answer).await;
         if let Some(name) = endpoint.name() {
-            self.happen(Happening::Request(name.to_owned()));
+            self.happen(MockEvent::Request(name.to_owned()));
         }
     }
 
@@ -324,7 +324,7 @@ impl Handler for Service {
 fn nobody(session: &str) -> Feed {
     let (outlet, feed) = feed();
     let json = json!({"event": "session:start", "data": {"session_id": session, "profile": "dev", "timestamp": "2025-12-09T10:30:00Z"}});
-    outlet.put(Arc::new(Told {
+    outlet.put(Arc::new(FeedMessage {
         event: "session:start".to_owned(),
         json: json.to_string(),
         at: Duration::ZERO,

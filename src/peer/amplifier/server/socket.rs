@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::time::{sleep_until, timeout};
 
 use crate::peer::Draws;
-use crate::wire::websocket::{FrameSpec, Incoming, Manner, Options, Reply, Request, SendError, Socket};
+use crate::wire::websocket::{FrameSpec, Incoming, Options, Reply, Request, SendError, SendOptions, Socket};
 
-use super::form::{Frames, Tells};
+use super::form::{Frames, TellMode};
 use super::model::{Feed, FeedEnd, Refusal};
 use super::quirks::Why;
-use super::stage::Stage;
+use super::stage::ServerContext;
 
 /// How many messages are sent before anything is listened to.
 const AT_ONCE: usize = 64;
@@ -22,7 +22,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// Follows a session by a WebSocket, and does what the client says.
 pub struct Follower {
     /// Where it is.
-    pub stage: Arc<Stage>,
+    pub stage: Arc<ServerContext>,
     /// The session.
     pub session: String,
     /// How messages go.
@@ -36,7 +36,7 @@ pub struct Follower {
 /// Refuses a handshake with an error of the protocol.
 pub async fn refuse(request: Request, refusal: &Refusal, why: Why) {
     let mut reply = Reply::refusing(&crate::peer::hosting::line(refusal.status), &refusal.body().to_string());
-    reply.manner = Manner::deliberate(why);
+    reply.manner = SendOptions::deliberate(why);
     for (name, value) in &mut reply.head.headers {
         if name == "Content-Type" {
             "application/json".clone_into(value);
@@ -50,7 +50,7 @@ pub async fn refuse(request: Request, refusal: &Refusal, why: Why) {
 impl Follower {
     /// Accepts the handshake, and goes on until either end has had enough.
     pub async fn run(self, request: Request, mut reply: Reply, feed: Feed) {
-        reply.manner = Manner::deliberate(self.frames.why.filter(|_| self.frames.reply.is_some()));
+        reply.manner = SendOptions::deliberate(self.frames.why.filter(|_| self.frames.reply.is_some()));
         if let Some(change) = self.frames.reply {
             change(&mut reply);
         }
@@ -114,9 +114,9 @@ impl Follower {
     /// Tells the client that its message is refused; nothing where that ends the connection.
     async fn refused(&self, socket: &mut Socket, refusal: &Refusal) -> Option<()> {
         match self.frames.tells {
-            Tells::Error => self.send(socket, &refusal.body().to_string(), refusal.why).await.ok(),
-            Tells::Nothing => Some(()),
-            Tells::Closes => {
+            TellMode::Error => self.send(socket, &refusal.body().to_string(), refusal.why).await.ok(),
+            TellMode::Nothing => Some(()),
+            TellMode::Closes => {
                 self.close(socket, 1007).await;
                 None
             }

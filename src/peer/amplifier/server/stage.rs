@@ -12,13 +12,13 @@ use super::model::{Ask, Feed, FeedEnd, Model, Next, Refusal, Reply};
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A model and its time. Dropped, everything in it ends.
-pub struct Stage {
+pub struct ServerContext {
     model: Mutex<Model>,
     began: Instant,
     me: Weak<Self>,
 }
 
-impl Stage {
+impl ServerContext {
     /// Puts a model on a stage; its time begins now.
     pub fn new(model: Model) -> Arc<Self> {
         Arc::new_cyclic(|me| Self { model: Mutex::new(model), began: Instant::now(), me: me.clone() })
@@ -84,7 +84,7 @@ impl Stage {
 }
 
 /// Works on one prompt of a session.
-async fn work(stage: Weak<Stage>, session: String, wake: Arc<Notify>) {
+async fn work(stage: Weak<ServerContext>, session: String, wake: Arc<Notify>) {
     loop {
         let Some(here) = stage.upgrade() else { return };
         let next = here.model().advance(&session, here.now());

@@ -9,7 +9,7 @@ use crate::peer::Draws;
 use crate::wire::http::{BodyWriter, Broken, Responder};
 
 use super::form::{Begin, End, Form};
-use super::model::{Feed, FeedEnd, Told};
+use super::model::{Feed, FeedEnd, FeedMessage};
 
 /// How many events are written at once, where so many wait.
 const AT_ONCE: usize = 64;
@@ -45,22 +45,22 @@ impl Stream {
     }
 
     /// What comes until there is more than the beginning of the session.
-    async fn first(&mut self) -> Result<Vec<Arc<Told>>, FeedEnd> {
+    async fn first(&mut self) -> Result<Vec<Arc<FeedMessage>>, FeedEnd> {
         let mut first = vec![];
-        while first.iter().all(|told: &Arc<Told>| told.event == "session:start") {
+        while first.iter().all(|told: &Arc<FeedMessage>| told.event == "session:start") {
             first.extend(self.feed.next(AT_ONCE).await?);
         }
         Ok(first)
     }
 
-    async fn write(mut self, mut body: BodyWriter, first: Vec<Arc<Told>>) -> Result<(), Broken> {
+    async fn write(mut self, mut body: BodyWriter, first: Vec<Arc<FeedMessage>>) -> Result<(), Broken> {
         let opening = self.form.opening();
         if !opening.is_empty() {
             self.send(&mut body, &opening, None).await?;
         }
         let mut number = 0;
         self.events(&mut body, &first, &mut number).await?;
-        let mut held: Vec<Arc<Told>> = vec![];
+        let mut held: Vec<Arc<FeedMessage>> = vec![];
         loop {
             let next = tokio::select! {
                 biased;
@@ -75,7 +75,8 @@ impl Stream {
             match next {
                 Ok(told) => {
                     held.extend(told);
-                    let ends = |told: &Arc<Told>| ["prompt:complete", "session:end"].contains(&told.event.as_str());
+                    let ends =
+                        |told: &Arc<FeedMessage>| ["prompt:complete", "session:end"].contains(&told.event.as_str());
                     if !self.form.hold || held.iter().any(ends) {
                         self.events(&mut body, &held, &mut number).await?;
                         held.clear();
@@ -104,7 +105,12 @@ impl Stream {
     }
 
     /// Writes events, as many at once as may be.
-    async fn events(&mut self, body: &mut BodyWriter, told: &[Arc<Told>], number: &mut u64) -> Result<(), Broken> {
+    async fn events(
+        &mut self,
+        body: &mut BodyWriter,
+        told: &[Arc<FeedMessage>],
+        number: &mut u64,
+    ) -> Result<(), Broken> {
         let together = if self.latency.is_some() { 1 } else { AT_ONCE };
         for alike in told.chunk_by(|one, other| one.why == other.why).flat_map(|alike| alike.chunks(together)) {
             if let (Some(draws), Some(one)) = (&mut self.latency, alike.first()) {

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::MOCK;
 use crate::diagnostic::Source;
 use crate::peer::amplifier::routes::Encoding;
-use crate::peer::{Begin, Ended, Happening, Mock, MockError, MockOptions};
+use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::trace::{Clock, End, Recorder, read_json};
 use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, Request, Whole};
 use crate::wire::tcp::Address;
@@ -32,7 +32,7 @@ fn options() -> MockOptions {
         data: None,
         flaws: vec![],
         freedoms: vec![],
-        course: crate::peer::modifier::Course::default(),
+        course: crate::peer::modifier::MockHistory::default(),
         latency: None,
         recorder: Recorder::new(Clock::start(), vec![]),
     }
@@ -191,9 +191,9 @@ async fn it_is_given_another_script_flaws_events_and_its_end_while_it_serves() {
     let caller = Caller::of(&*mock);
     let mut happenings = mock.happenings();
     let id = caller.create().await;
-    assert_eq!(happenings.recv().await.unwrap(), Happening::Request("createSession".to_owned()));
+    assert_eq!(happenings.recv().await.unwrap(), MockEvent::Request("createSession".to_owned()));
     let mut stream = caller.subscribe(&id).await;
-    assert_eq!(happenings.recv().await.unwrap(), Happening::Connected);
+    assert_eq!(happenings.recv().await.unwrap(), MockEvent::Connected);
     let script = json!({"prompts": [{"do": [{"say": "new"}]}]});
     assert_eq!(steer(&*mock, json!({"script": {"script": script}})).await, Ok(json!({})));
     caller.prompt(&id, "text").await;

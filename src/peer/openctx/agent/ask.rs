@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::peer::fetch::{Failure, Fetcher, Kind, Mishap, Retries, Safe, Seen, Weaknesses, json_of};
+use crate::peer::fetch::{
+    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, RequestError, Retries, Safe, json_of,
+};
 use crate::peer::http_url::HttpUrl;
 use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
@@ -23,19 +25,19 @@ const SHORT: Duration = Duration::from_secs(3);
 const HUGE: usize = 1 << 20;
 
 /// Asks one provider.
-pub struct Asker {
+pub struct RequestClient {
     url: HttpUrl,
     client: Client,
     quirks: Quirks,
     fetcher: Fetcher,
 }
 
-impl Asker {
+impl RequestClient {
     /// Of the provider at this URL.
     pub fn new(url: HttpUrl, quirks: Quirks, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges, Fetcher::limits(PATIENCE));
-        let fetcher = Fetcher::new(Weaknesses {
+        let fetcher = Fetcher::new(ClientLimitations {
             ignores_close: quirks.has(Switch::IgnoresClose),
             one_body: quirks.has(Switch::OneBody),
             pieces_apart: quirks.has(Switch::PiecesApart),
@@ -76,7 +78,7 @@ impl Asker {
     }
 
     /// Sends a request, and again to where a redirect leads.
-    async fn follow(&self, method: &'static str, mut request: Request) -> Result<Seen, Failure> {
+    async fn follow(&self, method: &'static str, mut request: Request) -> Result<FetchedResponse, Failure> {
         let mut client = self.client.clone();
         let mut url = self.url.clone();
         for hop in 0.. {
@@ -105,7 +107,12 @@ impl Asker {
     }
 
     /// Makes a request, perhaps several times. A provider is stateless, and only asked: that changes nothing.
-    async fn exchange(&self, client: &Client, method: &'static str, request: &Request) -> Result<Seen, Failure> {
+    async fn exchange(
+        &self,
+        client: &Client,
+        method: &'static str,
+        request: &Request,
+    ) -> Result<FetchedResponse, Failure> {
         let has = |switch| self.quirks.has(switch);
         let retries =
             Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
@@ -117,17 +124,22 @@ impl Asker {
         Err(Failure::new(Kind::Late, "it was tried too often"))
     }
 
-    async fn attempt(&self, client: &Client, method: &'static str, request: &Request) -> Result<Seen, Failure> {
+    async fn attempt(
+        &self,
+        client: &Client,
+        method: &'static str,
+        request: &Request,
+    ) -> Result<FetchedResponse, Failure> {
         let outcome = match self.fetcher.fetch(client, method, request).await {
             // Nobody has read the request.
-            Err(mishap) if mishap.is_idle_close() => {
+            Err(error) if error.is_idle_close() => {
                 let again = Request { fresh: true, ..request.clone() };
                 self.fetcher.fetch(client, method, &again).await
             }
             outcome => outcome,
         };
         let seen = match outcome {
-            Err(Mishap::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
+            Err(RequestError::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
                 return Ok(incomplete(method, head));
             }
             outcome => outcome?,
@@ -139,7 +151,7 @@ impl Asker {
     }
 
     /// What a client takes from an answer.
-    fn take(&self, seen: &Seen) -> Result<Value, Failure> {
+    fn take(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
         let has = |switch| self.quirks.has(switch);
         if let Some(flaw) = self.quirks.fails(seen) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
@@ -201,7 +213,7 @@ fn entry(method: &str) -> Value {
     if method == "meta" { item } else { Value::Array(vec![item]) }
 }
 
-fn incomplete(method: &'static str, head: HttpResponse) -> Seen {
+fn incomplete(method: &'static str, head: HttpResponse) -> FetchedResponse {
     let body = serde_json::json!({"result": entry(method)}).to_string().into_bytes();
-    Seen { status: 200, ..Seen::new(method, head) }.with_body(body)
+    FetchedResponse { status: 200, ..FetchedResponse::new(method, head) }.with_body(body)
 }

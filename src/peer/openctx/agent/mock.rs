@@ -1,7 +1,7 @@
 //! The reference client as a mock.
 
 use crate::peer::http_url::HttpUrl;
-use crate::peer::quirks::Known;
+use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::quirks::{Effect, Quirks};
@@ -29,7 +29,7 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     Ok(run::run(url, quirks, options.recorder, lines).await)
 }
 
-const KNOWN: Known<'static, Effect> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
+const KNOWN: QuirkRegistry<'static, Effect> = QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()

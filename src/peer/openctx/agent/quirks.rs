@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::peer::fetch::Kind;
 use crate::wire::http::Request;
 
-use super::seen::Seen;
+use super::seen::FetchedResponse;
 
 /// A flaw or freedom that is switched on.
 pub type Quirk = crate::peer::quirks::Quirk<Effect>;
@@ -32,7 +32,7 @@ pub enum Effect {
     /// Rewrites the body of an answer.
     Incoming(fn(&mut Vec<u8>)),
     /// Fails at answers of this kind.
-    Fails(fn(&Seen) -> bool),
+    Fails(fn(&FetchedResponse) -> bool),
     /// Rewrites what the caller is told of the result of a method.
     Result(&'static str, fn(&mut Value)),
     /// Rewrites a line on its way out.
@@ -108,7 +108,7 @@ impl Quirks {
     }
 
     /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, seen: &Seen) -> Option<&'static str> {
+    pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
         self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
     }
 }

@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::peer::driven::{self, Driven, Said};
+use crate::peer::driven::{self, ClientOutput, Driven};
 use crate::peer::fetch::Failure;
 use crate::peer::http_url::HttpUrl;
 use crate::peer::lines::Call;
 use crate::peer::{BoxFuture, Ended, Lines};
 use crate::trace::Recorder;
 
-use super::ask::Asker;
+use super::ask::RequestClient;
 use super::quirks::{Effect, Quirks, Switch};
 use super::selectors::{wants_message, wants_resource};
 
 /// What tasks share.
 struct Shared {
-    asker: Asker,
+    asker: RequestClient,
     quirks: Quirks,
     serial: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
@@ -39,7 +39,7 @@ struct Memory {
 pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
     let junk = quirks.has(Switch::Junk);
     let shared = Shared {
-        asker: Asker::new(url, quirks.clone(), recorder),
+        asker: RequestClient::new(url, quirks.clone(), recorder),
         quirks,
         serial: tokio::sync::Mutex::default(),
         memory: Mutex::default(),
@@ -50,7 +50,7 @@ pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines)
     }
     driven::drive(lines, |tell| {
         if junk {
-            tell.at_once(Said::Text("a client, ready when you are\n{\"log\":\"starting\"}\n".to_owned()));
+            tell.at_once(ClientOutput::Text("a client, ready when you are\n{\"log\":\"starting\"}\n".to_owned()));
         }
         shared
     })
@@ -58,7 +58,7 @@ pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines)
 }
 
 impl Driven for Shared {
-    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<Said>> {
+    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
         Box::pin(async move { self.outcome(call).await })
     }
 }
@@ -73,13 +73,13 @@ impl Shared {
     }
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
-    async fn outcome(&self, call: Call) -> Option<Said> {
+    async fn outcome(&self, call: Call) -> Option<ClientOutput> {
         self.quirks.course().message();
         if self.deaf.load(Ordering::SeqCst) {
             return None;
         }
         let Some(method) = ["meta", "mentions", "items", "annotations"].into_iter().find(|m| *m == call.name) else {
-            return Some(Said::Line(json!({"id": call.id, "unsupported": true})));
+            return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true})));
         };
         let _serial = if self.has(Switch::Serial) || self.has(Switch::OneAtATime) {
             Some(self.serial.lock().await)
@@ -93,10 +93,12 @@ impl Shared {
             settings
         };
         let mut line = match self.call(method, call.params, settings).await {
-            Ok(result) if self.has(Switch::SilentAtHuge) && Asker::is_huge(&result) => return None,
-            Ok(result) if self.has(Switch::DiesAfterHuge) && Asker::is_huge(&result) => return Some(Said::Died),
+            Ok(result) if self.has(Switch::SilentAtHuge) && RequestClient::is_huge(&result) => return None,
+            Ok(result) if self.has(Switch::DiesAfterHuge) && RequestClient::is_huge(&result) => {
+                return Some(ClientOutput::Died);
+            }
             Ok(result) => json!({"id": call.id, "result": self.told(method, result)}),
-            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(Said::Died),
+            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
             Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
             Err(failure) => {
                 if self.has(Switch::DeafAfter(failure.kind)) {
@@ -108,7 +110,7 @@ impl Shared {
         };
         let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut line, change);
-        Some(Said::Line(line))
+        Some(ClientOutput::Line(line))
     }
 
     async fn call(&self, method: &'static str, params: Value, settings: Value) -> Result<Value, Failure> {

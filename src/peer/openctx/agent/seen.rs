@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-pub use crate::peer::fetch::{Seen, has_others};
+pub use crate::peer::fetch::{FetchedResponse, has_others};
 
 /// What flaws look for in an answer.
 pub trait Results {
@@ -20,7 +20,7 @@ pub trait Results {
     }
 }
 
-impl Results for Seen {
+impl Results for FetchedResponse {
     fn result_of(&self, method: &str) -> Option<&Value> {
         self.member("result").filter(|_| self.of == method)
     }

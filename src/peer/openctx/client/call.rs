@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::asking::{failed, one, shown};
-use crate::peer::{Answer, Detected, Setting, Trouble};
+use crate::peer::{Answer, Detected, PeerError, Setting};
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 use crate::wire::http::Whole;
@@ -21,9 +21,9 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
 /// Makes one request to the provider of `setting`, with its settings, and waits for the answer.
 ///
 /// # Errors
-/// [`Trouble::Subject`] where the provider is not there, does not answer within the patience, or gives an answer that is
-/// none of the protocol; [`Trouble::Scenario`] where the setting names no provider.
-pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, Trouble> {
+/// [`PeerError::Subject`] where the provider is not there, does not answer within the patience, or gives an answer that is
+/// none of the protocol; [`PeerError::Scenario`] where the setting names no provider.
+pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
     let settings = setting.settings.clone().unwrap_or_else(|| json!({}));
     let message = envelope(&method, params, settings);
     let whole = one(&setting, PROVES, &method, |url| post(url, &message)).await?;
@@ -31,7 +31,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
 }
 
 /// What an answer gives a client: its body counts only where the status says that all went well.
-fn answer(method: &str, whole: &Whole) -> Result<Answer, Trouble> {
+fn answer(method: &str, whole: &Whole) -> Result<Answer, PeerError> {
     let status = whole.head.status().unwrap_or_default();
     let json = whole.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
     if !(200..300).contains(&status) {

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::peer::asking::{Again, Desk, HttpStep, Proves, Sending, address};
+use crate::peer::asking::{Again, HttpStep, Proves, RequestSender, Sending, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, read, wrong};
-use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::wire::http::Request;
 
 use request::{RequestStep, envelope, post};
@@ -30,23 +30,23 @@ const PROVES: Proves =
 /// A client of the role `openctx-provider`.
 pub struct OpenctxClient {
     setting: Setting,
-    desk: Desk,
+    sender: RequestSender,
 }
 
 impl OpenctxClient {
     /// A client that has sent nothing yet.
     pub fn new(setting: Setting) -> Self {
-        let desk = Desk::new(&setting, PROVES);
-        Self { setting, desk }
+        let sender = RequestSender::new(&setting, PROVES);
+        Self { setting, sender }
     }
 
-    fn url(&self) -> Result<HttpUrl, Trouble> {
+    fn url(&self) -> Result<HttpUrl, PeerError> {
         address(&self.setting)
     }
 
-    async fn request(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: RequestStep = read(act)?;
-        let step = step.made().map_err(Trouble::Lacking)?;
+        let step = step.made().map_err(PeerError::Lacking)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
         let request = step.request(&url, self.setting.settings.as_ref(), why.clone());
@@ -61,12 +61,12 @@ impl OpenctxClient {
                 again: Some((url.clone(), again)),
                 ..Sending::new(step.label.clone(), request.clone())
             };
-            performed = self.desk.send(act.verb, &url.address, sending).await?;
+            performed = self.sender.send(act.verb, &url.address, sending).await?;
         }
         Ok(performed)
     }
 
-    async fn http(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn http(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: HttpStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
@@ -79,7 +79,7 @@ impl OpenctxClient {
             moved.request(("POST", &url.target), &url.address.to_string(), why.clone()).ok()
         });
         let sending = Sending { over, read, again: Some((url.clone(), again)), ..Sending::new(label, request) };
-        self.desk.send(act.verb, &url.address, sending).await
+        self.sender.send(act.verb, &url.address, sending).await
     }
 
     /// A request for `meta`, which every provider has.
@@ -90,38 +90,38 @@ impl OpenctxClient {
 }
 
 impl Peer for OpenctxClient {
-    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match act.verb {
                 "request" => self.request(&act).await,
                 "http" => self.http(&act).await,
                 "open" => {
                     let url = self.url()?;
-                    self.desk.open(&act, &url.address).await
+                    self.sender.open(&act, &url.address).await
                 }
-                "drop" => self.desk.drop(&act).await,
-                other => Err(Trouble::Unable(format!("the OpenCtx client has no verb `{other}`"))),
+                "drop" => self.sender.drop(&act).await,
+                other => Err(PeerError::Unable(format!("the OpenCtx client has no verb `{other}`"))),
             }
         })
     }
 
-    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
         Box::pin(async move {
             let url = self.url()?;
             let meta = self.meta(&url);
-            self.desk.barrier(conn, within, &url.address, &meta).await
+            self.sender.barrier(conn, within, &url.address, &meta).await
         })
     }
 
-    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
+    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
         Box::pin(async move {
             let url = self.url()?;
             let meta = self.meta(&url);
-            self.desk.ask(within, &url.address, &meta).await
+            self.sender.ask(within, &url.address, &meta).await
         })
     }
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
-        Box::pin(self.desk.finish())
+        Box::pin(self.sender.finish())
     }
 }

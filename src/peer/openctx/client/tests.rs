@@ -8,7 +8,7 @@ use super::*;
 use crate::peer::Answer;
 use crate::protocol::Lock;
 use crate::protocol::http::redirects;
-use crate::trace::{Clock, End, Event, HttpRequest, Recorder, Sink, What};
+use crate::trace::{Clock, End, Event, EventKind, HttpRequest, Recorder, Sink};
 use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Response, Server};
 
 #[derive(Clone, Default)]
@@ -24,8 +24,8 @@ impl Kept {
     /// Name and TCP connection of each request, in order.
     fn requests(&self) -> Vec<(String, u64)> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let request = |event: &Event| match &event.what {
-            What::HttpRequest(HttpRequest { tcp, .. }) => Some((event.conn.clone()?, *tcp)),
+        let request = |event: &Event| match &event.kind {
+            EventKind::HttpRequest(HttpRequest { tcp, .. }) => Some((event.conn.clone()?, *tcp)),
             _ => None,
         };
         events.iter().filter_map(request).collect()
@@ -36,7 +36,8 @@ impl Kept {
     /// The exchanges whose redirects were not followed.
     fn not_followed(&self) -> Vec<String> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let marked = |event: &&Event| matches!(&event.what, What::Mark(mark) if mark.mark == redirects::NOT_FOLLOWED);
+        let marked =
+            |event: &&Event| matches!(&event.kind, EventKind::Mark(mark) if mark.mark == redirects::NOT_FOLLOWED);
         events.iter().filter(marked).filter_map(|event| event.conn.clone()).collect()
     }
 }
@@ -98,13 +99,13 @@ impl Play {
         Self { client: OpenctxClient::new(setting.clone()), trace, setting, _server: server }
     }
 
-    async fn act(&mut self, verb: &str, params: Value) -> Result<Vec<(String, Value)>, Trouble> {
+    async fn act(&mut self, verb: &str, params: Value) -> Result<Vec<(String, Value)>, PeerError> {
         let Value::Object(params) = params else { panic!("parameters are an object") };
-        let act = Act { verb, params: &params, step: "step" };
+        let act = VerbCall { verb, params: &params, step: "step" };
         self.client.perform(act).await.map(|performed| performed.bindings)
     }
 
-    async fn barrier(&mut self) -> Result<(), Trouble> {
+    async fn barrier(&mut self) -> Result<(), PeerError> {
         self.client.barrier(None, Duration::from_secs(5)).await
     }
 }
@@ -136,7 +137,7 @@ async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
     play.barrier().await.unwrap();
     let requests = play.trace.requests();
     assert_eq!(requests, [("a".to_owned(), 1), ("b".to_owned(), 1), ("c".to_owned(), 2)]);
-    assert!(matches!(play.act("http", json!({"over": "z"})).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(play.act("http", json!({"over": "z"})).await, Err(PeerError::Scenario(_))));
 }
 
 #[tokio::test]
@@ -170,7 +171,7 @@ async fn a_barrier_waits_for_what_is_due_and_asks_for_meta_where_nothing_is() {
     assert_eq!(play.trace.requests(), [("barrier".to_owned(), 2)]);
     play.act("request", json!({"as": "never", "method": "silence"})).await.unwrap();
     let passed = play.client.barrier(None, Duration::from_millis(100)).await;
-    assert!(matches!(passed, Err(Trouble::Subject { proves: Some(proves), .. }) if proves == "envelope/answered"));
+    assert!(matches!(passed, Err(PeerError::Subject { proves: Some(proves), .. }) if proves == "envelope/answered"));
     play.act("drop", json!({"of": "never", "how": "reset"})).await.unwrap();
     play.barrier().await.unwrap();
     play.client.alive(Duration::from_secs(5)).await.unwrap();
@@ -199,6 +200,6 @@ async fn a_provider_that_is_not_there_is_the_subjects_fault() {
     let lock = play.client.setting.server.as_mut().unwrap();
     (lock.port, lock.url) = (port, None);
     let params = Map::from_iter([("method".to_owned(), json!("meta"))]);
-    let done = play.client.perform(Act { verb: "request", params: &params, step: "s" }).await;
-    assert!(matches!(done, Err(Trouble::Unreachable { proves: "http/post", .. })));
+    let done = play.client.perform(VerbCall { verb: "request", params: &params, step: "s" }).await;
+    assert!(matches!(done, Err(PeerError::Unreachable { proves: "http/post", .. })));
 }

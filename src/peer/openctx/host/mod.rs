@@ -3,7 +3,7 @@
 //! [`OpenctxHost`] performs the verbs of the role `openctx-client`. It listens at one URL, which is known before it
 //! serves, and answers requests from its data in the background; those that are left to steps wait for them.
 
-mod desk;
+mod request_queue;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -12,15 +12,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::peer::hosting::{DropStep, Gone, Held, Port, RespondStep, Sending, StopStep, Treatment};
+use crate::peer::hosting::{DropStep, Gone, PendingRequest, Port, RespondStep, Sending, StopStep, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
-use crate::peer::{Act, BoxFuture, Peer, Performed, Setting, Trouble};
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::openctx::client_role::TARGET;
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use serde_json::json;
 
-use desk::Desk;
+use request_queue::RequestQueue;
 use steps::{AnswerStep, ServeStep};
 
 /// How long requests may take to come: longer than any play.
@@ -31,7 +31,7 @@ pub struct OpenctxHost {
     setting: Setting,
     exchanges: Exchanges,
     port: Port,
-    desk: Arc<Desk>,
+    queue: Arc<RequestQueue>,
     server: Option<Server>,
 }
 
@@ -39,27 +39,27 @@ impl OpenctxHost {
     /// One that does not serve yet.
     pub fn new(setting: Setting) -> Self {
         let exchanges = Exchanges::new(setting.recorder.clone(), End::Server);
-        Self { setting, exchanges, port: Port::hold(), desk: Arc::default(), server: None }
+        Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
     }
 
-    async fn serve(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: ServeStep = read(act)?;
         if self.server.is_some() {
             return Err(wrong(act.verb, "the provider serves already; `stop` it first"));
         }
         let address = self.port.address()?;
         let why = deliberate(act, step.deliberate.as_ref());
-        self.desk.open(step.plan(why)?);
-        let cannot = |e: std::io::Error| Trouble::Environment(format!("cannot listen on {address}: {e}"));
+        self.queue.open(step.plan(why)?);
+        let cannot = |e: std::io::Error| PeerError::Environment(format!("cannot listen on {address}: {e}"));
         let listener = self.port.listen()?;
         let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
-        let server = Server::start(listener, self.desk.clone(), self.exchanges.clone(), limits).map_err(cannot)?;
+        let server = Server::start(listener, self.queue.clone(), self.exchanges.clone(), limits).map_err(cannot)?;
         self.server = Some(server);
         let bindings = [("port", json!(address.port())), ("url", json!(url(address)))];
         Ok(Performed { bindings: bindings.map(|(name, value)| (name.to_owned(), value)).to_vec() })
     }
 
-    async fn stop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: StopStep = read(act)?;
         if self.server.is_none() {
             return Err(wrong(act.verb, "the provider does not serve; start it with `serve`"));
@@ -76,23 +76,23 @@ impl OpenctxHost {
         match how {
             Gone::Quit => {
                 // Dropped without an answer, connections are closed.
-                drop(self.desk.waiting.take_all());
-                self.desk.waiting.settle(self.setting.patience).await;
+                drop(self.queue.waiting.take_all());
+                self.queue.waiting.settle(self.setting.patience).await;
             }
-            Gone::Kill => self.desk.waiting.take_all().into_iter().for_each(|held| held.answer.reset(Some(why))),
+            Gone::Kill => self.queue.waiting.take_all().into_iter().for_each(|held| held.answer.reset(Some(why))),
         }
         server.stop().await;
     }
 
     /// The request that a step is about, for which the client has some time.
-    async fn held(&self, verb: &str, to: Option<&str>) -> Result<Held, Trouble> {
+    async fn held(&self, verb: &str, to: Option<&str>) -> Result<PendingRequest, PeerError> {
         if self.server.is_none() {
             return Err(wrong(verb, "the provider does not serve; start it with `serve`"));
         }
         let patience = self.setting.patience;
-        self.desk.waiting.take(to, patience).await.ok_or_else(|| {
+        self.queue.waiting.take(to, patience).await.ok_or_else(|| {
             let which = to.map_or("no request".to_owned(), |name| format!("no request `{name}`"));
-            Trouble::Subject {
+            PeerError::Subject {
                 message: format!("{which} waits for an answer, after {patience:?}"),
                 proves: Some("http/client-post".to_owned()),
                 expected: Some(json!("a request that waits for its answer")),
@@ -101,7 +101,7 @@ impl OpenctxHost {
         })
     }
 
-    async fn answer(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: AnswerStep = read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let body = step.body();
@@ -111,7 +111,7 @@ impl OpenctxHost {
         Ok(Performed::default())
     }
 
-    async fn respond(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn respond(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step = RespondStep::read(act)?;
         let why = deliberate(act, step.deliberate.as_ref());
         // What is wrong with the step is wrong before there is a request.
@@ -122,20 +122,20 @@ impl OpenctxHost {
         Ok(Performed::default())
     }
 
-    async fn send(&self, held: Held, sending: Sending, repeats: bool) {
+    async fn send(&self, held: PendingRequest, sending: Sending, repeats: bool) {
         if repeats {
-            self.desk.waiting.treat_repeats(&held, Treatment::Answer(sending.clone()), &self.setting.recorder);
+            self.queue.waiting.treat_repeats(&held, Treatment::Answer(sending.clone()), &self.setting.recorder);
         }
-        self.desk.waiting.send(held, sending).await;
+        self.queue.waiting.send(held, sending).await;
     }
 
-    async fn drop(&mut self, act: &Act<'_>) -> Result<Performed, Trouble> {
+    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: DropStep = read(act)?;
         let held = self.held(act.verb, step.to.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
         if step.repeats {
             let treatment = Treatment::HangUp(step.how, why.clone());
-            self.desk.waiting.treat_repeats(&held, treatment, &self.setting.recorder);
+            self.queue.waiting.treat_repeats(&held, treatment, &self.setting.recorder);
         }
         held.hang_up(step.how, &why);
         Ok(Performed::default())
@@ -147,7 +147,7 @@ fn url(address: SocketAddr) -> String {
 }
 
 impl Peer for OpenctxHost {
-    fn perform<'a>(&'a mut self, act: Act<'a>) -> BoxFuture<'a, Result<Performed, Trouble>> {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match act.verb {
                 "serve" => self.serve(&act).await,
@@ -155,13 +155,13 @@ impl Peer for OpenctxHost {
                 "answer" => self.answer(&act).await,
                 "respond" => self.respond(&act).await,
                 "drop" => self.drop(&act).await,
-                other => Err(Trouble::Unable(format!("the provider of a play has no verb `{other}`"))),
+                other => Err(PeerError::Unable(format!("the provider of a play has no verb `{other}`"))),
             }
         })
     }
 
-    fn barrier<'a>(&'a mut self, _: Option<&'a str>, _: Duration) -> BoxFuture<'a, Result<(), Trouble>> {
-        Box::pin(async { Err(Trouble::Unable("a provider cannot ask its client anything".to_owned())) })
+    fn barrier<'a>(&'a mut self, _: Option<&'a str>, _: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
+        Box::pin(async { Err(PeerError::Unable("a provider cannot ask its client anything".to_owned())) })
     }
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::Trouble;
-use crate::peer::hosting::Carried;
+use crate::peer::PeerError;
+use crate::peer::hosting::BodyDelivery;
 use crate::peer::openctx::provider::data::Data;
 use crate::peer::params::{given, wrong};
 use crate::trace::HttpRequest;
 
-use super::desk::Plan;
+use super::request_queue::Plan;
 
 /// Of `serve`.
 #[derive(Default, Deserialize)]
@@ -20,7 +20,7 @@ pub struct ServeStep {
     data: BTreeMap<String, Value>,
     answers: Answers,
     withholds: Vec<String>,
-    carried: Carried,
+    carried: BodyDelivery,
     pub deliberate: Option<String>,
 }
 
@@ -34,7 +34,7 @@ enum Answers {
 
 impl ServeStep {
     /// What the provider gives by itself.
-    pub fn plan(self, why: Option<String>) -> Result<Plan, Trouble> {
+    pub fn plan(self, why: Option<String>) -> Result<Plan, PeerError> {
         // What cannot be sent is told now.
         let any = HttpRequest { start: String::new(), headers: vec![], raw: None, tcp: 0 };
         self.carried.sending(vec![], None, &any, None).map_err(|e| wrong("serve", e))?;
@@ -60,7 +60,7 @@ pub struct AnswerStep {
     error: Option<Value>,
     extra: Map<String, Value>,
     pub repeats: bool,
-    pub carried: Carried,
+    pub carried: BodyDelivery,
     pub deliberate: Option<String>,
 }
 

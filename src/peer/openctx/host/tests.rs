@@ -33,9 +33,9 @@ impl Play {
         Self { host, client: Client::new(url.address, exchanges, limits), target: url.target }
     }
 
-    async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, Trouble> {
+    async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, PeerError> {
         let Value::Object(params) = params else { panic!("parameters are an object") };
-        self.host.perform(Act { verb, params: &params, step: "step 1" }).await
+        self.host.perform(VerbCall { verb, params: &params, step: "step 1" }).await
     }
 
     async fn serving(params: Value) -> Self {
@@ -77,7 +77,7 @@ async fn it_answers_from_its_data_and_from_an_example() {
     assert_eq!(bindings[1], ("url".to_owned(), json!(play.host.url())));
     assert_eq!(json_of(&play.asked("mentions").await)["result"], json!([{"title": "t", "uri": "a:b"}]));
     assert_eq!(json_of(&play.asked("meta").await)["result"]["name"], "Wirecert examples");
-    assert!(matches!(play.act("serve", json!({})).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(play.act("serve", json!({})).await, Err(PeerError::Scenario(_))));
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn it_stops_and_starts_again_at_the_same_url() {
     for how in ["quit", "kill"] {
         play.asked("meta").await;
         play.act("stop", json!({"how": how})).await.unwrap();
-        assert!(matches!(play.act("stop", json!({})).await, Err(Trouble::Scenario(_))));
+        assert!(matches!(play.act("stop", json!({})).await, Err(PeerError::Scenario(_))));
         play.client.close_idle();
         assert!(play.client.send(None, &Request::new("POST", "/")).await.is_err(), "{how}");
         play.act("serve", json!({"data": {"meta": {"name": how}}})).await.unwrap();
@@ -157,9 +157,9 @@ async fn it_stops_and_starts_again_at_the_same_url() {
 async fn a_client_that_does_not_ask_is_found_out() {
     let mut play = Play::serving(json!({"answers": "none"})).await;
     play.host.setting.patience = Duration::from_millis(20);
-    let Err(Trouble::Subject { proves, .. }) = play.act("answer", json!({"result": []})).await else {
+    let Err(PeerError::Subject { proves, .. }) = play.act("answer", json!({"result": []})).await else {
         panic!("nobody asked")
     };
     assert_eq!(proves.as_deref(), Some("http/client-post"));
-    assert!(matches!(play.act("respond", json!({"text": "a", "json": 1})).await, Err(Trouble::Scenario(_))));
+    assert!(matches!(play.act("respond", json!({"text": "a", "json": 1})).await, Err(PeerError::Scenario(_))));
 }

@@ -11,8 +11,8 @@ use crate::wire::http::{Content, Ending, Piece, Response};
 
 use super::flaws::{content_type, gzip, take};
 use super::mock::EDITION;
-use super::quirks::{Effect, Instead, Quirk, Seen, Switch};
-use super::request::{Fault, Method};
+use super::quirks::{Effect, Instead, Quirk, RequestInContext, Switch};
+use super::request::{Method, RequestFault};
 
 struct Entry {
     freedom: Freedom,
@@ -130,8 +130,8 @@ const FREEDOMS: &[Entry] = &[
     freedom!("bad-requests-refused" "What is no sound request is refused with a status."
     Effect::Instead(|s| {
         let status = match s.request {
-            Err(Fault::NoMethod) => "404 Not Found",
-            Err(Fault::Params(_)) => "422 Unprocessable Content",
+            Err(RequestFault::NoMethod) => "404 Not Found",
+            Err(RequestFault::Params(_)) => "422 Unprocessable Content",
             Err(_) => "400 Bad Request",
             Ok(_) => return None,
         };
@@ -230,7 +230,7 @@ const fn of(method: Method, change: fn(&mut Value)) -> Effect {
 }
 
 /// Sends whoever is not there yet elsewhere, by a page that says so.
-fn redirected(seen: &Seen<'_>, status: &str, location: String) -> Option<Instead> {
+fn redirected(seen: &RequestInContext<'_>, status: &str, location: String) -> Option<Instead> {
     let moved = Response::new(status).header("Location", location).text("it is elsewhere\n");
     (seen.received.head.path() != "/elsewhere").then(|| Instead::Respond(Box::new(moved)))
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::wire::http::{Fault as Wrong, Mishap, Received};
+use crate::wire::http::{HttpError as Wrong, ReceiveError, Received};
 
-use super::request::{Fault, Method, Request};
+use super::request::{Method, Request, RequestFault};
 
 /// How many connections are remembered.
 const MOST: usize = 100_000;
@@ -35,12 +35,12 @@ pub struct Memory {
     /// How many requests are being answered.
     pub active: usize,
     /// What was wrong with something earlier.
-    troubles: BTreeSet<Trouble>,
+    troubles: BTreeSet<ClientMistake>,
 }
 
 /// Something that was wrong with what a client sent or did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trouble {
+pub enum ClientMistake {
     /// A body that is no JSON.
     NoJson,
     /// JSON that is no request.
@@ -69,7 +69,7 @@ pub enum Trouble {
 
 impl Memory {
     /// Whether this happened before.
-    pub fn had(&self, trouble: Trouble) -> bool {
+    pub fn had(&self, trouble: ClientMistake) -> bool {
         self.troubles.contains(&trouble)
     }
 
@@ -84,16 +84,16 @@ impl Memory {
     }
 
     /// Remembers a request.
-    pub fn note(&mut self, received: &Received, request: &Result<Request, Fault>) {
+    pub fn note(&mut self, received: &Received, request: &Result<Request, RequestFault>) {
         self.requests += 1;
         if self.connections.len() < MOST {
             self.connections.insert(received.head.tcp);
         }
         if received.content.len() > HUGE {
-            self.troubles.insert(Trouble::Huge);
+            self.troubles.insert(ClientMistake::Huge);
         }
         if is_deep(&received.content) {
-            self.troubles.insert(Trouble::Deep);
+            self.troubles.insert(ClientMistake::Deep);
         }
         match request {
             Ok(request) => {
@@ -106,24 +106,24 @@ impl Memory {
             }
             Err(fault) => {
                 self.troubles.insert(match fault {
-                    Fault::NoJson => Trouble::NoJson,
-                    Fault::NoRequest => Trouble::NoRequest,
-                    Fault::NoMethod => Trouble::NoMethod,
-                    Fault::Params(_) => Trouble::Params,
+                    RequestFault::NoJson => ClientMistake::NoJson,
+                    RequestFault::NoRequest => ClientMistake::NoRequest,
+                    RequestFault::NoMethod => ClientMistake::NoMethod,
+                    RequestFault::Params(_) => ClientMistake::Params,
                 });
             }
         }
     }
 
     /// Remembers what went wrong.
-    pub fn note_mishap(&mut self, mishap: &Mishap) {
-        self.troubles.insert(match mishap {
-            Mishap::Fault(Wrong::HeadTooLong(_)) => Trouble::EndlessHead,
-            Mishap::Fault(Wrong::Chunk(_) | Wrong::Coding(_)) => Trouble::Chunks,
-            Mishap::Fault(Wrong::Length(_) | Wrong::BodyTooLong(_)) => Trouble::Length,
-            Mishap::Fault(_) => Trouble::Head,
-            Mishap::Late | Mishap::Left(crate::trace::Closed::Eof) => Trouble::Torn,
-            Mishap::Left(crate::trace::Closed::Reset) => Trouble::Cut,
+    pub fn note_mishap(&mut self, error: &ReceiveError) {
+        self.troubles.insert(match error {
+            ReceiveError::Fault(Wrong::HeadTooLong(_)) => ClientMistake::EndlessHead,
+            ReceiveError::Fault(Wrong::Chunk(_) | Wrong::Coding(_)) => ClientMistake::Chunks,
+            ReceiveError::Fault(Wrong::Length(_) | Wrong::BodyTooLong(_)) => ClientMistake::Length,
+            ReceiveError::Fault(_) => ClientMistake::Head,
+            ReceiveError::Late | ReceiveError::Left(crate::trace::Closed::Eof) => ClientMistake::Torn,
+            ReceiveError::Left(crate::trace::Closed::Reset) => ClientMistake::Cut,
         });
     }
 }

@@ -9,8 +9,8 @@ use tokio::sync::{Mutex, broadcast};
 
 use crate::diagnostic::{Source, yaml};
 use crate::peer::format;
-use crate::peer::quirks::Known;
-use crate::peer::{Begin, BoxFuture, Ended, Happening, Mock, MockError, MockKind, MockOptions};
+use crate::peer::quirks::QuirkRegistry;
+use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
@@ -104,7 +104,7 @@ impl Mock for MockProvider {
         }
     }
 
-    fn happenings(&self) -> broadcast::Receiver<Happening> {
+    fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         self.service.happenings()
     }
 
@@ -133,7 +133,7 @@ fn data(from: &steer::Source) -> Result<Data, String> {
 }
 
 /// What can be different about it.
-pub const KNOWN: Known<'static, Effect> = Known { flaw: &flaws::find, freedom: &freedoms::find, names };
+pub const KNOWN: QuirkRegistry<'static, Effect> = QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::wire::http::{Received, Response};
 
 use super::memory::Memory;
-use super::request::{Fault, Method, Request};
+use super::request::{Method, Request, RequestFault};
 
 /// A flaw or freedom that is on.
 pub type Quirk = crate::peer::quirks::Quirk<Effect>;
@@ -14,7 +14,7 @@ pub type Quirk = crate::peer::quirks::Quirk<Effect>;
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
     /// Does something else than to answer, where it says so.
-    Instead(fn(&Seen<'_>) -> Option<Instead>),
+    Instead(fn(&RequestInContext<'_>) -> Option<Instead>),
     /// Changes what was asked.
     Request(fn(&mut Request, &Memory)),
     /// Changes the result of a method, or of all.
@@ -55,16 +55,16 @@ pub enum Switch {
 }
 
 /// A request that came, and what came before it.
-pub struct Seen<'a> {
+pub struct RequestInContext<'a> {
     /// As it came.
     pub received: &'a Received,
     /// As it is understood.
-    pub request: &'a Result<Request, Fault>,
+    pub request: &'a Result<Request, RequestFault>,
     /// What came before.
     pub memory: &'a Memory,
 }
 
-impl Seen<'_> {
+impl RequestInContext<'_> {
     /// Whether it is a sound request for this method.
     pub fn is(&self, method: Method) -> bool {
         self.request.as_ref().is_ok_and(|request| request.method == method)
@@ -101,7 +101,7 @@ pub enum Instead {
     /// This is the whole answer.
     Respond(Box<Response>),
     /// The request is taken for one that cannot be understood.
-    Refuse(Fault),
+    Refuse(RequestFault),
     /// Nothing, and the connection is held.
     Never,
     /// The connection is closed.
@@ -147,7 +147,7 @@ impl Quirks {
     }
 
     /// What is done instead of an answer, and why that is wrong, if it is.
-    pub fn instead(&self, seen: &Seen<'_>) -> Option<(Instead, Option<&'static str>)> {
+    pub fn instead(&self, seen: &RequestInContext<'_>) -> Option<(Instead, Option<&'static str>)> {
         self.iter().find_map(|quirk| match quirk.effect {
             Effect::Instead(decide) => Some((decide(seen)?, quirk.why())),
             _ => None,

@@ -72,7 +72,7 @@ impl Request {
 
 /// Why a request is not understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum RequestFault {
     /// The body is no JSON.
     NoJson,
     /// The JSON is no request.
@@ -83,7 +83,7 @@ pub enum Fault {
     Params(&'static str),
 }
 
-impl Fault {
+impl RequestFault {
     /// The code of the error that tells it, as in JSON-RPC 2.0, section 5.1.
     pub fn code(self) -> i64 {
         match self {
@@ -118,10 +118,10 @@ impl Fault {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn understand(body: &[u8]) -> Result<Request, Fault> {
-    let read = std::str::from_utf8(body).ok().and_then(read_json).ok_or(Fault::NoJson)?;
-    let Value::Object(mut message) = read.value else { return Err(Fault::NoRequest) };
-    let Some(Value::String(method)) = message.get("method") else { return Err(Fault::NoRequest) };
+pub fn understand(body: &[u8]) -> Result<Request, RequestFault> {
+    let read = std::str::from_utf8(body).ok().and_then(read_json).ok_or(RequestFault::NoJson)?;
+    let Value::Object(mut message) = read.value else { return Err(RequestFault::NoRequest) };
+    let Some(Value::String(method)) = message.get("method") else { return Err(RequestFault::NoRequest) };
     let method = Method::parse(method);
     let mut take = |name: &str| match message.swap_remove(name) {
         None | Some(Value::Null) => Ok(Map::new()),
@@ -130,20 +130,20 @@ pub fn understand(body: &[u8]) -> Result<Request, Fault> {
     };
     let (params, settings) = (take("params"), take("settings"));
     let request = Request {
-        method: method.ok_or(Fault::NoMethod)?,
-        params: params.map_err(|()| Fault::Params("`params` must be an object"))?,
-        settings: settings.map_err(|()| Fault::Params("`settings` must be an object"))?,
+        method: method.ok_or(RequestFault::NoMethod)?,
+        params: params.map_err(|()| RequestFault::Params("`params` must be an object"))?,
+        settings: settings.map_err(|()| RequestFault::Params("`settings` must be an object"))?,
     };
     check(&request)?;
     Ok(request)
 }
 
-fn check(request: &Request) -> Result<(), Fault> {
+fn check(request: &Request) -> Result<(), RequestFault> {
     let is = |name: &str, right: fn(&Value) -> bool| {
         request.params.get(name).is_none_or(|value| value.is_null() || right(value))
     };
     let has_text = |name: &str| request.params.get(name).is_some_and(Value::is_string);
-    let wrong = |what| Err(Fault::Params(what));
+    let wrong = |what| Err(RequestFault::Params(what));
     match request.method {
         Method::Meta => {}
         Method::Mentions => {
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    fn parse(value: &Value) -> Result<Request, Fault> {
+    fn parse(value: &Value) -> Result<Request, RequestFault> {
         understand(value.to_string().as_bytes())
     }
 
@@ -191,13 +191,13 @@ mod tests {
 
     #[test]
     fn what_is_no_sound_request_is_told_what_is_wrong() {
-        assert_eq!(understand(b"{\"method\":"), Err(Fault::NoJson));
-        assert_eq!(understand("[".repeat(100_000).as_bytes()), Err(Fault::NoJson));
-        assert_eq!(understand(b""), Err(Fault::NoJson));
+        assert_eq!(understand(b"{\"method\":"), Err(RequestFault::NoJson));
+        assert_eq!(understand("[".repeat(100_000).as_bytes()), Err(RequestFault::NoJson));
+        assert_eq!(understand(b""), Err(RequestFault::NoJson));
         for none in [json!([]), json!("meta"), json!({}), json!({"method": 1})] {
-            assert_eq!(parse(&none), Err(Fault::NoRequest), "{none}");
+            assert_eq!(parse(&none), Err(RequestFault::NoRequest), "{none}");
         }
-        assert_eq!(parse(&json!({"method": "fly", "params": []})), Err(Fault::NoMethod));
+        assert_eq!(parse(&json!({"method": "fly", "params": []})), Err(RequestFault::NoMethod));
         for (method, params) in [
             ("meta", json!([])),
             ("mentions", json!({"query": 1})),
@@ -208,7 +208,7 @@ mod tests {
             ("annotations", json!({"uri": "a:b", "content": null})),
         ] {
             let error = parse(&json!({"method": method, "params": params})).unwrap_err();
-            assert!(matches!(error, Fault::Params(_)), "{method} {params}: {error:?}");
+            assert!(matches!(error, RequestFault::Params(_)), "{method} {params}: {error:?}");
         }
     }
 

@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::hosting::{CONFUSION, line};
-use crate::peer::{Draws, Ended, Happening, Latency};
+use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::trace::HttpRequest;
-use crate::wire::http::{BodyWriter, Content, Ending, Handler, Mishap, OnHead, Piece, Received, Responder, Response};
+use crate::wire::http::{
+    BodyWriter, Content, Ending, Handler, OnHead, Piece, ReceiveError, Received, Responder, Response,
+};
 
 use super::data::{Characters, Data, Outcome};
 use super::memory::Memory;
-use super::quirks::{Instead, Quirks, Seen, Switch, Why};
-use super::request::{Fault, Request, understand};
+use super::quirks::{Instead, Quirks, RequestInContext, Switch, Why};
+use super::request::{Request, RequestFault, understand};
 
 /// How many happenings wait for whoever reads them.
 const HAPPENINGS: usize = 1024;
@@ -29,7 +31,7 @@ const ENDLESS: usize = 16 << 10;
 pub struct Service {
     state: Mutex<State>,
     over: watch::Sender<Option<Ended>>,
-    happenings: broadcast::Sender<Happening>,
+    happenings: broadcast::Sender<MockEvent>,
     /// Tells requests that are to be confused that another one came.
     next: Notify,
 }
@@ -48,7 +50,7 @@ struct State {
 struct Arrival {
     data: Arc<Data>,
     quirks: Quirks,
-    request: Result<Request, Fault>,
+    request: Result<Request, RequestFault>,
     instead: Option<(Instead, Why)>,
     why: Why,
     /// The request that came before, where it is not answered yet.
@@ -123,7 +125,7 @@ impl Service {
     }
 
     /// What clients do.
-    pub fn happenings(&self) -> broadcast::Receiver<Happening> {
+    pub fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         self.happenings.subscribe()
     }
 
@@ -131,7 +133,7 @@ impl Service {
         let mut state = self.state();
         state.quirks.course().message();
         let mut request = understand(&received.content);
-        let seen = Seen { received, request: &request, memory: &state.memory };
+        let seen = RequestInContext { received, request: &request, memory: &state.memory };
         let instead = state.quirks.instead(&seen);
         let mut why = None;
         let as_it_came = request.clone();
@@ -173,7 +175,7 @@ impl Service {
 /// What HTTP itself makes of a request: nothing, where it is for the protocol to answer.
 fn refusal(received: &Received) -> Option<Response> {
     let told = |status: &str, message: &str| {
-        Response::new(status).json(&json!({"error": {"code": Fault::NoRequest.code(), "message": message}}))
+        Response::new(status).json(&json!({"error": {"code": RequestFault::NoRequest.code(), "message": message}}))
     };
     if received.head.method() != "POST" {
         return Some(told("405 Method Not Allowed", "requests are sent by POST").header("Allow", "POST"));
@@ -219,7 +221,7 @@ impl Arrival {
             }
             Outcome::Error(mut error, status) => {
                 why = self.quirks.error(&mut error).or(why);
-                (json!({"error": error}), status.or(fault.map(Fault::status)))
+                (json!({"error": error}), status.or(fault.map(RequestFault::status)))
             }
             Outcome::Status(status) => {
                 let response = Response::new(line(status)).text("the provider fails, as its data says\n");
@@ -239,7 +241,7 @@ impl Arrival {
     }
 }
 
-fn refused(fault: Fault) -> Outcome {
+fn refused(fault: RequestFault) -> Outcome {
     Outcome::Error(json!({"code": fault.code(), "message": fault.message()}), Some(fault.status()))
 }
 
@@ -251,8 +253,8 @@ impl Handler for Service {
         }
     }
 
-    fn on_mishap(&self, mishap: Mishap) {
-        self.state().memory.note_mishap(&mishap);
+    fn on_mishap(&self, error: ReceiveError) {
+        self.state().memory.note_mishap(&error);
     }
 
     async fn handle(&self, received: Received, mut answer: Responder) {
@@ -318,7 +320,7 @@ impl Handler for Service {
         self.left();
         if let Ok(request) = &arrival.request {
             // An error means that nobody wants to know.
-            let _ = self.happenings.send(Happening::Request(request.method.name().to_owned()));
+            let _ = self.happenings.send(MockEvent::Request(request.method.name().to_owned()));
         }
     }
 }

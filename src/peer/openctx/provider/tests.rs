@@ -8,7 +8,7 @@ use super::quirks::Effect;
 use super::{MOCK, flaws};
 use crate::diagnostic::Source;
 use crate::peer::http_url::HttpUrl;
-use crate::peer::{Begin, Ended, Happening, Mock, MockError, MockOptions};
+use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Recorder};
 use crate::wire::http::{Broken, Client, Content, Exchanges, Limits, Request, Whole};
@@ -26,7 +26,7 @@ fn options() -> MockOptions {
         data: None,
         flaws: vec![],
         freedoms: vec![],
-        course: crate::peer::modifier::Course::default(),
+        course: crate::peer::modifier::MockHistory::default(),
         latency: None,
         recorder: Recorder::new(Clock::start(), vec![]),
     }
@@ -112,7 +112,7 @@ async fn it_is_given_other_data_flaws_and_its_end_while_it_serves() {
     let meta = json!({"method": "meta"});
     let mut happenings = mock.happenings();
     assert_eq!(ask(&client, &meta).await.1, json!({"result": {"name": "first"}}));
-    assert_eq!(happenings.recv().await.unwrap(), Happening::Request("meta".to_owned()));
+    assert_eq!(happenings.recv().await.unwrap(), MockEvent::Request("meta".to_owned()));
 
     let second = json!({"wirecert": 1, "meta": {"name": "second \u{1F600}\n"}});
     assert_eq!(steer(&*mock, json!({"data": {"data": second}})).await, Ok(json!({})));

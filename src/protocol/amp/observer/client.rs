@@ -3,29 +3,29 @@
 use serde_json::Value;
 
 use crate::protocol::amp::envelope;
-use crate::trace::{Direction, Event, Head, Message, Payload, What};
+use crate::trace::{Direction, Event, EventKind, Head, Message, Payload};
 
-use super::{Seen, closed_seen, frame_seen, headers};
+use super::{ObservationDraft, closed_seen, frame_seen, headers};
 
 /// What an event tells of the client.
-pub(super) fn seen(edition: &str, event: &Event) -> Vec<Seen> {
-    match (&event.what, event.dir) {
-        (What::Handshake(head), Some(Direction::ToServer)) => vec![handshake_seen(head)],
+pub(super) fn seen(edition: &str, event: &Event) -> Vec<ObservationDraft> {
+    match (&event.kind, event.dir) {
+        (EventKind::Handshake(head), Some(Direction::ToServer)) => vec![handshake_seen(head)],
         // What our editor made of the client's handshake says whether it was right.
-        (What::Handshake(head), Some(Direction::ToClient)) => {
-            vec![Seen::new("admitted").with_some("status", head.status())]
+        (EventKind::Handshake(head), Some(Direction::ToClient)) => {
+            vec![ObservationDraft::new("admitted").with_some("status", head.status())]
         }
-        (What::Frame(frame), Some(Direction::ToServer)) => frame_seen(frame),
-        (What::Message(message), Some(Direction::ToServer)) => message_seen(edition, message),
-        (What::Closed(how), Some(Direction::ToServer)) => vec![closed_seen(*how)],
+        (EventKind::Frame(frame), Some(Direction::ToServer)) => frame_seen(frame),
+        (EventKind::Message(message), Some(Direction::ToServer)) => message_seen(edition, message),
+        (EventKind::Closed(how), Some(Direction::ToServer)) => vec![closed_seen(*how)],
         _ => vec![],
     }
 }
 
-fn handshake_seen(head: &Head) -> Seen {
+fn handshake_seen(head: &Head) -> ObservationDraft {
     let mut words = head.start.split(' ');
     let (method, target, version) = (words.next(), words.next(), words.next());
-    Seen::new("handshake")
+    ObservationDraft::new("handshake")
         .with_some("method", method)
         .with_some("target", target)
         .with_some("path", target.map(|target| target.split('?').next().unwrap_or(target)))
@@ -50,14 +50,14 @@ fn is_valid(head: &Head) -> bool {
         && only(head, "sec-websocket-key").is_some_and(key)
 }
 
-fn message_seen(edition: &str, message: &Message) -> Vec<Seen> {
+fn message_seen(edition: &str, message: &Message) -> Vec<ObservationDraft> {
     let Some(json) = &message.json else {
         let text = message.payload.as_ref().and_then(Payload::as_text);
-        return vec![Seen::new("message").with_some("text", text)];
+        return vec![ObservationDraft::new("message").with_some("text", text)];
     };
-    let mut seen = vec![Seen::new("message").with("json", json.clone())];
+    let mut seen = vec![ObservationDraft::new("message").with("json", json.clone())];
     if let Some(request) = envelope::request(edition, json) {
-        let asked = Seen::new("request")
+        let asked = ObservationDraft::new("request")
             .with_some("id", request.id.cloned())
             .with_some("id_json", request.id.map(Value::to_string))
             .with_some("params", request.params.cloned())

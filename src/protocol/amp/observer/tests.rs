@@ -23,8 +23,8 @@ fn an_acceptance_is_told_from_a_refusal() {
 
     let mut refusal = head("HTTP/1.1 401 Unauthorized", &[], &[("X-A", "1"), ("x-a", "2")]);
     refusal.body = Some(Payload::Text("no".to_owned()));
-    let play = Play::new().client(What::Handshake(crate::protocol::amp::testing::request_head(&[])));
-    let refused = last("cli", &play.server(What::Handshake(refusal)));
+    let play = Play::new().client(EventKind::Handshake(crate::protocol::amp::testing::request_head(&[])));
+    let refused = last("cli", &play.server(EventKind::Handshake(refusal)));
     assert_eq!(
         json!(refused.value),
         json!({"status": 401, "accepted": false, "headers": {"x-a": "1, 2"}, "body": "no"})
@@ -92,7 +92,7 @@ fn a_close_frame_may_come_without_a_code() {
 
 #[test]
 fn the_end_of_the_stream_says_how() {
-    let play = Play::open().add(Some(Direction::ToClient), What::Closed(Closed::Reset));
+    let play = Play::open().add(Some(Direction::ToClient), EventKind::Closed(Closed::Reset));
     let seen = last("cli", &play);
     assert_eq!((seen.kind, &seen.value["how"]), ("closed", &json!("reset")));
 }

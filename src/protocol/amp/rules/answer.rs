@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::book::Book;
 use super::requests::{Params, Pending};
+use super::requirement_index::RequirementIndex;
 use super::results::{Part, Shapes, area};
 use crate::protocol::amp::envelope::{METHOD_NOT_FOUND, Response};
-use crate::protocol::{Fault, Judgements, Use};
+use crate::protocol::{Judgements, Use, ViolationDetail};
 use crate::trace::End;
 
 /// The capabilities that are a method of their own.
@@ -15,7 +15,7 @@ const CAPABILITY_OF: &[(&str, &str)] =
 
 /// An answer before its judge.
 pub struct Answer<'a> {
-    pub book: &'static Book,
+    pub book: &'static RequirementIndex,
     pub edition: &'static str,
     /// The number of its event.
     pub index: u64,
@@ -28,14 +28,14 @@ impl Answer<'_> {
     pub fn id(&self, id: &Value, same: bool, out: &mut Judgements) {
         let asked = &self.request.id;
         if asked.is_string() {
-            let fault = Fault::new("the id of a response is no string, though that of the request is one");
+            let fault = ViolationDetail::new("the id of a response is no string, though that of the request is one");
             let fault = fault.at("/serverResponse/id").expected(asked.clone()).actual(id.clone());
-            self.hold(out, "envelope/id-string", (!id.is_string()).then_some(fault));
+            self.check(out, "envelope/id-string", (!id.is_string()).then_some(fault));
         }
-        let fault = Fault::new("the id of a response is not that of the request");
+        let fault = ViolationDetail::new("the id of a response is not that of the request");
         let fault = fault.at("/serverResponse/id").expected(asked.clone()).actual(id.clone());
         // Only a string has to come back as it was.
-        self.hold(out, "envelope/id", (!same && asked.is_string()).then_some(fault));
+        self.check(out, "envelope/id", (!same && asked.is_string()).then_some(fault));
     }
 
     /// Judges the rest.
@@ -47,23 +47,24 @@ impl Answer<'_> {
                 .into_iter()
                 .next()
                 .map(|(pointer, fault)| fault.at(format!("/serverResponse/error{pointer}")).actual(error.clone()));
-            self.hold(out, "envelope/error-shape", fault);
+            self.check(out, "envelope/error-shape", fault);
         }
         if self.request.deliberate {
             return;
         }
         let both = error.is_some() && response.result.is_some();
-        let fault = Fault::new("a response holds both a result and an error").at("/serverResponse");
-        self.hold(out, "envelope/result-or-error", both.then_some(fault));
+        let fault = ViolationDetail::new("a response holds both a result and an error").at("/serverResponse");
+        self.check(out, "envelope/result-or-error", both.then_some(fault));
         let Some(method) = self.request.method.as_deref() else {
-            let fault = Fault::new("a request that names no method is answered as if it had succeeded");
-            return self.hold(out, "envelope/no-method", error.is_none().then_some(fault));
+            let fault = ViolationDetail::new("a request that names no method is answered as if it had succeeded");
+            return self.check(out, "envelope/no-method", error.is_none().then_some(fault));
         };
         if !shapes.knows(&format!("{method}.params")) {
-            let fault =
-                Fault::new(format!("a request for `{method}`, which does not exist, is not answered with an error"));
+            let fault = ViolationDetail::new(format!(
+                "a request for `{method}`, which does not exist, is not answered with an error"
+            ));
             let error = error.is_some() || self.edition == "guide" && failed(response);
-            return self.hold(out, "envelope/unknown-method", (!error).then_some(fault));
+            return self.check(out, "envelope/unknown-method", (!error).then_some(fault));
         }
         self.uses(method, error, out);
         if error.is_none() {
@@ -88,8 +89,8 @@ impl Answer<'_> {
     /// Judges an answer without an error.
     fn outcome(&self, method: &str, response: &Response<'_>, shapes: &mut Shapes, out: &mut Judgements) {
         if self.edition == "guide" {
-            let fault = Fault::new("a response has no `result`").at("/serverResponse");
-            self.hold(out, "envelope/result-key", response.result.is_none().then_some(fault));
+            let fault = ViolationDetail::new("a response has no `result`").at("/serverResponse");
+            self.check(out, "envelope/result-key", response.result.is_none().then_some(fault));
             if let Some(value) = response.result {
                 let part = Part { index: self.index, pointer: "/serverResponse/result".to_owned(), value };
                 shapes.result(method, &part, out);
@@ -99,20 +100,20 @@ impl Answer<'_> {
         let value = response.result.filter(|_| response.method == Some(method));
         let fault = match value {
             None => Some(
-                Fault::new(format!("the response to a request for `{method}` has no key of that name"))
+                ViolationDetail::new(format!("the response to a request for `{method}` has no key of that name"))
                     .at("/serverResponse")
                     .expected(method)
                     .actual(json!(response.method)),
             ),
             Some(value) if !value.is_object() => Some(
-                Fault::new(format!("the value of `{method}` in a response is no object"))
+                ViolationDetail::new(format!("the value of `{method}` in a response is no object"))
                     .at(format!("/serverResponse/{method}"))
                     .actual(value.clone()),
             ),
             Some(_) => None,
         };
         let found = value.filter(|_| fault.is_none());
-        self.hold(out, "envelope/method-key", fault);
+        self.check(out, "envelope/method-key", fault);
         if let Some(value) = found {
             let pointer = format!("/serverResponse/{method}");
             shapes.result(method, &Part { index: self.index, pointer: pointer.clone(), value }, out);
@@ -125,8 +126,8 @@ impl Answer<'_> {
         let Some(area) = area(method).filter(|area| matches!(*area, "read-file" | "edit-file")) else { return };
         if value.get("success") == Some(&Value::Bool(false)) {
             let silent = value.get("message").and_then(Value::as_str).is_none_or(str::is_empty);
-            let fault = Fault::new(format!("a `{method}` that did not succeed does not say why")).at(pointer);
-            self.hold(out, &format!("{area}/failure-message"), silent.then_some(fault));
+            let fault = ViolationDetail::new(format!("a `{method}` that did not succeed does not say why")).at(pointer);
+            self.check(out, &format!("{area}/failure-message"), silent.then_some(fault));
         }
     }
 
@@ -136,12 +137,12 @@ impl Answer<'_> {
         // What is no text is no result of a ping.
         let Some(text) = actual.and_then(Value::as_str) else { return };
         let other = text != asked;
-        let fault = Fault::new("`ping` does not give back the message that was sent")
+        let fault = ViolationDetail::new("`ping` does not give back the message that was sent")
             .at(format!("{pointer}/message"))
             .expected(asked.clone())
             .actual(actual.cloned().unwrap_or(Value::Null));
         let plain = !asked.is_empty() && asked.len() < 100 && asked.chars().all(|c| c.is_ascii() && !c.is_control());
-        self.hold(out, if plain { "ping/echo" } else { "ping/any-text" }, other.then_some(fault));
+        self.check(out, if plain { "ping/echo" } else { "ping/any-text" }, other.then_some(fault));
     }
 
     /// A request with bad parameters has to fail.
@@ -151,12 +152,13 @@ impl Answer<'_> {
             Params::Missing => ("envelope/missing-param", "lacks a parameter"),
             Params::Wrong => ("envelope/wrong-param", "has a parameter of the wrong type"),
         };
-        let fault = Fault::new(format!("a request for `{method}` that {what} is answered as if it had succeeded"));
-        self.hold(out, short, (!failed).then_some(fault));
+        let fault =
+            ViolationDetail::new(format!("a request for `{method}` that {what} is answered as if it had succeeded"));
+        self.check(out, short, (!failed).then_some(fault));
     }
 
-    fn hold(&self, out: &mut Judgements, short: &str, fault: Option<Fault>) {
-        self.book.hold(out, End::Server, short, self.index, fault);
+    fn check(&self, out: &mut Judgements, short: &str, fault: Option<ViolationDetail>) {
+        self.book.check(out, End::Server, short, self.index, fault);
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{End, Event, Mark, What};
+use crate::trace::{End, Event, EventKind, Mark};
 
-use super::book::Book;
-use crate::protocol::Fault;
+use super::requirement_index::RequirementIndex;
+use crate::protocol::ViolationDetail;
 
 /// So many connections to one address within [`WINDOW`] are a few.
 const FEW: usize = 5;
@@ -25,7 +25,7 @@ const WAITING: usize = 256;
 /// tells which process a connection is of, each is counted for itself, and what is of no known one is not counted: one that
 /// only looks whether a port accepts is gone before anybody can tell whose it was.
 pub struct Attempts {
-    book: &'static Book,
+    book: &'static RequirementIndex,
     single: bool,
     /// Whether the trace tells which processes connections are of.
     told: bool,
@@ -43,7 +43,7 @@ struct Attempt {
 }
 
 impl Attempts {
-    pub fn new(book: &'static Book) -> Self {
+    pub fn new(book: &'static RequirementIndex) -> Self {
         Self { book, single: false, told: false, begun: HashMap::new(), recent: HashMap::new() }
     }
 
@@ -60,8 +60,8 @@ impl Attempts {
         recent.retain(|t| attempt.t.saturating_sub(*t) < WINDOW);
         recent.push_back(attempt.t);
         if recent.len() > FEW {
-            let fault = Fault::new(format!("the client connected {} times within a second", recent.len()));
-            self.book.hold(out, End::Client, "lifecycle/retries-calmly", attempt.index, Some(fault));
+            let fault = ViolationDetail::new(format!("the client connected {} times within a second", recent.len()));
+            self.book.check(out, End::Client, "lifecycle/retries-calmly", attempt.index, Some(fault));
             // Each burst tells once.
             recent.clear();
         }
@@ -76,13 +76,13 @@ impl Rule for Attempts {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let Some(conn) = event.conn.as_ref().filter(|_| self.single) else { return };
         if let Some(attempt) = self.begun.remove(conn) {
-            let process = match &event.what {
-                What::Mark(mark) if mark.mark == Mark::PROCESS => Some(mark.text.clone()),
+            let process = match &event.kind {
+                EventKind::Mark(mark) if mark.mark == Mark::PROCESS => Some(mark.text.clone()),
                 _ => None,
             };
             self.count(attempt, process, out);
         }
-        if let What::Connected { address } = &event.what
+        if let EventKind::Connected { address } = &event.kind
             && self.begun.len() < WAITING
         {
             self.begun.insert(conn.clone(), Attempt { address: address.clone(), t: event.t, index: event.i });

@@ -4,13 +4,13 @@ use serde_json::json;
 
 use crate::protocol::amp::opcode;
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Closed, Direction, End, Event, Frame, What};
+use crate::trace::{Closed, Direction, End, Event, EventKind, Frame};
 
 use super::OVERDUE;
-use super::book::Book;
 use super::connections::{Connections, omits};
 use super::frames::may_be_sent;
-use crate::protocol::Fault;
+use super::requirement_index::RequirementIndex;
+use crate::protocol::ViolationDetail;
 
 /// Judges how one end takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
 ///
@@ -18,7 +18,7 @@ use crate::protocol::Fault;
 /// client may be leaving just when the server closes, so that what it owes is held against it only once it is clear that
 /// its process lives on.
 pub struct Closings {
-    book: &'static Book,
+    book: &'static RequirementIndex,
     judged: End,
     connections: Connections<Connection>,
     /// Clients that left without an answer to a close frame: the event, and when.
@@ -97,7 +97,7 @@ enum Left {
 }
 
 impl Closings {
-    pub fn new(book: &'static Book, judged: End) -> Self {
+    pub fn new(book: &'static RequirementIndex, judged: End) -> Self {
         Self { book, judged, connections: Connections::new(), left: vec![], now: 0 }
     }
 
@@ -107,7 +107,7 @@ impl Closings {
         self.left.retain(|(index, t)| {
             let waits = now.saturating_sub(*t) < OVERDUE;
             if !waits {
-                book.hold(out, End::Client, "framing/close-answered", *index, Some(unanswered(End::Client)));
+                book.check(out, End::Client, "framing/close-answered", *index, Some(unanswered(End::Client)));
             }
             waits
         });
@@ -116,10 +116,10 @@ impl Closings {
 
 impl Rule for Closings {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let judge = Judge { book: self.book, end: self.judged, index: event.i };
+        let judge = CloseContext { book: self.book, end: self.judged, index: event.i };
         self.now = event.t;
         self.settle(out);
-        if matches!(event.what, What::Exited(_)) {
+        if matches!(event.kind, EventKind::Exited(_)) {
             self.left.clear();
         }
         if self.connections.of(event).is_none() {
@@ -132,42 +132,42 @@ impl Rule for Closings {
             Some(end) => end == self.judged,
             None => event.deliberate.is_some() && own != Some(true),
         };
-        if let (What::Frame(frame), Some(false)) = (&event.what, own) {
+        if let (EventKind::Frame(frame), Some(false)) = (&event.kind, own) {
             connection.faulted |= breaks_rfc(frame, connection.fragmented, self.judged);
             if frame.opcode < opcode::CLOSE {
                 connection.fragmented = !frame.fin;
             }
         }
-        match (&event.what, own) {
-            (What::Handshake(head), _) if event.dir == Some(Direction::ToClient) => {
+        match (&event.kind, own) {
+            (EventKind::Handshake(head), _) if event.dir == Some(Direction::ToClient) => {
                 connection.stands = head.start.contains(" 101");
             }
-            (What::Frame(frame), Some(false)) if frame.opcode == opcode::CLOSE => {
+            (EventKind::Frame(frame), Some(false)) if frame.opcode == opcode::CLOSE => {
                 // Then this is the answer to it.
                 connection.may_have_closed = unseen && !connection.spoke;
                 connection.other.get_or_insert(CloseFrame::new(event, frame));
             }
-            (What::Frame(frame), Some(true)) if frame.opcode == opcode::CLOSE && connection.own.is_none() => {
+            (EventKind::Frame(frame), Some(true)) if frame.opcode == opcode::CLOSE && connection.own.is_none() => {
                 let close = CloseFrame::new(event, frame);
                 connection.own = Some(close);
                 connection.answer(close, &judge, out);
             }
             // After a close frame nothing else is sent.
-            (What::Frame(_), Some(true)) => connection.spoke = true,
+            (EventKind::Frame(_), Some(true)) => connection.spoke = true,
             // A close frame may be in it.
-            (What::Bytes { .. }, Some(false)) => connection.soiled = true,
-            (What::Closed(_), Some(false)) => {
+            (EventKind::Bytes { .. }, Some(false)) => connection.soiled = true,
+            (EventKind::Closed(_), Some(false)) => {
                 connection.overdue(event.t, &judge, out);
                 connection.other_ended = true;
             }
-            (What::Closed(how), Some(true)) => {
+            (EventKind::Closed(how), Some(true)) => {
                 let left = connection.ends(*how, &judge, out);
                 connection.ended = true;
                 match (left, self.judged) {
                     (Left::Rightly, _) => {}
                     (Left::Unanswered, End::Client) => self.left.push((event.i, event.t)),
                     (Left::Unanswered, End::Server) => {
-                        judge.hold(out, "framing/close-answered", Some(unanswered(End::Server)));
+                        judge.check(out, "framing/close-answered", Some(unanswered(End::Server)));
                     }
                 }
             }
@@ -179,38 +179,38 @@ impl Rule for Closings {
     fn end(&mut self, out: &mut Judgements) {
         self.settle(out);
         for connection in self.connections.left() {
-            let judge = Judge { book: self.book, end: self.judged, index: 0 };
+            let judge = CloseContext { book: self.book, end: self.judged, index: 0 };
             connection.overdue(self.now, &judge, out);
         }
     }
 }
 
 /// One event before its judge.
-struct Judge {
-    book: &'static Book,
+struct CloseContext {
+    book: &'static RequirementIndex,
     end: End,
     index: u64,
 }
 
-impl Judge {
-    fn hold(&self, out: &mut Judgements, short: &str, fault: Option<Fault>) {
-        self.book.hold(out, self.end, short, self.index, fault);
+impl CloseContext {
+    fn check(&self, out: &mut Judgements, short: &str, fault: Option<ViolationDetail>) {
+        self.book.check(out, self.end, short, self.index, fault);
     }
 }
 
-fn unanswered(end: End) -> Fault {
+fn unanswered(end: End) -> ViolationDetail {
     let who = match end {
         End::Client => "client",
         End::Server => "server",
     };
-    Fault::new(format!("the {who} ended the connection without an answer to the close frame"))
+    ViolationDetail::new(format!("the {who} ended the connection without an answer to the close frame"))
 }
 
 impl Connection {
     /// The end that is judged sent its close frame.
-    fn answer(&self, close: CloseFrame, judge: &Judge, out: &mut Judgements) {
+    fn answer(&self, close: CloseFrame, judge: &CloseContext, out: &mut Judgements) {
         let Some(asked) = self.other.filter(|_| !self.soiled) else { return };
-        judge.hold(out, "framing/close-answered", None);
+        judge.check(out, "framing/close-answered", None);
         let Some(code) = asked.code else { return };
         // What an end sends that was about to close anyway.
         let parting = match judge.end {
@@ -221,13 +221,14 @@ impl Connection {
         if close.wrong {
             return;
         }
-        let fault =
-            Fault::new("the answer to a close frame carries another code").expected(code).actual(json!(close.code));
-        judge.hold(out, "framing/close-echoed", other.then_some(fault));
+        let fault = ViolationDetail::new("the answer to a close frame carries another code")
+            .expected(code)
+            .actual(json!(close.code));
+        judge.check(out, "framing/close-echoed", other.then_some(fault));
     }
 
     /// The end that is judged ended its stream.
-    fn ends(&self, how: Closed, judge: &Judge, out: &mut Judgements) -> Left {
+    fn ends(&self, how: Closed, judge: &CloseContext, out: &mut Judgements) -> Left {
         if self.other_ended {
             return Left::Rightly;
         }
@@ -236,14 +237,15 @@ impl Connection {
             // A client may have had reasons of its own.
             let silent = how == Closed::Eof && self.own.is_none() && self.other.is_none();
             if server && self.stands && self.faulted && silent {
-                let fault =
-                    Fault::new("the server ended the connection for a fault of the client without a close frame");
-                judge.hold(out, "framing/failure-code", Some(fault));
+                let fault = ViolationDetail::new(
+                    "the server ended the connection for a fault of the client without a close frame",
+                );
+                judge.check(out, "framing/failure-code", Some(fault));
             }
             return Left::Rightly;
         }
         match (self.other, self.own) {
-            (Some(_), Some(_)) if server => judge.hold(out, "framing/tcp-closed", None),
+            (Some(_), Some(_)) if server => judge.check(out, "framing/tcp-closed", None),
             // A reset may destroy a close frame on its way.
             (Some(_), None) if how == Closed::Eof && !self.may_have_closed => return Left::Unanswered,
             _ => {}
@@ -252,7 +254,7 @@ impl Connection {
     }
 
     /// What the end that is judged has not done by now, though it had the time.
-    fn overdue(&self, now: u64, judge: &Judge, out: &mut Judgements) {
+    fn overdue(&self, now: u64, judge: &CloseContext, out: &mut Judgements) {
         let Some(asked) = self.other else { return };
         if self.soiled || self.other_ended || self.ended || self.own.is_none() && self.may_have_closed {
             return;
@@ -268,7 +270,7 @@ impl Connection {
             Some(_) if judge.end == End::Client => return,
             Some(_) => ("framing/tcp-closed", "the TCP connection was left open after close frames had gone both ways"),
         };
-        let fault = Fault::new(format!("{what} for {} s", waited / 1_000_000));
-        judge.book.hold(out, judge.end, short, asked.index, Some(fault));
+        let fault = ViolationDetail::new(format!("{what} for {} s", waited / 1_000_000));
+        judge.book.check(out, judge.end, short, asked.index, Some(fault));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::trace::{Direction, End, Event, What};
+use crate::trace::{Direction, End, Event, EventKind};
 
 /// The end that says with this event that it leaves something undone on purpose, such as answering. It is not blamed for
 /// that, and the other end is judged as ever.
 pub fn omits(event: &Event) -> Option<End> {
-    let dir = event.dir.filter(|_| event.deliberate.is_some() && matches!(event.what, What::Mark(_)))?;
+    let dir = event.dir.filter(|_| event.deliberate.is_some() && matches!(event.kind, EventKind::Mark(_)))?;
     Some(dir.sender())
 }
 
@@ -33,8 +33,8 @@ impl<S: Default> Connections<S> {
     /// The state of the event's connection; fresh at the beginning of one. None for events of no connection.
     pub fn of(&mut self, event: &Event) -> Option<&mut S> {
         let conn = event.conn.as_deref()?;
-        if matches!(event.what, What::Connected { .. }) || !self.open.contains_key(conn) {
-            let unseen = !matches!(event.what, What::Connected { .. } | What::Handshake(_));
+        if matches!(event.kind, EventKind::Connected { .. }) || !self.open.contains_key(conn) {
+            let unseen = !matches!(event.kind, EventKind::Connected { .. } | EventKind::Handshake(_));
             let fresh = Open { state: S::default(), unseen, client_ended: false, server_ended: false };
             self.open.insert(conn.to_owned(), fresh);
         }
@@ -49,7 +49,7 @@ impl<S: Default> Connections<S> {
 
     /// The state of a connection that the event ends altogether, which is forgotten with that.
     pub fn ended(&mut self, event: &Event) -> Option<S> {
-        let (conn, What::Closed(_)) = (event.conn.as_deref()?, &event.what) else { return None };
+        let (conn, EventKind::Closed(_)) = (event.conn.as_deref()?, &event.kind) else { return None };
         let open = self.open.get_mut(conn)?;
         match event.dir? {
             Direction::ToServer => open.client_ended = true,

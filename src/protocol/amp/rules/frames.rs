@@ -3,17 +3,17 @@
 use std::collections::VecDeque;
 
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, Frame, What};
+use crate::trace::{Direction, End, Event, EventKind, Frame};
 
-use super::book::Book;
 use super::connections::Connections;
+use super::requirement_index::RequirementIndex;
 use crate::protocol::amp::handshake::items;
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::utf8::Utf8;
 
 /// Judges every frame of both ends, and the messages that they make up (RFC 6455 sections 5 and 8.1).
 pub struct Frames {
-    book: &'static Book,
+    book: &'static RequirementIndex,
     connections: Connections<Connection>,
 }
 
@@ -47,7 +47,7 @@ struct Open {
 }
 
 impl Frames {
-    pub fn new(book: &'static Book) -> Self {
+    pub fn new(book: &'static RequirementIndex) -> Self {
         Self { book, connections: Connections::new() }
     }
 }
@@ -60,11 +60,11 @@ impl Rule for Frames {
         }
         let unseen = self.connections.is_unseen(event);
         let Some(connection) = self.connections.of(event) else { return };
-        match (&event.what, event.dir) {
-            (What::Handshake(head), Some(Direction::ToClient)) => {
+        match (&event.kind, event.dir) {
+            (EventKind::Handshake(head), Some(Direction::ToClient)) => {
                 connection.extended = items(head, "sec-websocket-extensions").next().is_some();
             }
-            (What::Frame(frame), Some(dir)) => {
+            (EventKind::Frame(frame), Some(dir)) => {
                 let end = dir.sender();
                 let Connection { extended, client, server } = connection;
                 let (side, other) = match end {
@@ -75,7 +75,7 @@ impl Rule for Frames {
                 let extended = *extended || unseen;
                 side.known |= !unseen;
                 let echoed = other.bad_controls.iter().rev().find(|theirs| is_echo(frame, theirs));
-                let judge = Judge { book, end, index: event.i, extended, frame, echoed };
+                let judge = FrameContext { book, end, index: event.i, extended, frame, echoed };
                 judge.bits(out);
                 if opcode::is_control(frame.opcode) {
                     judge.control(out);
@@ -101,8 +101,8 @@ impl Rule for Frames {
 }
 
 /// One frame before its judge.
-struct Judge<'a> {
-    book: &'static Book,
+struct FrameContext<'a> {
+    book: &'static RequirementIndex,
     end: End,
     index: u64,
     extended: bool,
@@ -112,8 +112,8 @@ struct Judge<'a> {
     echoed: Option<&'a Frame>,
 }
 
-impl Judge<'_> {
-    fn hold(&self, out: &mut Judgements, short: &str, broken: bool, message: impl FnOnce() -> String) {
+impl FrameContext<'_> {
+    fn check(&self, out: &mut Judgements, short: &str, broken: bool, message: impl FnOnce() -> String) {
         self.book.hold_if(out, self.end, short, self.index, broken, message);
     }
 
@@ -125,23 +125,23 @@ impl Judge<'_> {
     fn bits(&self, out: &mut Judgements) {
         let frame = self.frame;
         match self.end {
-            End::Server => self.hold(out, "framing/unmasked", frame.masked, || "the server masked a frame".to_owned()),
+            End::Server => self.check(out, "framing/unmasked", frame.masked, || "the server masked a frame".to_owned()),
             End::Client => {
-                self.hold(out, "framing/masked", !frame.masked, || "the client did not mask a frame".to_owned());
+                self.check(out, "framing/masked", !frame.masked, || "the client did not mask a frame".to_owned());
             }
         }
         let rsv = frame.rsv;
         let repeated = rsv != 0 && self.echoed.is_some_and(|theirs| theirs.rsv == rsv);
         if repeated {
-            self.hold(out, "framing/reserved-bits-refused", true, || {
+            self.check(out, "framing/reserved-bits-refused", true, || {
                 format!("a control frame with the reserved bits {rsv:03b} is sent back with them")
             });
         } else if !self.extended {
-            self.hold(out, "framing/reserved-bits", rsv != 0, || format!("a frame has the reserved bits {rsv:03b}"));
+            self.check(out, "framing/reserved-bits", rsv != 0, || format!("a frame has the reserved bits {rsv:03b}"));
         }
         let named = opcode::name(frame.opcode).is_some();
-        self.hold(out, "framing/opcode", !named, || format!("a frame has the reserved opcode {}", frame.opcode));
-        self.hold(out, "framing/shortest-length", frame.length_bits.is_some(), || {
+        self.check(out, "framing/opcode", !named, || format!("a frame has the reserved opcode {}", frame.opcode));
+        self.check(out, "framing/shortest-length", frame.length_bits.is_some(), || {
             format!("a length of {} is written in {} bits", frame.length, frame.length_bits.unwrap_or_default())
         });
     }
@@ -149,18 +149,18 @@ impl Judge<'_> {
     fn control(&self, out: &mut Judgements) {
         let (length, fin) = (self.frame.length, self.frame.fin);
         if length > MOST && self.echoed.is_some_and(|theirs| theirs.payload == self.frame.payload) {
-            self.hold(out, "framing/control-refused", true, || {
+            self.check(out, "framing/control-refused", true, || {
                 format!("a control frame of {length} bytes is sent back")
             });
         } else {
-            self.hold(out, "framing/control-length", length > MOST, || {
+            self.check(out, "framing/control-length", length > MOST, || {
                 format!("a control frame carries {length} bytes")
             });
         }
         if !fin && self.echoed.is_some_and(|theirs| !theirs.fin) {
-            self.hold(out, "framing/control-refused", true, || "a fragmented control frame is sent back".to_owned());
+            self.check(out, "framing/control-refused", true, || "a fragmented control frame is sent back".to_owned());
         } else {
-            self.hold(out, "framing/control-whole", !fin, || "a control frame is fragmented".to_owned());
+            self.check(out, "framing/control-whole", !fin, || "a control frame is fragmented".to_owned());
         }
     }
 
@@ -173,8 +173,8 @@ impl Judge<'_> {
         let theirs = self.echoed.map(|theirs| theirs.payload.as_bytes());
         let hold = |out: &mut Judgements, short: &str, broken: bool, echoed: bool, what: String| match broken && echoed
         {
-            true => self.hold(out, "framing/close-refused", true, || format!("{what}, as that of the other end did")),
-            false => self.hold(out, short, broken, || what),
+            true => self.check(out, "framing/close-refused", true, || format!("{what}, as that of the other end did")),
+            false => self.check(out, short, broken, || what),
         };
         let same = theirs == Some(payload);
         hold(out, "framing/close-payload", payload.len() == 1, same, "a close frame carries a single byte".to_owned());
@@ -191,20 +191,20 @@ impl Judge<'_> {
 
     fn data(&self, out: &mut Judgements, side: &mut Side) {
         let frame = self.frame;
-        self.hold(out, "framing/close-last", side.closed, || "data follow the close frame".to_owned());
+        self.check(out, "framing/close-last", side.closed, || "data follow the close frame".to_owned());
         let continues = frame.opcode == opcode::CONTINUATION;
         if !side.known && continues {
             return;
         }
         side.known = true;
-        self.hold(out, "framing/fragments", continues != side.open.is_some(), || match continues {
+        self.check(out, "framing/fragments", continues != side.open.is_some(), || match continues {
             true => "a continuation frame continues nothing".to_owned(),
             false => "a message begins within another one".to_owned(),
         });
         if !continues {
             let binary = frame.opcode == opcode::BINARY;
-            self.hold(out, "framing/text-frames", binary, || "a message is sent as binary data".to_owned());
-            self.hold(out, "framing/one-frame", !frame.fin, || "a message is sent in several frames".to_owned());
+            self.check(out, "framing/text-frames", binary, || "a message is sent as binary data".to_owned());
+            self.check(out, "framing/one-frame", !frame.fin, || "a message is sent in several frames".to_owned());
             side.open = Some(Open { text: (!binary && !self.extended).then(Utf8::default) });
         }
         let Some(open) = &mut side.open else { return };
@@ -215,7 +215,7 @@ impl Judge<'_> {
             text.feed(frame.payload.as_bytes());
             if frame.fin {
                 let broken = !text.is_whole();
-                self.hold(out, "framing/utf8", broken, || "the text of a message is not UTF-8".to_owned());
+                self.check(out, "framing/utf8", broken, || "the text of a message is not UTF-8".to_owned());
             }
         }
         if frame.fin {

@@ -3,21 +3,21 @@
 use serde_json::json;
 
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, Head, What};
+use crate::trace::{Direction, End, Event, EventKind, Head};
 
-use super::book::Book;
 use super::connections::Connections;
-use crate::protocol::Fault;
+use super::requirement_index::RequirementIndex;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amp::handshake::{accept_key, has_token, is_key, items, only, stray_extension, stray_subprotocol};
 
 /// Holds each response to a handshake against its request (RFC 6455 section 4.2).
 pub struct Handshakes {
-    book: &'static Book,
+    book: &'static RequirementIndex,
     requests: Connections<Option<Head>>,
 }
 
 impl Handshakes {
-    pub fn new(book: &'static Book) -> Self {
+    pub fn new(book: &'static RequirementIndex) -> Self {
         Self { book, requests: Connections::new() }
     }
 }
@@ -25,7 +25,7 @@ impl Handshakes {
 impl Rule for Handshakes {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let Some(pending) = self.requests.of(event) else { return };
-        if let What::Handshake(head) = &event.what {
+        if let EventKind::Handshake(head) = &event.kind {
             match event.dir {
                 Some(Direction::ToServer) => *pending = Some(head.clone()),
                 Some(Direction::ToClient) => {
@@ -43,7 +43,7 @@ impl Rule for Handshakes {
 
 /// A request and its answer.
 struct Answer<'a> {
-    book: &'static Book,
+    book: &'static RequirementIndex,
     index: u64,
     request: &'a Head,
     response: &'a Head,
@@ -68,9 +68,9 @@ impl Answer<'_> {
         let status = self.response.status();
         let error = status.is_some_and(|status| status >= 400);
         let how = if accepted { "was accepted".to_owned() } else { format!("was answered `{}`", self.response.start) };
-        let fault = Fault::new(format!("a handshake with {what} {how}"));
+        let fault = ViolationDetail::new(format!("a handshake with {what} {how}"));
         let fault = fault.expected("a status of 400 or above").actual(json!(status));
-        self.book.hold(out, End::Server, short, self.index, (!error).then_some(fault));
+        self.book.check(out, End::Server, short, self.index, (!error).then_some(fault));
     }
 
     fn acceptance(&self, out: &mut Judgements) {
@@ -78,45 +78,48 @@ impl Answer<'_> {
         if let Some(expected) = accept_key(request) {
             let actual = only(response, "sec-websocket-accept");
             let fault = (actual != Some(expected.as_str())).then(|| {
-                let fault = Fault::new("the handshake was accepted with a wrong `Sec-WebSocket-Accept`");
+                let fault = ViolationDetail::new("the handshake was accepted with a wrong `Sec-WebSocket-Accept`");
                 fault.expected(expected).actual(json!(actual))
             });
-            self.hold(out, "connection/accept-key", fault);
+            self.check(out, "connection/accept-key", fault);
         }
         self.header(out, "connection/upgrade-header", "Upgrade", "websocket");
         self.header(out, "connection/connection-header", "Connection", "Upgrade");
-        let stray = stray_subprotocol(request, response)
-            .map(|name| Fault::new(format!("the answer names the subprotocol `{name}`, which was not offered")));
-        self.hold(out, "connection/subprotocol-not-offered", stray);
-        let stray = stray_extension(request, response)
-            .map(|name| Fault::new(format!("the answer names the extension `{name}`, which was not offered")));
-        self.hold(out, "connection/extension-not-offered", stray);
+        let stray = stray_subprotocol(request, response).map(|name| {
+            ViolationDetail::new(format!("the answer names the subprotocol `{name}`, which was not offered"))
+        });
+        self.check(out, "connection/subprotocol-not-offered", stray);
+        let stray = stray_extension(request, response).map(|name| {
+            ViolationDetail::new(format!("the answer names the extension `{name}`, which was not offered"))
+        });
+        self.check(out, "connection/extension-not-offered", stray);
     }
 
     fn header(&self, out: &mut Judgements, short: &str, name: &str, token: &str) {
         let fault = (!has_token(self.response, name, token)).then(|| {
             let actual: Vec<_> = self.response.header(name).collect();
-            Fault::new(format!("the handshake was accepted without a header `{name}: {token}`"))
+            ViolationDetail::new(format!("the handshake was accepted without a header `{name}: {token}`"))
                 .expected(token)
                 .actual(json!(actual))
         });
-        self.hold(out, short, fault);
+        self.check(out, short, fault);
     }
 
     fn refusal(&self, out: &mut Judgements, faults: &[(&str, String)]) {
         if self.response.status().is_some_and(|status| status >= 400) {
-            self.hold(out, "connection/refusal", None);
+            self.check(out, "connection/refusal", None);
         }
         if let [("connection/version-refused", _)] = faults {
             let told = items(self.response, "sec-websocket-version").any(|version| version == "13");
-            let fault = Fault::new("a WebSocket version was refused without telling the one that is supported")
-                .expected("Sec-WebSocket-Version: 13");
-            self.hold(out, "connection/version-told", (!told).then_some(fault));
+            let fault =
+                ViolationDetail::new("a WebSocket version was refused without telling the one that is supported")
+                    .expected("Sec-WebSocket-Version: 13");
+            self.check(out, "connection/version-told", (!told).then_some(fault));
         }
     }
 
-    fn hold(&self, out: &mut Judgements, short: &str, fault: Option<Fault>) {
-        self.book.hold(out, End::Server, short, self.index, fault);
+    fn check(&self, out: &mut Judgements, short: &str, fault: Option<ViolationDetail>) {
+        self.book.check(out, End::Server, short, self.index, fault);
     }
 }
 

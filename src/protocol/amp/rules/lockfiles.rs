@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{End, Event, FileChange, What};
+use crate::trace::{End, Event, EventKind, FileChange};
 
-use super::book::Book;
-use crate::protocol::Fault;
+use super::requirement_index::RequirementIndex;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amp::lockfile::{is_absolute, is_lockfile};
 
 /// Judges the content of every lockfile that was looked at (docs/amp.md, Discovery; quick reference, section 1).
@@ -17,12 +17,12 @@ use crate::protocol::amp::lockfile::{is_absolute, is_lockfile};
 /// One that does not parse may be in the middle of being written: it tells only if nothing better is seen later.
 pub struct Lockfiles {
     edition: &'static str,
-    book: &'static Book,
+    book: &'static RequirementIndex,
     torn: BTreeMap<String, (u64, String)>,
 }
 
 impl Lockfiles {
-    pub fn new(edition: &'static str, book: &'static Book) -> Self {
+    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
         Self { edition, book, torn: BTreeMap::new() }
     }
 
@@ -36,7 +36,7 @@ impl Lockfiles {
         match serde_json::from_slice(content.as_bytes()) {
             Ok(Value::Object(keys)) => {
                 self.torn.remove(&change.path);
-                self.book.hold(out, End::Server, "discovery/lockfile-json", index, None);
+                self.book.check(out, End::Server, "discovery/lockfile-json", index, None);
                 self.keys(index, change, &keys, out);
             }
             Ok(_) => drop(self.torn.insert(change.path.clone(), (index, "it is no JSON object".to_owned()))),
@@ -48,13 +48,15 @@ impl Lockfiles {
         let port = keys.get("port").filter(|port| port.as_u64().is_some_and(|n| (1..=65_535).contains(&n)));
         let mut key = |short: &str, name: &str, wanted: &str, kept: bool| {
             let fault = (!kept).then(|| match keys.get(name) {
-                Some(value) => Fault::new(format!("the lockfile's `{name}` is not {wanted}"))
+                Some(value) => ViolationDetail::new(format!("the lockfile's `{name}` is not {wanted}"))
                     .at(format!("/{name}"))
                     .expected(wanted)
                     .actual(value.clone()),
-                None => Fault::new(format!("the lockfile has no `{name}`")).at(format!("/{name}")).expected(wanted),
+                None => ViolationDetail::new(format!("the lockfile has no `{name}`"))
+                    .at(format!("/{name}"))
+                    .expected(wanted),
             });
-            self.book.hold(out, End::Server, short, index, fault);
+            self.book.check(out, End::Server, short, index, fault);
         };
         let token = keys.get("authToken").and_then(Value::as_str);
         key("discovery/lockfile-port", "port", "the number of a TCP port", port.is_some());
@@ -86,17 +88,17 @@ impl Lockfiles {
         }
         if let (Some(port), Some(name)) = (port, Path::new(&change.path).file_name()) {
             let wanted = format!("{port}.json");
-            let fault = Fault::new("the lockfile is not called by its port");
+            let fault = ViolationDetail::new("the lockfile is not called by its port");
             let fault = fault.expected(wanted.clone()).actual(json!(name.to_string_lossy()));
             let other = (name.to_string_lossy() != wanted).then_some(fault);
-            self.book.hold(out, End::Server, "discovery/lockfile-name", index, other);
+            self.book.check(out, End::Server, "discovery/lockfile-name", index, other);
         }
     }
 }
 
 impl Rule for Lockfiles {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let What::File(change) = &event.what else { return };
+        let EventKind::File(change) = &event.kind else { return };
         if event.deliberate.is_none() && is_lockfile(&change.path) {
             self.judge(event.i, change, out);
         }
@@ -105,8 +107,8 @@ impl Rule for Lockfiles {
     fn end(&mut self, out: &mut Judgements) {
         for (path, (index, why)) in std::mem::take(&mut self.torn) {
             let name = Path::new(&path).file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-            let fault = Fault::new(format!("the lockfile {name} cannot be read: {why}"));
-            self.book.hold(out, End::Server, "discovery/lockfile-json", index, Some(fault));
+            let fault = ViolationDetail::new(format!("the lockfile {name} cannot be read: {why}"));
+            self.book.check(out, End::Server, "discovery/lockfile-json", index, Some(fault));
         }
     }
 }

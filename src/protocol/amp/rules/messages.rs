@@ -3,29 +3,29 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::book::Book;
+use super::requirement_index::RequirementIndex;
 use super::results::{Part, Shapes};
-use crate::protocol::Fault;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amp::envelope;
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, Message, What};
+use crate::trace::{Direction, End, Event, EventKind, Message};
 
 /// Judges every message by itself. What takes a request to judge is left to the rule for requests.
 pub struct Messages {
     edition: &'static str,
-    book: &'static Book,
+    book: &'static RequirementIndex,
     shapes: Shapes,
 }
 
 impl Messages {
-    pub fn new(edition: &'static str, book: &'static Book) -> Self {
+    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
         Self { edition, book, shapes: Shapes::new(edition, book) }
     }
 }
 
 impl Rule for Messages {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let (What::Message(message), Some(dir)) = (&event.what, event.dir) else { return };
+        let (EventKind::Message(message), Some(dir)) = (&event.kind, event.dir) else { return };
         self.json(event.i, dir.sender(), message, out);
         let Some(json) = &message.json else { return };
         match dir {
@@ -41,14 +41,14 @@ impl Messages {
         // Text that is no UTF-8 is a fault of the framing.
         let (None, Some(text)) = (&message.json, text) else {
             if message.json.is_some() {
-                self.book.hold(out, end, "framing/json", index, None);
+                self.book.check(out, end, "framing/json", index, None);
             }
             return;
         };
         // Half a surrogate pair and deep nesting are JSON by its grammar, though we cannot hold them.
         let fault = serde_json::from_str::<IgnoredAny>(text).err().map(|e| {
             let shown: String = text.chars().take(200).collect();
-            Fault::new(format!("a message is no JSON: {e}")).actual(shown)
+            ViolationDetail::new(format!("a message is no JSON: {e}")).actual(shown)
         });
         if fault.is_none() {
             self.book.note(
@@ -57,7 +57,7 @@ impl Messages {
                 "a message is JSON that not every reader can hold: half a surrogate pair, or thousands of levels",
             );
         }
-        self.book.hold(out, end, "framing/json", index, fault);
+        self.book.check(out, end, "framing/json", index, fault);
     }
 
     fn request(&mut self, index: u64, json: &Value, out: &mut Judgements) {
@@ -72,26 +72,27 @@ impl Messages {
         let named = |method: &&str| self.edition == "cli" && json["clientRequest"].get(*method).is_some();
         let methods: Vec<&str> = envelope::METHODS.iter().copied().filter(named).collect();
         let several = (methods.len() > 1).then(|| {
-            Fault::new("a request names more than one method")
+            ViolationDetail::new("a request names more than one method")
                 .at("/clientRequest")
                 .expected("one method")
                 .actual(methods)
         });
         let fault = fault.or(several);
-        self.book.hold(out, End::Client, "envelope/request", index, fault);
+        self.book.check(out, End::Client, "envelope/request", index, fault);
     }
 
     fn server_message(&mut self, index: u64, json: &Value, out: &mut Judgements) {
         let fault = self.shapes.faults("message", json).into_iter().next().map(|_| {
-            Fault::new("a message is neither a response nor a notification")
+            ViolationDetail::new("a message is neither a response nor a notification")
                 .expected("an object with an object `serverResponse` or `serverNotification`")
                 .actual(outline(json))
         });
-        self.book.hold(out, End::Server, "envelope/top-level", index, fault);
+        self.book.check(out, End::Server, "envelope/top-level", index, fault);
         let Some(notification) = json.get("serverNotification").and_then(Value::as_object) else { return };
         let id = notification.get("id");
-        let fault = id.map(|id| Fault::new("a notification has an id").at("/serverNotification/id").actual(id.clone()));
-        self.book.hold(out, End::Server, "envelope/notification-without-id", index, fault);
+        let fault = id
+            .map(|id| ViolationDetail::new("a notification has an id").at("/serverNotification/id").actual(id.clone()));
+        self.book.check(out, End::Server, "envelope/notification-without-id", index, fault);
         self.notification(index, json, notification, out);
     }
 
@@ -99,14 +100,18 @@ impl Messages {
         let named = envelope::notifications(self.edition, json).unwrap_or_default();
         let place = if self.edition == "guide" { "/serverNotification/method" } else { "/serverNotification" };
         let shape = if named.is_empty() {
-            Some(Fault::new("a notification names nothing that happened").at(place).actual(notification.clone()))
+            Some(
+                ViolationDetail::new("a notification names nothing that happened")
+                    .at(place)
+                    .actual(notification.clone()),
+            )
         } else {
             named.iter().find(|(_, data)| !data.is_object()).map(|(name, data)| {
-                let fault = Fault::new(format!("the data of the notification `{name}` are no object"));
+                let fault = ViolationDetail::new(format!("the data of the notification `{name}` are no object"));
                 fault.at(format!("{place}/{name}")).actual((*data).clone())
             })
         };
-        self.book.hold(out, End::Server, "envelope/notification-shape", index, shape);
+        self.book.check(out, End::Server, "envelope/notification-shape", index, shape);
         for (name, data) in named {
             self.shapes.data(name, &Part { index, pointer: format!("{place}/{name}"), value: data }, out);
         }

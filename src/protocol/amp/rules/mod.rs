@@ -7,7 +7,6 @@
 mod answer;
 mod asked;
 mod attempts;
-mod book;
 mod closings;
 mod connections;
 mod frames;
@@ -16,6 +15,7 @@ mod lockfiles;
 mod messages;
 mod pings;
 mod requests;
+mod requirement_index;
 mod results;
 mod tokens;
 mod upgrades;
@@ -24,7 +24,7 @@ use crate::protocol::Rule;
 use crate::protocol::exits::Exits;
 use crate::trace::End;
 
-use book::Book;
+use requirement_index::RequirementIndex;
 
 /// Microseconds after which what has not come will not come: long beyond any delay of an orderly end, and of whoever
 /// recorded it. On a machine with several times more to do than it can, that one may be held up for ten seconds.
@@ -32,7 +32,7 @@ const OVERDUE: u64 = 30_000_000;
 
 /// Fresh rules of an edition.
 pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
-    let book = Book::of(edition);
+    let book = RequirementIndex::of(edition);
     vec![
         Box::new(lockfiles::Lockfiles::new(edition, book)),
         Box::new(upgrades::Upgrades::new(book)),
@@ -44,7 +44,7 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
         Box::new(closings::Closings::new(book, End::Server)),
         Box::new(closings::Closings::new(book, End::Client)),
         Box::new(messages::Messages::new(edition, book)),
-        Box::new(asked::Asked::new(edition, book)),
+        Box::new(asked::RequestRules::new(edition, book)),
         Box::new(requests::Requests::new(edition, book)),
         Box::new(exits(edition)),
         Box::new(attempts::Attempts::new(book)),
@@ -53,7 +53,7 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
 
 fn exits(edition: &'static str) -> Exits {
     Exits::new("editor", move |out, end, index, fault| {
-        Book::of(edition).hold(out, end, "robustness/alive", index, Some(fault));
+        RequirementIndex::of(edition).check(out, end, "robustness/alive", index, Some(fault));
     })
 }
 

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use crate::protocol::amp::opcode;
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{End, Event, What};
+use crate::trace::{End, Event, EventKind};
 
 use super::OVERDUE;
-use super::book::Book;
 use super::connections::{Connections, omits};
-use crate::protocol::Fault;
+use super::requirement_index::RequirementIndex;
+use crate::protocol::ViolationDetail;
 
 /// So many pings are remembered; of more, the latest.
 const REMEMBERED: usize = 1000;
@@ -20,7 +20,7 @@ const REMEMBERED: usize = 1000;
 /// and tells only if no right one follows. A ping is missed once it has waited for [`OVERDUE`] on a
 /// connection that stood.
 pub struct Pings {
-    book: &'static Book,
+    book: &'static RequirementIndex,
     /// Who has to answer.
     judged: End,
     connections: Connections<Connection>,
@@ -43,7 +43,7 @@ struct Ping {
 }
 
 impl Pings {
-    pub fn new(book: &'static Book, judged: End) -> Self {
+    pub fn new(book: &'static RequirementIndex, judged: End) -> Self {
         Self { book, judged, connections: Connections::new(), now: 0 }
     }
 }
@@ -53,16 +53,16 @@ impl Rule for Pings {
         let (book, judged) = (self.book, self.judged);
         self.now = event.t;
         let Some(connection) = self.connections.of(event) else { return };
-        let closes = match &event.what {
-            What::Frame(frame) => frame.opcode == opcode::CLOSE,
-            What::Closed(_) => true,
+        let closes = match &event.kind {
+            EventKind::Frame(frame) => frame.opcode == opcode::CLOSE,
+            EventKind::Closed(_) => true,
             _ => false,
         };
         let abused = event.deliberate.is_some() && omits(event).is_none_or(|end| end == judged);
         if connection.over.is_none() && (closes || abused) {
             connection.over = Some(event.t);
         }
-        if let What::Frame(frame) = &event.what {
+        if let EventKind::Frame(frame) = &event.kind {
             let payload = frame.payload.as_bytes();
             let own = event.dir.map(|dir| dir.sender() == judged);
             match (own, frame.opcode) {
@@ -90,12 +90,12 @@ impl Rule for Pings {
 }
 
 impl Connection {
-    fn pong(&mut self, payload: &[u8], index: u64, (book, judged): (&Book, End), out: &mut Judgements) {
+    fn pong(&mut self, payload: &[u8], index: u64, (book, judged): (&RequirementIndex, End), out: &mut Judgements) {
         match self.waiting.iter().rposition(|ping| ping.payload == payload) {
             Some(at) => {
                 self.waiting.drain(..=at);
-                book.hold(out, judged, "framing/pong", index, None);
-                book.hold(out, judged, "framing/pong-payload", index, None);
+                book.check(out, judged, "framing/pong", index, None);
+                book.check(out, judged, "framing/pong-payload", index, None);
             }
             None => {
                 let text = String::from_utf8_lossy(payload).into_owned();
@@ -104,20 +104,20 @@ impl Connection {
         }
     }
 
-    fn missed(&self, now: u64, (book, judged): (&Book, End), out: &mut Judgements) {
+    fn missed(&self, now: u64, (book, judged): (&RequirementIndex, End), out: &mut Judgements) {
         let until = self.over.unwrap_or(now);
         let Some(ping) = self.waiting.iter().find(|ping| until.saturating_sub(ping.t) >= OVERDUE) else { return };
         match &ping.other {
             Some((index, actual)) => {
-                let fault = Fault::new("a pong carries something else than the ping before it")
+                let fault = ViolationDetail::new("a pong carries something else than the ping before it")
                     .expected(String::from_utf8_lossy(&ping.payload).into_owned())
                     .actual(actual.clone());
-                book.hold(out, judged, "framing/pong-payload", *index, Some(fault));
+                book.check(out, judged, "framing/pong-payload", *index, Some(fault));
             }
             None => {
                 let waited = until.saturating_sub(ping.t) / 1_000_000;
-                let fault = Fault::new(format!("a ping was not answered for {waited} s"));
-                book.hold(out, judged, "framing/pong", ping.index, Some(fault));
+                let fault = ViolationDetail::new(format!("a ping was not answered for {waited} s"));
+                book.check(out, judged, "framing/pong", ping.index, Some(fault));
             }
         }
     }

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::OVERDUE;
 use super::answer::Answer;
-use super::book::Book;
 use super::connections::{Connections, omits};
+use super::requirement_index::RequirementIndex;
 use super::results::Shapes;
-use crate::protocol::Fault;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amp::{envelope, is_probe, opcode};
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, What};
+use crate::trace::{Direction, End, Event, EventKind};
 
 /// Microseconds after which the CLI gives up on an answer (docs/amp.md, Messages).
 const TIMELY: u64 = 2_000_000;
@@ -32,7 +32,7 @@ const REMEMBERED: usize = 4096;
 /// [`OVERDUE`] on a connection that stood.
 pub struct Requests {
     edition: &'static str,
-    book: &'static Book,
+    book: &'static RequirementIndex,
     shapes: Shapes,
     connections: Connections<Connection>,
     /// How many bytes frames carried so far, on all connections.
@@ -88,7 +88,7 @@ pub enum Params {
 }
 
 impl Requests {
-    pub fn new(edition: &'static str, book: &'static Book) -> Self {
+    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
         let shapes = Shapes::new(edition, book);
         Self { edition, book, shapes, connections: Connections::new(), passed: 0, now: 0 }
     }
@@ -132,8 +132,8 @@ impl Requests {
         let Some(response) = envelope::response(self.edition, json) else { return };
         let Some(id) = response.id.cloned() else {
             if let Some(connection) = self.connections.of(event).filter(|connection| !connection.soiled) {
-                let fault = Fault::new("a response has no id").at("/serverResponse");
-                self.book.hold(out, End::Server, "envelope/id", event.i, Some(fault));
+                let fault = ViolationDetail::new("a response has no id").at("/serverResponse");
+                self.book.check(out, End::Server, "envelope/id", event.i, Some(fault));
                 connection.soiled = true;
             }
             return;
@@ -146,7 +146,7 @@ impl Requests {
         let Some((pending, exact)) = connection.take(&id) else {
             return connection.stray(event.i, &id, elsewhere, self.book, out);
         };
-        let hold = |out: &mut Judgements, short: &str| self.book.hold(out, End::Server, short, event.i, None);
+        let hold = |out: &mut Judgements, short: &str| self.book.check(out, End::Server, short, event.i, None);
         for short in ["envelope/answered", "envelope/unasked", "envelope/answered-once"] {
             hold(out, short);
         }
@@ -176,8 +176,11 @@ impl Requests {
             // What never came is not late as well.
             if waited >= OVERDUE {
                 let method = pending.method.as_deref().unwrap_or("no method");
-                let fault = Fault::new(format!("a request for {method} was not answered for {} s", waited / 1_000_000));
-                self.book.hold(
+                let fault = ViolationDetail::new(format!(
+                    "a request for {method} was not answered for {} s",
+                    waited / 1_000_000
+                ));
+                self.book.check(
                     out,
                     End::Server,
                     "envelope/answered",
@@ -202,12 +205,12 @@ impl Rule for Requests {
         if event.deliberate.is_some() && event.dir == Some(Direction::ToServer) {
             connection.soiled = true;
             // A wrong message is answered or not; a wrong frame or a connection that is not read may delay the rest.
-            connection.delayed |= !matches!(event.what, What::Message(_) | What::Frame(_));
+            connection.delayed |= !matches!(event.kind, EventKind::Message(_) | EventKind::Frame(_));
         }
         connection.delayed |= omits(event) == Some(End::Server);
         let mut closes = false;
-        match &event.what {
-            What::Frame(frame) => {
+        match &event.kind {
+            EventKind::Frame(frame) => {
                 closes = frame.opcode == opcode::CLOSE;
                 self.passed = self.passed.saturating_add(frame.length);
                 match event.dir {
@@ -215,15 +218,15 @@ impl Rule for Requests {
                     _ => connection.sending = connection.sending.saturating_add(frame.length),
                 }
             }
-            What::Closed(_) => closes = true,
+            EventKind::Closed(_) => closes = true,
             // Requests may be in it.
-            What::Bytes { .. } if event.dir == Some(Direction::ToServer) => connection.soiled = true,
+            EventKind::Bytes { .. } if event.dir == Some(Direction::ToServer) => connection.soiled = true,
             _ => {}
         }
         if closes {
             connection.closing.get_or_insert(event.t);
         }
-        if let What::Message(message) = &event.what {
+        if let EventKind::Message(message) = &event.kind {
             match (event.dir, &message.json) {
                 (Some(Direction::ToServer), Some(json)) => self.asked(event, json, out),
                 (Some(Direction::ToServer), None) => connection.soiled = true,
@@ -276,10 +279,10 @@ impl Connection {
     }
 
     /// A response that answers no request that waits.
-    fn stray(&self, index: u64, id: &Value, elsewhere: Option<String>, book: &Book, out: &mut Judgements) {
+    fn stray(&self, index: u64, id: &Value, elsewhere: Option<String>, book: &RequirementIndex, out: &mut Judgements) {
         if self.answered.contains(&id.to_string()) {
-            let fault = Fault::new(format!("the request {id} is answered again")).at("/serverResponse/id");
-            return book.hold(out, End::Server, "envelope/answered-once", index, Some(fault.actual(id.clone())));
+            let fault = ViolationDetail::new(format!("the request {id} is answered again")).at("/serverResponse/id");
+            return book.check(out, End::Server, "envelope/answered-once", index, Some(fault.actual(id.clone())));
         }
         if self.soiled {
             return;
@@ -288,27 +291,28 @@ impl Connection {
             Some(conn) => format!("no request on this connection, but one on `{conn}`"),
             None => "no request".to_owned(),
         };
-        let fault = Fault::new(format!("a response with the id {id} answers {whose}")).at("/serverResponse/id");
-        book.hold(out, End::Server, "envelope/unasked", index, Some(fault.actual(id.clone())));
+        let fault =
+            ViolationDetail::new(format!("a response with the id {id} answers {whose}")).at("/serverResponse/id");
+        book.check(out, End::Server, "envelope/unasked", index, Some(fault.actual(id.clone())));
     }
 }
 
 /// Judges how long an answer took that came, or had not come, at `t`, when so many bytes had passed.
-fn late(book: &Book, pending: &Pending, index: u64, t: u64, passed: u64, out: &mut Judgements) {
+fn late(book: &RequirementIndex, pending: &Pending, index: u64, t: u64, passed: u64, out: &mut Judgements) {
     let took = t.saturating_sub(pending.t);
     let granted = passed.saturating_sub(pending.passed).saturating_mul(1_000_000) / BYTES_A_SECOND;
     if took > TIMELY && took <= TIMELY.saturating_add(granted) {
         return;
     }
     let fault = || {
-        let fault = Fault::new(format!("no answer to the request {} came within two seconds", pending.id));
+        let fault = ViolationDetail::new(format!("no answer to the request {} came within two seconds", pending.id));
         fault
             .expected("at most 2 s")
             .actual(json!(format!("{:.1} s", took as f64 / 1e6)))
             .late(took.saturating_sub(TIMELY))
     };
-    book.hold(out, End::Server, "envelope/timely", index, (took > TIMELY).then(fault));
+    book.check(out, End::Server, "envelope/timely", index, (took > TIMELY).then(fault));
     if pending.method.as_deref() == Some("ping") {
-        book.hold(out, End::Server, "ping/timely", index, (took > TIMELY).then(fault));
+        book.check(out, End::Server, "ping/timely", index, (took > TIMELY).then(fault));
     }
 }

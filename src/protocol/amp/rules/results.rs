@@ -5,17 +5,17 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use super::book::Book;
+use super::requirement_index::RequirementIndex;
 use crate::matcher::Pattern;
-use crate::protocol::Fault;
 use crate::protocol::Judgements;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amp::{PROTOCOL, schemas};
 use crate::trace::End;
 
 /// The schemas of an edition, compiled when they are first needed.
 pub struct Shapes {
     edition: &'static str,
-    book: &'static Book,
+    book: &'static RequirementIndex,
     compiled: HashMap<String, Option<Pattern>>,
 }
 
@@ -42,7 +42,7 @@ pub struct Part<'a> {
 }
 
 impl Shapes {
-    pub fn new(edition: &'static str, book: &'static Book) -> Self {
+    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
         Self { edition, book, compiled: HashMap::new() }
     }
 
@@ -53,13 +53,13 @@ impl Shapes {
 
     /// What is wrong with a value by a schema: places in the value, and what is wrong there. Nothing where there is no
     /// such schema.
-    pub fn faults(&mut self, name: &str, value: &Value) -> Vec<(String, Fault)> {
+    pub fn faults(&mut self, name: &str, value: &Value) -> Vec<(String, ViolationDetail)> {
         let edition = self.edition;
         let pattern = self.compiled.entry(name.to_owned()).or_insert_with(|| compiled(edition, name));
         let Some(pattern) = pattern else { return vec![] };
         let Err(mismatches) = pattern.check(Some(value), &mut Map::new()) else { return vec![] };
         let fault = |m: crate::matcher::Mismatch| {
-            let fault = Fault::new(m.message).at(&m.pointer).expected(m.expected);
+            let fault = ViolationDetail::new(m.message).at(&m.pointer).expected(m.expected);
             (m.pointer, fault.actual(m.actual.unwrap_or(Value::Null)))
         };
         mismatches.into_iter().map(fault).collect()
@@ -89,13 +89,13 @@ impl Shapes {
             let short = specific(area, &pointer, text).unwrap_or_else(|| general.to_owned());
             if !broken.contains(&short) {
                 let place = format!("{}{pointer}", part.pointer);
-                self.book.hold(out, End::Server, &short, part.index, Some(fault.at(place)));
+                self.book.check(out, End::Server, &short, part.index, Some(fault.at(place)));
                 broken.push(short);
             }
         }
         let mut kept = |short: &str| {
             if !broken.iter().any(|other| other == short) {
-                self.book.hold(out, End::Server, short, part.index, None);
+                self.book.check(out, End::Server, short, part.index, None);
             }
         };
         kept(general);
@@ -116,27 +116,28 @@ fn specific(area: &str, pointer: &str, text: bool) -> Option<String> {
 }
 
 /// Judges the positions in a part: counted from 0, in whole numbers, the end not before the start.
-fn positions(book: &Book, area: &str, part: &Part<'_>, out: &mut Judgements) {
+fn positions(book: &RequirementIndex, area: &str, part: &Part<'_>, out: &mut Judgements) {
     for (pointer, numbers) in ranges(area, part.value) {
         let place = format!("{}{pointer}", part.pointer);
         let counted = numbers.iter().all(|n| *n >= 0.0 && n.fract() == 0.0);
         let actual = || part.value.pointer(&pointer).cloned().unwrap_or(Value::Null);
         // That they are the right ones, only a play can tell.
         if !counted {
-            let fault = Fault::new("a position is no count from 0").at(&place).expected("whole numbers from 0");
-            book.hold(out, End::Server, &format!("{area}/range"), part.index, Some(fault.actual(actual())));
+            let fault =
+                ViolationDetail::new("a position is no count from 0").at(&place).expected("whole numbers from 0");
+            book.check(out, End::Server, &format!("{area}/range"), part.index, Some(fault.actual(actual())));
         }
         if area == "selection" {
             let [start_line, start, end_line, end] = numbers;
             let reversed = (end_line, end) < (start_line, start);
-            let fault = Fault::new("a selection ends before it begins").at(&place).actual(actual());
-            book.hold(out, End::Server, "selection/ordered", part.index, reversed.then_some(fault));
+            let fault = ViolationDetail::new("a selection ends before it begins").at(&place).actual(actual());
+            book.check(out, End::Server, "selection/ordered", part.index, reversed.then_some(fault));
         }
     }
 }
 
 /// Judges a list of visible files: no file is in it twice.
-fn twice(book: &Book, area: &str, part: &Part<'_>, out: &mut Judgements) {
+fn twice(book: &RequirementIndex, area: &str, part: &Part<'_>, out: &mut Judgements) {
     if area != "visible-files" {
         return;
     }
@@ -145,9 +146,9 @@ fn twice(book: &Book, area: &str, part: &Part<'_>, out: &mut Judgements) {
         let again = (1..list.len()).find(|n| list[..*n].contains(&list[*n]));
         let fault = again.map(|n| {
             let place = format!("{}/{key}/{n}", part.pointer);
-            Fault::new("a file is listed twice").at(&place).actual(list[n].clone())
+            ViolationDetail::new("a file is listed twice").at(&place).actual(list[n].clone())
         });
-        book.hold(out, End::Server, "visible-files/no-duplicates", part.index, fault);
+        book.check(out, End::Server, "visible-files/no-duplicates", part.index, fault);
     }
 }
 

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::protocol::amp::lockfile::is_lockfile;
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, What};
+use crate::trace::{Direction, End, Event, EventKind};
 
-use super::book::Book;
-use crate::protocol::Fault;
+use super::requirement_index::RequirementIndex;
+use crate::protocol::ViolationDetail;
 
 /// So many handshakes wait for a lockfile that explains them; of more, none is judged.
 const REMEMBERED: usize = 1000;
@@ -21,7 +21,7 @@ const REMEMBERED: usize = 1000;
 /// will do, and one that fits none tells only at the end. Secrets are replaced in traces: then which of them it is
 /// counts. What was replaced so that nobody can tell is passed over.
 pub struct Tokens {
-    book: &'static Book,
+    book: &'static RequirementIndex,
     /// By port, the tokens that lockfiles gave for it.
     tokens: HashMap<u16, Vec<Token>>,
     /// By connection, the port.
@@ -42,7 +42,7 @@ enum Token {
 }
 
 impl Tokens {
-    pub fn new(book: &'static Book) -> Self {
+    pub fn new(book: &'static RequirementIndex) -> Self {
         Self { book, tokens: HashMap::new(), ports: HashMap::new(), unexplained: BTreeMap::new() }
     }
 
@@ -75,20 +75,20 @@ impl Tokens {
 
 impl Rule for Tokens {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        match (&event.what, event.conn.as_deref()) {
-            (What::File(change), _) if is_lockfile(&change.path) => {
+        match (&event.kind, event.conn.as_deref()) {
+            (EventKind::File(change), _) if is_lockfile(&change.path) => {
                 if let Some(content) = &change.content {
                     self.lockfile(content.as_bytes());
                 }
             }
-            (What::Connected { address }, Some(conn)) => {
+            (EventKind::Connected { address }, Some(conn)) => {
                 let port = address.rsplit(':').next().and_then(|port| port.parse().ok());
                 match port {
                     Some(port) => self.ports.insert(conn.to_owned(), port),
                     None => self.ports.remove(conn),
                 };
             }
-            (What::Handshake(head), Some(conn)) if event.dir == Some(Direction::ToServer) => {
+            (EventKind::Handshake(head), Some(conn)) if event.dir == Some(Direction::ToServer) => {
                 if event.deliberate.is_some() {
                     return;
                 }
@@ -96,12 +96,12 @@ impl Rule for Tokens {
                 let target = head.start.split(' ').nth(1).unwrap_or_default();
                 let shown = auth(target).map(|value| Token::encoded(&value));
                 if self.fits(port, shown.as_ref()) == Some(true) {
-                    self.book.hold(out, End::Client, "connection/token", event.i, None);
+                    self.book.check(out, End::Client, "connection/token", event.i, None);
                 } else if self.unexplained.len() < REMEMBERED {
                     self.unexplained.insert(event.i, (port, shown));
                 }
             }
-            (What::Closed(_), Some(conn)) => drop(self.ports.remove(conn)),
+            (EventKind::Closed(_), Some(conn)) => drop(self.ports.remove(conn)),
             _ => {}
         }
     }
@@ -110,10 +110,12 @@ impl Rule for Tokens {
         for (index, (port, shown)) in std::mem::take(&mut self.unexplained) {
             let Some(fits) = self.fits(port, shown.as_ref()) else { continue };
             let fault = match shown {
-                None => Fault::new("a handshake shows no token"),
-                Some(_) => Fault::new(format!("a handshake shows another token than that of the lockfile for {port}")),
+                None => ViolationDetail::new("a handshake shows no token"),
+                Some(_) => ViolationDetail::new(format!(
+                    "a handshake shows another token than that of the lockfile for {port}"
+                )),
             };
-            self.book.hold(out, End::Client, "connection/token", index, (!fits).then_some(fault));
+            self.book.check(out, End::Client, "connection/token", index, (!fits).then_some(fault));
         }
     }
 }

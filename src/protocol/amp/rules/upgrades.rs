@@ -6,25 +6,25 @@ use serde_json::json;
 
 use crate::protocol::amp::handshake::{has_token, is_key, only};
 use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, Head, What};
+use crate::trace::{Direction, End, Event, EventKind, Head};
 
-use super::book::Book;
 use super::connections::Connections;
-use crate::protocol::Fault;
+use super::requirement_index::RequirementIndex;
+use crate::protocol::ViolationDetail;
 
 /// So many keys are remembered; of more, none is taken for an old one.
 const REMEMBERED: usize = 10_000;
 
 /// Judges every handshake of the client by itself, and against those before it (RFC 6455 section 4.1).
 pub struct Upgrades {
-    book: &'static Book,
-    connections: Connections<Stage>,
+    book: &'static RequirementIndex,
+    connections: Connections<HandshakeStage>,
     keys: HashSet<String>,
 }
 
 /// How far the handshake of a connection has come.
 #[derive(Default)]
-enum Stage {
+enum HandshakeStage {
     /// Nothing is known of one.
     #[default]
     Unknown,
@@ -37,16 +37,17 @@ enum Stage {
 }
 
 impl Upgrades {
-    pub fn new(book: &'static Book) -> Self {
+    pub fn new(book: &'static RequirementIndex) -> Self {
         Self { book, connections: Connections::new(), keys: HashSet::new() }
     }
 
     fn request(&mut self, index: u64, head: &Head, out: &mut Judgements) {
-        let mut hold = |short: &str, fault: Option<Fault>| self.book.hold(out, End::Client, short, index, fault);
+        let mut hold =
+            |short: &str, fault: Option<ViolationDetail>| self.book.check(out, End::Client, short, index, fault);
         let line = &head.start;
         let mut words = line.split(' ');
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let wrong = |what: &str, expected: &str| Fault::new(what).expected(expected).actual(line.clone());
+        let wrong = |what: &str, expected: &str| ViolationDetail::new(what).expected(expected).actual(line.clone());
         hold("connection/method", (method != "GET").then(|| wrong("a handshake is no GET request", "GET")));
         let version = line.rsplit(' ').next().and_then(|word| word.strip_prefix("HTTP/"));
         let recent = version.and_then(|v| v.split_once('.')).is_some_and(|(major, minor)| {
@@ -59,7 +60,7 @@ impl Upgrades {
         let values = |name: &str| json!(head.header(name).collect::<Vec<_>>());
         let lacks = |name: &str, expected: &str| {
             let what = format!("a handshake has no header `{name}` as it has to be");
-            Fault::new(what).expected(expected).actual(values(name))
+            ViolationDetail::new(what).expected(expected).actual(values(name))
         };
         let host = only(head, "host").is_some_and(|host| !host.is_empty());
         hold("connection/host", (!host).then(|| lacks("Host", "one, not empty")));
@@ -76,8 +77,8 @@ impl Upgrades {
             if self.keys.len() < REMEMBERED {
                 self.keys.insert(key.to_owned());
             }
-            let fault = Fault::new("a handshake has the key of an earlier one").actual(key);
-            self.book.hold(out, End::Client, "connection/key-fresh", index, old.then_some(fault));
+            let fault = ViolationDetail::new("a handshake has the key of an earlier one").actual(key);
+            self.book.check(out, End::Client, "connection/key-fresh", index, old.then_some(fault));
         }
     }
 }
@@ -87,31 +88,31 @@ impl Rule for Upgrades {
         let Some(stage) = self.connections.of(event) else { return };
         let book = self.book;
         let mut asks = None;
-        match (&event.what, event.dir) {
-            (What::Handshake(head), Some(Direction::ToServer)) => {
-                *stage = Stage::Asked;
+        match (&event.kind, event.dir) {
+            (EventKind::Handshake(head), Some(Direction::ToServer)) => {
+                *stage = HandshakeStage::Asked;
                 asks = Some(head);
             }
-            (What::Handshake(head), Some(Direction::ToClient)) => {
+            (EventKind::Handshake(head), Some(Direction::ToClient)) => {
                 *stage = match head.status() {
                     Some(101) => {
-                        book.hold(out, End::Client, "connection/waits", event.i, None);
-                        Stage::Over
+                        book.check(out, End::Client, "connection/waits", event.i, None);
+                        HandshakeStage::Over
                     }
-                    _ => Stage::Refused,
+                    _ => HandshakeStage::Refused,
                 };
             }
             // After a refusal the next request may follow.
-            (What::Frame(_) | What::Bytes { .. }, Some(Direction::ToServer)) => {
-                let told = match (&*stage, &event.what) {
-                    (Stage::Asked, _) => Some("before its handshake was answered"),
-                    (Stage::Refused, What::Frame(_)) => Some("though its handshake was refused"),
+            (EventKind::Frame(_) | EventKind::Bytes { .. }, Some(Direction::ToServer)) => {
+                let told = match (&*stage, &event.kind) {
+                    (HandshakeStage::Asked, _) => Some("before its handshake was answered"),
+                    (HandshakeStage::Refused, EventKind::Frame(_)) => Some("though its handshake was refused"),
                     _ => None,
                 };
                 if let Some(when) = told {
-                    *stage = Stage::Over;
-                    let fault = Fault::new(format!("the client sends something {when}"));
-                    book.hold(out, End::Client, "connection/waits", event.i, Some(fault));
+                    *stage = HandshakeStage::Over;
+                    let fault = ViolationDetail::new(format!("the client sends something {when}"));
+                    book.check(out, End::Client, "connection/waits", event.i, Some(fault));
                 }
             }
             _ => {}

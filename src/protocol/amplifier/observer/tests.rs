@@ -98,7 +98,7 @@ fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
 fn where_a_redirect_is_not_followed_it_is_the_answer() {
     let mark = crate::trace::Mark { mark: redirects::NOT_FOLLOWED.to_owned(), text: String::new() };
     let moved = |play: Play| play.responds(307, &[("Location", "/all")], b"");
-    let mut play = moved(Play::new().gets("/sessions/s/events")).client(What::Mark(mark));
+    let mut play = moved(Play::new().gets("/sessions/s/events")).client(EventKind::Mark(mark));
     play.events.last_mut().unwrap().dir = None;
     assert_eq!(kinds(&observed(&play, End::Server)), ["subscribed", "response"]);
     let cut = Play::new().gets("/sessions").response_head(307, &[("Location", "/all")]).server_closes();

@@ -4,46 +4,46 @@ use serde_json::{Map, Value};
 
 use super::exchange::Exchange;
 use super::members::{
-    AMOUNT, ANY, BOOLEAN, COUNT, FILLED, MODULES, MOMENT, Member, OBJECT, OBJECTS, PORT, Place, STATUS, STRING,
+    AMOUNT, ANY, BOOLEAN, BodyObject, COUNT, FILLED, MODULES, MOMENT, Member, OBJECT, OBJECTS, PORT, STATUS, STRING,
     STRING_OR_NULL, STRINGS, USAGE,
 };
 use super::sessions::Sessions;
 use super::{errors, http};
 use crate::protocol::amplifier::routes::{Endpoint, Route};
-use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
-use crate::protocol::{Fault, Use};
+use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::{Use, ViolationDetail};
 
 /// Statuses that whoever stands before a server may send in its place.
 const FROM_OTHERS: &[u16] = &[408, 413, 414, 429, 431, 502, 503, 504];
 
 /// Judges a whole answer.
-pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, bench: &mut Bench<'_>) {
+pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) {
     let (Some(request), Some(response)) = (&exchange.request, &exchange.response) else { return };
     let Some(status) = response.status() else { return };
     if request.method() == "HEAD" || (300..400).contains(&status) {
         return;
     }
-    if status < 300 && errors::as_success(status, content, bench) {
+    if status < 300 && errors::as_success(status, content, ctx) {
         return;
     }
     let Some(route) = &exchange.own.route else {
-        http::outside(request, response, bench);
+        http::outside(request, response, ctx);
         if status >= 400 {
-            errors::outside(content, bench);
+            errors::outside(content, ctx);
         }
         return;
     };
     if let Some(short) = exchange.own.refused {
-        refused(short, route, status, bench);
+        refused(short, route, status, ctx);
     }
     if let (Some((capability, request)), None) = (capability(route.endpoint), exchange.own.refused) {
         let refusal = matches!(status, 404 | 405 | 501).then_some(i64::from(status));
-        bench.used(Use { capability, request: request.to_owned(), refusal });
+        ctx.used(Use { capability, request: request.to_owned(), refusal });
     }
     if status >= 400 {
-        refusal(route, status, response, content, sessions, bench);
+        refusal(route, status, response, content, sessions, ctx);
         return;
     }
     let area = area(route.endpoint);
@@ -53,31 +53,34 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         Endpoint::Events | Endpoint::Socket => return,
         _ => 200,
     };
-    let fault = Fault::new("an answer has another status than the endpoint").expected(right).actual(status).in_status();
-    bench.hold(&format!("{area}status"), (status != right).then_some(fault));
+    let fault = ViolationDetail::new("an answer has another status than the endpoint")
+        .expected(right)
+        .actual(status)
+        .in_status();
+    ctx.check(&format!("{area}status"), (status != right).then_some(fault));
     if exchange.own.refused.is_some() {
         return;
     }
-    let Some(json) = json_of(response, content, bench) else { return };
+    let Some(json) = json_of(response, content, ctx) else { return };
     let object = if matches!(area, "list/") { "list/object".to_owned() } else { format!("{area}object") };
     let object = match route.endpoint {
         Endpoint::ListProfiles | Endpoint::ListCollections | Endpoint::ListAgents => format!("{area}list"),
         _ => object,
     };
-    let fault = Fault::new("an answer is no object").at("").actual(json.clone());
-    bench.hold(&object, (!json.is_object()).then_some(fault));
+    let fault = ViolationDetail::new("an answer is no object").at("").actual(json.clone());
+    ctx.check(&object, (!json.is_object()).then_some(fault));
     let Some(members) = json.as_object() else { return };
-    body(route, exchange, Place { members, pointer: "" }, bench);
-    sessions.answered(route, exchange, members, bench);
+    body(route, exchange, BodyObject { members, pointer: "" }, ctx);
+    sessions.answered(route, exchange, members, ctx);
 }
 
 /// Judges a whole answer to a request that was wrong on purpose, and sound as HTTP: an error has its format all the same.
-pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, bench: &mut Bench<'_>) {
+pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) {
     let (Some(request), Some(response)) = (&exchange.request, &exchange.response) else { return };
     let Some(status) = response.status().filter(|status| !FROM_OTHERS.contains(status)) else { return };
     if status < 400 {
         if status < 300 && request.method() != "HEAD" {
-            errors::as_success(status, content, bench);
+            errors::as_success(status, content, ctx);
         }
         return;
     }
@@ -85,8 +88,8 @@ pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sess
         _ if request.method() == "HEAD" => {}
         // Whether an encoded slash parts segments is the router's choice: the path may be that of no endpoint.
         Some(Route { name: Some(name), .. }) if name.contains('/') => {}
-        Some(route) => refusal(route, status, response, content, sessions, bench),
-        None if matches!(status, 404 | 405) => errors::outside(content, bench),
+        Some(route) => refusal(route, status, response, content, sessions, ctx),
+        None if matches!(status, 404 | 405) => errors::outside(content, ctx),
         None => {}
     }
 }
@@ -98,12 +101,12 @@ fn refusal(
     head: &crate::trace::HttpResponse,
     content: &Content<'_>,
     sessions: &mut Sessions,
-    bench: &mut Bench<'_>,
+    ctx: &mut RuleContext<'_>,
 ) {
-    if json_of(head, content, bench).is_some() {
+    if json_of(head, content, ctx).is_some() {
         let session = route.name.as_deref().and_then(|id| sessions.of(id));
         let stopped = session.is_some_and(|session| session.stopped.is_some());
-        errors::judge(route, status, stopped, content, bench);
+        errors::judge(route, status, stopped, content, ctx);
     }
 }
 
@@ -137,7 +140,7 @@ fn capability(endpoint: Endpoint) -> Option<(&'static str, &'static str)> {
 }
 
 /// A request that has to be refused.
-fn refused(short: &str, route: &Route, status: u16, bench: &mut Bench<'_>) {
+fn refused(short: &str, route: &Route, status: u16, ctx: &mut RuleContext<'_>) {
     // That is judged as the status of whatever does not validate.
     if status == 422 {
         return;
@@ -149,48 +152,49 @@ fn refused(short: &str, route: &Route, status: u16, bench: &mut Bench<'_>) {
         404 | 409 => route.name.is_some(),
         _ => FROM_OTHERS.contains(&status),
     };
-    let fault = Fault::new("a body that does not fit is not refused as it should be").expected(400).actual(status);
+    let fault =
+        ViolationDetail::new("a body that does not fit is not refused as it should be").expected(400).actual(status);
     let fault = fault.in_status();
-    bench.hold(short, (!fine).then_some(fault));
+    ctx.check(short, (!fine).then_some(fault));
 }
 
 /// The JSON of an answer, judged for being that.
 fn json_of<'c>(
     head: &crate::trace::HttpResponse,
     content: &'c Content<'_>,
-    bench: &mut Bench<'_>,
+    ctx: &mut RuleContext<'_>,
 ) -> Option<&'c Value> {
     if let Content::Coded = content {
         let broken = !heads::may_decode(head);
-        bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
+        ctx.check_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
         return None;
     }
     if heads::is_coded(head) {
-        bench.hold("http/encoding", None);
+        ctx.check("http/encoding", None);
     }
     // What has no content has no JSON either (RFC 9110 sections 15.3.5 and 15.3.6).
     if matches!(content, Content::Empty) && matches!(head.status(), Some(204 | 205)) {
         return None;
     }
     let binary = matches!(content, Content::Binary(_));
-    bench.hold_if("http/utf-8", binary, || "the body of an answer is no UTF-8".to_owned());
+    ctx.check_if("http/utf-8", binary, || "the body of an answer is no UTF-8".to_owned());
     if binary {
         return None;
     }
     let marked = matches!(content, Content::Json { marked: true, .. });
-    bench.hold_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    ctx.check_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
     let json = content.json();
-    let fault = Fault::new("the body of an answer is no JSON");
+    let fault = ViolationDetail::new("the body of an answer is no JSON");
     let fault = match content {
         Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
         _ => fault,
     };
-    bench.hold("http/json", json.is_none().then_some(fault));
+    ctx.check("http/json", json.is_none().then_some(fault));
     if content.is_lossy() {
-        bench.note("http/json", LOSSY);
+        ctx.note("http/json", LOSSY);
     }
     if json.is_some() {
-        heads::answer_type(head, bench);
+        heads::answer_type(head, ctx);
     }
     json
 }
@@ -282,82 +286,85 @@ const CONFIG: &[Member] = &[
 ];
 
 /// Judges the body of an answer by itself and by its request.
-fn body(route: &Route, exchange: &Exchange, answer: Place<'_>, bench: &mut Bench<'_>) {
+fn body(route: &Route, exchange: &Exchange, answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     match route.endpoint {
         Endpoint::CreateSession => {
-            answer.hold(bench, CREATE);
+            answer.check(ctx, CREATE);
             let asked = exchange.own.body.as_ref().and_then(|body| body.get("profile")).and_then(Value::as_str);
-            same(answer, "profile", asked, "create/profile", bench);
-            created(answer, bench);
+            same(answer, "profile", asked, "create/profile", ctx);
+            created(answer, ctx);
         }
         Endpoint::SubmitPrompt => {
-            answer.hold(bench, PROMPT);
-            same(answer, "status", Some("processing"), "prompt/value", bench);
+            answer.check(ctx, PROMPT);
+            same(answer, "status", Some("processing"), "prompt/value", ctx);
         }
         Endpoint::GetSession => {
-            answer.hold(bench, SESSION);
-            same(answer, "session_id", route.name.as_deref(), "status/session-id", bench);
+            answer.check(ctx, SESSION);
+            same(answer, "session_id", route.name.as_deref(), "status/session-id", ctx);
         }
-        Endpoint::SubmitApproval => answer.hold(bench, APPROVAL),
+        Endpoint::SubmitApproval => answer.check(ctx, APPROVAL),
         Endpoint::DeleteSession => {
-            answer.hold(bench, STOP);
-            same(answer, "status", Some("stopped"), "stop/value", bench);
+            answer.check(ctx, STOP);
+            same(answer, "status", Some("stopped"), "stop/value", ctx);
         }
-        Endpoint::ListSessions => sessions(route, answer, bench),
+        Endpoint::ListSessions => sessions(route, answer, ctx),
         Endpoint::ListProfiles => {
-            listed(answer, "profiles", "profiles/list", bench);
-            let modules = |bench: &mut Bench<'_>, profile: Place<'_>| profile_of(profile, bench);
-            entries(route, answer, "profiles", ["profiles/name-unique", "profiles/filter"], modules, bench);
+            listed(answer, "profiles", "profiles/list", ctx);
+            let modules = |ctx: &mut RuleContext<'_>, profile: BodyObject<'_>| profile_of(profile, ctx);
+            entries(route, answer, "profiles", ["profiles/name-unique", "profiles/filter"], modules, ctx);
         }
         Endpoint::GetProfile => {
-            profile_of(answer, bench);
-            answer.hold(bench, DETAILS);
-            same(answer, "name", route.name.as_deref(), "profiles/detail-name", bench);
+            profile_of(answer, ctx);
+            answer.check(ctx, DETAILS);
+            same(answer, "name", route.name.as_deref(), "profiles/detail-name", ctx);
         }
         Endpoint::ListCollections => {
-            listed(answer, "collections", "collections/list", bench);
-            answer.each("collections", |collection| collection.hold(bench, COLLECTION));
+            listed(answer, "collections", "collections/list", ctx);
+            answer.each("collections", |collection| collection.check(ctx, COLLECTION));
         }
         Endpoint::ListAgents => {
-            listed(answer, "agents", "agents/list", bench);
-            let agent = |bench: &mut Bench<'_>, agent: Place<'_>| agent.hold(bench, AGENT);
-            entries(route, answer, "agents", ["", "agents/filter"], agent, bench);
+            listed(answer, "agents", "agents/list", ctx);
+            let agent = |ctx: &mut RuleContext<'_>, agent: BodyObject<'_>| agent.check(ctx, AGENT);
+            entries(route, answer, "agents", ["", "agents/filter"], agent, ctx);
         }
         Endpoint::Health => {
-            answer.hold(bench, HEALTH);
+            answer.check(ctx, HEALTH);
             if let Some(status) = answer.text("status") {
-                let fault = Fault::new("a server that is ready does not say `healthy`").at("/status").actual(status);
-                bench.hold("health/healthy", (status != "healthy").then_some(fault));
+                let fault =
+                    ViolationDetail::new("a server that is ready does not say `healthy`").at("/status").actual(status);
+                ctx.check("health/healthy", (status != "healthy").then_some(fault));
             }
         }
         Endpoint::Info => {
-            answer.hold(bench, INFO);
-            answer.inner("capabilities", |place| place.hold(bench, CAPABILITIES));
-            answer.inner("config", |place| place.hold(bench, CONFIG));
+            answer.check(ctx, INFO);
+            answer.inner("capabilities", |place| place.check(ctx, CAPABILITIES));
+            answer.inner("config", |place| place.check(ctx, CONFIG));
         }
         Endpoint::Events | Endpoint::Socket => {}
     }
 }
 
 /// A member that has to be what somebody said.
-fn same(answer: Place<'_>, key: &str, wanted: Option<&str>, short: &str, bench: &mut Bench<'_>) {
+fn same(answer: BodyObject<'_>, key: &str, wanted: Option<&str>, short: &str, ctx: &mut RuleContext<'_>) {
     let (Some(wanted), Some(actual)) = (wanted, answer.text(key)) else { return };
-    let fault = Fault::new(format!("`{key}` is another one")).at(answer.at(key)).expected(wanted).actual(actual);
-    bench.hold(short, (wanted != actual).then_some(fault));
+    let fault =
+        ViolationDetail::new(format!("`{key}` is another one")).at(answer.at(key)).expected(wanted).actual(actual);
+    ctx.check(short, (wanted != actual).then_some(fault));
 }
 
-fn created(answer: Place<'_>, bench: &mut Bench<'_>) {
+fn created(answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(id) = answer.text("session_id") {
-        let fault = Fault::new("a `session_id` is no UUID").at("/session_id").actual(id);
-        bench.hold("create/session-id-uuid", (!is_uuid(id)).then_some(fault));
+        let fault = ViolationDetail::new("a `session_id` is no UUID").at("/session_id").actual(id);
+        ctx.check("create/session-id-uuid", (!is_uuid(id)).then_some(fault));
     }
     if let Some(status) = answer.text("status") {
         let known = status == "created" || crate::protocol::amplifier::STATUSES.contains(&status);
-        let fault =
-            Fault::new("a new session has a status that the document does not know").at("/status").actual(status);
-        bench.hold("create/session-status-known", (!known).then_some(fault));
+        let fault = ViolationDetail::new("a new session has a status that the document does not know")
+            .at("/status")
+            .actual(status);
+        ctx.check("create/session-status-known", (!known).then_some(fault));
         if status != "created" {
-            bench.note("create/session-status", format!("New sessions have the status `{status}`"));
+            ctx.note("create/session-status", format!("New sessions have the status `{status}`"));
         }
     }
 }
@@ -368,75 +375,81 @@ fn is_uuid(text: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-fn sessions(route: &Route, answer: Place<'_>, bench: &mut Bench<'_>) {
-    answer.hold(bench, LIST);
-    answer.each("sessions", |session| session.hold(bench, LISTED));
+fn sessions(route: &Route, answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    answer.check(ctx, LIST);
+    answer.each("sessions", |session| session.check(ctx, LISTED));
     let Some(list) = answer.members.get("sessions").and_then(Value::as_array) else { return };
-    unique(list, "session_id", "list/unique", bench);
+    unique(list, "session_id", "list/unique", ctx);
     if let Some(total) = answer.members.get("total").and_then(Value::as_u64) {
-        let fault = Fault::new("`total` is less than the sessions in the list").at("/total");
-        bench.hold("list/total", ((total as usize) < list.len()).then(|| fault.expected(list.len()).actual(total)));
+        let fault = ViolationDetail::new("`total` is less than the sessions in the list").at("/total");
+        ctx.check("list/total", ((total as usize) < list.len()).then(|| fault.expected(list.len()).actual(total)));
         if total as usize > list.len() {
-            bench.note("list/total", "The `total` of the list counts more than the list");
+            ctx.note("list/total", "The `total` of the list counts more than the list");
         }
     }
     if let Some(wanted) = route.param("status") {
         let other = list.iter().find(|session| session.get("status").and_then(Value::as_str) != Some(wanted));
-        let fault = || Fault::new("the list has a session with another status").at("/sessions").expected(wanted);
-        bench.hold("list/filter", other.map(|other| fault().actual(other.clone())));
+        let fault =
+            || ViolationDetail::new("the list has a session with another status").at("/sessions").expected(wanted);
+        ctx.check("list/filter", other.map(|other| fault().actual(other.clone())));
     }
     let (limit, short) = match route.param("limit").map(str::parse::<usize>) {
         Some(Ok(limit)) if limit > 0 => (limit, "list/limit"),
         Some(Ok(_)) => (0, "list/limit-odd"),
         Some(Err(_)) if route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok()) => (0, "list/limit-odd"),
         Some(Err(_)) => {
-            let fault = Fault::new("a `limit` that is no integer is not refused").expected(400).actual(200);
-            bench.hold("list/limit-invalid", Some(fault));
+            let fault = ViolationDetail::new("a `limit` that is no integer is not refused").expected(400).actual(200);
+            ctx.check("list/limit-invalid", Some(fault));
             return;
         }
         None => (50, "list/limit-default"),
     };
-    let fault = Fault::new("the list is longer than its limit").at("/sessions").expected(limit).actual(list.len());
-    bench.hold(short, (list.len() > limit).then_some(fault));
+    let fault =
+        ViolationDetail::new("the list is longer than its limit").at("/sessions").expected(limit).actual(list.len());
+    ctx.check(short, (list.len() > limit).then_some(fault));
 }
 
 /// The list that an answer has to have.
-fn listed(answer: Place<'_>, key: &'static str, short: &'static str, bench: &mut Bench<'_>) {
-    answer.hold(bench, &[(key, OBJECTS, true, short)]);
+fn listed(answer: BodyObject<'_>, key: &'static str, short: &'static str, ctx: &mut RuleContext<'_>) {
+    answer.check(ctx, &[(key, OBJECTS, true, short)]);
 }
 
 /// Judges the entries of a list that can be filtered by collection.
 fn entries(
     route: &Route,
-    answer: Place<'_>,
+    answer: BodyObject<'_>,
     key: &str,
     shorts: [&str; 2],
-    each: impl Fn(&mut Bench<'_>, Place<'_>),
-    bench: &mut Bench<'_>,
+    each: impl Fn(&mut RuleContext<'_>, BodyObject<'_>),
+    ctx: &mut RuleContext<'_>,
 ) {
-    answer.each(key, |entry| each(bench, entry));
+    answer.each(key, |entry| each(ctx, entry));
     let Some(list) = answer.members.get(key).and_then(Value::as_array) else { return };
     if !shorts[0].is_empty() {
-        unique(list, "name", shorts[0], bench);
+        unique(list, "name", shorts[0], ctx);
     }
     if let Some(wanted) = route.param("collection").filter(|wanted| !wanted.is_empty()) {
         let other = list.iter().find(|entry| entry.get("collection").and_then(Value::as_str) != Some(wanted));
-        let fault = || Fault::new("the list has an entry of another collection").at(answer.at(key)).expected(wanted);
-        bench.hold(shorts[1], other.map(|other| fault().actual(other.clone())));
+        let fault =
+            || ViolationDetail::new("the list has an entry of another collection").at(answer.at(key)).expected(wanted);
+        ctx.check(shorts[1], other.map(|other| fault().actual(other.clone())));
     }
 }
 
-fn unique(list: &[Value], key: &str, short: &str, bench: &mut Bench<'_>) {
+fn unique(list: &[Value], key: &str, short: &str, ctx: &mut RuleContext<'_>) {
     let mut names: Vec<&str> = list.iter().filter_map(|entry| entry.get(key)?.as_str()).collect();
     names.sort_unstable();
     let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
-    bench.hold(short, twice.map(|pair| Fault::new(format!("the same `{key}` is there twice")).actual(pair[0])));
+    ctx.check(
+        short,
+        twice.map(|pair| ViolationDetail::new(format!("the same `{key}` is there twice")).actual(pair[0])),
+    );
 }
 
-fn profile_of(profile: Place<'_>, bench: &mut Bench<'_>) {
-    profile.hold(bench, PROFILE);
+fn profile_of(profile: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    profile.check(ctx, PROFILE);
     for key in ["providers", "tools", "hooks"] {
-        profile.each(key, |module| module.hold(bench, MODULE));
+        profile.each(key, |module| module.check(ctx, MODULE));
     }
 }
 

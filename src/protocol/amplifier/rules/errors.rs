@@ -2,36 +2,37 @@
 
 use serde_json::Value;
 
-use super::members::{OBJECT, Place, STRING};
-use crate::protocol::Fault;
+use super::members::{BodyObject, OBJECT, STRING};
+use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::CODES;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
-use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::Content;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// Statuses that HTTP has for what the document does not speak of, so that none of its codes belongs to them.
 const WITHOUT_CODE: &[u16] = &[405, 406, 410, 411, 412, 413, 414, 415, 416, 417, 421, 426, 428, 431, 501, 504, 505];
 
 /// Judges the answer of an endpoint with a status from 400 to 599. `stopped`: it is about a session that was stopped, for
 /// which there is no code.
-pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, bench: &mut Bench<'_>) {
+pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let json = content.json();
     let error = json.and_then(|json| json.get("error")).and_then(Value::as_object);
     let fault = || {
-        let fault = Fault::new("an error has another format than the document's").at("/error");
+        let fault = ViolationDetail::new("an error has another format than the document's").at("/error");
         let fault = fault.expected(serde_json::json!({"error": {"code": "…", "message": "…", "details": {}}}));
         json.map_or(fault.clone(), |json| fault.actual(json.clone()))
     };
-    bench.hold("errors/format", error.is_none().then(fault));
+    ctx.check("errors/format", error.is_none().then(fault));
     let code = error.and_then(|error| error.get("code")).and_then(Value::as_str);
     if status == 422 && code.is_none_or(|code| CODES.iter().all(|(name, ..)| *name != code)) {
-        let fault = Fault::new("what does not validate is refused with another status").expected(400).actual(status);
-        bench.hold("errors/invalid-request", Some(fault.in_status()));
+        let fault =
+            ViolationDetail::new("what does not validate is refused with another status").expected(400).actual(status);
+        ctx.check("errors/invalid-request", Some(fault.in_status()));
     }
     let Some(members) = error else { return };
-    let error = Place { members, pointer: "/error" };
-    error.hold(
-        bench,
+    let error = BodyObject { members, pointer: "/error" };
+    error.check(
+        ctx,
         &[
             ("code", STRING, true, "errors/code"),
             ("message", STRING, true, "errors/message"),
@@ -42,14 +43,15 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
     let known = CODES.iter().find(|(name, ..)| *name == code);
     let of_collection = matches!(route.endpoint, Endpoint::ListProfiles | Endpoint::ListAgents) && status == 404;
     if WITHOUT_CODE.contains(&status) || known.is_none() && (stopped || of_collection) {
-        bench.note(
+        ctx.note(
             "errors/code-known",
             format!("An error for which there is no code has the status {status} and `{code}`"),
         );
         return;
     }
-    let fault = Fault::new("an error has a code that the document does not know").at("/error/code").actual(code);
-    bench.hold("errors/code-known", known.is_none().then_some(fault));
+    let fault =
+        ViolationDetail::new("an error has a code that the document does not know").at("/error/code").actual(code);
+    ctx.check("errors/code-known", known.is_none().then_some(fault));
     let Some((_, right, short)) = known else { return };
     let deciding = route.endpoint == Endpoint::SubmitApproval;
     let other = match code {
@@ -58,15 +60,16 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
         // No code is there for a decision that comes again, or too late.
         _ => deciding && status == 409,
     };
-    let fault = Fault::new(format!("the code `{code}` comes with another status")).expected(*right).actual(status);
+    let fault =
+        ViolationDetail::new(format!("the code `{code}` comes with another status")).expected(*right).actual(status);
     let fault = fault.in_status();
-    bench.hold(short, (status != *right && !other).then_some(fault));
+    ctx.check(short, (status != *right && !other).then_some(fault));
     if deciding && matches!(status, 408 | 409) {
         let text = format!("A decision that came too late, or again, is refused with the status {status} and `{code}`");
-        bench.note("errors/approval-timeout", text);
+        ctx.note("errors/approval-timeout", text);
     }
     if route.endpoint == Endpoint::CreateSession && code == "PROFILE_NOT_FOUND" {
-        bench.note(
+        ctx.note(
             "errors/profile-not-found",
             format!("A profile that does not exist is refused with the status {status}"),
         );
@@ -74,24 +77,25 @@ pub fn judge(route: &Route, status: u16, stopped: bool, content: &Content<'_>, b
 }
 
 /// Judges the answer of an endpoint with a status that is none of an error, by whether it tells of one. Gives whether it does.
-pub fn as_success(status: u16, content: &Content<'_>, bench: &mut Bench<'_>) -> bool {
+pub fn as_success(status: u16, content: &Content<'_>, ctx: &mut RuleContext<'_>) -> bool {
     // A session in the status `error` may say beside its other members what went wrong.
     let alone = content.json().and_then(Value::as_object).filter(|members| members.len() == 1);
     let told = alone.and_then(|members| members.get("error")).and_then(Value::as_object);
     let told = told.is_some_and(|error| error.contains_key("code") || error.contains_key("message"));
     let fault = || {
-        let fault = Fault::new("an error comes with a status that is none of errors").expected("400 to 599");
+        let fault = ViolationDetail::new("an error comes with a status that is none of errors").expected("400 to 599");
         fault.actual(status).in_status()
     };
-    bench.hold("errors/status", told.then(fault));
+    ctx.check("errors/status", told.then(fault));
     told
 }
 
 /// Judges the format of an error where there is no endpoint.
-pub fn outside(content: &Content<'_>, bench: &mut Bench<'_>) {
+pub fn outside(content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let format = content.json().and_then(|json| json.get("error")).is_some_and(Value::is_object);
-    let fault = Fault::new("an error outside the endpoints has another format than the document's").at("/error");
-    bench.hold("errors/outside", (!format).then_some(fault));
+    let fault =
+        ViolationDetail::new("an error outside the endpoints has another format than the document's").at("/error");
+    ctx.check("errors/outside", (!format).then_some(fault));
 }
 
 /// Whether a message is in the format of an error.

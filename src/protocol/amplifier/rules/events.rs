@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::errors;
 use super::members::{
-    AMOUNT, COUNT, FILLED, MOMENT, Member, NUMBER_OR_NULL, OBJECT, OBJECTS, OPTIONS, Place, RANGE, SEVERITY, SPAN,
+    AMOUNT, BodyObject, COUNT, FILLED, MOMENT, Member, NUMBER_OR_NULL, OBJECT, OBJECTS, OPTIONS, RANGE, SEVERITY, SPAN,
     STRING, USAGE, is_backward,
 };
-use crate::protocol::Fault;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::{EVENTS, STATUSES};
-use crate::protocol::http::book::Bench;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// Whether a message has the format of an error, and is no event.
 pub fn is_error(message: &Value) -> bool {
@@ -21,10 +21,10 @@ pub fn judge<'m>(
     message: &'m Value,
     session: &str,
     socket: bool,
-    bench: &mut Bench<'_>,
-) -> Option<(&'m str, Place<'m>)> {
+    ctx: &mut RuleContext<'_>,
+) -> Option<(&'m str, BodyObject<'m>)> {
     if is_error(message) {
-        bench.note(
+        ctx.note(
             "life/completed",
             "Errors after the answer to a prompt are told by a message in the format of an error",
         );
@@ -32,44 +32,44 @@ pub fn judge<'m>(
     }
     let name = message.get("event").and_then(Value::as_str);
     let data = message.get("data").and_then(Value::as_object);
-    let fault = || Fault::new("a message has no string `event` and object `data`").actual(message.clone());
-    bench.hold("events/object", (name.is_none() || data.is_none()).then(fault));
-    let (name, data) = (name?, Place { members: data?, pointer: "/data" });
+    let fault = || ViolationDetail::new("a message has no string `event` and object `data`").actual(message.clone());
+    ctx.check("events/object", (name.is_none() || data.is_none()).then(fault));
+    let (name, data) = (name?, BodyObject { members: data?, pointer: "/data" });
     if name == "error" {
-        bench.note("life/completed", "Errors after the answer to a prompt are told by an event `error`");
+        ctx.note("life/completed", "Errors after the answer to a prompt are told by an event `error`");
         return None;
     }
-    let fault = |text| Fault::new(text).at("/event").actual(name);
+    let fault = |text| ViolationDetail::new(text).at("/event").actual(name);
     if !EVENTS.contains(&name) {
         match spelled(name) {
             Some(meant) => {
                 let fault = fault("an event's name is spelled in another way").expected(meant);
-                bench.hold("events/spelled", Some(fault));
+                ctx.check("events/spelled", Some(fault));
             }
-            None => bench.hold("events/known", Some(fault("the document has no event of this name"))),
+            None => ctx.check("events/known", Some(fault("the document has no event of this name"))),
         }
         return None;
     }
-    bench.hold("events/spelled", None);
-    bench.hold("events/known", None);
-    data.hold(bench, &[("session_id", FILLED, true, "events/session-id")]);
+    ctx.check("events/spelled", None);
+    ctx.check("events/known", None);
+    data.check(ctx, &[("session_id", FILLED, true, "events/session-id")]);
     if let Some(actual) = data.text("session_id").filter(|actual| !actual.is_empty()) {
-        let fault = Fault::new("a stream has an event of another session").at("/data/session_id");
-        bench.hold("stream/own-session", (actual != session).then(|| fault.expected(session).actual(actual)));
+        let fault = ViolationDetail::new("a stream has an event of another session").at("/data/session_id");
+        ctx.check("stream/own-session", (actual != session).then(|| fault.expected(session).actual(actual)));
     }
-    data.hold(bench, members(name));
+    data.check(ctx, members(name));
     match name {
         "content_block:delta" => {
             if !socket || data.members.contains_key("block_index") {
-                data.hold(bench, &[("block_index", COUNT, true, "events/content-delta-block-index")]);
+                data.check(ctx, &[("block_index", COUNT, true, "events/content-delta-block-index")]);
             } else {
-                bench.note("events/content-delta-block-index", "Deltas over WebSockets have no `block_index`");
+                ctx.note("events/content-delta-block-index", "Deltas over WebSockets have no `block_index`");
             }
         }
-        "tool:post" => data.inner("result", |result| tool_result(result, bench)),
-        "approval:required" => approval(data, bench),
-        "diagnostic:add" => data.each("diagnostics", |place| diagnostic(place, bench)),
-        "status:update" => update(data, bench),
+        "tool:post" => data.inner("result", |result| tool_result(result, ctx)),
+        "approval:required" => approval(data, ctx),
+        "diagnostic:add" => data.each("diagnostics", |place| diagnostic(place, ctx)),
+        "status:update" => update(data, ctx),
         _ => {}
     }
     Some((name, data))
@@ -157,39 +157,40 @@ fn members(event: &str) -> &'static [Member] {
     }
 }
 
-fn tool_result(result: Place<'_>, bench: &mut Bench<'_>) {
+fn tool_result(result: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let success = result.members.get("success").and_then(Value::as_bool);
-    let fault = Fault::new("the result of a tool has no boolean `success`").at(result.at("success"));
-    bench.hold("events/tool-post-success", success.is_none().then_some(fault));
+    let fault = ViolationDetail::new("the result of a tool has no boolean `success`").at(result.at("success"));
+    ctx.check("events/tool-post-success", success.is_none().then_some(fault));
     if success == Some(true) {
         let none = !result.members.contains_key("output");
-        bench.hold_if("events/tool-post-output", none, || "the result of a tool has no `output`".to_owned());
+        ctx.check_if("events/tool-post-output", none, || "the result of a tool has no `output`".to_owned());
     }
 }
 
-fn approval(data: Place<'_>, bench: &mut Bench<'_>) {
+fn approval(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let Some(options) = data.members.get("options").and_then(Value::as_array) else { return };
     let mut texts: Vec<&str> = options.iter().filter_map(Value::as_str).collect();
     if let Some(default) = data.text("default") {
         let words = matches!(default, "allow" | "deny");
         let offered = texts.contains(&default);
-        let fault = Fault::new("the `default` of an approval is neither `allow` nor `deny` nor an option");
+        let fault = ViolationDetail::new("the `default` of an approval is neither `allow` nor `deny` nor an option");
         let fault = fault.at("/data/default").actual(default);
-        bench.hold("events/approval-required-default", (!words && !offered).then_some(fault));
+        ctx.check("events/approval-required-default", (!words && !offered).then_some(fault));
         if offered && !words {
-            bench.note("events/approval-required-default", "The `default` of approvals is one of their options");
+            ctx.note("events/approval-required-default", "The `default` of approvals is one of their options");
         }
     }
     texts.sort_unstable();
     let odd = texts.contains(&"") || texts.windows(2).any(|pair| pair[0] == pair[1]);
-    let fault =
-        Fault::new("an option of an approval is there twice, or empty").at("/data/options").actual(options.clone());
-    bench.hold("events/approval-required-options-unique", odd.then_some(fault));
+    let fault = ViolationDetail::new("an option of an approval is there twice, or empty")
+        .at("/data/options")
+        .actual(options.clone());
+    ctx.check("events/approval-required-options-unique", odd.then_some(fault));
 }
 
-fn diagnostic(diagnostic: Place<'_>, bench: &mut Bench<'_>) {
-    diagnostic.hold(
-        bench,
+fn diagnostic(diagnostic: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    diagnostic.check(
+        ctx,
         &[
             ("range", RANGE, true, "events/diagnostic-add-range"),
             ("severity", SEVERITY, true, "events/diagnostic-add-severity"),
@@ -198,21 +199,23 @@ fn diagnostic(diagnostic: Place<'_>, bench: &mut Bench<'_>) {
         ],
     );
     if let Some(range) = diagnostic.members.get("range") {
-        let fault = Fault::new("a range ends before it starts").at(diagnostic.at("range")).actual(range.clone());
-        bench.hold("events/diagnostic-add-range-order", is_backward(range).then_some(fault));
+        let fault =
+            ViolationDetail::new("a range ends before it starts").at(diagnostic.at("range")).actual(range.clone());
+        ctx.check("events/diagnostic-add-range-order", is_backward(range).then_some(fault));
     }
 }
 
-fn update(data: Place<'_>, bench: &mut Bench<'_>) {
+fn update(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(status) = data.text("status") {
-        let fault = Fault::new("a status is told that the document does not know").at("/data/status").actual(status);
-        bench.hold("events/status-update-known", (!STATUSES.contains(&status)).then_some(fault));
+        let fault =
+            ViolationDetail::new("a status is told that the document does not know").at("/data/status").actual(status);
+        ctx.check("events/status-update-known", (!STATUSES.contains(&status)).then_some(fault));
         if status == "error" {
-            bench.note("life/completed", "Errors after the answer to a prompt are told by `status:update`");
+            ctx.note("life/completed", "Errors after the answer to a prompt are told by `status:update`");
         }
     }
     if let Some(progress) = data.members.get("progress").and_then(Value::as_f64) {
-        let fault = Fault::new("a progress is not from 0 to 100").at("/data/progress").actual(progress);
-        bench.hold("events/status-update-progress-range", (!(0.0..=100.0).contains(&progress)).then_some(fault));
+        let fault = ViolationDetail::new("a progress is not from 0 to 100").at("/data/progress").actual(progress);
+        ctx.check("events/status-update-progress-range", (!(0.0..=100.0).contains(&progress)).then_some(fault));
     }
 }

@@ -6,11 +6,11 @@ use crate::protocol::amplifier::routes::Route;
 use crate::protocol::http::exchanges;
 
 /// A request, and what there is of its answer.
-pub type Exchange = exchanges::Exchange<Asked>;
+pub type Exchange = exchanges::Exchange<RequestState>;
 
 /// What a request asks for.
 #[derive(Default)]
-pub struct Asked {
+pub struct RequestState {
     pub route: Option<Route>,
     /// The JSON object that was posted.
     pub body: Option<Value>,
@@ -18,7 +18,7 @@ pub struct Asked {
     pub refused: Option<&'static str>,
 }
 
-impl Asked {
+impl RequestState {
     /// A text that was posted.
     pub fn posted(&self, key: &str) -> Option<&str> {
         self.body.as_ref()?.get(key)?.as_str()

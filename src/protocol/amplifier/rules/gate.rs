@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::members::Place;
+use super::members::BodyObject;
 use super::sessions::{Decision, Session, remember};
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use crate::protocol::ViolationDetail;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// What is said of a grant that nothing in the trace explains.
 const UNSEEN: &str = "An approval was granted without a decision in the trace; who else decides is not known";
@@ -55,7 +55,7 @@ impl Approval {
 
     /// Whether it is told as the end of its time has it, and not as it was decided by WebSocket. That it is told in the same
     /// words, without a reason, does not tell the two apart.
-    fn ignores_socket(&self, data: Place<'_>, t: u64, session: Option<&Session>) -> Option<&str> {
+    fn ignores_socket(&self, data: BodyObject<'_>, t: u64, session: Option<&Session>) -> Option<&str> {
         let sent = self.by_socket.as_deref().filter(|_| self.is_time_up(t) && !self.is_posted(session))?;
         let timed_out = data.text("reason").is_some_and(|reason| reason.to_ascii_lowercase().contains("time"));
         let other = data.text("decision").is_some_and(|told| !told.eq_ignore_ascii_case(sent));
@@ -106,42 +106,44 @@ impl Gate {
     pub fn told(
         &mut self,
         name: &str,
-        data: Place<'_>,
+        data: BodyObject<'_>,
         t: u64,
         whole: bool,
         session: Option<&mut Session>,
-        bench: &mut Bench<'_>,
+        ctx: &mut RuleContext<'_>,
     ) {
         let id = data.text("approval_id").unwrap_or_default().to_owned();
         if name == "approval:required" {
-            self.required(id, data, t, session, bench);
+            self.required(id, data, t, session, ctx);
             return;
         }
         let Some(approval) = self.approvals.iter_mut().rev().find(|approval| approval.id == id) else {
             // It may have been asked for before the subscription began.
             if whole {
-                let fault =
-                    Fault::new("an approval is decided that nobody asked for").at("/data/approval_id").actual(id);
-                bench.hold("life/approval-known", Some(fault));
+                let fault = ViolationDetail::new("an approval is decided that nobody asked for")
+                    .at("/data/approval_id")
+                    .actual(id);
+                ctx.check("life/approval-known", Some(fault));
             }
             return;
         };
-        bench.hold("life/approval-known", None);
+        ctx.check("life/approval-known", None);
         let decided = matches!(approval.state, State::Granted | State::Denied);
-        let fault = Fault::new("an approval is decided twice").at("/data/approval_id").actual(id);
-        bench.hold("life/approval-once", decided.then_some(fault));
+        let fault = ViolationDetail::new("an approval is decided twice").at("/data/approval_id").actual(id);
+        ctx.check("life/approval-once", decided.then_some(fault));
         if decided {
             return;
         }
         approval.state = if name == "approval:granted" { State::Granted } else { State::Denied };
         if let Some(due) = approval.default_was_due(t, session.as_deref()) {
-            let fault = Fault::new("an approval whose time was up is not told as its `default` has it");
+            let fault = ViolationDetail::new("an approval whose time was up is not told as its `default` has it");
             let fault = fault.expected(approval.default.clone()).actual(name);
-            bench.hold("life/approval-timed-out", (approval.state != due).then_some(fault));
+            ctx.check("life/approval-timed-out", (approval.state != due).then_some(fault));
         }
         if let Some(sent) = approval.ignores_socket(data, t, session.as_deref()) {
-            let fault = Fault::new("a decision by WebSocket was not taken: the time for the approval ran out");
-            bench.hold("websocket/submit-approval", Some(fault.expected(sent).actual(name)));
+            let fault =
+                ViolationDetail::new("a decision by WebSocket was not taken: the time for the approval ran out");
+            ctx.check("websocket/submit-approval", Some(fault.expected(sent).actual(name)));
         }
         if name == "approval:denied" {
             self.denials += 1;
@@ -151,14 +153,23 @@ impl Gate {
             }
         }
         if let Some(decision) = data.text("decision") {
-            decision_of(approval, name, decision, data, t, session.as_deref(), bench);
+            decision_of(approval, name, decision, data, t, session.as_deref(), ctx);
         }
     }
 
-    fn required(&mut self, id: String, data: Place<'_>, t: u64, session: Option<&mut Session>, bench: &mut Bench<'_>) {
+    fn required(
+        &mut self,
+        id: String,
+        data: BodyObject<'_>,
+        t: u64,
+        session: Option<&mut Session>,
+        ctx: &mut RuleContext<'_>,
+    ) {
         let twice = self.approvals.iter().any(|approval| approval.id == id);
-        let fault = Fault::new("two approvals have the same `approval_id`").at("/data/approval_id").actual(id.clone());
-        bench.hold("life/approval-id-unique", twice.then_some(fault));
+        let fault = ViolationDetail::new("two approvals have the same `approval_id`")
+            .at("/data/approval_id")
+            .actual(id.clone());
+        ctx.check("life/approval-id-unique", twice.then_some(fault));
         let options = data.members.get("options").and_then(Value::as_array);
         let options: Vec<String> = options.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         if let Some(session) = session {
@@ -181,7 +192,7 @@ impl Gate {
             Approval {
                 options,
                 default: data.text("default").unwrap_or_default().to_owned(),
-                required: bench.index,
+                required: ctx.index,
                 t,
                 timeout: data.members.get("timeout").and_then(Value::as_f64).unwrap_or_default(),
                 action,
@@ -193,7 +204,14 @@ impl Gate {
     }
 
     /// An event of a tool.
-    pub fn tool(&mut self, name: &str, data: Place<'_>, t: u64, session: Option<&Session>, bench: &mut Bench<'_>) {
+    pub fn tool(
+        &mut self,
+        name: &str,
+        data: BodyObject<'_>,
+        t: u64,
+        session: Option<&Session>,
+        ctx: &mut RuleContext<'_>,
+    ) {
         let text = |key: &str| data.text(key).unwrap_or_default().to_owned();
         let action = (text("tool_name"), text("operation"));
         if name == "tool:pre" {
@@ -230,8 +248,9 @@ impl Gate {
                 State::Granted => ("safety/allowed", false),
                 State::Over => continue,
             };
-            let fault = || Fault::new("what needs an approval has run without it").actual(approval.id.clone());
-            bench.hold(short, guilty.then(fault));
+            let fault =
+                || ViolationDetail::new("what needs an approval has run without it").actual(approval.id.clone());
+            ctx.check(short, guilty.then(fault));
             (approval.begun, approval.again) = (false, false);
             if approval.state == State::Granted || guilty {
                 approval.state = State::Over;
@@ -241,19 +260,19 @@ impl Gate {
 
     /// A prompt is complete. Gives how many approvals were denied in it, or may have been although nobody was told.
     /// `t`: when it was told to be, in microseconds.
-    pub fn completed(&mut self, whole: bool, t: u64, bench: &mut Bench<'_>) -> usize {
+    pub fn completed(&mut self, whole: bool, t: u64, ctx: &mut RuleContext<'_>) -> usize {
         if whole && !self.approvals.is_empty() {
             let open = self.approvals.iter().find(|approval| approval.state == State::Pending);
-            let fault = |open: &Approval| Fault::new("an approval was never decided").actual(open.id.clone());
+            let fault = |open: &Approval| ViolationDetail::new("an approval was never decided").actual(open.id.clone());
             match open.filter(|open| open.is_time_up(t)) {
-                Some(open) => bench.hold("life/approval-timed-out", Some(fault(open))),
-                None => bench.hold("life/approval-resolved", open.map(fault)),
+                Some(open) => ctx.check("life/approval-timed-out", Some(fault(open))),
+                None => ctx.check("life/approval-resolved", open.map(fault)),
             }
         }
         let untold = self.approvals.iter().filter(|approval| approval.state == State::Pending).count();
         for approval in &mut self.approvals {
             if approval.state == State::Denied && approval.action.is_some() {
-                bench.hold("safety/denied", None);
+                ctx.check("safety/denied", None);
             }
             approval.state = match approval.state {
                 State::Pending => State::Over,
@@ -302,18 +321,19 @@ fn decision_of(
     approval: &Approval,
     name: &str,
     decision: &str,
-    data: Place<'_>,
+    data: BodyObject<'_>,
     t: u64,
     session: Option<&Session>,
-    bench: &mut Bench<'_>,
+    ctx: &mut RuleContext<'_>,
 ) {
     let Some(session) = session.filter(|session| session.stopped.is_none()) else { return };
     if !approval.options.is_empty() {
         // By default it may be told in the words of the default, whose case is not that of the options.
         let offered = approval.options.iter().chain([&approval.default]).any(|o| o.eq_ignore_ascii_case(decision));
-        let fault = Fault::new("a decision is told that was neither offered nor the default").at("/data/decision");
+        let fault =
+            ViolationDetail::new("a decision is told that was neither offered nor the default").at("/data/decision");
         let fault = fault.expected(approval.options.clone()).actual(decision);
-        bench.hold("life/approval-offered", (!offered).then_some(fault));
+        ctx.check("life/approval-offered", (!offered).then_some(fault));
     }
     let waited = t.saturating_sub(approval.t) as f64 / 1e6;
     let reason = data.text("reason").unwrap_or_default().to_ascii_lowercase();
@@ -328,10 +348,10 @@ fn decision_of(
         // One that allows everything may have come before.
         if name == "approval:granted" && session.decisions.is_empty() {
             if session.alone {
-                let fault = Fault::new("an approval is granted without a decision").actual(decision);
-                bench.hold("safety/pending", Some(fault));
+                let fault = ViolationDetail::new("an approval is granted without a decision").actual(decision);
+                ctx.check("safety/pending", Some(fault));
             } else {
-                bench.note("safety/pending", UNSEEN);
+                ctx.note("safety/pending", UNSEEN);
             }
         }
         return;
@@ -341,7 +361,8 @@ fn decision_of(
     // Where none was taken, it may have been somebody else's.
     if told || session.alone || sent.iter().any(|own| own.taken) {
         let options: Vec<&str> = sent.iter().map(|own| own.option.as_str()).collect();
-        let fault = Fault::new("another decision is told than was sent").at("/data/decision").actual(decision);
-        bench.hold("life/approval-decision", (!told).then(|| fault.expected(options)));
+        let fault =
+            ViolationDetail::new("another decision is told than was sent").at("/data/decision").actual(decision);
+        ctx.check("life/approval-decision", (!told).then(|| fault.expected(options)));
     }
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::gate::Gate;
-use super::members::Place;
+use super::members::BodyObject;
 use super::sessions::{Given, Session, remember};
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use crate::protocol::ViolationDetail;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// So much text of a prompt is kept for comparing, in bytes, and so many ids.
 const TEXT: usize = 4 << 20;
@@ -67,33 +67,46 @@ impl Life {
     }
 
     /// Takes note of an event, and judges it by those before it.
-    pub fn told(&mut self, name: &str, data: Place<'_>, t: u64, session: Option<&mut Session>, bench: &mut Bench<'_>) {
-        self.session_events(name, data, session.as_deref(), bench);
+    pub fn told(
+        &mut self,
+        name: &str,
+        data: BodyObject<'_>,
+        t: u64,
+        session: Option<&mut Session>,
+        ctx: &mut RuleContext<'_>,
+    ) {
+        self.session_events(name, data, session.as_deref(), ctx);
         self.any = true;
-        self.stopped(name, t, session.as_deref(), bench);
+        self.stopped(name, t, session.as_deref(), ctx);
         // What is cut short by a stop, or goes on after it, is no regular life any more.
         let stops = session.as_ref().is_some_and(|session| session.stops);
         let mut session = session;
         match name {
-            "prompt:submit" => self.submit(data, session.as_deref(), bench),
-            "prompt:complete" => self.complete(data, t, session.as_deref(), bench),
+            "prompt:submit" => self.submit(data, session.as_deref(), ctx),
+            "prompt:complete" => self.complete(data, t, session.as_deref(), ctx),
             "approval:required" | "approval:granted" | "approval:denied" => {
                 let whole = self.prompt.as_ref().is_some_and(|prompt| prompt.submitted.is_some());
-                self.gate.told(name, data, t, whole, session.as_deref_mut(), bench);
+                self.gate.told(name, data, t, whole, session.as_deref_mut(), ctx);
             }
             "diagnostic:add" | "diagnostic:clear" | "status:update" | "session:start" | "session:end" => {}
             _ if stops => {}
-            _ => self.work(name, data, session.as_deref(), bench),
+            _ => self.work(name, data, session.as_deref(), ctx),
         }
         if name.starts_with("tool:") {
-            self.gate.tool(name, data, t, session.as_deref(), bench);
+            self.gate.tool(name, data, t, session.as_deref(), ctx);
         }
     }
 
-    fn session_events(&mut self, name: &str, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
-        let fault = Fault::new("an event comes after `session:end`").actual(name);
+    fn session_events(
+        &mut self,
+        name: &str,
+        data: BodyObject<'_>,
+        session: Option<&Session>,
+        ctx: &mut RuleContext<'_>,
+    ) {
+        let fault = ViolationDetail::new("an event comes after `session:end`").actual(name);
         if name != "session:end" || self.ended {
-            bench.hold("life/session-end-last", self.ended.then_some(fault));
+            ctx.check("life/session-end-last", self.ended.then_some(fault));
         }
         match name {
             "session:start" => {
@@ -102,11 +115,12 @@ impl Life {
                     false => "`session:start` comes after other events of the session",
                 };
                 self.started = true;
-                let late = self.any.then(|| Fault::new(what));
-                bench.hold("life/session-start-first", late);
+                let late = self.any.then(|| ViolationDetail::new(what));
+                ctx.check("life/session-start-first", late);
                 if let (Some(wanted), Some(actual)) = (session.and_then(Session::profile), data.text("profile")) {
-                    let fault = Fault::new("`session:start` has another profile").expected(wanted).actual(actual);
-                    bench.hold("life/session-start-profile", (wanted != actual).then_some(fault));
+                    let fault =
+                        ViolationDetail::new("`session:start` has another profile").expected(wanted).actual(actual);
+                    ctx.check("life/session-start-profile", (wanted != actual).then_some(fault));
                 }
             }
             "session:end" => self.ended = true,
@@ -115,42 +129,43 @@ impl Life {
     }
 
     /// Nothing is done for a session that was stopped.
-    fn stopped(&self, name: &str, t: u64, session: Option<&Session>, bench: &mut Bench<'_>) {
+    fn stopped(&self, name: &str, t: u64, session: Option<&Session>, ctx: &mut RuleContext<'_>) {
         let Some((_, stopped)) = session.and_then(|session| session.stopped) else { return };
         let late = t.checked_sub(stopped + GRACE).filter(|late| *late > 0);
         if name == "tool:pre" {
-            let fault = Fault::new("a tool is started although the session was stopped");
-            bench.hold("safety/stopped", late.map(|late| fault.late(late)));
+            let fault = ViolationDetail::new("a tool is started although the session was stopped");
+            ctx.check("safety/stopped", late.map(|late| fault.late(late)));
         }
         if is_work(name) {
-            let fault = Fault::new("work is told although the session was stopped").actual(name);
-            bench.hold("life/stopped-no-work", late.map(|late| fault.late(late)));
+            let fault = ViolationDetail::new("work is told although the session was stopped").actual(name);
+            ctx.check("life/stopped-no-work", late.map(|late| fault.late(late)));
         }
     }
 
-    fn submit(&mut self, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
+    fn submit(&mut self, data: BodyObject<'_>, session: Option<&Session>, ctx: &mut RuleContext<'_>) {
         let id = data.text("request_id").unwrap_or_default().to_owned();
         let twice = is_again(&mut self.submitted, &id, session);
-        let fault = Fault::new("a prompt is told twice by `prompt:submit`").at("/data/request_id").actual(id.clone());
-        bench.hold("life/submitted-once", twice.then_some(fault));
+        let fault =
+            ViolationDetail::new("a prompt is told twice by `prompt:submit`").at("/data/request_id").actual(id.clone());
+        ctx.check("life/submitted-once", twice.then_some(fault));
         match self.prompt.take() {
             Some(Prompt { submitted: Some(before), .. }) if !twice => {
-                let fault = Fault::new("a prompt begins before the one under way is complete").actual(before);
-                bench.hold("life/one-at-a-time", Some(fault));
+                let fault = ViolationDetail::new("a prompt begins before the one under way is complete").actual(before);
+                ctx.check("life/one-at-a-time", Some(fault));
             }
             Some(prompt @ Prompt { submitted: None, .. }) if self.since(session) > self.completions => {
                 let _ = prompt;
-                let fault = Fault::new("content, thinking or tools are told before `prompt:submit`");
-                bench.hold("life/within-prompt", Some(fault));
+                let fault = ViolationDetail::new("content, thinking or tools are told before `prompt:submit`");
+                ctx.check("life/within-prompt", Some(fault));
             }
-            _ => bench.hold("life/one-at-a-time", None),
+            _ => ctx.check("life/one-at-a-time", None),
         }
         // Of an id that nobody has given yet, the end of the trace tells.
         if let (Some(session), Some(prompt)) = (session, data.text("prompt"))
             && let Some(given) = session.given_for(&id, prompt)
             && !session.awaits(prompt)
         {
-            told_prompt(given, prompt, bench);
+            told_prompt(given, prompt, ctx);
         }
         self.prompt = Some(Prompt { submitted: Some(id), ..Prompt::default() });
     }
@@ -160,11 +175,13 @@ impl Life {
         session.map_or(0, |session| session.prompts.iter().filter(|(_, index, _)| *index > self.opened).count())
     }
 
-    fn complete(&mut self, data: Place<'_>, t: u64, session: Option<&Session>, bench: &mut Bench<'_>) {
+    fn complete(&mut self, data: BodyObject<'_>, t: u64, session: Option<&Session>, ctx: &mut RuleContext<'_>) {
         let id = data.text("request_id").unwrap_or_default().to_owned();
-        let fault = Fault::new("a prompt is told twice by `prompt:complete`").at("/data/request_id").actual(id.clone());
+        let fault = ViolationDetail::new("a prompt is told twice by `prompt:complete`")
+            .at("/data/request_id")
+            .actual(id.clone());
         let twice = is_again(&mut self.completed, &id, session);
-        bench.hold("life/completed-once", twice.then_some(fault));
+        ctx.check("life/completed-once", twice.then_some(fault));
         if twice {
             return;
         }
@@ -176,50 +193,52 @@ impl Life {
         let Some(began) = &prompt.submitted else {
             // It may have begun before the subscription did, unless it was posted after that.
             if session.and_then(|session| session.given(&id)).is_some_and(|given| given.posted > self.opened) {
-                let fault = Fault::new("a prompt is complete that was not told by `prompt:submit`");
-                bench.hold("life/submitted", Some(fault));
+                let fault = ViolationDetail::new("a prompt is complete that was not told by `prompt:submit`");
+                ctx.check("life/submitted", Some(fault));
             }
-            self.gate.completed(false, t, bench);
+            self.gate.completed(false, t, ctx);
             return;
         };
-        bench.hold("life/submitted", None);
-        bench.hold("life/completed", None);
-        bench.hold("life/within-prompt", None);
-        let fault =
-            Fault::new("`prompt:complete` has another `request_id` than `prompt:submit`").at("/data/request_id");
+        ctx.check("life/submitted", None);
+        ctx.check("life/completed", None);
+        ctx.check("life/within-prompt", None);
+        let fault = ViolationDetail::new("`prompt:complete` has another `request_id` than `prompt:submit`")
+            .at("/data/request_id");
         let fault = || fault.expected(began.clone()).actual(id.clone());
         if !began.is_empty() && !id.is_empty() {
-            bench.hold("life/request-id-same", (*began != id).then(fault));
+            ctx.check("life/request-id-same", (*began != id).then(fault));
         }
         if let Some(open) = prompt.blocks.iter().find(|block| block.open) {
-            let fault = Fault::new("a block has not ended when the prompt is complete").actual(open.index);
-            bench.hold("life/content-ended", Some(fault));
+            let fault = ViolationDetail::new("a block has not ended when the prompt is complete").actual(open.index);
+            ctx.check("life/content-ended", Some(fault));
         } else if !prompt.blocks.is_empty() {
-            bench.hold("life/content-ended", None);
+            ctx.check("life/content-ended", None);
         }
         if let Some(response) = data.text("response").filter(|_| !prompt.much && !prompt.blocks.is_empty()) {
-            let fault = Fault::new("the deltas do not join to the response").at("/data/response").actual(response);
-            bench.hold("life/content-joins", (!joins(&prompt.blocks, response)).then_some(fault));
+            let fault =
+                ViolationDetail::new("the deltas do not join to the response").at("/data/response").actual(response);
+            ctx.check("life/content-joins", (!joins(&prompt.blocks, response)).then_some(fault));
         }
         if prompt.thinking.is_some() || prompt.thought {
-            let fault = Fault::new("thinking was told that did not come to `thinking:final`");
-            bench.hold("life/thinking-final", prompt.thinking.is_some().then_some(fault));
+            let fault = ViolationDetail::new("thinking was told that did not come to `thinking:final`");
+            ctx.check("life/thinking-final", prompt.thinking.is_some().then_some(fault));
         }
-        let denied = self.gate.completed(true, t, bench);
+        let denied = self.gate.completed(true, t, ctx);
         if prompt.tools.len() > denied {
             let (tool, operation) = &prompt.tools[0];
-            let fault = Fault::new("a tool has begun and not ended").actual(format!("{tool} {operation}"));
-            bench.hold("life/tool-ended", Some(fault));
+            let fault = ViolationDetail::new("a tool has begun and not ended").actual(format!("{tool} {operation}"));
+            ctx.check("life/tool-ended", Some(fault));
         }
     }
 
     /// Content, thinking and tools.
-    fn work(&mut self, name: &str, data: Place<'_>, session: Option<&Session>, bench: &mut Bench<'_>) {
+    fn work(&mut self, name: &str, data: BodyObject<'_>, session: Option<&Session>, ctx: &mut RuleContext<'_>) {
         if self.prompt.is_none() {
             let idle = session.is_some_and(|session| !session.others && self.since(Some(session)) <= self.completions);
             if self.completions > 0 && idle {
-                let fault = Fault::new("content, thinking or tools are told when the prompt is complete").actual(name);
-                bench.hold("life/within-prompt", Some(fault));
+                let fault = ViolationDetail::new("content, thinking or tools are told when the prompt is complete")
+                    .actual(name);
+                ctx.check("life/within-prompt", Some(fault));
                 return;
             }
         }
@@ -236,12 +255,13 @@ impl Life {
                     && prompt.submitted.is_some()
                     && !prompt.much
                 {
-                    let fault = Fault::new("the deltas of the thinking do not join to it").at("/data/thinking");
-                    bench.hold("life/thinking-joins", (bare(&deltas) != bare(whole)).then(|| fault.actual(whole)));
+                    let fault =
+                        ViolationDetail::new("the deltas of the thinking do not join to it").at("/data/thinking");
+                    ctx.check("life/thinking-joins", (bare(&deltas) != bare(whole)).then(|| fault.actual(whole)));
                 }
             }
-            "tool:pre" | "tool:post" | "tool:error" => tool(prompt, name, data, bench),
-            _ => content(prompt, name, data, bench),
+            "tool:pre" | "tool:post" | "tool:error" => tool(prompt, name, data, ctx),
+            _ => content(prompt, name, data, ctx),
         }
     }
 }
@@ -279,13 +299,13 @@ fn is_again(told: &mut HashMap<String, usize>, id: &str, session: Option<&Sessio
 }
 
 /// Judges the prompt that is told under the id that was given for it.
-pub fn told_prompt(given: &Given, prompt: &str, bench: &mut Bench<'_>) {
+pub fn told_prompt(given: &Given, prompt: &str, ctx: &mut RuleContext<'_>) {
     let Some(wanted) = &given.prompt else { return };
-    let fault = Fault::new("`prompt:submit` has another prompt than was posted").at("/data/prompt");
-    bench.hold("life/submitted-prompt", (wanted != prompt).then(|| fault.expected(wanted.clone()).actual(prompt)));
+    let fault = ViolationDetail::new("`prompt:submit` has another prompt than was posted").at("/data/prompt");
+    ctx.check("life/submitted-prompt", (wanted != prompt).then(|| fault.expected(wanted.clone()).actual(prompt)));
 }
 
-fn tool(prompt: &mut Prompt, name: &str, data: Place<'_>, bench: &mut Bench<'_>) {
+fn tool(prompt: &mut Prompt, name: &str, data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let key = |key: &str| data.text(key).unwrap_or_default().to_owned();
     let tool = (key("tool_name"), key("operation"));
     if name == "tool:pre" {
@@ -294,23 +314,23 @@ fn tool(prompt: &mut Prompt, name: &str, data: Place<'_>, bench: &mut Bench<'_>)
     }
     let begun = prompt.tools.iter().position(|begun| *begun == tool);
     if prompt.submitted.is_some() {
-        let fault = Fault::new("a tool ends that has not begun").actual(format!("{} {}", tool.0, tool.1));
-        bench.hold("life/tool-started", begun.is_none().then_some(fault));
-        bench.hold("life/tool-ended", None);
+        let fault = ViolationDetail::new("a tool ends that has not begun").actual(format!("{} {}", tool.0, tool.1));
+        ctx.check("life/tool-started", begun.is_none().then_some(fault));
+        ctx.check("life/tool-ended", None);
     }
     if let Some(at) = begun {
         prompt.tools.remove(at);
     }
 }
 
-fn content(prompt: &mut Prompt, name: &str, data: Place<'_>, bench: &mut Bench<'_>) {
+fn content(prompt: &mut Prompt, name: &str, data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let index = data.members.get("block_index").and_then(Value::as_u64);
     let seen = prompt.submitted.is_some();
     // Without an index it is the block that was started last.
     let open = prompt.blocks.iter().rposition(|block| block.open && (index.is_none() || block.index == index));
     if name == "content_block:start" {
-        let fault = Fault::new("a block is started that has not ended").actual(index);
-        bench.hold("life/content-once", open.filter(|_| seen && index.is_some()).map(|_| fault));
+        let fault = ViolationDetail::new("a block is started that has not ended").actual(index);
+        ctx.check("life/content-once", open.filter(|_| seen && index.is_some()).map(|_| fault));
         let is_text = data.text("block_type").is_none_or(|kind| kind == "text");
         if prompt.blocks.len() < IDS {
             prompt.blocks.push(Block { index, open: true, is_text, text: String::new() });
@@ -320,8 +340,8 @@ fn content(prompt: &mut Prompt, name: &str, data: Place<'_>, bench: &mut Bench<'
         return;
     }
     if seen && !prompt.much {
-        let fault = Fault::new(format!("`{name}` comes for a block that is not open")).actual(index);
-        bench.hold("life/content-started", open.is_none().then_some(fault));
+        let fault = ViolationDetail::new(format!("`{name}` comes for a block that is not open")).actual(index);
+        ctx.check("life/content-started", open.is_none().then_some(fault));
     }
     let Some(block) = open.and_then(|at| prompt.blocks.get_mut(at)) else {
         // What belongs to no block is not joined.

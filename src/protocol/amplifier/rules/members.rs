@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::times;
-pub use crate::protocol::http::members::{Member, OBJECT, Place, STRING, Type};
+pub use crate::protocol::http::members::{BodyObject, Member, OBJECT, STRING, Type};
 
 pub const ANY: Type = Type { name: "any value", is: |_| true };
 pub const BOOLEAN: Type = Type { name: "a boolean", is: Value::is_boolean };

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::BOOK;
-use super::members::{OBJECT, OBJECTS, POSITION, Place, RANGE, SEVERITY, STRING, STRINGS, is_backward};
-use crate::protocol::Fault;
+use super::INDEX;
+use super::members::{BodyObject, OBJECT, OBJECTS, POSITION, RANGE, SEVERITY, STRING, STRINGS, is_backward};
 use crate::protocol::Judgements;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::routes::Endpoint;
-use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::{Content, LOSSY};
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// Judges the body of a request. Gives its JSON, and the requirement by which a server has to refuse it.
 pub fn judge(
     endpoint: Endpoint,
     content: &Content<'_>,
-    bench: &mut Bench<'_>,
+    ctx: &mut RuleContext<'_>,
 ) -> (Option<Value>, Option<&'static str>) {
     let area = match endpoint {
         Endpoint::CreateSession => 0,
@@ -29,14 +29,14 @@ pub fn judge(
         _ => None,
     };
     let binary = matches!(content, Content::Binary(_));
-    bench.hold_if("http/client-utf-8", binary, || "the body of a request is no UTF-8".to_owned());
+    ctx.check_if("http/client-utf-8", binary, || "the body of a request is no UTF-8".to_owned());
     let marked = matches!(content, Content::Json { marked: true, .. });
-    bench.hold_if("http/client-no-bom", marked, || "the body of a request begins with a byte order mark".to_owned());
+    ctx.check_if("http/client-no-bom", marked, || "the body of a request begins with a byte order mark".to_owned());
     let object = json.and_then(Value::as_object);
-    let fault = Fault::new("the body of a request is no JSON object");
-    bench.hold("http/client-json", object.is_none().then_some(fault));
+    let fault = ViolationDetail::new("the body of a request is no JSON object");
+    ctx.check("http/client-json", object.is_none().then_some(fault));
     if content.is_lossy() {
-        bench.note("http/client-json", LOSSY);
+        ctx.note("http/client-json", LOSSY);
     }
     if json.is_none() {
         return (None, Some(["create/bad-json", "prompt/bad-json", "approval/bad-json"][area]));
@@ -44,19 +44,19 @@ pub fn judge(
     let Some(members) = object else {
         return (None, Some(["create/bad-body", "prompt/prompt-missing", "approval/decision-missing"][area]));
     };
-    let body = Place { members, pointer: "" };
+    let body = BodyObject { members, pointer: "" };
     let refused = match endpoint {
-        Endpoint::CreateSession => create(body, bench),
-        Endpoint::SubmitPrompt => prompt(body, bench),
-        _ => decision(body, bench),
+        Endpoint::CreateSession => create(body, ctx),
+        Endpoint::SubmitPrompt => prompt(body, ctx),
+        _ => decision(body, ctx),
     };
     // Whether a server takes what it may not be able to hold is left to it.
     (json.cloned(), refused.filter(|_| !content.is_lossy()))
 }
 
-fn create(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {
-    body.hold(
-        bench,
+fn create(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
+    body.check(
+        ctx,
         &[
             ("profile", STRING, true, "create/client-profile"),
             ("credentials", OBJECT, true, "create/client-credentials"),
@@ -65,13 +65,13 @@ fn create(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {
         ],
     );
     body.inner("credentials", |credentials| {
-        credentials.hold(bench, &[("anthropic_api_key", STRING, false, "create/client-credentials")]);
+        credentials.check(ctx, &[("anthropic_api_key", STRING, false, "create/client-credentials")]);
     });
     body.inner("context", |place| {
-        place.hold(bench, &[("workspace_root", STRING, true, "create/client-context")]);
-        context(place, bench);
+        place.check(ctx, &[("workspace_root", STRING, true, "create/client-context")]);
+        context(place, ctx);
     });
-    extra(body, &["profile", "model", "credentials", "context"], "create/client-extra", bench);
+    extra(body, &["profile", "model", "credentials", "context"], "create/client-extra", ctx);
     let context = body.members.get("context");
     match body.members.get("profile") {
         None => Some("create/profile-missing"),
@@ -83,19 +83,19 @@ fn create(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {
     }
 }
 
-fn prompt(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {
-    body.hold(
-        bench,
+fn prompt(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
+    body.check(
+        ctx,
         &[
             ("prompt", STRING, true, "prompt/client-prompt"),
             ("context_update", OBJECT, false, "prompt/client-context-update"),
         ],
     );
     body.inner("context_update", |place| {
-        place.hold(bench, &[("workspace_root", STRING, false, "prompt/client-context-update")]);
-        context(place, bench);
+        place.check(ctx, &[("workspace_root", STRING, false, "prompt/client-context-update")]);
+        context(place, ctx);
     });
-    extra(body, &["prompt", "context_update"], "prompt/client-extra", bench);
+    extra(body, &["prompt", "context_update"], "prompt/client-extra", ctx);
     match body.members.get("prompt") {
         None => Some("prompt/prompt-missing"),
         Some(prompt) if !prompt.is_string() => Some("prompt/prompt-type"),
@@ -106,9 +106,9 @@ fn prompt(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {
     }
 }
 
-fn decision(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {
-    body.hold(bench, &[("decision", STRING, true, "approval/client-decision")]);
-    extra(body, &["decision"], "approval/client-extra", bench);
+fn decision(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
+    body.check(ctx, &[("decision", STRING, true, "approval/client-decision")]);
+    extra(body, &["decision"], "approval/client-extra", ctx);
     match body.members.get("decision") {
         None => Some("approval/decision-missing"),
         Some(decision) if !decision.is_string() => Some("approval/decision-type"),
@@ -117,9 +117,9 @@ fn decision(body: Place<'_>, bench: &mut Bench<'_>) -> Option<&'static str> {
 }
 
 /// Judges the members of a context, or of an update of one.
-fn context(context: Place<'_>, bench: &mut Bench<'_>) {
-    context.hold(
-        bench,
+fn context(context: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    context.check(
+        ctx,
         &[
             ("open_files", OBJECTS, false, "create/client-open-files"),
             ("git_state", OBJECT, false, "create/client-git-state"),
@@ -128,8 +128,8 @@ fn context(context: Place<'_>, bench: &mut Bench<'_>) {
         ],
     );
     context.each("open_files", |file| {
-        file.hold(
-            bench,
+        file.check(
+            ctx,
             &[
                 ("path", STRING, true, "create/client-open-files"),
                 ("language", STRING, true, "create/client-open-files"),
@@ -139,8 +139,8 @@ fn context(context: Place<'_>, bench: &mut Bench<'_>) {
         );
     });
     context.inner("git_state", |state| {
-        state.hold(
-            bench,
+        state.check(
+            ctx,
             &[
                 ("branch", STRING, true, "create/client-git-state"),
                 ("staged_files", STRINGS, true, "create/client-git-state"),
@@ -150,65 +150,68 @@ fn context(context: Place<'_>, bench: &mut Bench<'_>) {
         );
     });
     context.each("diagnostics", |diagnostic| {
-        diagnostic.hold(
-            bench,
+        diagnostic.check(
+            ctx,
             &[
                 ("path", STRING, true, "create/client-diagnostics"),
                 ("severity", SEVERITY, true, "create/client-severity"),
                 ("message", STRING, true, "create/client-diagnostics"),
             ],
         );
-        range(diagnostic, bench);
+        range(diagnostic, ctx);
     });
     context.inner("selection", |selection| {
-        selection.hold(
-            bench,
+        selection.check(
+            ctx,
             &[("path", STRING, true, "create/client-selection"), ("text", STRING, true, "create/client-selection")],
         );
-        range(selection, bench);
+        range(selection, ctx);
     });
     let known = ["workspace_root", "open_files", "git_state", "diagnostics", "selection"];
-    extra(context, &known, "create/client-extra", bench);
+    extra(context, &known, "create/client-extra", ctx);
 }
 
-fn range(place: Place<'_>, bench: &mut Bench<'_>) {
-    place.hold(bench, &[("range", RANGE, true, "create/client-ranges")]);
+fn range(place: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    place.check(ctx, &[("range", RANGE, true, "create/client-ranges")]);
     if let Some(range) = place.members.get("range") {
-        let fault = Fault::new("a range ends before it starts").at(place.at("range")).actual(range.clone());
-        bench.hold("create/client-range-order", is_backward(range).then_some(fault));
+        let fault = ViolationDetail::new("a range ends before it starts").at(place.at("range")).actual(range.clone());
+        ctx.check("create/client-range-order", is_backward(range).then_some(fault));
     }
 }
 
-fn extra(place: Place<'_>, known: &[&str], short: &str, bench: &mut Bench<'_>) {
+fn extra(place: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
     let others = place.others(known);
-    let fault =
-        || Fault::new("a body has members that the document does not know").at(place.pointer).actual(others.clone());
-    bench.hold(short, (!others.is_empty()).then(fault));
+    let fault = || {
+        ViolationDetail::new("a body has members that the document does not know")
+            .at(place.pointer)
+            .actual(others.clone())
+    };
+    ctx.check(short, (!others.is_empty()).then(fault));
 }
 
 /// Judges a message of a client over a WebSocket, which came as text or not.
-pub fn control(content: &Content<'_>, text: bool, bench: &mut Bench<'_>) {
+pub fn control(content: &Content<'_>, text: bool, ctx: &mut RuleContext<'_>) {
     let members = content.json().and_then(Value::as_object).filter(|_| text);
-    let fault = Fault::new("a control message is no text with a JSON object");
-    bench.hold("websocket/client-text", members.is_none().then_some(fault));
+    let fault = ViolationDetail::new("a control message is no text with a JSON object");
+    ctx.check("websocket/client-text", members.is_none().then_some(fault));
     let Some(members) = members else { return };
-    let message = Place { members, pointer: "" };
+    let message = BodyObject { members, pointer: "" };
     let (key, short) = match message.text("action") {
         Some("submit_prompt") => ("prompt", "websocket/client-submit-prompt"),
         Some("submit_approval") => ("decision", "websocket/client-submit-approval"),
         Some("stop") => ("action", "websocket/client-action"),
         _ => {
-            let fault = Fault::new("a control message has no action that exists").actual(members.clone());
-            bench.hold("websocket/client-action", Some(fault));
+            let fault = ViolationDetail::new("a control message has no action that exists").actual(members.clone());
+            ctx.check("websocket/client-action", Some(fault));
             return;
         }
     };
-    bench.hold("websocket/client-action", None);
-    message.hold(bench, &[(key, STRING, true, short)]);
-    extra(message, &["action", key], "websocket/client-extra", bench);
+    ctx.check("websocket/client-action", None);
+    message.check(ctx, &[(key, STRING, true, short)]);
+    extra(message, &["action", key], "websocket/client-extra", ctx);
 }
 
 /// What is said of a request is told to nobody where it is wrong on purpose.
 pub fn read(endpoint: Endpoint, content: &Content<'_>) -> (Option<Value>, Option<&'static str>) {
-    judge(endpoint, content, &mut BOOK.bench(&mut Judgements::default(), 0))
+    judge(endpoint, content, &mut INDEX.ctx(&mut Judgements::default(), 0))
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::answers::Members;
 use super::exchange::Exchange;
 use super::times;
-use crate::protocol::Fault;
+use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::routes::{Endpoint, Route};
-use crate::protocol::http::book::Bench;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// So many sessions are remembered, and of each so many prompts, decisions and options.
 const SESSIONS: usize = 20_000;
@@ -147,7 +147,7 @@ impl Sessions {
     }
 
     /// A request is whole.
-    pub fn asked(&mut self, route: &Route, exchange: &Exchange, bench: &mut Bench<'_>) {
+    pub fn asked(&mut self, route: &Route, exchange: &Exchange, ctx: &mut RuleContext<'_>) {
         if route.endpoint == Endpoint::CreateSession {
             self.give(exchange.own.body.as_ref());
         }
@@ -161,9 +161,9 @@ impl Sessions {
             (Endpoint::SubmitApproval, _, Some(decision)) => {
                 if !session.offered.is_empty() && !exchange.client_is_odd {
                     let offered = session.offered.iter().any(|option| option == decision);
-                    let fault = Fault::new("a decision was not offered").at("/decision").actual(decision);
+                    let fault = ViolationDetail::new("a decision was not offered").at("/decision").actual(decision);
                     let fault = fault.expected(session.offered.clone());
-                    bench.hold("approval/client-offered", (!offered).then_some(fault));
+                    ctx.check("approval/client-offered", (!offered).then_some(fault));
                 }
                 let option = decision.to_owned();
                 remember(&mut session.decisions, Decision { posted: exchange.index, option, taken: false });
@@ -173,19 +173,20 @@ impl Sessions {
     }
 
     /// An answer with success is whole.
-    pub fn answered(&mut self, route: &Route, exchange: &Exchange, answer: &Members, bench: &mut Bench<'_>) {
+    pub fn answered(&mut self, route: &Route, exchange: &Exchange, answer: &Members, ctx: &mut RuleContext<'_>) {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         match route.endpoint {
-            Endpoint::CreateSession => self.created(answer, bench),
+            Endpoint::CreateSession => self.created(answer, ctx),
             Endpoint::SubmitPrompt => {
                 let id = route.name.as_deref().unwrap_or_default();
-                self.gone(id, exchange, "stop/prompt-refused", "a session that was stopped accepts a prompt", bench);
+                self.gone(id, exchange, "stop/prompt-refused", "a session that was stopped accepts a prompt", ctx);
                 if let Some(request) = text("request_id").filter(|request| !request.is_empty()) {
                     if self.requests.len() < SESSIONS * 4 {
                         let twice = !self.requests.insert(request.to_owned());
-                        let fault =
-                            Fault::new("two prompts have the same `request_id`").at("/request_id").actual(request);
-                        bench.hold("prompt/request-id-unique", twice.then_some(fault));
+                        let fault = ViolationDetail::new("two prompts have the same `request_id`")
+                            .at("/request_id")
+                            .actual(request);
+                        ctx.check("prompt/request-id-unique", twice.then_some(fault));
                     }
                     if let Some(session) = self.all.get_mut(id) {
                         let prompt = exchange.own.posted("prompt").map(str::to_owned);
@@ -199,9 +200,9 @@ impl Sessions {
                 let decisions = session.into_iter().flat_map(|session| &mut session.decisions);
                 decisions.filter(|own| own.posted == exchange.index).for_each(|own| own.taken = true);
             }
-            Endpoint::GetSession => self.looked_at(route, exchange, answer, bench),
+            Endpoint::GetSession => self.looked_at(route, exchange, answer, ctx),
             Endpoint::DeleteSession => {
-                let now = (bench.index, exchange.answered);
+                let now = (ctx.index, exchange.answered);
                 if let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) {
                     session.stopped.get_or_insert(now);
                 }
@@ -210,35 +211,35 @@ impl Sessions {
                 for entry in answer.get("sessions").and_then(Value::as_array).into_iter().flatten() {
                     let (Some(id), Some(status)) = (entry.get("session_id"), entry.get("status")) else { continue };
                     let Some(id) = id.as_str().filter(|_| status != "stopped") else { continue };
-                    self.gone(id, exchange, "list/stopped", "a session that was stopped is in the list", bench);
+                    self.gone(id, exchange, "list/stopped", "a session that was stopped is in the list", ctx);
                 }
             }
             Endpoint::Health => {
                 let Some(uptime) = answer.get("uptime_seconds").and_then(Value::as_f64) else { return };
                 if let Some((_, before)) = self.uptime.filter(|(index, _)| *index < exchange.index) {
-                    let fault = Fault::new("the uptime has become less").at("/uptime_seconds").actual(uptime);
-                    bench.hold("health/uptime-grows", (uptime < before).then(|| fault.expected(before)));
+                    let fault = ViolationDetail::new("the uptime has become less").at("/uptime_seconds").actual(uptime);
+                    ctx.check("health/uptime-grows", (uptime < before).then(|| fault.expected(before)));
                 }
-                self.uptime = Some((bench.index, uptime));
+                self.uptime = Some((ctx.index, uptime));
             }
             _ => {}
         }
     }
 
     /// Holds a server to a session being gone that was stopped before this request.
-    fn gone(&self, id: &str, exchange: &Exchange, short: &str, what: &str, bench: &mut Bench<'_>) {
+    fn gone(&self, id: &str, exchange: &Exchange, short: &str, what: &str, ctx: &mut RuleContext<'_>) {
         let Some((stopped, _)) = self.all.get(id).and_then(|session| session.stopped) else { return };
         let started = exchange.request.is_some() && exchange.index > stopped;
         if started {
-            bench.hold(short, Some(Fault::new(what)));
+            ctx.check(short, Some(ViolationDetail::new(what)));
         }
     }
 
-    fn created(&mut self, answer: &Members, bench: &mut Bench<'_>) {
+    fn created(&mut self, answer: &Members, ctx: &mut RuleContext<'_>) {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         let Some(id) = text("session_id").filter(|id| !id.is_empty()) else { return };
-        let fault = Fault::new("two sessions have the same `session_id`").at("/session_id").actual(id);
-        bench.hold("create/session-id-unique", self.all.contains_key(id).then_some(fault));
+        let fault = ViolationDetail::new("two sessions have the same `session_id`").at("/session_id").actual(id);
+        ctx.check("create/session-id-unique", self.all.contains_key(id).then_some(fault));
         if self.all.len() < SESSIONS {
             let profile = text("profile").map(str::to_owned);
             let created_at = text("created_at").and_then(times::moment);
@@ -248,35 +249,37 @@ impl Sessions {
     }
 
     /// Judges the status of a session by what is known of it.
-    fn looked_at(&mut self, route: &Route, exchange: &Exchange, answer: &Members, bench: &mut Bench<'_>) {
+    fn looked_at(&mut self, route: &Route, exchange: &Exchange, answer: &Members, ctx: &mut RuleContext<'_>) {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         let moment = |key: &str| text(key).and_then(times::moment);
         if let (Some(created), Some(active)) = (moment("created_at"), moment("last_activity")) {
-            let fault = Fault::new("`last_activity` is before `created_at`").at("/last_activity");
-            bench.hold("status/last-activity-after", (active < created).then(|| fault.actual(text("last_activity"))));
+            let fault = ViolationDetail::new("`last_activity` is before `created_at`").at("/last_activity");
+            ctx.check("status/last-activity-after", (active < created).then(|| fault.actual(text("last_activity"))));
         }
         let id = route.name.as_deref().unwrap_or_default();
         if text("status") != Some("stopped") {
-            self.gone(id, exchange, "stop/gone", "a session that was stopped is shown as if it were not", bench);
+            self.gone(id, exchange, "stop/gone", "a session that was stopped is shown as if it were not", ctx);
         }
         let Some(session) = self.all.get_mut(id) else { return };
         if let (Some(wanted), Some(actual)) = (&session.profile, text("profile")) {
-            let fault = Fault::new("a session has another profile than before").at("/profile").expected(wanted.clone());
-            bench.hold("status/profile", (wanted != actual).then(|| fault.actual(actual)));
+            let fault = ViolationDetail::new("a session has another profile than before")
+                .at("/profile")
+                .expected(wanted.clone());
+            ctx.check("status/profile", (wanted != actual).then(|| fault.actual(actual)));
         }
         if let (Some(wanted), Some(actual)) = (session.created_at, moment("created_at")) {
             // Digits behind the second may be left out.
             let other = wanted.abs_diff(actual) >= 1_000_000;
-            let fault = Fault::new("a session has another `created_at` than before").at("/created_at");
-            bench.hold("status/created-at-same", other.then(|| fault.actual(text("created_at"))));
+            let fault = ViolationDetail::new("a session has another `created_at` than before").at("/created_at");
+            ctx.check("status/created-at-same", other.then(|| fault.actual(text("created_at"))));
         }
         let tokens = |key: &str| answer.get("token_usage")?.get(key)?.as_u64();
         if let (Some(input), Some(output)) = (tokens("input_tokens"), tokens("output_tokens")) {
             if let Some((_, i, o)) = session.tokens.filter(|(index, ..)| *index < exchange.index) {
-                let fault = Fault::new("the `token_usage` of a session has become less").at("/token_usage");
-                bench.hold("status/token-usage-grows", (input < i || output < o).then_some(fault));
+                let fault = ViolationDetail::new("the `token_usage` of a session has become less").at("/token_usage");
+                ctx.check("status/token-usage-grows", (input < i || output < o).then_some(fault));
             }
-            session.tokens = Some((bench.index, input, output));
+            session.tokens = Some((ctx.index, input, output));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Event streams as bytes: encoding, and whether they end where an event does.
 
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use crate::protocol::ViolationDetail;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// How long after the last line of an event the blank line may come that ends it, in microseconds.
 const UNFINISHED: u64 = 2_000_000;
@@ -25,17 +25,17 @@ pub struct Bytes {
 impl Bytes {
     /// A piece of the stream.
     /// `t`: when it came, in microseconds.
-    pub fn feed(&mut self, bytes: &[u8], t: u64, bench: &mut Bench<'_>) {
+    pub fn feed(&mut self, bytes: &[u8], t: u64, ctx: &mut RuleContext<'_>) {
         if bytes.is_empty() {
             return;
         }
-        self.utf8(bytes, bench);
+        self.utf8(bytes, ctx);
         let marked = !self.any && bytes.starts_with(b"\xef\xbb\xbf");
         self.any = true;
         for byte in &bytes[if marked { 3 } else { 0 }..] {
             match byte {
                 b'\n' if self.after_cr => {}
-                b'\n' | b'\r' => self.line_ends(t, bench),
+                b'\n' | b'\r' => self.line_ends(t, ctx),
                 _ => {
                     self.line.get_or_insert(*byte);
                 }
@@ -44,20 +44,20 @@ impl Bytes {
         }
     }
 
-    fn line_ends(&mut self, t: u64, bench: &mut Bench<'_>) {
+    fn line_ends(&mut self, t: u64, ctx: &mut RuleContext<'_>) {
         match self.line.take() {
             None => self.event = false,
             Some(b':') => {}
             Some(first) => {
                 (self.event, self.since) = (true, t);
-                bench.hold_if("stream/data-field", first == b'{', || {
+                ctx.check_if("stream/data-field", first == b'{', || {
                     "a line of an event stream is JSON without a field name, so that no client is told of it".to_owned()
                 });
             }
         }
     }
 
-    fn utf8(&mut self, bytes: &[u8], bench: &mut Bench<'_>) {
+    fn utf8(&mut self, bytes: &[u8], ctx: &mut RuleContext<'_>) {
         self.half.extend_from_slice(bytes);
         let broken = match std::str::from_utf8(&self.half) {
             Ok(_) => {
@@ -74,22 +74,22 @@ impl Bytes {
             self.half.clear();
         }
         if !self.invalid {
-            bench.hold_if("stream/utf-8", broken, || "an event stream is no UTF-8".to_owned());
+            ctx.check_if("stream/utf-8", broken, || "an event stream is no UTF-8".to_owned());
         }
         self.invalid |= broken;
     }
 
     /// The client left the stream at this time: an event that was not finished long before is never told.
-    pub fn left(&self, t: u64, bench: &mut Bench<'_>) {
+    pub fn left(&self, t: u64, ctx: &mut RuleContext<'_>) {
         let unfinished = self.event && self.line.is_none() && t.saturating_sub(self.since) > UNFINISHED;
-        let fault = Fault::new("an event is not finished by a blank line, so that no client is told of it");
-        bench.hold("stream/complete-events", unfinished.then_some(fault));
+        let fault = ViolationDetail::new("an event is not finished by a blank line, so that no client is told of it");
+        ctx.check("stream/complete-events", unfinished.then_some(fault));
     }
 
     /// The server ended the stream.
-    pub fn end(&self, bench: &mut Bench<'_>) {
+    pub fn end(&self, ctx: &mut RuleContext<'_>) {
         let within = self.event || self.line.is_some_and(|first| first != b':');
-        let fault = Fault::new("an event stream ends within an event, which is lost with it");
-        bench.hold("stream/complete-events", within.then_some(fault));
+        let fault = ViolationDetail::new("an event stream ends within an event, which is lost with it");
+        ctx.check("stream/complete-events", within.then_some(fault));
     }
 }

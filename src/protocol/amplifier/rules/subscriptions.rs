@@ -8,12 +8,12 @@ use super::exchange::Exchange;
 use super::lives::{self, Life};
 use super::sessions::Sessions;
 use super::streams::Bytes;
-use super::{BOOK, events, requests, sockets};
+use super::{INDEX, events, requests, sockets};
 use crate::protocol::amplifier::routes::Route;
-use crate::protocol::http::book::Bench;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
-use crate::protocol::{Fault, Judgements};
+use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::{Judgements, ViolationDetail};
 use crate::trace::{Direction, Event, Head, HttpResponse, Message, StreamEvent, read_json};
 
 /// So many request ids are remembered that no answer has given yet.
@@ -84,15 +84,15 @@ impl Subscriptions {
         event: &Event,
         head: &HttpResponse,
         exchange: &Exchange,
-        bench: &mut Bench<'_>,
+        ctx: &mut RuleContext<'_>,
     ) {
         let stream = heads::is_stream(head);
         if exchange.counts() {
-            let fault = Fault::new("an event stream has another status than 200").actual(head.status());
-            bench.hold("stream/status", (head.status() != Some(200)).then_some(fault));
-            let fault = Fault::new("an event stream has another content type").expected("text/event-stream");
+            let fault = ViolationDetail::new("an event stream has another status than 200").actual(head.status());
+            ctx.check("stream/status", (head.status() != Some(200)).then_some(fault));
+            let fault = ViolationDetail::new("an event stream has another content type").expected("text/event-stream");
             let actual = head.header("content-type").next().unwrap_or_default();
-            bench.hold("stream/content-type", (!stream).then(|| fault.actual(actual)));
+            ctx.check("stream/content-type", (!stream).then(|| fault.actual(actual)));
         }
         // Events that come under another content type are events all the same.
         if stream || matches!(head.status(), Some(200..=299)) {
@@ -114,32 +114,32 @@ impl Subscriptions {
     }
 
     /// Ends what stands under this name, if something does: its last line is judged where the server `counts`.
-    pub fn ended(&mut self, conn: &str, counts: bool, sessions: &mut Sessions, bench: &mut Bench<'_>) -> bool {
+    pub fn ended(&mut self, conn: &str, counts: bool, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) -> bool {
         let Some(stream) = self.streams.remove(conn) else { return false };
         if sessions.of(&stream.session).is_some_and(|session| session.stopped.is_some()) {
             // Whatever was told after the stop has been judged.
-            bench.hold("life/stopped-no-work", None);
+            ctx.check("life/stopped-no-work", None);
         }
         if stream.is_read() && counts {
-            stream.bytes.end(bench);
+            stream.bytes.end(ctx);
         }
         stream.labelled || stream.any
     }
 
     /// The client left what stands under this name, if something does.
-    pub fn left(&mut self, conn: &str, t: u64, bench: &mut Bench<'_>) {
+    pub fn left(&mut self, conn: &str, t: u64, ctx: &mut RuleContext<'_>) {
         let stream = self.streams.get(conn);
         if let Some(stream) = stream.filter(|stream| stream.is_read()) {
-            stream.bytes.left(t, bench);
+            stream.bytes.left(t, ctx);
         }
     }
 
     /// Bytes of an event stream, if they are that.
-    pub fn bytes(&mut self, conn: &str, event: &Event, bytes: &[u8], bench: &mut Bench<'_>) {
+    pub fn bytes(&mut self, conn: &str, event: &Event, bytes: &[u8], ctx: &mut RuleContext<'_>) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
         stream.odd |= event.deliberate.is_some();
         if stream.is_read() {
-            stream.bytes.feed(bytes, event.t, bench);
+            stream.bytes.feed(bytes, event.t, ctx);
         }
     }
 
@@ -150,7 +150,7 @@ impl Subscriptions {
         event: &Event,
         sent: &StreamEvent,
         sessions: &mut Sessions,
-        bench: &mut Bench<'_>,
+        ctx: &mut RuleContext<'_>,
     ) {
         if event.deliberate.is_some() || self.streams.get(conn).is_none_or(|stream| stream.odd) {
             return;
@@ -158,7 +158,7 @@ impl Subscriptions {
         if !sessions.keys.is_empty() {
             let texts = [&sent.data, &sent.comment, &sent.id, &sent.event];
             let leaked = texts.into_iter().flatten().any(|text| sessions.leaked(text));
-            bench.hold_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
+            ctx.check_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
         }
         let Some(data) = sent.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
         if let Some(stream) = self.streams.get_mut(conn) {
@@ -166,33 +166,35 @@ impl Subscriptions {
         }
         let read = read_json(data);
         if read.as_ref().is_some_and(|read| read.lossy) {
-            bench.note("stream/data-json", LOSSY);
+            ctx.note("stream/data-json", LOSSY);
         }
         let message = read.map(|read| read.value);
         let name = message.as_ref().and_then(|message| message.get("event")).and_then(Value::as_str);
         if sent.event_type() != "message" {
             let protocol = name.is_some_and(|name| crate::protocol::amplifier::EVENTS.contains(&name))
                 || crate::protocol::amplifier::EVENTS.contains(&sent.event_type());
-            let fault = Fault::new("a protocol event comes under an event type of its own").expected("message");
-            bench.hold("stream/message-type", protocol.then(|| fault.actual(sent.event_type())));
+            let fault =
+                ViolationDetail::new("a protocol event comes under an event type of its own").expected("message");
+            ctx.check("stream/message-type", protocol.then(|| fault.actual(sent.event_type())));
             return;
         }
-        bench.hold("stream/message-type", None);
-        let fault = Fault::new("the data of a message is no JSON").actual(data.chars().take(200).collect::<String>());
-        bench.hold("stream/data-json", message.is_none().then_some(fault));
+        ctx.check("stream/message-type", None);
+        let fault =
+            ViolationDetail::new("the data of a message is no JSON").actual(data.chars().take(200).collect::<String>());
+        ctx.check("stream/data-json", message.is_none().then_some(fault));
         if let Some(message) = &message {
-            self.told(conn, event, message, sessions, bench);
+            self.told(conn, event, message, sessions, ctx);
         }
     }
 
     /// A protocol event, however it came.
-    fn told(&mut self, conn: &str, event: &Event, message: &Value, sessions: &mut Sessions, bench: &mut Bench<'_>) {
+    fn told(&mut self, conn: &str, event: &Event, message: &Value, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
         let id = &stream.session;
         if events::is_error(message) && std::mem::take(&mut stream.asked) {
             return;
         }
-        let Some((name, data)) = events::judge(message, id, stream.socket.is_some(), bench) else { return };
+        let Some((name, data)) = events::judge(message, id, stream.socket.is_some(), ctx) else { return };
         let mut session = sessions.of(id);
         if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref_mut()) {
             session.tells(request);
@@ -205,15 +207,15 @@ impl Subscriptions {
         if let Some(session) = session.as_deref_mut().filter(|_| lives::is_work(name)) {
             session.works();
         }
-        stream.life.told(name, data, event.t, session, bench);
+        stream.life.told(name, data, event.t, session, ctx);
     }
 
     /// The head of a WebSocket's handshake, of either end.
-    pub fn handshake(&mut self, conn: &str, event: &Event, head: &Head, bench: &mut Bench<'_>) {
+    pub fn handshake(&mut self, conn: &str, event: &Event, head: &Head, ctx: &mut RuleContext<'_>) {
         let odd = event.deliberate.is_some();
         if event.dir == Some(Direction::ToServer) {
             if !odd {
-                sockets::request(head, bench);
+                sockets::request(head, ctx);
             }
             let session =
                 Route::of("GET", head.start.split(' ').nth(1).unwrap_or_default()).and_then(|route| route.name);
@@ -224,7 +226,7 @@ impl Subscriptions {
         if let Some(stream) = self.streams.get_mut(conn) {
             stream.odd |= odd;
             if let Some(request) = stream.socket.as_ref().filter(|_| !stream.odd) {
-                sockets::response(request, head, bench);
+                sockets::response(request, head, ctx);
             }
         }
     }
@@ -236,7 +238,7 @@ impl Subscriptions {
         event: &Event,
         message: &Message,
         sessions: &mut Sessions,
-        bench: &mut Bench<'_>,
+        ctx: &mut RuleContext<'_>,
     ) {
         let Some(stream) = self.streams.get_mut(conn).filter(|stream| stream.socket.is_some()) else { return };
         let session = stream.session.clone();
@@ -249,7 +251,7 @@ impl Subscriptions {
                     content.json().and_then(|json| json.get(key)).and_then(Value::as_str).unwrap_or_default()
                 };
                 if !odd {
-                    requests::control(&content, message.text, bench);
+                    requests::control(&content, message.text, ctx);
                     if text("action") == "submit_approval" {
                         stream.life.decides(text("decision"), event.t);
                     }
@@ -262,17 +264,17 @@ impl Subscriptions {
             Some(Direction::ToClient) if !odd => {
                 let content = Content::of(Some(message));
                 let json = content.json().filter(|_| message.text);
-                let fault = Fault::new("a message is no text with JSON");
-                bench.hold("websocket/text", json.is_none().then_some(fault));
+                let fault = ViolationDetail::new("a message is no text with JSON");
+                ctx.check("websocket/text", json.is_none().then_some(fault));
                 if content.is_lossy() {
-                    bench.note("websocket/text", LOSSY);
+                    ctx.note("websocket/text", LOSSY);
                 }
                 let Some(json) = json else { return };
                 if !sessions.keys.is_empty() {
                     let leaked = sessions.leaked(&json.to_string());
-                    bench.hold_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
+                    ctx.check_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
                 }
-                self.told(conn, event, json, sessions, bench);
+                self.told(conn, event, json, sessions, ctx);
             }
             _ => {}
         }
@@ -284,12 +286,12 @@ impl Subscriptions {
     pub fn end(&mut self, waiting: bool, sessions: &mut Sessions, out: &mut Judgements) {
         for early in std::mem::take(&mut self.early) {
             let Some(session) = sessions.of(&early.session) else { continue };
-            let bench = &mut BOOK.bench(out, early.index);
+            let ctx = &mut INDEX.ctx(out, early.index);
             if let Some(given) = session.given(&early.request) {
-                bench.hold("life/request-id", None);
+                ctx.check("life/request-id", None);
                 if let Some(prompt) = &early.prompt {
                     let given = session.given_for(&early.request, prompt).unwrap_or(given);
-                    lives::told_prompt(given, prompt, bench);
+                    lives::told_prompt(given, prompt, ctx);
                 }
                 continue;
             }
@@ -300,8 +302,9 @@ impl Subscriptions {
                 given.posted > early.opened && given.prompt == early.prompt && session.is_untold(&given.id)
             });
             if let Some(own) = own {
-                let fault = Fault::new("an event has a `request_id` that was not given").at("/data/request_id");
-                bench.hold("life/request-id", Some(fault.expected(own.id.clone()).actual(early.request)));
+                let fault =
+                    ViolationDetail::new("an event has a `request_id` that was not given").at("/data/request_id");
+                ctx.check("life/request-id", Some(fault.expected(own.id.clone()).actual(early.request)));
             }
         }
     }

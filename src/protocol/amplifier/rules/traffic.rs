@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::exchange::Asked;
+use super::exchange::RequestState;
 use super::sessions::Sessions;
 use super::subscriptions::Subscriptions;
-use super::{BOOK, answers, http, requests, sockets};
+use super::{INDEX, answers, http, requests, sockets};
 use crate::protocol::amplifier::routes::{Endpoint, Route};
-use crate::protocol::http::book::Bench;
-use crate::protocol::http::content::{Content, Wholes};
+use crate::protocol::http::content::{BodyAssembler, Content};
 use crate::protocol::http::exchanges::{Exchanges, TIMELY, timely};
 use crate::protocol::http::redirects;
-use crate::protocol::{Fault, Judgements, Rule};
-use crate::trace::{Closed, Direction, End, Event, HttpRequest, HttpResponse, Payload, What};
+use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::{Judgements, Rule, ViolationDetail};
+use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Payload};
 
 /// Microseconds after which a prompt is not answered at once that is worked on meanwhile.
 const AT_ONCE: u64 = 4_000_000;
@@ -21,8 +21,8 @@ const AT_ONCE: u64 = 4_000_000;
 ///
 /// It holds what is open, and of sessions what [`Sessions`] remembers.
 pub struct Traffic {
-    wholes: Wholes,
-    open: Exchanges<Asked>,
+    wholes: BodyAssembler,
+    open: Exchanges<RequestState>,
     subscriptions: Subscriptions,
     sessions: Sessions,
     /// What was asked for by exchanges that are redirected, by the one that the client began with.
@@ -34,7 +34,7 @@ pub struct Traffic {
 impl Traffic {
     pub fn new() -> Self {
         Self {
-            wholes: Wholes::default(),
+            wholes: BodyAssembler::default(),
             open: Exchanges::new("http/answered"),
             subscriptions: Subscriptions::default(),
             sessions: Sessions::default(),
@@ -43,69 +43,69 @@ impl Traffic {
         }
     }
 
-    fn head(&mut self, conn: &str, event: &Event, head: &HttpRequest, bench: &mut Bench<'_>) {
+    fn head(&mut self, conn: &str, event: &Event, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
         let moved = self.moved.get(redirects::asked(conn)).filter(|_| redirects::asked(conn) != conn);
         let route = moved.cloned().unwrap_or_else(|| Route::of(head.method(), head.target()));
         if event.deliberate.is_none() {
-            http::request(head, route.as_ref(), bench);
+            http::request(head, route.as_ref(), ctx);
         }
-        self.secret(head, bench);
+        self.secret(head, ctx);
         self.subscriptions.forget(conn);
-        self.open.begun(conn, event, head, Asked { route, ..Asked::default() });
+        self.open.begun(conn, event, head, RequestState { route, ..RequestState::default() });
     }
 
     /// A key belongs into a body, and into no head.
-    fn secret(&self, head: &HttpRequest, bench: &mut Bench<'_>) {
+    fn secret(&self, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
         if self.sessions.keys.is_empty() {
             return;
         }
         let leaked =
             self.sessions.leaked(&head.start) || head.headers.iter().any(|(_, value)| self.sessions.leaked(value));
-        bench.hold_if("safety/client-no-key-elsewhere", leaked, || "the head of a request has an API key".to_owned());
+        ctx.check_if("safety/client-no-key-elsewhere", leaked, || "the head of a request has an API key".to_owned());
     }
 
     /// A request's body is whole.
-    fn sent(&mut self, conn: &str, event: &Event, content: &Content<'_>, bench: &mut Bench<'_>) {
+    fn sent(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
         let Some(exchange) = self.open.sent(conn, event) else { return };
         let Some(route) = exchange.own.route.clone() else { return };
         (exchange.own.body, exchange.own.refused) = if exchange.client_is_odd {
             requests::read(route.endpoint, content)
         } else {
             if route.endpoint.has_body() {
-                bench.hold("http/client-length", None);
+                ctx.check("http/client-length", None);
             }
-            requests::judge(route.endpoint, content, bench)
+            requests::judge(route.endpoint, content, ctx)
         };
         if matches!(route.endpoint, Endpoint::SubmitPrompt | Endpoint::SubmitApproval)
             && let Some(body) = &exchange.own.body
             && !self.sessions.keys.is_empty()
         {
             let leaked = self.sessions.leaked(&body.to_string());
-            let fault = Fault::new("a body that is not that of a new session has an API key");
-            bench.hold("safety/client-no-key-elsewhere", leaked.then_some(fault));
+            let fault = ViolationDetail::new("a body that is not that of a new session has an API key");
+            ctx.check("safety/client-no-key-elsewhere", leaked.then_some(fault));
         }
-        self.sessions.asked(&route, exchange, bench);
+        self.sessions.asked(&route, exchange, ctx);
     }
 
-    fn response(&mut self, conn: &str, event: &Event, head: &HttpResponse, bench: &mut Bench<'_>) {
+    fn response(&mut self, conn: &str, event: &Event, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
         let Some(exchange) = self.open.responded(conn, head) else { return };
         let route = exchange.own.route.as_ref();
         if redirects::leads_to(head).is_some() {
             self.moved.insert(redirects::asked(conn).to_owned(), route.cloned());
         }
         if exchange.counts_for_http() {
-            http::response(exchange.request.as_ref(), route.is_some(), head, bench);
+            http::response(exchange.request.as_ref(), route.is_some(), head, ctx);
         }
         let taken = matches!(head.status(), Some(200..=299));
         if taken && route.is_some_and(|route| route.endpoint == Endpoint::Events) {
-            self.subscriptions.answered(conn, event, head, exchange, bench);
+            self.subscriptions.answered(conn, event, head, exchange, ctx);
         }
     }
 
     /// An answer's body is whole, and with it the exchange.
-    fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, bench: &mut Bench<'_>) {
+    fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
         let Some(exchange) = self.open.answered(conn, event) else { return };
-        if self.subscriptions.ended(conn, exchange.counts(), &mut self.sessions, bench) {
+        if self.subscriptions.ended(conn, exchange.counts(), &mut self.sessions, ctx) {
             return;
         }
         if let Some(json) = content.json()
@@ -115,30 +115,30 @@ impl Traffic {
             let failed = exchange.status().is_some_and(|status| status >= 400);
             let short = if failed { "safety/no-key-in-errors" } else { "safety/no-key-in-answers" };
             let leaked = self.sessions.leaked(&json.to_string());
-            bench.hold_if(short, leaked, || "an answer has an API key".to_owned());
+            ctx.check_if(short, leaked, || "an answer has an API key".to_owned());
         }
         if exchange.client_is_odd && exchange.counts_for_http() {
-            answers::judge_odd(&exchange, content, &mut self.sessions, bench);
+            answers::judge_odd(&exchange, content, &mut self.sessions, ctx);
         }
         if !exchange.counts() || exchange.request.is_none() {
             return;
         }
-        self.open.judge(&exchange, bench);
-        answers::judge(&exchange, content, &mut self.sessions, bench);
+        self.open.judge(&exchange, ctx);
+        answers::judge(&exchange, content, &mut self.sessions, ctx);
     }
 
     /// The server ended the TCP connection before its answer was whole.
-    fn cut(&mut self, conn: &str, how: Closed, event: &Event, bench: &mut Bench<'_>) {
+    fn cut(&mut self, conn: &str, how: Closed, event: &Event, ctx: &mut RuleContext<'_>) {
         let stayed = self.open.get(conn).is_none_or(|exchange| exchange.left.is_none());
-        self.subscriptions.ended(conn, stayed && event.deliberate.is_none(), &mut self.sessions, bench);
+        self.subscriptions.ended(conn, stayed && event.deliberate.is_none(), &mut self.sessions, ctx);
         // A stream may end with its connection.
-        self.open.cut(conn, how, bench, |exchange| {
+        self.open.cut(conn, how, ctx, |exchange| {
             exchange.own.route.as_ref().is_some_and(|route| route.endpoint == Endpoint::Events)
         });
     }
 
     /// Something was printed.
-    fn printed(&mut self, bytes: &Payload, bench: &mut Bench<'_>) {
+    fn printed(&mut self, bytes: &Payload, ctx: &mut RuleContext<'_>) {
         if self.sessions.keys.is_empty() {
             return;
         }
@@ -147,7 +147,7 @@ impl Traffic {
             End::Server => "safety/no-key-in-output",
             End::Client => "safety/client-no-key-in-output",
         };
-        bench.hold_if(short, leaked, || "an API key is printed".to_owned());
+        ctx.check_if(short, leaked, || "an API key is printed".to_owned());
     }
 }
 
@@ -160,57 +160,57 @@ impl Rule for Traffic {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         self.open.note(event);
         let whole = self.wholes.of(event);
-        let bench = &mut BOOK.bench(out, event.i);
-        match &event.what {
-            What::Launched(_) => self.sessions.restarted(),
-            What::Call(call) if call.call == "createSession" => self.sessions.give(Some(&call.params)),
-            What::Output(output) => self.printed(&output.bytes, bench),
+        let ctx = &mut INDEX.ctx(out, event.i);
+        match &event.kind {
+            EventKind::Launched(_) => self.sessions.restarted(),
+            EventKind::Call(call) if call.call == "createSession" => self.sessions.give(Some(&call.params)),
+            EventKind::Output(output) => self.printed(&output.bytes, ctx),
             _ => {}
         }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return };
         let (subscriptions, sessions) = (&mut self.subscriptions, &mut self.sessions);
-        match &event.what {
-            What::HttpRequest(head) => self.head(conn, event, head, bench),
-            What::HttpResponse(head) => self.response(conn, event, head, bench),
-            What::Handshake(head) => subscriptions.handshake(conn, event, head, bench),
-            What::Frame(frame) if event.deliberate.is_none() => sockets::frame(dir.sender(), frame, bench),
-            What::Message(message) => subscriptions.message(conn, event, message, sessions, bench),
-            What::StreamEvent(sent) => subscriptions.streamed(conn, event, sent, sessions, bench),
-            What::Body(body) if dir == Direction::ToClient => {
-                subscriptions.bytes(conn, event, body.bytes.as_bytes(), bench);
+        match &event.kind {
+            EventKind::HttpRequest(head) => self.head(conn, event, head, ctx),
+            EventKind::HttpResponse(head) => self.response(conn, event, head, ctx),
+            EventKind::Handshake(head) => subscriptions.handshake(conn, event, head, ctx),
+            EventKind::Frame(frame) if event.deliberate.is_none() => sockets::frame(dir.sender(), frame, ctx),
+            EventKind::Message(message) => subscriptions.message(conn, event, message, sessions, ctx),
+            EventKind::StreamEvent(sent) => subscriptions.streamed(conn, event, sent, sessions, ctx),
+            EventKind::Body(body) if dir == Direction::ToClient => {
+                subscriptions.bytes(conn, event, body.bytes.as_bytes(), ctx);
             }
-            What::Bytes { bytes } if !subscriptions.is_socket(conn) => {
-                self.open.stray(conn, event, bytes.as_bytes(), bench);
+            EventKind::Bytes { bytes } if !subscriptions.is_socket(conn) => {
+                self.open.stray(conn, event, bytes.as_bytes(), ctx);
             }
-            What::Closed(how) if dir == Direction::ToClient => self.cut(conn, *how, event, bench),
-            What::Closed(_) => subscriptions.left(conn, event.t, bench),
+            EventKind::Closed(how) if dir == Direction::ToClient => self.cut(conn, *how, event, ctx),
+            EventKind::Closed(_) => subscriptions.left(conn, event.t, ctx),
             _ => {}
         }
         match whole {
-            Some((Direction::ToServer, content)) => self.sent(conn, event, &content, bench),
-            Some((Direction::ToClient, content)) => self.answered(conn, event, &content, bench),
+            Some((Direction::ToServer, content)) => self.sent(conn, event, &content, ctx),
+            Some((Direction::ToClient, content)) => self.answered(conn, event, &content, ctx),
             None => {}
         }
     }
 
     fn end(&mut self, out: &mut Judgements) {
-        let submits = |asked: &Asked| asked.route.as_ref().is_some_and(|r| r.endpoint == Endpoint::SubmitPrompt);
+        let submits = |asked: &RequestState| asked.route.as_ref().is_some_and(|r| r.endpoint == Endpoint::SubmitPrompt);
         let left = self.open.left();
         for (exchange, waited) in left.iter().filter(|(exchange, _)| exchange.response.is_none()) {
-            self.open.judge_unsent(exchange, &mut BOOK.bench(out, exchange.index));
-            let bench = &mut BOOK.bench(out, exchange.index);
+            self.open.judge_unsent(exchange, &mut INDEX.ctx(out, exchange.index));
+            let ctx = &mut INDEX.ctx(out, exchange.index);
             let route = exchange.own.route.as_ref().filter(|_| submits(&exchange.own) && !exchange.server_is_odd);
             let session = route.and_then(|route| self.sessions.of(route.name.as_deref()?));
             if session.is_some_and(|session| session.worked_unanswered) {
                 // The client may have given up.
                 let until = exchange.left.unwrap_or(self.open.now());
                 let late = exchange.sent.map_or(0, |sent| until.saturating_sub(sent)).saturating_sub(AT_ONCE);
-                let fault = Fault::new("a prompt is worked on, and its request is not answered");
+                let fault = ViolationDetail::new("a prompt is worked on, and its request is not answered");
                 if late > 0 {
-                    bench.hold("prompt/at-once", Some(fault.late(late)));
+                    ctx.check("prompt/at-once", Some(fault.late(late)));
                 }
             } else if let Some(waited) = waited.filter(|waited| *waited > TIMELY) {
-                timely(waited, bench);
+                timely(waited, ctx);
             }
         }
         let waiting = left.iter().any(|(exchange, _)| submits(&exchange.own));

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::members::{INTEGER, Place, STRING};
-use super::requests::{Asked, METHODS};
+use super::members::{BodyObject, INTEGER, STRING};
+use super::requests::{METHODS, ParsedRequest};
 use super::results;
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use crate::protocol::ViolationDetail;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::exchanges::Exchange;
 use crate::protocol::http::heads;
+use crate::protocol::http::requirement_index::RuleContext;
 use crate::trace::HttpResponse;
 
 /// Statuses that whoever stands before a provider may send in its place.
@@ -22,98 +22,108 @@ const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
 
 /// Judges an answer to a POST request. Gives the result, where there is one.
 pub fn judge(
-    exchange: &Exchange<Option<Asked>>,
-    asked: &Asked,
+    exchange: &Exchange<Option<ParsedRequest>>,
+    asked: &ParsedRequest,
     content: &Content<'_>,
-    bench: &mut Bench<'_>,
+    ctx: &mut RuleContext<'_>,
 ) -> Option<Value> {
     let status = exchange.response.as_ref()?.status()?;
     if REDIRECTS.contains(&status) {
         return None;
     }
-    bench.hold("http/post", None);
+    ctx.check("http/post", None);
     let taken = (200..300).contains(&status);
     let answer = content.json().and_then(Value::as_object);
     let failed = !taken || answer.is_some_and(|answer| answer.get("error").is_some_and(|error| !error.is_null()));
     match asked {
-        Asked::Unknown => {}
-        Asked::Malformed => refused("envelope/malformed", "a body that is no JSON", failed && status < 500, bench),
-        Asked::NoRequest => refused("envelope/no-request", "JSON that is no request", failed && status < 500, bench),
-        Asked::Request(request) if !METHODS.contains(&request.method.as_str()) => {
-            refused("envelope/unknown-method", "a request for a method that does not exist", failed, bench);
+        ParsedRequest::Unknown => {}
+        ParsedRequest::Malformed => {
+            refused("envelope/malformed", "a body that is no JSON", failed && status < 500, ctx)
         }
-        Asked::Request(request) if !request.sound => {
+        ParsedRequest::NoRequest => {
+            refused("envelope/no-request", "JSON that is no request", failed && status < 500, ctx)
+        }
+        ParsedRequest::Request(request) if !METHODS.contains(&request.method.as_str()) => {
+            refused("envelope/unknown-method", "a request for a method that does not exist", failed, ctx);
+        }
+        ParsedRequest::Request(request) if !request.sound => {
             // Nothing can be missing where there is nothing at all: that is judged by itself.
             if request.has_params {
                 let what = "a request with missing or wrong parameters";
-                refused("envelope/bad-params", what, failed && status < 500, bench);
+                refused("envelope/bad-params", what, failed && status < 500, ctx);
             }
         }
-        Asked::Request(request) => {
+        ParsedRequest::Request(request) => {
             if !taken {
-                lost(exchange, status, answer, bench);
+                lost(exchange, status, answer, ctx);
                 return None;
             }
-            let outcome = envelope(exchange, content, bench)?;
+            let outcome = envelope(exchange, content, ctx)?;
             let result = outcome.get("result").filter(|result| !result.is_null());
             if let Some(result) = result {
-                bench.hold("http/status-result", None);
-                results::judge(request, result, bench);
+                ctx.check("http/status-result", None);
+                results::judge(request, result, ctx);
             } else {
-                bench.hold("http/status-error", None);
+                ctx.check("http/status-error", None);
             }
             return result.filter(|_| !failed).cloned();
         }
     }
     if taken {
-        envelope(exchange, content, bench);
+        envelope(exchange, content, ctx);
     }
     None
 }
 
 /// Judges the answer to a POST request that is wrong on purpose: where it is taken the answer is JSON all the same; that to a
 /// request that can be understood is an object, and an error in it is one. Any other answer may be as it likes.
-pub fn judge_odd(exchange: &Exchange<Option<Asked>>, content: &Content<'_>, bench: &mut Bench<'_>) {
+pub fn judge_odd(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
     let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
-    let Some(json) = body(exchange, content, bench) else { return };
+    let Some(json) = body(exchange, content, ctx) else { return };
     if asked.request().is_none() {
         return;
     }
-    if let Some(members) = object(&json, bench)
+    if let Some(members) = object(&json, ctx)
         && members.get("error").is_some_and(|error| !error.is_null())
     {
-        outcome(Place { members, pointer: "" }, bench);
+        outcome(BodyObject { members, pointer: "" }, ctx);
     }
 }
 
 /// What cannot succeed has to fail.
-fn refused(short: &str, what: &str, failed: bool, bench: &mut Bench<'_>) {
-    bench.hold_if(short, !failed, || format!("{what} is neither answered with an error nor refused as it should be"));
+fn refused(short: &str, what: &str, failed: bool, ctx: &mut RuleContext<'_>) {
+    ctx.check_if(short, !failed, || format!("{what} is neither answered with an error nor refused as it should be"));
 }
 
 /// An answer to a sound request that clients do not look behind.
-fn lost(exchange: &Exchange<Option<Asked>>, status: u16, answer: Option<&Map<String, Value>>, bench: &mut Bench<'_>) {
+fn lost(
+    exchange: &Exchange<Option<ParsedRequest>>,
+    status: u16,
+    answer: Option<&Map<String, Value>>,
+    ctx: &mut RuleContext<'_>,
+) {
     let has = |key: &str| answer.and_then(|answer| answer.get(key)).is_some_and(|value| !value.is_null());
     let fault = |what: &str| {
-        let fault = Fault::new(format!("{what} comes with the status {status}, behind which clients do not look"));
+        let fault =
+            ViolationDetail::new(format!("{what} comes with the status {status}, behind which clients do not look"));
         Some(fault.expected("a status from 200 to 299").actual(status))
     };
     if has("result") && !has("error") {
-        bench.hold("http/status-result", fault("a result"));
+        ctx.check("http/status-result", fault("a result"));
     } else if let Some(short) = refused_as(exchange, status) {
-        bench.hold(short, fault("the answer to a sound request"));
+        ctx.check(short, fault("the answer to a sound request"));
     } else if has("error") {
-        bench.hold("http/status-error", fault("an error"));
+        ctx.check("http/status-error", fault("an error"));
     } else if FROM_OTHERS.contains(&status) {
-        bench.note("http/status-error", format!("A request was refused with the status {status}"));
+        ctx.note("http/status-error", format!("A request was refused with the status {status}"));
     } else {
-        bench.hold("http/status-error", fault("the answer to a sound request"));
+        ctx.check("http/status-error", fault("the answer to a sound request"));
     }
 }
 
 /// The requirement that a status speaks of which refuses a sound request: for its URL or method, or for its content type.
-fn refused_as(exchange: &Exchange<Option<Asked>>, status: u16) -> Option<&'static str> {
+fn refused_as(exchange: &Exchange<Option<ParsedRequest>>, status: u16) -> Option<&'static str> {
     let charset = || {
         let mut types =
             exchange.request.as_ref()?.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
@@ -129,49 +139,49 @@ fn refused_as(exchange: &Exchange<Option<Asked>>, status: u16) -> Option<&'stati
 
 /// Judges the body of an answer that clients read. Gives its members.
 fn envelope<'c>(
-    exchange: &Exchange<Option<Asked>>,
+    exchange: &Exchange<Option<ParsedRequest>>,
     content: &'c Content<'_>,
-    bench: &mut Bench<'_>,
+    ctx: &mut RuleContext<'_>,
 ) -> Option<Cow<'c, Map<String, Value>>> {
-    let json = body(exchange, content, bench)?;
-    heads::answer_type(exchange.response.as_ref()?, bench);
-    object(&json, bench);
+    let json = body(exchange, content, ctx)?;
+    heads::answer_type(exchange.response.as_ref()?, ctx);
+    object(&json, ctx);
     let members = match json {
         Cow::Borrowed(Value::Object(members)) => Cow::Borrowed(members),
         Cow::Owned(Value::Object(members)) => Cow::Owned(members),
         _ => return None,
     };
-    outcome(Place { members: &members, pointer: "" }, bench);
+    outcome(BodyObject { members: &members, pointer: "" }, ctx);
     Some(members)
 }
 
 /// Judges the JSON of an answer by its being an object. Gives its members.
-fn object<'j>(json: &'j Value, bench: &mut Bench<'_>) -> Option<&'j Map<String, Value>> {
-    let fault = Fault::new("an answer is no object").actual(json.clone());
-    bench.hold("envelope/object", (!json.is_object()).then_some(fault));
+fn object<'j>(json: &'j Value, ctx: &mut RuleContext<'_>) -> Option<&'j Map<String, Value>> {
+    let fault = ViolationDetail::new("an answer is no object").actual(json.clone());
+    ctx.check("envelope/object", (!json.is_object()).then_some(fault));
     json.as_object()
 }
 
 /// Judges the body of an answer by its being JSON. Gives that.
 fn body<'c>(
-    exchange: &Exchange<Option<Asked>>,
+    exchange: &Exchange<Option<ParsedRequest>>,
     content: &'c Content<'_>,
-    bench: &mut Bench<'_>,
+    ctx: &mut RuleContext<'_>,
 ) -> Option<Cow<'c, Value>> {
     let head = exchange.response.as_ref()?;
     if let Content::Coded = content {
         let broken = !heads::may_decode(head);
-        bench.hold_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
+        ctx.check_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
         return None;
     }
     if head.header("content-encoding").next().is_some() {
-        bench.hold("http/encoding", None);
+        ctx.check("http/encoding", None);
     }
-    json_of(content, bench)
+    json_of(content, ctx)
 }
 
 /// The JSON of a body, judged for being that.
-fn json_of<'c>(content: &'c Content<'_>, bench: &mut Bench<'_>) -> Option<Cow<'c, Value>> {
+fn json_of<'c>(content: &'c Content<'_>, ctx: &mut RuleContext<'_>) -> Option<Cow<'c, Value>> {
     let (json, utf8, marked) = match content {
         Content::Json { json, marked, .. } => (Some(Cow::Borrowed(json.as_ref())), true, *marked),
         // Some other encoding spoils the characters, not the shape.
@@ -180,49 +190,51 @@ fn json_of<'c>(content: &'c Content<'_>, bench: &mut Bench<'_>) -> Option<Cow<'c
         }
         _ => (None, true, false),
     };
-    bench.hold_if("http/utf-8", !utf8, || "the body of an answer is no UTF-8".to_owned());
-    bench.hold_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    ctx.check_if("http/utf-8", !utf8, || "the body of an answer is no UTF-8".to_owned());
+    ctx.check_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
     // What is no UTF-8 need not be told twice.
     let none = json.is_none() && utf8;
-    let fault = Fault::new("the body of an answer is no JSON");
+    let fault = ViolationDetail::new("the body of an answer is no JSON");
     let fault = match content {
         Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
         _ => fault,
     };
-    bench.hold("envelope/json", none.then_some(fault));
+    ctx.check("envelope/json", none.then_some(fault));
     if content.is_lossy() {
-        bench.note("envelope/json", LOSSY);
+        ctx.note("envelope/json", LOSSY);
     }
     json
 }
 
 /// Judges the result and the error of an answer.
-fn outcome(answer: Place<'_>, bench: &mut Bench<'_>) {
+fn outcome(answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let given = |key: &str| answer.members.get(key).filter(|value| !value.is_null());
     let (result, error) = (given("result"), given("error"));
-    let fault = || Fault::new("an answer holds neither a result nor an error").actual(answer.members.clone());
-    bench.hold("envelope/outcome", (result.is_none() && error.is_none()).then(fault));
+    let fault = || ViolationDetail::new("an answer holds neither a result nor an error").actual(answer.members.clone());
+    ctx.check("envelope/outcome", (result.is_none() && error.is_none()).then(fault));
     let both = result.is_some() && error.is_some();
-    bench.hold_if("envelope/one-outcome", both, || "an answer holds both a result and an error".to_owned());
+    ctx.check_if("envelope/one-outcome", both, || "an answer holds both a result and an error".to_owned());
     // Beside nothing, null is what is told above.
     let null = ["result", "error"].into_iter().filter(|_| result.is_some() || error.is_some());
     let null = null.into_iter().find(|key| answer.members.get(*key).is_some_and(Value::is_null));
-    let fault = null.map(|key| Fault::new(format!("`{key}` is null instead of being left out")).at(answer.at(key)));
-    bench.hold("envelope/no-nulls", fault);
+    let fault =
+        null.map(|key| ViolationDetail::new(format!("`{key}` is null instead of being left out")).at(answer.at(key)));
+    ctx.check("envelope/no-nulls", fault);
     if let Some(result) = result {
-        let fault = Fault::new("a result is neither an object nor a list").at("/result").actual(result.clone());
-        bench.hold("envelope/result-type", (!result.is_object() && !result.is_array()).then_some(fault));
+        let fault =
+            ViolationDetail::new("a result is neither an object nor a list").at("/result").actual(result.clone());
+        ctx.check("envelope/result-type", (!result.is_object() && !result.is_array()).then_some(fault));
     }
     if let Some(value) = error {
-        let fault = Fault::new("an error is no object").at("/error").actual(value.clone());
-        bench.hold("envelope/error-object", (!value.is_object()).then_some(fault));
+        let fault = ViolationDetail::new("an error is no object").at("/error").actual(value.clone());
+        ctx.check("envelope/error-object", (!value.is_object()).then_some(fault));
         if let Some(members) = value.as_object() {
-            error_members(Place { members, pointer: "/error" }, bench);
+            error_members(BodyObject { members, pointer: "/error" }, ctx);
         }
     }
     let others = answer.others(&["result", "error"]);
     if !others.is_empty() {
-        bench.note(
+        ctx.note(
             "envelope/object",
             format!("Answers have members that the protocol does not know: {}", others.join(", ")),
         );
@@ -230,20 +242,20 @@ fn outcome(answer: Place<'_>, bench: &mut Bench<'_>) {
 }
 
 /// Judges an error. The document has two readings of it: `code` and `message`, or `code` and `integer`.
-fn error_members(error: Place<'_>, bench: &mut Bench<'_>) {
+fn error_members(error: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let second = error.members.get("integer").is_some_and(|value| value.is_i64() || value.is_u64());
     if second && error.members.contains_key("code") {
-        bench.hold("envelope/error-code", None);
-        bench.note("envelope/error-code", "Errors have the members `code` and `integer`");
+        ctx.check("envelope/error-code", None);
+        ctx.note("envelope/error-code", "Errors have the members `code` and `integer`");
     } else {
-        error.required(bench, "code", INTEGER, "envelope/error-code");
+        error.required(ctx, "code", INTEGER, "envelope/error-code");
     }
     if error.members.contains_key("message") {
-        error.optional(bench, "message", STRING, "envelope/error-message");
+        error.optional(ctx, "message", STRING, "envelope/error-message");
     } else if !second {
-        bench.note("envelope/error-message", "Errors have no message");
+        ctx.note("envelope/error-message", "Errors have no message");
     }
     if error.members.get("data").is_some_and(|data| !data.is_object() && !data.is_array()) {
-        bench.note("envelope/error-object", "The `data` of errors is neither an object nor a list");
+        ctx.note("envelope/error-object", "The `data` of errors is neither an object nor a list");
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
-pub use crate::protocol::http::members::{OBJECT, Place, STRING, Type};
+use crate::protocol::ViolationDetail;
+pub use crate::protocol::http::members::{BodyObject, OBJECT, STRING, Type};
+use crate::protocol::http::requirement_index::RuleContext;
 
 pub const LIST: Type = Type { name: "a list", is: Value::is_array };
 pub const INTEGER: Type = Type { name: "an integer", is: is_integer };
@@ -27,12 +27,13 @@ pub fn is_uri(text: &str) -> bool {
 }
 
 /// Holds a text to being a URI.
-pub fn uri(bench: &mut Bench<'_>, value: &Value, pointer: &str, short: &str) {
+pub fn uri(ctx: &mut RuleContext<'_>, value: &Value, pointer: &str, short: &str) {
     // What stands for bytes that are no UTF-8 says nothing of the URI.
     let Some(text) = value.as_str().filter(|text| !text.contains(char::REPLACEMENT_CHARACTER)) else { return };
     let sound = is_uri(text);
-    let fault = Fault::new("this is no URI").at(pointer).expected("a scheme, and percent signs that encode bytes");
-    bench.hold(short, (!sound).then(|| fault.actual(value.clone())));
+    let fault =
+        ViolationDetail::new("this is no URI").at(pointer).expected("a scheme, and percent signs that encode bytes");
+    ctx.check(short, (!sound).then(|| fault.actual(value.clone())));
 }
 
 #[cfg(test)]

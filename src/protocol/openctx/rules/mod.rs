@@ -19,11 +19,11 @@ use std::sync::LazyLock;
 use super::requirements;
 use crate::protocol::Rule;
 use crate::protocol::exits::Exits;
-use crate::protocol::http::book::Book;
+use crate::protocol::http::requirement_index::RequirementIndex;
 use crate::trace::End;
 
 /// The requirements, as the rules cite them.
-static BOOK: LazyLock<Book> = LazyLock::new(|| Book::of(requirements::all()));
+static INDEX: LazyLock<RequirementIndex> = LazyLock::new(|| RequirementIndex::of(requirements::all()));
 
 /// Fresh rules. There is one edition.
 pub fn of() -> Vec<Box<dyn Rule>> {
@@ -33,7 +33,7 @@ pub fn of() -> Vec<Box<dyn Rule>> {
 fn exits() -> Exits {
     Exits::new("provider", |out, end, index, fault| {
         let short = if end == End::Server { "robustness/alive" } else { "robustness/client-alive" };
-        BOOK.bench(out, index).hold(short, Some(fault));
+        INDEX.ctx(out, index).check(short, Some(fault));
     })
 }
 

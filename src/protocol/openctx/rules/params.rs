@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::members::{OBJECT, Place, STRING, STRING_OR_BOOLEAN, uri};
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use super::members::{BodyObject, OBJECT, STRING, STRING_OR_BOOLEAN, uri};
+use crate::protocol::ViolationDetail;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// Whether a provider has what it needs: each parameter of the document has its type, and none is missing. Parameters of
 /// methods that nobody knows are sound.
@@ -27,51 +27,51 @@ fn is_mention(value: &Value) -> bool {
 }
 
 /// Judges the parameters of a request.
-pub fn judge(method: &str, params: Place<'_>, bench: &mut Bench<'_>) {
+pub fn judge(method: &str, params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     match method {
-        "meta" => extra(params, &[], "meta/client-params-empty", bench),
-        "mentions" => mentions(params, bench),
-        "items" => items(params, bench),
-        _ => annotations(params, bench),
+        "meta" => extra(params, &[], "meta/client-params-empty", ctx),
+        "mentions" => mentions(params, ctx),
+        "items" => items(params, ctx),
+        _ => annotations(params, ctx),
     }
 }
 
-fn mentions(params: Place<'_>, bench: &mut Bench<'_>) {
+fn mentions(params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     for key in ["query", "uri", "codebase"] {
-        params.optional(bench, key, STRING, "mentions/client-params");
+        params.optional(ctx, key, STRING, "mentions/client-params");
     }
     let short = "mentions/client-auto-include";
-    if let Some(value) = params.optional(bench, "autoInclude", STRING_OR_BOOLEAN, short) {
+    if let Some(value) = params.optional(ctx, "autoInclude", STRING_OR_BOOLEAN, short) {
         let kind = if value.is_string() { "a string" } else { "a boolean" };
-        bench.note(short, format!("`autoInclude` in the parameters of `mentions` is {kind}"));
+        ctx.note(short, format!("`autoInclude` in the parameters of `mentions` is {kind}"));
     }
-    extra(params, &["query", "uri", "codebase", "autoInclude"], "mentions/client-extra-params", bench);
+    extra(params, &["query", "uri", "codebase", "autoInclude"], "mentions/client-extra-params", ctx);
 }
 
-fn items(params: Place<'_>, bench: &mut Bench<'_>) {
-    params.optional(bench, "message", STRING, "items/client-params");
-    let mention = params.optional(bench, "mention", OBJECT, "items/client-params").and_then(Value::as_object);
+fn items(params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    params.optional(ctx, "message", STRING, "items/client-params");
+    let mention = params.optional(ctx, "mention", OBJECT, "items/client-params").and_then(Value::as_object);
     if let Some(members) = mention {
-        let place = Place { members, pointer: "/params/mention" };
+        let place = BodyObject { members, pointer: "/params/mention" };
         let short = "items/client-mention-shape";
-        place.required(bench, "title", STRING, short);
-        place.required(bench, "uri", STRING, short);
-        place.optional(bench, "description", STRING, short);
-        place.optional(bench, "data", OBJECT, short);
+        place.required(ctx, "title", STRING, short);
+        place.required(ctx, "uri", STRING, short);
+        place.optional(ctx, "description", STRING, short);
+        place.optional(ctx, "data", OBJECT, short);
     }
-    extra(params, &["message", "mention"], "items/client-extra-params", bench);
+    extra(params, &["message", "mention"], "items/client-extra-params", ctx);
 }
 
-fn annotations(params: Place<'_>, bench: &mut Bench<'_>) {
-    if let Some(value) = params.required(bench, "uri", STRING, "annotations/client-params") {
-        uri(bench, value, &params.at("uri"), "annotations/client-uri-syntax");
+fn annotations(params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    if let Some(value) = params.required(ctx, "uri", STRING, "annotations/client-params") {
+        uri(ctx, value, &params.at("uri"), "annotations/client-uri-syntax");
     }
-    params.required(bench, "content", STRING, "annotations/client-params");
-    extra(params, &["uri", "content"], "annotations/client-extra-params", bench);
+    params.required(ctx, "content", STRING, "annotations/client-params");
+    extra(params, &["uri", "content"], "annotations/client-extra-params", ctx);
 }
 
-fn extra(params: Place<'_>, known: &[&str], short: &str, bench: &mut Bench<'_>) {
+fn extra(params: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
     let others = params.others(known);
-    let fault = Fault::new("there are parameters that the document does not have").at(params.pointer);
-    bench.hold(short, (!others.is_empty()).then(|| fault.actual(others.clone())));
+    let fault = ViolationDetail::new("there are parameters that the document does not have").at(params.pointer);
+    ctx.check(short, (!others.is_empty()).then(|| fault.actual(others.clone())));
 }

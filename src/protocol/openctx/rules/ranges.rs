@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::members::{INTEGER, OBJECT, Place};
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use super::members::{BodyObject, INTEGER, OBJECT};
+use crate::protocol::ViolationDetail;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// How long the lines of a document are. Measured once, however many ranges lie in it.
 pub struct Measures {
@@ -34,27 +34,26 @@ impl Measures {
 }
 
 /// Judges a range in this content, as far as the document's words go: the unit of characters is left open.
-pub fn judge(range: &Value, pointer: &str, content: &Measures, bench: &mut Bench<'_>) {
+pub fn judge(range: &Value, pointer: &str, content: &Measures, ctx: &mut RuleContext<'_>) {
     let short = "annotations/range";
     let Some(members) = range.as_object() else { return };
-    let place = Place { members, pointer };
+    let place = BodyObject { members, pointer };
     let mut position = |key: &str| {
         let pointer = place.at(key);
-        let members = place.required(bench, key, OBJECT, short)?.as_object()?;
-        let position = Place { members, pointer: &pointer };
-        let line = position.required(bench, "line", INTEGER, short).and_then(Value::as_f64);
-        let character = position.required(bench, "character", INTEGER, short).and_then(Value::as_f64);
+        let members = place.required(ctx, key, OBJECT, short)?.as_object()?;
+        let position = BodyObject { members, pointer: &pointer };
+        let line = position.required(ctx, "line", INTEGER, short).and_then(Value::as_f64);
+        let character = position.required(ctx, "character", INTEGER, short).and_then(Value::as_f64);
         Some((line?, character?))
     };
     let (Some(start), Some(end)) = (position("start"), position("end")) else { return };
-    let fault = |message: &str| Fault::new(message).at(pointer).actual(range.clone());
+    let fault = |message: &str| ViolationDetail::new(message).at(pointer).actual(range.clone());
     let below = [start.0, start.1, end.0, end.1].into_iter().any(|n| n < 0.0);
-    bench
-        .hold("annotations/range-zero-based", below.then(|| fault("a position is negative, though they count from 0")));
+    ctx.check("annotations/range-zero-based", below.then(|| fault("a position is negative, though they count from 0")));
     if below {
         return;
     }
-    bench.hold("annotations/range-ordered", (end < start).then(|| fault("a range ends before it starts")));
+    ctx.check("annotations/range-ordered", (end < start).then(|| fault("a range ends before it starts")));
     let inside = [start, end].into_iter().all(|(line, character)| content.holds(line, character));
-    bench.hold("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
+    ctx.check("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
 }

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::members::{OBJECT, Place};
+use super::members::{BodyObject, OBJECT};
 use super::params;
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use crate::protocol::ViolationDetail;
 use crate::protocol::http::content::{Content, LOSSY};
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// The four methods.
 pub const METHODS: [&str; 4] = ["meta", "mentions", "items", "annotations"];
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum ParsedRequest {
     /// It is no JSON.
     Malformed,
     /// Nobody can tell.
@@ -37,7 +37,7 @@ pub struct Request {
     pub sound: bool,
 }
 
-impl Asked {
+impl ParsedRequest {
     /// The method, where it is one of the four.
     pub fn method(&self) -> Option<&str> {
         self.request().map(|request| request.method.as_str()).filter(|method| METHODS.contains(method))
@@ -53,11 +53,13 @@ impl Asked {
 }
 
 /// Reads the body of a request.
-pub fn read(content: &Content<'_>) -> Asked {
+pub fn read(content: &Content<'_>) -> ParsedRequest {
     match content {
-        Content::Empty | Content::Text(_) | Content::Binary(_) => Asked::Malformed,
-        Content::Coded | Content::Json { marked: true, .. } | Content::Json { whole: Some(_), .. } => Asked::Unknown,
-        Content::Json { json, .. } => request(json).map_or(Asked::NoRequest, Asked::Request),
+        Content::Empty | Content::Text(_) | Content::Binary(_) => ParsedRequest::Malformed,
+        Content::Coded | Content::Json { marked: true, .. } | Content::Json { whole: Some(_), .. } => {
+            ParsedRequest::Unknown
+        }
+        Content::Json { json, .. } => request(json).map_or(ParsedRequest::NoRequest, ParsedRequest::Request),
     }
 }
 
@@ -77,38 +79,39 @@ fn request(json: &Value) -> Option<Request> {
 }
 
 /// Judges a request by its body.
-pub fn judge(asked: &Asked, content: &Content<'_>, bench: &mut Bench<'_>) {
+pub fn judge(asked: &ParsedRequest, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let utf8 = matches!(content, Content::Binary(_));
-    bench.hold_if("http/client-utf-8", utf8, || "the body of a request is no UTF-8".to_owned());
+    ctx.check_if("http/client-utf-8", utf8, || "the body of a request is no UTF-8".to_owned());
     let marked = matches!(content, Content::Json { marked: true, .. });
-    bench.hold_if("http/client-no-bom", marked, || "the body of a request begins with a byte order mark".to_owned());
+    ctx.check_if("http/client-no-bom", marked, || "the body of a request begins with a byte order mark".to_owned());
     if matches!(content, Content::Coded | Content::Binary(_)) {
         return;
     }
-    let fault = (*asked == Asked::Malformed).then(|| Fault::new("the body of a request is no JSON"));
-    bench.hold("envelope/client-json", fault);
+    let fault = (*asked == ParsedRequest::Malformed).then(|| ViolationDetail::new("the body of a request is no JSON"));
+    ctx.check("envelope/client-json", fault);
     if content.is_lossy() {
-        bench.note("envelope/client-json", LOSSY);
+        ctx.note("envelope/client-json", LOSSY);
     }
     let Some(json) = content.json() else { return };
-    let fault = Fault::new("a request is no object").actual(json.clone());
-    bench.hold("envelope/client-object", (!json.is_object()).then_some(fault));
+    let fault = ViolationDetail::new("a request is no object").actual(json.clone());
+    ctx.check("envelope/client-object", (!json.is_object()).then_some(fault));
     let Some(members) = json.as_object() else { return };
-    let place = Place { members, pointer: "" };
+    let place = BodyObject { members, pointer: "" };
     let method = members.get("method");
     let known = method.and_then(Value::as_str).filter(|method| METHODS.contains(method));
-    let fault = Fault::new("a request names none of the four methods").at("/method").expected(METHODS.to_vec());
+    let fault =
+        ViolationDetail::new("a request names none of the four methods").at("/method").expected(METHODS.to_vec());
     let actual = method.cloned().unwrap_or(Value::Null);
-    bench.hold("envelope/client-method", known.is_none().then(|| fault.actual(actual)));
+    ctx.check("envelope/client-method", known.is_none().then(|| fault.actual(actual)));
     let short = if known == Some("meta") { "meta/client-params" } else { "envelope/client-params" };
-    let params = place.optional(bench, "params", OBJECT, short).and_then(Value::as_object);
-    place.optional(bench, "settings", OBJECT, "envelope/client-settings-type");
+    let params = place.optional(ctx, "params", OBJECT, short).and_then(Value::as_object);
+    place.optional(ctx, "settings", OBJECT, "envelope/client-settings-type");
     let others = place.others(&["method", "params", "settings"]);
-    let fault = Fault::new("a request has members that the protocol does not know").actual(others.clone());
-    bench.hold("envelope/client-members", (!others.is_empty()).then_some(fault));
+    let fault = ViolationDetail::new("a request has members that the protocol does not know").actual(others.clone());
+    ctx.check("envelope/client-members", (!others.is_empty()).then_some(fault));
     // What is no object has no members to be judged.
     if let Some(method) = known.filter(|_| params.is_some() || !members.contains_key("params")) {
         let none = Map::new();
-        params::judge(method, Place { members: params.unwrap_or(&none), pointer: "/params" }, bench);
+        params::judge(method, BodyObject { members: params.unwrap_or(&none), pointer: "/params" }, ctx);
     }
 }

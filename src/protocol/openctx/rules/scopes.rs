@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::requests::Asked;
-use crate::protocol::Fault;
-use crate::protocol::http::book::Bench;
+use super::requests::ParsedRequest;
+use crate::protocol::ViolationDetail;
+use crate::protocol::http::requirement_index::RuleContext;
 
 /// So many answers to `meta` are remembered, for so many settings.
 const SETTINGS: usize = 64;
@@ -23,7 +23,7 @@ pub struct Scopes {
 
 impl Scopes {
     /// A provider answered `meta`.
-    pub fn told(&mut self, asked: &Asked, meta: Value) {
+    pub fn told(&mut self, asked: &ParsedRequest, meta: Value) {
         let Some(request) = asked.request() else { return };
         if self.told.len() < SETTINGS || self.told.contains_key(&request.settings) {
             let answers = self.told.entry(request.settings.clone()).or_default();
@@ -39,20 +39,21 @@ impl Scopes {
     }
 
     /// A client asked for annotations.
-    pub fn asked(&self, asked: &Asked, bench: &mut Bench<'_>) {
+    pub fn asked(&self, asked: &ParsedRequest, ctx: &mut RuleContext<'_>) {
         let Some(request) = asked.request().filter(|request| request.method == "annotations") else { return };
         let Some(content) = request.params.get("content").and_then(Value::as_str) else { return };
         let Some(answers) = self.told.get(&request.settings) else { return };
         let features: Vec<&Value> = answers.iter().filter_map(|meta| meta.get("annotations")).collect();
-        let fault = Fault::new("a provider without the annotations feature is asked for annotations");
-        bench.hold("selectors/client-feature", features.is_empty().then_some(fault));
+        let fault = ViolationDetail::new("a provider without the annotations feature is asked for annotations");
+        ctx.check("selectors/client-feature", features.is_empty().then_some(fault));
         let texts: Option<Vec<&str>> = features.iter().flat_map(|feature| texts(feature)).collect();
         // A selector without a text, or with a glob, may match anything.
         let Some(texts) = texts.filter(|texts| !texts.is_empty()) else { return };
         let content = content.to_lowercase();
         let matches = texts.iter().any(|text| content.contains(&text.to_lowercase()));
-        let fault = Fault::new("a provider is asked about a resource whose content none of its selectors matches");
-        bench.hold("selectors/client-content-other", (!matches).then(|| fault.expected(texts)));
+        let fault =
+            ViolationDetail::new("a provider is asked about a resource whose content none of its selectors matches");
+        ctx.check("selectors/client-content-other", (!matches).then(|| fault.expected(texts)));
     }
 }
 

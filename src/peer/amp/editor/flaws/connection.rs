@@ -2,7 +2,7 @@
 
 use crate::trace::Head;
 
-use super::super::quirks::{Breakdown, Effect, Fault, Switch, Upgrade};
+use super::super::quirks::{Breakdown, Effect, OverlookedFault, Switch, Upgrade};
 use super::{BOTH, Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
@@ -95,15 +95,15 @@ pub const FLAWS: &[Entry] = &[
     flaw!("http-answered-with-page" BOTH "connection/not-websocket" "A plain HTTP request is answered with a page."
         Effect::Switch(Switch::AnswersHttpWithPage)),
     flaw!("key-not-checked" BOTH "connection/key-missing" "A handshake without a key is accepted."
-        Effect::Switch(Switch::Overlooks(Fault::Key))),
+        Effect::Switch(Switch::Overlooks(OverlookedFault::Key))),
     flaw!("version-not-checked" BOTH "connection/version-refused"
-        "A handshake of any WebSocket version is accepted." Effect::Switch(Switch::Overlooks(Fault::Version))),
+        "A handshake of any WebSocket version is accepted." Effect::Switch(Switch::Overlooks(OverlookedFault::Version))),
     flaw!("version-not-told" BOTH "connection/version-told" "The refusal of a version does not tell the right one."
         Effect::Switch(Switch::VersionNotTold)),
     flaw!("method-not-checked" BOTH "connection/method" "A handshake with any method is accepted."
-        Effect::Switch(Switch::Overlooks(Fault::Method))),
+        Effect::Switch(Switch::Overlooks(OverlookedFault::Method))),
     flaw!("http-version-not-checked" BOTH "connection/http-version" "A handshake in HTTP/1.0 is accepted."
-        Effect::Switch(Switch::Overlooks(Fault::HttpVersion))),
+        Effect::Switch(Switch::Overlooks(OverlookedFault::HttpVersion))),
     flaw!("bad-handshake-hung-up-on" BOTH "connection/not-websocket"
         "A handshake that is no right one is cut off without an answer." Effect::Switch(Switch::HangsUpOnBadHandshake)),
 ];

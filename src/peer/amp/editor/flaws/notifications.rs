@@ -4,16 +4,16 @@ use serde_json::{Value, json};
 
 use crate::wire::websocket::FrameSpec;
 
-use super::super::edition::Topic;
+use super::super::edition::NotificationKind;
 use super::super::quirks::{Effect, Kind, Of, Switch};
 use super::methods::{from_one, unencoded, without_scheme};
 use super::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
 
-const SELECTION: Of = Of::Notification(Some(Topic::Selection));
-const VISIBLE: Of = Of::Notification(Some(Topic::VisibleFiles));
-const MESSAGE: Of = Of::Notification(Some(Topic::Message));
-const PROMPT: Of = Of::Notification(Some(Topic::Prompt));
-const METADATA: Of = Of::Notification(Some(Topic::Metadata));
+const SELECTION: Of = Of::Notification(Some(NotificationKind::Selection));
+const VISIBLE: Of = Of::Notification(Some(NotificationKind::VisibleFiles));
+const MESSAGE: Of = Of::Notification(Some(NotificationKind::Message));
+const PROMPT: Of = Of::Notification(Some(NotificationKind::Prompt));
+const METADATA: Of = Of::Notification(Some(NotificationKind::Metadata));
 
 pub const FLAWS: &[Entry] = &[
     flaw!("selection-as-in-the-guide" CLI "selection/data"
@@ -26,7 +26,7 @@ pub const FLAWS: &[Entry] = &[
         set(b, key, pair);
     })),
     flaw!("selection-silent" BOTH "selection/notified"
-        "Clients are not told of selections." Effect::Switch(Switch::Silent(Topic::Selection))),
+        "Clients are not told of selections." Effect::Switch(Switch::Silent(NotificationKind::Selection))),
     flaw!("selection-path" CLI "selection/uri" "The `uri` of a selection is a path."
         Effect::Body(SELECTION, |b| each(b, "uri", without_scheme))),
     flaw!("uris-unencoded" CLI "selection/uri"
@@ -63,7 +63,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("selection-end-first" BOTH "selection/ordered"
         "A selection is told with its end first, as when it was made backwards." Effect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" BOTH "selection/every-client" "The first client alone is told of selections."
-        Effect::Switch(Switch::FirstClientOnly(Topic::Selection))),
+        Effect::Switch(Switch::FirstClientOnly(NotificationKind::Selection))),
     flaw!("selection-in-closed-file" CLI "selection/closed"
         "When the file with the selection is closed, clients are not told where the user is then."
         Effect::Switch(Switch::StaysInClosed)),
@@ -78,7 +78,7 @@ pub const FLAWS: &[Entry] = &[
         }
     })),
     flaw!("visible-files-silent" BOTH "visible-files/opened"
-        "Clients are not told of visible files." Effect::Switch(Switch::Silent(Topic::VisibleFiles))),
+        "Clients are not told of visible files." Effect::Switch(Switch::Silent(NotificationKind::VisibleFiles))),
     flaw!("closing-not-told" BOTH "visible-files/closed"
         "Clients are not told that a file was closed." Effect::Switch(Switch::OnlyOpenings)),
     flaw!("no-empty-list" BOTH "visible-files/empty"
@@ -94,27 +94,27 @@ pub const FLAWS: &[Entry] = &[
         }
     })),
     flaw!("visible-files-first-client-only" BOTH "visible-files/every-client"
-        "The first client alone is told of visible files." Effect::Switch(Switch::FirstClientOnly(Topic::VisibleFiles))),
+        "The first client alone is told of visible files." Effect::Switch(Switch::FirstClientOnly(NotificationKind::VisibleFiles))),
     flaw!("message-renamed" CLI "message/data"
         "`userSentMessage` calls the message `text`." Effect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
     flaw!("message-silent" CLI "message/sent"
-        "The user's messages do not reach clients." Effect::Switch(Switch::Silent(Topic::Message))),
+        "The user's messages do not reach clients." Effect::Switch(Switch::Silent(NotificationKind::Message))),
     flaw!("message-one-line" CLI "message/any-text" "The user's messages arrive with their first line only."
     Effect::Body(MESSAGE, |b| each(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().lines().next().unwrap_or_default().into();
     }))),
     flaw!("message-first-client-only" CLI "message/every-client" "The first client alone is sent the user's messages."
-        Effect::Switch(Switch::FirstClientOnly(Topic::Message))),
+        Effect::Switch(Switch::FirstClientOnly(NotificationKind::Message))),
     flaw!("prompt-as-list" CLI "prompt/data"
         "`appendToPrompt` has a list as its message." Effect::Body(PROMPT, |b| *b = json!({"message": [remove(b, "message")]}))),
     flaw!("prompt-silent" CLI "prompt/sent"
-        "What is added to the prompt does not reach clients." Effect::Switch(Switch::Silent(Topic::Prompt))),
+        "What is added to the prompt does not reach clients." Effect::Switch(Switch::Silent(NotificationKind::Prompt))),
     flaw!("prompt-trimmed" CLI "prompt/any-text" "White space at the ends of what is added to the prompt is lost, and lines are joined."
     Effect::Body(PROMPT, |b| each(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").into();
     }))),
     flaw!("prompt-first-client-only" CLI "prompt/every-client" "The first client alone is sent what is added to the prompt."
-        Effect::Switch(Switch::FirstClientOnly(Topic::Prompt))),
+        Effect::Switch(Switch::FirstClientOnly(NotificationKind::Prompt))),
     flaw!("metadata-version-number" CLI "metadata/data" "The `version` of `pluginMetadata` is a number."
         Effect::Body(METADATA, |b| set(b, "version", 1))),
 ];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::peer::fetch::Seen;
+use crate::peer::fetch::FetchedResponse;
 
 use super::super::quirks::{Effect, Switch};
 use super::{Entry, flaw, without};
@@ -53,7 +53,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Switch(Switch::SendsRefusedPromptsAgain)),
 ];
 
-fn code(seen: &Seen) -> Option<&str> {
+fn code(seen: &FetchedResponse) -> Option<&str> {
     seen.member("error")?.get("code")?.as_str()
 }
 

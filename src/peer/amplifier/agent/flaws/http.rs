@@ -1,6 +1,6 @@
 //! How requests are sent, and what is read in answer.
 
-use crate::peer::fetch::{Seen, has_others};
+use crate::peer::fetch::{FetchedResponse, has_others};
 use crate::peer::params::encoded;
 use crate::wire::http::{Content, Request};
 
@@ -76,7 +76,7 @@ fn set(request: &mut Request, name: &str, value: Option<&str>) {
 }
 
 /// The members that the document knows of an answer.
-fn known(seen: &Seen) -> &'static [&'static str] {
+fn known(seen: &FetchedResponse) -> &'static [&'static str] {
     match seen.of {
         _ if seen.status >= 400 => &["error"],
         "createSession" => &["session_id", "status", "profile", "created_at"],

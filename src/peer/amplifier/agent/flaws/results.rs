@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::quirks::Effect;
 use super::{Entry, flaw, without};
-use crate::peer::fetch::Seen;
+use crate::peer::fetch::FetchedResponse;
 
 pub const FLAWS: &[Entry] = &[
     flaw!("create-silent" "create/client-result" "The caller does not get the id of a new session."
@@ -55,10 +55,10 @@ pub const FLAWS: &[Entry] = &[
         Effect::Result("info", |result| *result = json!({"known": result.is_object()}))),
 ];
 
-fn is_result(seen: &Seen) -> bool {
+fn is_result(seen: &FetchedResponse) -> bool {
     (200..300).contains(&seen.status)
 }
 
-fn status(seen: &Seen) -> Option<&str> {
+fn status(seen: &FetchedResponse) -> Option<&str> {
     seen.member("status").and_then(Value::as_str)
 }

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::{Ending, Response};
 
-use super::super::memory::{Trouble, is_deep};
+use super::super::memory::{ClientMistake, is_deep};
 use super::super::model::Refusal;
-use super::super::quirks::{Effect, Instead, Seen, Switch};
+use super::super::quirks::{Effect, Instead, RequestInContext, Switch};
 use super::{Entry, flaw, switch};
 
 pub const FLAWS: &[Entry] = &[
@@ -70,29 +70,29 @@ pub const FLAWS: &[Entry] = &[
     flaw!("one-session-at-a-time" "robustness/concurrent-sessions" "While a session works others are refused as busy."
         switch(Switch::OneAtATime)),
     flaw!("silent-after-bad-json" "robustness/bad-json" "After a body that is no JSON nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::NoJson))),
+        Effect::Instead(|s| after(s, ClientMistake::NoJson))),
     flaw!("silent-after-bad-body" "robustness/bad-body" "After a body that is not as it should be nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Body))),
+        Effect::Instead(|s| after(s, ClientMistake::Body))),
     flaw!("silent-after-deep-json" "robustness/deep-json" "After JSON that is nested deep nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Deep))),
+        Effect::Instead(|s| after(s, ClientMistake::Deep))),
     flaw!("silent-after-huge-body" "robustness/huge-body" "After a body of more than a mebibyte nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Huge))),
+        Effect::Instead(|s| after(s, ClientMistake::Huge))),
     flaw!("silent-after-bad-head" "robustness/bad-head"
         ["robustness/wrong-length": "A body of which the head says nothing is taken for a head that is no HTTP."]
         "After a head that is no HTTP nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Head))),
+        Effect::Instead(|s| after(s, ClientMistake::Head))),
     flaw!("silent-after-huge-head" "robustness/huge-head" "After an endless head nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::EndlessHead))),
+        Effect::Instead(|s| after(s, ClientMistake::EndlessHead))),
     flaw!("silent-after-wrong-length" "robustness/wrong-length"
         ["robustness/bad-head": "What is left of the body is taken for a head that is no HTTP."]
         "After a body that is not as long as its head says nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Length).or_else(|| after(s, Trouble::Head)))),
+        Effect::Instead(|s| after(s, ClientMistake::Length).or_else(|| after(s, ClientMistake::Head)))),
     flaw!("waits-for-half-requests" "robustness/half-request"
         ["robustness/wrong-length": "A body that is shorter than its length is one that still comes."]
         "While a body comes on one connection nobody is answered on another."
         Effect::Instead(|s| s.memory.waits_for_another(s.received.head.tcp).then_some(Instead::Never))),
     flaw!("silent-after-reset" "robustness/reset" "After a connection was cut nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Cut))),
+        Effect::Instead(|s| after(s, ClientMistake::Cut))),
     flaw!("odd-ids-fail" "robustness/odd-session-id" "A session id that is no UUID is answered with the status 500."
     Effect::Refuse(|ask, _| {
         let id = ask.route.name.as_deref().filter(|_| ask.route.endpoint != Endpoint::GetProfile)?;
@@ -107,18 +107,18 @@ pub const FLAWS: &[Entry] = &[
     flaw!("many-streams-tire" "robustness/stream-flood" "After thirty subscribers of a session have left it, those who subscribe are told of nothing."
         switch(Switch::Tires)),
     flaw!("silent-after-bad-websocket" "robustness/bad-websocket" "After a WebSocket that breaks its protocol nothing is answered."
-        Effect::Instead(|s| after(s, Trouble::Socket))),
+        Effect::Instead(|s| after(s, ClientMistake::Socket))),
 ];
 
 fn no() -> Instead {
     Instead::Reply(Refusal::invalid("this is not understood").into())
 }
 
-fn bad_json(seen: &Seen<'_>) -> bool {
+fn bad_json(seen: &RequestInContext<'_>) -> bool {
     seen.ask.is_some_and(|ask| ask.body.as_ref().is_err_and(|refusal| refusal.message.contains("not JSON")))
 }
 
 /// Nothing is answered once this happened.
-fn after(seen: &Seen<'_>, trouble: Trouble) -> Option<Instead> {
+fn after(seen: &RequestInContext<'_>, trouble: ClientMistake) -> Option<Instead> {
     seen.memory.had(trouble).then_some(Instead::Never)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::quirks::{Quirks, Switch};
 use super::feed::FeedEnd;
 use super::session::Status;
-use super::tell::Teller;
+use super::tell::EventEmitter;
 use super::tools::run_guarded;
 use super::work::{self, Work};
 use super::{Model, Refusal};
@@ -41,7 +41,7 @@ impl Model {
         }
         if self.quirks.on(Switch::StoppedShown) || self.quirks.on(Switch::StoppedTakesPrompts) {
             if session.status != Status::Stopped {
-                session.end(&Teller { quirks: &self.quirks, now }, reason);
+                session.end(&EventEmitter { quirks: &self.quirks, now }, reason);
             }
             return;
         }
@@ -55,7 +55,7 @@ impl Model {
     fn remove(&mut self, number: u64, reason: &str, now: Duration) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
         self.numbers.remove(&session.id);
-        session.end(&Teller { quirks: &self.quirks, now }, reason);
+        session.end(&EventEmitter { quirks: &self.quirks, now }, reason);
     }
 
     /// Does what a message of a client over a WebSocket says. A refusal is for that client alone.
@@ -102,7 +102,7 @@ impl Model {
             }
             Some("stop") => {
                 match (self.quirks.on(Switch::StopEndsPrompt), self.sessions.get_mut(&number)) {
-                    (true, Some(session)) => work::end_early(session, &Teller { quirks: &self.quirks, now }),
+                    (true, Some(session)) => work::end_early(session, &EventEmitter { quirks: &self.quirks, now }),
                     _ => self.stop(number, "user_stopped", now),
                 }
                 Ok(())
@@ -127,7 +127,7 @@ impl Model {
     pub fn tell(&mut self, id: Option<&str>, event: &str, data: &Value, now: Duration) -> usize {
         let mut told = 0;
         for session in self.sessions.values_mut().filter(|session| id.is_none_or(|id| id == session.id)) {
-            session.tell(&Teller { quirks: &Quirks::default(), now }, event, data.clone());
+            session.tell(&EventEmitter { quirks: &Quirks::default(), now }, event, data.clone());
             told += 1;
         }
         told

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::quirks::{Odd, Switch};
 use super::super::script::Gate;
 use super::session::{Session, Status};
-use super::tell::Teller;
+use super::tell::EventEmitter;
 use super::tools::run_guarded;
 use super::{Model, Refusal, Reply};
 
@@ -82,7 +82,7 @@ impl Model {
                 run_guarded(session, &*self.place);
             }
             if self.quirks.on(Switch::UnknownDenies) && matches!(odd, Odd::Unknown | Odd::Case) {
-                let teller = Teller { quirks: &self.quirks, now };
+                let teller = EventEmitter { quirks: &self.quirks, now };
                 resolve(session, &teller, false, "Deny", "invalid", Resolved::Decided);
                 return Err(Refusal::new("APPROVAL_INVALID", "The decision is none of the options"));
             }
@@ -103,7 +103,7 @@ impl Model {
             return Err(about(refusal).about("options", json!(pending.gate.options)));
         }
         let granted = pending.gate.allows.iter().any(|option| option == decision);
-        let teller = Teller { quirks: &self.quirks, now };
+        let teller = EventEmitter { quirks: &self.quirks, now };
         resolve(session, &teller, granted, decision, "user_denied", Resolved::Decided);
         let status = if granted { "approved" } else { "denied" };
         Ok(Reply::new(200, json!({"status": status, "message": "Approval decision recorded"})))
@@ -111,12 +111,12 @@ impl Model {
 }
 
 /// Denies what is pending, because its prompt ends.
-pub fn deny(session: &mut Session, teller: &Teller<'_>) {
+pub fn deny(session: &mut Session, teller: &EventEmitter<'_>) {
     resolve(session, teller, false, "deny", "stopped", Resolved::Decided);
 }
 
 /// Decides by the default what is pending, where its time is up.
-pub fn expire(session: &mut Session, teller: &Teller<'_>) {
+pub fn expire(session: &mut Session, teller: &EventEmitter<'_>) {
     if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= teller.now) {
         let granted = pending.gate.default_allows || teller.quirks.on(Switch::DefaultAllows);
         let decision = if granted { "allow" } else { "deny" };
@@ -125,7 +125,14 @@ pub fn expire(session: &mut Session, teller: &Teller<'_>) {
 }
 
 /// What is pending is decided.
-fn resolve(session: &mut Session, teller: &Teller<'_>, granted: bool, decision: &str, reason: &str, how: Resolved) {
+fn resolve(
+    session: &mut Session,
+    teller: &EventEmitter<'_>,
+    granted: bool,
+    decision: &str,
+    reason: &str,
+    how: Resolved,
+) {
     let Some(pending) = session.pending.take() else { return };
     session.resolved = Some(how);
     session.status = Status::Processing;

@@ -13,7 +13,7 @@ pub const HIGH: usize = 4096;
 
 /// A message that is told to subscribers.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct FeedMessage {
     /// The name of the event; empty where it is none.
     pub event: String,
     /// The message as JSON.
@@ -41,7 +41,7 @@ pub struct Feed(Arc<Queue>);
 
 /// The session's end, of which there may be several.
 #[derive(Clone, Debug)]
-pub struct Outlet(Arc<Queue>);
+pub struct FeedReceiver(Arc<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
@@ -54,7 +54,7 @@ struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Arc<Told>>,
+    waiting: VecDeque<Arc<FeedMessage>>,
     end: Option<FeedEnd>,
     left: bool,
 }
@@ -66,14 +66,14 @@ impl Queue {
 }
 
 /// A queue that is empty.
-pub fn feed() -> (Outlet, Feed) {
+pub fn feed() -> (FeedReceiver, Feed) {
     let queue = Arc::<Queue>::default();
-    (Outlet(queue.clone()), Feed(queue))
+    (FeedReceiver(queue.clone()), Feed(queue))
 }
 
-impl Outlet {
+impl FeedReceiver {
     /// Puts a message in, unless the feed has ended.
-    pub fn put(&self, told: Arc<Told>) {
+    pub fn put(&self, told: Arc<FeedMessage>) {
         let mut state = self.0.state();
         if state.end.is_none() && !state.left {
             state.waiting.push_back(told);
@@ -127,7 +127,7 @@ impl Outlet {
 
 impl Feed {
     /// What waits, at most so many, once there is anything; how it ended, once there is nothing more.
-    pub async fn next(&mut self, most: usize) -> Result<Vec<Arc<Told>>, FeedEnd> {
+    pub async fn next(&mut self, most: usize) -> Result<Vec<Arc<FeedMessage>>, FeedEnd> {
         loop {
             if let Some(next) = self.try_next(most) {
                 return next;
@@ -137,7 +137,7 @@ impl Feed {
     }
 
     /// The same, without waiting.
-    pub fn try_next(&mut self, most: usize) -> Option<Result<Vec<Arc<Told>>, FeedEnd>> {
+    pub fn try_next(&mut self, most: usize) -> Option<Result<Vec<Arc<FeedMessage>>, FeedEnd>> {
         let mut state = self.0.state();
         if !state.waiting.is_empty() {
             let full = state.waiting.len() >= HIGH;
@@ -167,11 +167,11 @@ impl Drop for Feed {
 mod tests {
     use super::*;
 
-    fn told(n: usize) -> Arc<Told> {
-        Arc::new(Told { event: String::new(), json: n.to_string(), at: Duration::ZERO, why: None })
+    fn told(n: usize) -> Arc<FeedMessage> {
+        Arc::new(FeedMessage { event: String::new(), json: n.to_string(), at: Duration::ZERO, why: None })
     }
 
-    fn numbers(told: &[Arc<Told>]) -> Vec<usize> {
+    fn numbers(told: &[Arc<FeedMessage>]) -> Vec<usize> {
         told.iter().map(|one| one.json.parse().unwrap()).collect()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Model`] has no sockets and no clock: it is given requests and the time since it began, and gives answers. What
 //! the agent does is told to the [`Feed`]s of those who subscribed, in order. Somebody has to call [`Model::advance`]
-//! for each session that works, at the times that it says; [`super::stage::Stage`] does.
+//! for each session that works, at the times that it says; [`super::stage::ServerContext`] does.
 
 mod ask;
 mod catalog;
@@ -20,7 +20,7 @@ mod tools;
 mod work;
 
 pub use ask::Ask;
-pub use feed::{Feed, FeedEnd, HIGH, Outlet, Told, feed};
+pub use feed::{Feed, FeedEnd, FeedMessage, FeedReceiver, HIGH, feed};
 pub use reply::{Refusal, Reply};
 pub use session::{Session, Status};
 pub use work::Next;
@@ -37,7 +37,7 @@ use crate::protocol::amplifier::Endpoint;
 
 use super::quirks::{Quirks, Switch, Why};
 use super::script::{Failure, Script};
-use tell::Teller;
+use tell::EventEmitter;
 use work::Context;
 
 /// Where guarded actions leave something behind.
@@ -209,7 +209,7 @@ impl Model {
         if self.quirks.on(Switch::SubscribedOnce) && session.ever > 0 && session.subscribers() == 0 {
             return Err(Refusal::new("SESSION_BUSY", "Session was subscribed to before"));
         }
-        Ok(session.subscribe(&Teller { quirks: &self.quirks, now }, self.started))
+        Ok(session.subscribe(&EventEmitter { quirks: &self.quirks, now }, self.started))
     }
 
     /// The same by a WebSocket.
@@ -230,14 +230,14 @@ impl Model {
         let Some(session) = self.numbers.get(id).and_then(|number| self.sessions.get_mut(number)) else {
             return Next::Done;
         };
-        let teller = Teller { quirks: &self.quirks, now };
+        let teller = EventEmitter { quirks: &self.quirks, now };
         work::advance(session, &mut Context { teller, place: &*self.place, gates: &mut self.gates })
     }
 
     /// Lets an approval time out whose time is up.
     fn expire(&mut self, number: u64, now: Duration) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
-        decide::expire(session, &Teller { quirks: &self.quirks, now });
+        decide::expire(session, &EventEmitter { quirks: &self.quirks, now });
     }
 
     /// How it stands, for whoever steers it.

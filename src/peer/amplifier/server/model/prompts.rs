@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::quirks::Switch;
-use super::feed::Outlet;
+use super::feed::FeedReceiver;
 use super::session::Status;
-use super::tell::Teller;
+use super::tell::EventEmitter;
 use super::work::Work;
 use super::{Model, Refusal, Reply};
 
@@ -22,7 +22,7 @@ impl Model {
             true => "req-1".to_owned(),
             false => format!("req-{}", self.prompts + 1),
         };
-        let teller = Teller { quirks: &self.quirks, now };
+        let teller = EventEmitter { quirks: &self.quirks, now };
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
         if session.status == Status::Stopped && !self.quirks.on(Switch::StoppedTakesPrompts) {
             return Err(Refusal::no_session(&session.id));
@@ -69,7 +69,7 @@ impl Model {
     }
 
     /// The subscribers of another session that works, where a flaw has them told of this one.
-    fn theirs(&self, number: u64) -> Option<Vec<Outlet>> {
+    fn theirs(&self, number: u64) -> Option<Vec<FeedReceiver>> {
         if !self.quirks.on(Switch::MixesSessions) {
             return None;
         }
@@ -78,7 +78,7 @@ impl Model {
     }
 
     /// All subscribers, where a flaw has them told of everything.
-    fn everybody(&self) -> Vec<Outlet> {
+    fn everybody(&self) -> Vec<FeedReceiver> {
         match self.quirks.on(Switch::LeaksEvents) {
             true => self.sessions.values().flat_map(|session| session.outlets.clone()).collect(),
             false => vec![],

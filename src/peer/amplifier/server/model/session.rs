@@ -12,9 +12,9 @@ use super::super::quirks::Switch;
 use super::super::script::Effect;
 use super::Refusal;
 use super::decide::{Pending, Resolved};
-use super::feed::{Feed, FeedEnd, Outlet, Told, feed};
+use super::feed::{Feed, FeedEnd, FeedMessage, FeedReceiver, feed};
 use super::moment;
-use super::tell::Teller;
+use super::tell::EventEmitter;
 use super::work::Work;
 
 /// How a session stands (section "Get Session Status").
@@ -64,7 +64,7 @@ pub struct Session {
     /// The approval that came last, once it was decided.
     pub(super) resolved: Option<Resolved>,
     pub(super) wake: Arc<Notify>,
-    pub(super) outlets: Vec<Outlet>,
+    pub(super) outlets: Vec<FeedReceiver>,
     /// Its last prompt.
     pub(super) prompt: Option<String>,
     /// What was guarded last, and the options that allow it.
@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// These are told of it, too.
-    pub(super) fn join(&mut self, outlets: Vec<Outlet>) {
+    pub(super) fn join(&mut self, outlets: Vec<FeedReceiver>) {
         for outlet in outlets {
             if !self.outlets.iter().any(|known| known.is(&outlet)) {
                 self.outlets.push(outlet);
@@ -166,7 +166,7 @@ impl Session {
         self.active = now;
     }
 
-    pub(super) fn subscribe(&mut self, teller: &Teller<'_>, started: Timestamp) -> Feed {
+    pub(super) fn subscribe(&mut self, teller: &EventEmitter<'_>, started: Timestamp) -> Feed {
         let (outlet, feed) = feed();
         self.ever += 1;
         self.clear(teller);
@@ -180,9 +180,9 @@ impl Session {
     }
 
     /// Tells the subscribers of an event.
-    pub(super) fn tell(&mut self, teller: &Teller<'_>, event: &str, data: Value) {
+    pub(super) fn tell(&mut self, teller: &EventEmitter<'_>, event: &str, data: Value) {
         if teller.quirks.is_empty() {
-            self.outlets.retain(Outlet::is_live);
+            self.outlets.retain(FeedReceiver::is_live);
             return teller.to(&self.id, &self.outlets, event, data);
         }
         self.clear(teller);
@@ -190,16 +190,16 @@ impl Session {
     }
 
     /// Tells the subscribers a message as it is.
-    pub(super) fn say(&mut self, teller: &Teller<'_>, message: &Value) {
-        self.outlets.retain(Outlet::is_live);
-        let told = Arc::new(Told { event: String::new(), json: message.to_string(), at: teller.now, why: None });
+    pub(super) fn say(&mut self, teller: &EventEmitter<'_>, message: &Value) {
+        self.outlets.retain(FeedReceiver::is_live);
+        let told = Arc::new(FeedMessage { event: String::new(), json: message.to_string(), at: teller.now, why: None });
         self.outlets.iter().for_each(|outlet| outlet.put(told.clone()));
     }
 
     /// Forgets subscribers that have left.
-    fn clear(&mut self, teller: &Teller<'_>) {
+    fn clear(&mut self, teller: &EventEmitter<'_>) {
         let before = self.outlets.len();
-        self.outlets.retain(Outlet::is_live);
+        self.outlets.retain(FeedReceiver::is_live);
         if self.outlets.len() == before {
             return;
         }
@@ -212,7 +212,7 @@ impl Session {
     }
 
     /// Tells as flaws have it: who is told, and when.
-    fn tell_wrongly(&mut self, teller: &Teller<'_>, event: &str, mut data: Value) {
+    fn tell_wrongly(&mut self, teller: &EventEmitter<'_>, event: &str, mut data: Value) {
         let on = |switch| teller.quirks.on(switch);
         if on(Switch::LeaksInEvents) && event == "prompt:complete" {
             data["api_key"] = self.key.as_str().into();
@@ -254,7 +254,7 @@ impl Session {
     }
 
     /// It ends: nothing more is done or told.
-    pub(super) fn end(&mut self, teller: &Teller<'_>, reason: &str) {
+    pub(super) fn end(&mut self, teller: &EventEmitter<'_>, reason: &str) {
         self.work = None;
         self.pending = None;
         self.status = Status::Stopped;

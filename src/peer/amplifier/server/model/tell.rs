@@ -6,26 +6,26 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::quirks::{Quirks, Why};
-use super::feed::{Outlet, Told};
+use super::feed::{FeedMessage, FeedReceiver};
 use super::marked;
 
 /// Tells events at a moment.
 #[derive(Clone, Copy)]
-pub struct Teller<'a> {
+pub struct EventEmitter<'a> {
     /// What is different.
     pub quirks: &'a Quirks,
     /// When it is.
     pub now: Duration,
 }
 
-impl Teller<'_> {
+impl EventEmitter<'_> {
     /// Tells these subscribers of an event of a session. `session_id` is added where it is not there.
-    pub fn to(&self, session: &str, outlets: &[Outlet], event: &str, data: Value) {
+    pub fn to(&self, session: &str, outlets: &[FeedReceiver], event: &str, data: Value) {
         self.wrongly(session, outlets, event, data, None);
     }
 
     /// The same of an event that should not be, if `why` says why.
-    pub fn wrongly(&self, session: &str, outlets: &[Outlet], event: &str, data: Value, why: Why) {
+    pub fn wrongly(&self, session: &str, outlets: &[FeedReceiver], event: &str, data: Value, why: Why) {
         if outlets.is_empty() {
             return;
         }
@@ -39,7 +39,7 @@ impl Teller<'_> {
         let mut messages = vec![json!({"event": event, "data": whole})];
         let changed = if self.quirks.is_empty() { None } else { self.quirks.told(event, &mut messages) };
         for message in messages {
-            let told = Arc::new(Told {
+            let told = Arc::new(FeedMessage {
                 event: message["event"].as_str().unwrap_or_default().to_owned(),
                 json: message.to_string(),
                 at: self.now,

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::peer::fill::{Groups, fill, fill_text, note};
 
 use super::super::quirks::{FailsBy, Switch};
-use super::super::script::{Act, Case, Failure, Saying, Script, Step};
+use super::super::script::{Case, Failure, SayStep, Script, ScriptedAct, Step};
 use super::Workspace;
 use super::decide::{deny, expire};
-use super::feed::{FeedEnd, Outlet};
+use super::feed::{FeedEnd, FeedReceiver};
 use super::session::{Session, Status, usage};
-use super::tell::Teller;
+use super::tell::EventEmitter;
 use super::tools::{run_guarded, use_tool};
 
 /// How often a flaw looks whether anybody is there.
@@ -29,7 +29,7 @@ pub enum Next {
     /// At this moment, or when it is woken.
     At(Duration),
     /// When this subscriber has room, or has been given up on.
-    Full(Outlet),
+    Full(FeedReceiver),
     /// Not before it begins to work again.
     Done,
 }
@@ -37,7 +37,7 @@ pub enum Next {
 /// What an agent needs from around its session.
 pub struct Context<'a> {
     /// Tells subscribers.
-    pub teller: Teller<'a>,
+    pub teller: EventEmitter<'a>,
     /// Where effects are left.
     pub place: &'a dyn Workspace,
     /// How many approvals there were so far.
@@ -115,12 +115,12 @@ impl Work {
     }
 
     /// Ends the block or the thinking that is being told.
-    fn close(&self, session: &mut Session, teller: &Teller<'_>) {
+    fn close(&self, session: &mut Session, teller: &EventEmitter<'_>) {
         let Phase::Saying { text, at } = &self.phase else { return };
         let steps = self.case().map_or(&OTHERWISE[..], |case| &case.steps);
         match steps.get(self.step).map(|step| &step.act) {
-            Some(Act::Say(_)) => session.tell(teller, "content_block:end", json!({"block_index": self.blocks})),
-            Some(Act::Think(_)) => session.tell(teller, "thinking:final", json!({"thinking": text[..*at]})),
+            Some(ScriptedAct::Say(_)) => session.tell(teller, "content_block:end", json!({"block_index": self.blocks})),
+            Some(ScriptedAct::Think(_)) => session.tell(teller, "thinking:final", json!({"thinking": text[..*at]})),
             _ => {}
         }
     }
@@ -201,22 +201,22 @@ fn once(session: &mut Session, context: &mut Context<'_>) -> Did {
         return Did::Something;
     }
     match &step.act {
-        Act::Say(saying) => say(session, context, saying, true),
-        Act::Think(saying) => say(session, context, saying, false),
-        Act::Tool(tool) => use_tool(session, context, tool),
-        Act::Diagnose { path, diagnostics } => {
+        ScriptedAct::Say(saying) => say(session, context, saying, true),
+        ScriptedAct::Think(saying) => say(session, context, saying, false),
+        ScriptedAct::Tool(tool) => use_tool(session, context, tool),
+        ScriptedAct::Diagnose { path, diagnostics } => {
             let data = json!({"path": path, "diagnostics": diagnostics});
             event(session, context, "diagnostic:add", &data)
         }
-        Act::Clear { path } => event(session, context, "diagnostic:clear", &json!({"path": path})),
-        Act::Status(status) => {
+        ScriptedAct::Clear { path } => event(session, context, "diagnostic:clear", &json!({"path": path})),
+        ScriptedAct::Status(status) => {
             let mut data = status.clone();
             data.entry("status").or_insert_with(|| "processing".into());
             event(session, context, "status:update", &data.into())
         }
-        Act::Event { event: name, data } => event(session, context, name, &Value::Object(data.clone())),
-        Act::Fail(failure) => fail(session, context, failure),
-        Act::Wait(time) => {
+        ScriptedAct::Event { event: name, data } => event(session, context, name, &Value::Object(data.clone())),
+        ScriptedAct::Fail(failure) => fail(session, context, failure),
+        ScriptedAct::Wait(time) => {
             work.due = now + *time;
             work.next();
             Did::Something
@@ -227,8 +227,8 @@ fn once(session: &mut Session, context: &mut Context<'_>) -> Did {
 /// What is done for a prompt that no case fits.
 static OTHERWISE: LazyLock<[Step; 1]> = LazyLock::new(|| {
     let saying =
-        Saying { text: "You said: ${prompt}".to_owned(), times: 1, block: "text".to_owned(), ..Saying::default() };
-    [Step { after: Duration::ZERO, only: None, act: Act::Say(saying) }]
+        SayStep { text: "You said: ${prompt}".to_owned(), times: 1, block: "text".to_owned(), ..SayStep::default() };
+    [Step { after: Duration::ZERO, only: None, act: ScriptedAct::Say(saying) }]
 });
 
 /// Tells one event, which is the whole step.
@@ -241,7 +241,7 @@ fn event(session: &mut Session, context: &Context<'_>, name: &str, data: &Value)
 }
 
 /// Says or thinks the next piece.
-fn say(session: &mut Session, context: &Context<'_>, saying: &Saying, aloud: bool) -> Did {
+fn say(session: &mut Session, context: &Context<'_>, saying: &SayStep, aloud: bool) -> Did {
     let now = context.teller.now;
     let Some(work) = &mut session.work else { return Did::Over };
     let index = work.blocks;
@@ -305,7 +305,7 @@ fn complete(session: &mut Session, context: &Context<'_>) -> Did {
 }
 
 /// The prompt is done with, however much of it was done.
-pub fn end_early(session: &mut Session, teller: &Teller<'_>) {
+pub fn end_early(session: &mut Session, teller: &EventEmitter<'_>) {
     deny(session, teller);
     let Some(work) = session.work.take() else { return };
     work.close(session, teller);

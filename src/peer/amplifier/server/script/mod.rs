@@ -121,16 +121,16 @@ pub struct Step {
     /// Whether it is done only where the last approval was granted, or only where it was denied.
     pub only: Option<bool>,
     /// What it is.
-    pub act: Act,
+    pub act: ScriptedAct,
 }
 
 /// What an agent can do.
 #[derive(Clone, Debug)]
-pub enum Act {
+pub enum ScriptedAct {
     /// Says something: a content block.
-    Say(Saying),
+    Say(SayStep),
     /// Thinks.
-    Think(Saying),
+    Think(SayStep),
     /// Uses a tool.
     Tool(Box<Tool>),
     /// Adds diagnostics: the path and the list.
@@ -149,7 +149,7 @@ pub enum Act {
 
 /// Text that comes in pieces.
 #[derive(Clone, Debug, Default)]
-pub struct Saying {
+pub struct SayStep {
     /// The text, to be repeated.
     pub text: String,
     /// How often.

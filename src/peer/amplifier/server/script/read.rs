@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Source};
 use crate::peer::format::{Checker, MAX_FILL, span};
 
 use super::shape::FILE;
-use super::{Act, Case, Effect, Failure, Gate, Keys, Saying, Script, Step, Tool};
+use super::{Case, Effect, Failure, Gate, Keys, SayStep, Script, ScriptedAct, Step, Tool};
 
 /// How long there is to decide, where nobody says how long.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -191,27 +191,27 @@ fn step(node: &Node) -> Option<Step> {
     })
 }
 
-fn act(node: &Node) -> Option<Act> {
+fn act(node: &Node) -> Option<ScriptedAct> {
     let entry = node.as_map()?.iter().find(|entry| !["after", "if"].contains(&entry.key.as_str()))?;
     let value = &entry.value;
     Some(match entry.key.as_str() {
-        "say" => Act::Say(saying(value)),
-        "think" => Act::Think(saying(value)),
-        "tool" => Act::Tool(Box::new(tool(value))),
-        "diagnose" => Act::Diagnose {
+        "say" => ScriptedAct::Say(saying(value)),
+        "think" => ScriptedAct::Think(saying(value)),
+        "tool" => ScriptedAct::Tool(Box::new(tool(value))),
+        "diagnose" => ScriptedAct::Diagnose {
             path: owned(value, "path"),
             diagnostics: at(value, "diagnostics").map(Node::to_json).unwrap_or_default(),
         },
-        "clear" => Act::Clear { path: owned(value, "path") },
-        "status" => Act::Status(free(node, "status").unwrap_or_default()),
-        "event" => Act::Event { event: owned(value, "event"), data: free(value, "data").unwrap_or_default() },
-        "fail" => Act::Fail(failure(value)),
-        _ => Act::Wait(time(node, "wait")?),
+        "clear" => ScriptedAct::Clear { path: owned(value, "path") },
+        "status" => ScriptedAct::Status(free(node, "status").unwrap_or_default()),
+        "event" => ScriptedAct::Event { event: owned(value, "event"), data: free(value, "data").unwrap_or_default() },
+        "fail" => ScriptedAct::Fail(failure(value)),
+        _ => ScriptedAct::Wait(time(node, "wait")?),
     })
 }
 
-fn saying(node: &Node) -> Saying {
-    Saying {
+fn saying(node: &Node) -> SayStep {
+    SayStep {
         text: node.as_str().or_else(|| text(node, "text")).unwrap_or_default().to_owned(),
         times: count(node, "times").unwrap_or(1),
         size: count(node, "size"),

@@ -29,7 +29,9 @@ fn the_example_can_be_read_and_knows_every_prompt_and_key() {
     assert_eq!((&script.keys.invalid, &script.keys.unauthorized), (&vec![key("bad")], &vec![key("unauthorized")]));
     let effect = Effect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
     for prompt in ["approval", "approval_timeout", "approval_default_allow"] {
-        let Act::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps[0].act else { panic!("{prompt}") };
+        let ScriptedAct::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps[0].act else {
+            panic!("{prompt}")
+        };
         assert_eq!(tool.effect.as_ref(), Some(&effect));
     }
 }
@@ -79,7 +81,7 @@ fn a_script_says_what_is_done_for_which_prompt() {
     assert_eq!(script.cases[0].tokens, (Some(7), None));
     let Step { after, only, act } = &script.cases[0].steps[1];
     assert_eq!((after.as_millis(), only), (10, &Some(false)));
-    assert!(matches!(act, Act::Wait(time) if time.as_secs() == 1));
+    assert!(matches!(act, ScriptedAct::Wait(time) if time.as_secs() == 1));
     assert!(!script.profiles.is_empty(), "those of the example");
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::quirks::{Effect, Switch};
-use super::super::seen::{Results as _, Seen, has_others};
+use super::super::seen::{FetchedResponse, Results as _, has_others};
 use super::{Entry, each, flaw, text, without};
 
 const MENTION: &[&str] = &["title", "description", "uri", "data"];
@@ -96,6 +96,6 @@ pub const FLAWS: &[Entry] = &[
 ];
 
 /// Whether an entry of the list that an answer to this method gives has no such member.
-fn lacks(seen: &Seen, method: &str, key: &str) -> bool {
+fn lacks(seen: &FetchedResponse, method: &str, key: &str) -> bool {
     seen.entries(method).iter().any(|entry| entry.get(key).is_none())
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::wire::http::{Content, Response};
 
-use super::super::quirks::{Effect, Instead, Seen, Switch};
+use super::super::quirks::{Effect, Instead, RequestInContext, Switch};
 use super::super::request::Method;
 use super::{Entry, flaw};
 
@@ -92,7 +92,7 @@ fn with_result(response: &mut Response, status: &str) {
     }
 }
 
-fn redirected(seen: &Seen<'_>, status: &str) -> Option<Instead> {
+fn redirected(seen: &RequestInContext<'_>, status: &str) -> Option<Instead> {
     let elsewhere = seen.received.head.path() == "/elsewhere";
     let response = Response::new(status).header("Location", "/elsewhere");
     (!elsewhere).then(|| Instead::Respond(Box::new(response)))

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::quirks::{Effect, Instead};
-use super::super::request::{Fault, Method};
+use super::super::request::{Method, RequestFault};
 use super::{Entry, flaw, remove, set};
 
 pub const FLAWS: &[Entry] = &[
@@ -93,28 +93,28 @@ pub const FLAWS: &[Entry] = &[
         Effect::Error(|e| set(e, "message", json!({"en": "no"})))),
     flaw!("error-message-null" "envelope/error-message" "The message of errors is null." Effect::Error(|e| set(e, "message", Value::Null))),
     flaw!("unknown-method-as-meta" "envelope/unknown-method" "Unknown methods are answered as `meta` is."
-        Effect::Instead(|s| (*s.request == Err(Fault::NoMethod)).then(|| Instead::Result(json!({"name": "Any method"}))))),
+        Effect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then(|| Instead::Result(json!({"name": "Any method"}))))),
     flaw!("unknown-method-empty" "envelope/unknown-method" "Unknown methods are answered with an empty list."
-        Effect::Instead(|s| (*s.request == Err(Fault::NoMethod)).then(|| Instead::Result(json!([]))))),
+        Effect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then(|| Instead::Result(json!([]))))),
     flaw!("malformed-as-empty" "envelope/malformed" "A body that is no JSON counts as an empty request for `mentions`."
     Effect::Instead(|s| {
         let posted = s.received.head.method() == "POST";
-        (posted && *s.request == Err(Fault::NoJson)).then(|| Instead::Result(json!([])))
+        (posted && *s.request == Err(RequestFault::NoJson)).then(|| Instead::Result(json!([])))
     })),
     flaw!("malformed-fails" "envelope/malformed" "A body that is no JSON is answered with the status 500 and a page."
-        Effect::Instead(|s| (*s.request == Err(Fault::NoJson)).then(failed))),
+        Effect::Instead(|s| (*s.request == Err(RequestFault::NoJson)).then(failed))),
     flaw!("no-request-as-meta" "envelope/no-request" "JSON that is no request is answered as `meta` is."
-        Effect::Instead(|s| (*s.request == Err(Fault::NoRequest)).then(|| Instead::Result(json!({"name": "Any request"}))))),
+        Effect::Instead(|s| (*s.request == Err(RequestFault::NoRequest)).then(|| Instead::Result(json!({"name": "Any request"}))))),
     flaw!("no-request-fails" "envelope/no-request" "JSON that is no request is answered with the status 500 and a page."
-        Effect::Instead(|s| (*s.request == Err(Fault::NoRequest)).then(failed))),
+        Effect::Instead(|s| (*s.request == Err(RequestFault::NoRequest)).then(failed))),
     flaw!("bad-params-as-none" "envelope/bad-params" "Wrong parameters are answered with an empty list."
         Effect::Instead(|s| wrong_params(s.request).then(|| Instead::Result(json!([]))))),
     flaw!("bad-params-fail" "envelope/bad-params" "Wrong parameters are answered with the status 500 and a page."
         Effect::Instead(|s| wrong_params(s.request).then(failed))),
 ];
 
-fn wrong_params(request: &Result<super::super::request::Request, Fault>) -> bool {
-    matches!(request, Err(Fault::Params(_)))
+fn wrong_params(request: &Result<super::super::request::Request, RequestFault>) -> bool {
+    matches!(request, Err(RequestFault::Params(_)))
 }
 
 /// What frameworks answer when something was thrown.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Effect, Instead, Seen};
+use super::super::quirks::{Effect, Instead, RequestInContext};
 use super::super::request::Method;
 use super::{Entry, each, flaw, remove, set, set_each, without};
 
@@ -82,7 +82,7 @@ const fn mentions(change: fn(&mut Value)) -> Effect {
 }
 
 /// An error where `autoInclude` is what is not understood.
-fn include(seen: &Seen<'_>, wrong: fn(&Value) -> bool) -> Option<Instead> {
+fn include(seen: &RequestInContext<'_>, wrong: fn(&Value) -> bool) -> Option<Instead> {
     let given = seen.request.as_ref().ok()?.params.get("autoInclude")?;
     (seen.is(Method::Mentions) && wrong(given)).then(|| Instead::error(-32602, "`autoInclude` is of a wrong type"))
 }

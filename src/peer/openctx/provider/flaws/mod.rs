@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::peer::Flaw;
 
-use super::quirks::{Effect, Instead, Quirk, Seen};
+use super::quirks::{Effect, Instead, Quirk, RequestInContext};
 use super::request::{METHODS, Method};
 
 /// A flaw and what it does.
@@ -107,7 +107,7 @@ fn feature(meta: &mut Value, feature: &str, key: &str, value: impl Into<Value>) 
 }
 
 /// As a provider that has not the feature of this method, and answers it so.
-fn without(seen: &Seen<'_>, method: Method, instead: Instead) -> Option<Instead> {
+fn without(seen: &RequestInContext<'_>, method: Method, instead: Instead) -> Option<Instead> {
     if seen.is(method) {
         return Some(instead);
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::wire::http::{Ending, Response};
 
 use super::super::quirks::{Effect, Instead, Switch};
-use super::super::request::{Fault, Method, Request};
+use super::super::request::{Method, Request, RequestFault};
 use super::{Entry, flaw};
 
 pub const FLAWS: &[Entry] = &[
@@ -88,7 +88,7 @@ pub const FLAWS: &[Entry] = &[
     flaw!("extra-members-refused" "envelope/extra-members" "A request with a member that is not known is refused."
     Effect::Instead(|s| {
         let odd = s.json().as_object()?.keys().any(|key| !["method", "params", "settings"].contains(&key.as_str()));
-        (s.request.is_ok() && odd).then_some(Instead::Refuse(Fault::NoRequest))
+        (s.request.is_ok() && odd).then_some(Instead::Refuse(RequestFault::NoRequest))
     })),
     flaw!("meta-first" "state/no-order" "Until `meta` has been asked for, everything else is answered with an error."
     Effect::Instead(|s| {

@@ -6,12 +6,12 @@ use crate::protocol::Judgements;
 use crate::protocol::amp::testing::{Play, head, request, request_head, response_head};
 use crate::protocol::amp::{opcode, rules};
 use crate::trace::Mark;
-use crate::trace::{Closed, End, Exited, Frame, Head, Payload, What};
+use crate::trace::{Closed, End, EventKind, Exited, Frame, Head, Payload};
 
 const LOCKFILE: &str = "/home/u/.local/share/amp/ide/8080.json";
 
 fn upgrade(request: Head) -> Play {
-    Play::new().client(What::Handshake(request))
+    Play::new().client(EventKind::Handshake(request))
 }
 
 fn starting(start: &str) -> Head {
@@ -43,9 +43,9 @@ fn each_part_of_the_clients_handshake_is_judged() {
 
 #[test]
 fn each_handshake_has_a_key_of_its_own() {
-    let play = Play::open().client(What::Closed(Closed::Eof)).server(What::Closed(Closed::Eof));
+    let play = Play::open().client(EventKind::Closed(Closed::Eof)).server(EventKind::Closed(Closed::Eof));
     assert_eq!(play.connect("again").broken("cli"), [""; 0]);
-    let play = Play::open().on("again").client(What::Handshake(request_head(&[])));
+    let play = Play::open().on("again").client(EventKind::Handshake(request_head(&[])));
     assert_eq!(play.broken("cli"), ["connection/client-key-fresh"]);
 }
 
@@ -53,15 +53,15 @@ fn each_handshake_has_a_key_of_its_own() {
 fn the_client_sends_nothing_before_it_is_accepted() {
     let sent = |play: Play| play.client_frame(opcode::PING, b"");
     assert_eq!(sent(upgrade(request_head(&[]))).broken("cli"), ["connection/client-waits"]);
-    let refused = upgrade(request_head(&[])).server(What::Handshake(head("HTTP/1.1 401 Unauthorized", &[], &[])));
+    let refused = upgrade(request_head(&[])).server(EventKind::Handshake(head("HTTP/1.1 401 Unauthorized", &[], &[])));
     assert_eq!(sent(refused).broken("cli"), ["connection/client-waits"]);
-    let accepted = upgrade(request_head(&[])).server(What::Handshake(response_head(&[])));
+    let accepted = upgrade(request_head(&[])).server(EventKind::Handshake(response_head(&[])));
     assert_eq!(sent(accepted).broken("cli"), [""; 0]);
     assert_eq!(sent(Play::new()).broken("cli"), [""; 0], "a trace may begin in the middle");
 }
 
 fn shows(auth: &str) -> Play {
-    Play::new().connect_to("main", 8080).client(What::Handshake(starting(&format!("GET /{auth} HTTP/1.1"))))
+    Play::new().connect_to("main", 8080).client(EventKind::Handshake(starting(&format!("GET /{auth} HTTP/1.1"))))
 }
 
 fn locked(play: Play, token: &str) -> Play {
@@ -164,15 +164,15 @@ fn the_client_answers_pings() {
     assert_eq!(later(pinged().deliberate(), 60), [""; 0]);
 }
 
-fn exits(code: Option<i32>, signal: Option<i32>) -> What {
-    What::Exited(Exited { pid: 1, code, signal, asked: false })
+fn exits(code: Option<i32>, signal: Option<i32>) -> EventKind {
+    EventKind::Exited(Exited { pid: 1, code, signal, asked: false })
 }
 
 #[test]
 fn the_client_answers_close_frames() {
     let closing = || Play::open().server_closes(4001);
     assert_eq!(later(closing(), 30), ["framing/client-close-answered"]);
-    assert_eq!(later(closing().client(What::Closed(Closed::Eof)), 30), ["framing/client-close-answered"]);
+    assert_eq!(later(closing().client(EventKind::Closed(Closed::Eof)), 30), ["framing/client-close-answered"]);
     assert_eq!(closing().client_closes(4001).ends().broken("cli"), [""; 0]);
     assert_eq!(closing().client_closes(4002).ends().broken("cli"), ["framing/client-close-echoed"]);
     assert_eq!(closing().client_closes(1000).ends().broken("cli"), [""; 0], "it may have been about to close");
@@ -181,10 +181,10 @@ fn the_client_answers_close_frames() {
 
 #[test]
 fn a_client_that_is_leaving_owes_no_close_frame() {
-    let left = || Play::open().server_closes(1001).client(What::Closed(Closed::Eof));
+    let left = || Play::open().server_closes(1001).client(EventKind::Closed(Closed::Eof));
     assert_eq!(left().add(None, exits(Some(0), None)).wait(60).add(None, exits(Some(0), None)).broken("cli"), [""; 0]);
     assert_eq!(left().broken("cli"), [""; 0]);
-    assert_eq!(later(Play::open().server_closes(1001).client(What::Closed(Closed::Reset)), 60), [""; 0]);
+    assert_eq!(later(Play::open().server_closes(1001).client(EventKind::Closed(Closed::Reset)), 60), [""; 0]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_crash_of_the_client_is_held_against_it() {
     assert_eq!(blamed(&Play::open().add(None, exits(Some(1), None))), [""; 0], "it may have had other work");
     assert_eq!(blamed(&Play::new().add(None, exits(None, Some(11)))), [""; 0], "it met no server");
     let call = crate::trace::Call { id: 1, call: "ping".to_owned(), params: json!({}), settings: None };
-    let driven = Play::open().add(None, What::Call(call));
+    let driven = Play::open().add(None, EventKind::Call(call));
     assert_eq!(blamed(&driven.add(None, exits(Some(1), None))), alive);
 }
 
@@ -229,7 +229,7 @@ fn a_client_that_hammers_at_a_port_is_told_off() {
 
 #[test]
 fn of_several_clients_that_one_process_started_each_is_counted_for_itself() {
-    let process = |pid: u32| What::Mark(Mark { mark: Mark::PROCESS.to_owned(), text: pid.to_string() });
+    let process = |pid: u32| EventKind::Mark(Mark { mark: Mark::PROCESS.to_owned(), text: pid.to_string() });
     let six = |pid: &dyn Fn(u32) -> u32| {
         (0..6).fold(Play::new(), |play, n| {
             let mut play = play.connect_to(&n.to_string(), 1).client(process(pid(n)));
@@ -253,7 +253,7 @@ fn a_message_of_the_client_is_whole() {
         ..crate::protocol::amp::testing::frame(opcode::TEXT, b"{")
     };
     for edition in ["cli", "guide"] {
-        let play = Play::open().client(What::Frame(part.clone()));
+        let play = Play::open().client(EventKind::Frame(part.clone()));
         assert_eq!(play.broken(edition), ["framing/client-one-frame"]);
     }
 }

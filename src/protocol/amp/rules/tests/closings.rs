@@ -1,6 +1,6 @@
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::Play;
-use crate::trace::{Closed, What};
+use crate::trace::{Closed, EventKind};
 
 fn later(play: Play, seconds: u64) -> Play {
     play.wait(seconds).client_frame(opcode::PONG, b"")
@@ -23,9 +23,10 @@ fn a_close_frame_may_answer_one_from_before_the_trace() {
 
 #[test]
 fn an_end_that_may_have_swallowed_the_answer_is_no_fault() {
-    let reset = Play::open().client_closes(1000).server(What::Closed(Closed::Reset));
+    let reset = Play::open().client_closes(1000).server(EventKind::Closed(Closed::Reset));
     assert!(reset.broken("cli").is_empty());
-    let gone = Play::open().client_closes(1000).client(What::Closed(Closed::Eof)).server(What::Closed(Closed::Eof));
+    let gone =
+        Play::open().client_closes(1000).client(EventKind::Closed(Closed::Eof)).server(EventKind::Closed(Closed::Eof));
     assert!(gone.broken("cli").is_empty());
     assert!(later(Play::open().client_closes(1000), 29).broken("cli").is_empty());
 }
@@ -49,9 +50,9 @@ fn a_server_that_closes_first_owes_no_echo() {
 fn the_tcp_connection_is_closed_after_both_close_frames() {
     let closed = Play::open().client_closes(1000).server_closes(1000);
     assert_eq!(later(closed, 30).broken("cli"), ["framing/tcp-closed"]);
-    let closed = Play::open().client_closes(1000).server_closes(1000).wait(30).client(What::Closed(Closed::Eof));
+    let closed = Play::open().client_closes(1000).server_closes(1000).wait(30).client(EventKind::Closed(Closed::Eof));
     assert_eq!(closed.broken("cli"), ["framing/tcp-closed"]);
-    let closed = Play::open().client_closes(1000).server_closes(1000).client(What::Closed(Closed::Eof));
+    let closed = Play::open().client_closes(1000).server_closes(1000).client(EventKind::Closed(Closed::Eof));
     assert!(later(closed, 60).broken("cli").is_empty(), "the client was faster");
 }
 
@@ -69,7 +70,7 @@ fn a_fault_of_the_client_ends_the_connection_with_a_close_frame() {
     let is_charged = |play: Play| play.broken("cli").iter().any(|short| short == "framing/failure-code");
     assert!(is_charged(faulty().ends()));
     assert!(!is_charged(faulty().server_closes(1002).ends()));
-    assert!(!is_charged(faulty().server(What::Closed(Closed::Reset))), "a reset may swallow it");
+    assert!(!is_charged(faulty().server(EventKind::Closed(Closed::Reset))), "a reset may swallow it");
     let legal = Play::open().client_frame(opcode::PING, b"").deliberate();
     assert!(!is_charged(legal.ends()), "what is legal is no fault");
 }

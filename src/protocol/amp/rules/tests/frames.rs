@@ -1,14 +1,14 @@
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::{Play, close_payload, frame, request_head, response_head};
-use crate::trace::{Frame, Payload, What};
+use crate::trace::{EventKind, Frame, Payload};
 
 fn server(frames: impl IntoIterator<Item = Frame>) -> Play {
-    frames.into_iter().fold(Play::open(), |play, frame| play.server(What::Frame(frame)))
+    frames.into_iter().fold(Play::open(), |play, frame| play.server(EventKind::Frame(frame)))
 }
 
 fn client(frames: impl IntoIterator<Item = Frame>) -> Play {
     let masked = frames.into_iter().map(|frame| Frame { masked: true, ..frame });
-    masked.fold(Play::open(), |play, frame| play.client(What::Frame(frame)))
+    masked.fold(Play::open(), |play, frame| play.client(EventKind::Frame(frame)))
 }
 
 fn text(payload: &str) -> Frame {
@@ -62,7 +62,7 @@ fn sound_frames_break_nothing() {
 fn the_client_masks_and_the_server_does_not() {
     let masked = Frame { masked: true, ..text("{}") };
     assert_eq!(server([masked]).broken("cli"), ["framing/unmasked"]);
-    assert_eq!(Play::open().client(What::Frame(text("{}"))).broken("cli"), ["framing/client-masked"]);
+    assert_eq!(Play::open().client(EventKind::Frame(text("{}"))).broken("cli"), ["framing/client-masked"]);
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn nothing_but_control_frames_follows_a_close() {
 fn an_extension_that_was_agreed_on_may_use_the_reserved_bits() {
     let extension = [("Sec-WebSocket-Extensions", "permessage-deflate")];
     let play = Play::new()
-        .client(What::Handshake(request_head(&extension)))
-        .server(What::Handshake(response_head(&extension)))
-        .server(What::Frame(Frame { rsv: 4, ..frame(opcode::TEXT, b"\xff\x00") }));
+        .client(EventKind::Handshake(request_head(&extension)))
+        .server(EventKind::Handshake(response_head(&extension)))
+        .server(EventKind::Frame(Frame { rsv: 4, ..frame(opcode::TEXT, b"\xff\x00") }));
     assert!(play.broken("cli").is_empty());
 }
 
@@ -149,8 +149,8 @@ fn a_control_frame_that_only_sends_back_what_was_wrong_with_the_other_one_breaks
         (close(b"\x03\xe8\xff"), close(&close_payload(1006, "")), "framing/close-code"),
     ];
     for (theirs, ours, broken) in cases {
-        let play = Play::open().client(What::Frame(Frame { masked: true, ..theirs.clone() })).deliberate();
-        let play = play.server(What::Frame(ours.clone()));
+        let play = Play::open().client(EventKind::Frame(Frame { masked: true, ..theirs.clone() })).deliberate();
+        let play = play.server(EventKind::Frame(ours.clone()));
         let found: Vec<String> =
             play.broken("cli").into_iter().filter(|short| !short.starts_with("framing/client-")).collect();
         assert_eq!(found, [broken], "{theirs:?} {ours:?}");

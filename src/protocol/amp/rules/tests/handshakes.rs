@@ -1,5 +1,5 @@
 use crate::protocol::amp::testing::{Play, head, request_head, response_head};
-use crate::trace::{Head, What};
+use crate::trace::{EventKind, Head};
 
 /// The requirements broken by an answer to a request.
 fn broken(request: Head, response: Head) -> Vec<String> {
@@ -8,7 +8,7 @@ fn broken(request: Head, response: Head) -> Vec<String> {
 
 /// Whatever is wrong with the request is so on purpose.
 fn exchange(request: Head, response: Head) -> Play {
-    Play::new().client(What::Handshake(request)).deliberate().server(What::Handshake(response))
+    Play::new().client(EventKind::Handshake(request)).deliberate().server(EventKind::Handshake(response))
 }
 
 fn refusal(more: &[(&str, &str)]) -> Head {

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::super::opcode;
 use super::super::testing::{Play, request, response};
-use crate::trace::{Direction, Exited, What};
+use crate::trace::{Direction, EventKind, Exited};
 
 /// What one method gives, in the shape of an edition.
 fn read(edition: &'static str, id: &str) -> Play {
@@ -41,8 +41,8 @@ fn an_ordinary_session_breaks_nothing_in_either_edition() {
     }
 }
 
-fn exits(code: Option<i32>, signal: Option<i32>, asked: bool) -> What {
-    What::Exited(Exited { pid: 1, code, signal, asked })
+fn exits(code: Option<i32>, signal: Option<i32>, asked: bool) -> EventKind {
+    EventKind::Exited(Exited { pid: 1, code, signal, asked })
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn an_exit_that_somebody_wanted_is_no_crash() {
         command: vec![],
         outcome: "0".to_owned(),
     };
-    let play = Play::open().add(None, What::Stimulus(quit)).add(None, exits(Some(1), None, false));
+    let play = Play::open().add(None, EventKind::Stimulus(quit)).add(None, exits(Some(1), None, false));
     assert_eq!(play.broken("cli"), [""; 0]);
 }
 
@@ -75,7 +75,7 @@ fn what_a_connection_left_behind_is_forgotten_when_its_name_comes_again() {
     let play = Play::open().asks(request("cli", "1", "ping", ping.clone())).connect("main");
     let play = play.asks(request("cli", "1", "ping", ping.clone())).says(response("cli", "1", "ping", ping));
     assert_eq!(
-        play.wait(60).add(Some(Direction::ToClient), What::Bytes { bytes: b"".as_slice().into() }).broken("cli"),
+        play.wait(60).add(Some(Direction::ToClient), EventKind::Bytes { bytes: b"".as_slice().into() }).broken("cli"),
         [""; 0]
     );
 }
@@ -84,7 +84,7 @@ fn what_a_connection_left_behind_is_forgotten_when_its_name_comes_again() {
 fn a_trace_that_begins_in_the_middle_accuses_nobody_of_what_came_before() {
     let part = |opcode, fin, text: &str| {
         let frame = super::super::testing::frame(opcode, text.as_bytes());
-        What::Frame(crate::trace::Frame { fin, rsv: 0, ..frame })
+        EventKind::Frame(crate::trace::Frame { fin, rsv: 0, ..frame })
     };
     for edition in ["cli", "guide"] {
         let whole = || {

@@ -1,6 +1,6 @@
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::Play;
-use crate::trace::{Closed, What};
+use crate::trace::{Closed, EventKind};
 
 fn pinged() -> Play {
     Play::open().client_frame(opcode::PING, b"a")
@@ -22,7 +22,7 @@ fn a_ping_may_wait_for_a_while() {
     assert!(later(pinged(), 29).broken("cli").is_empty());
     let closed = pinged().client_closes(1000).server_closes(1000).ends();
     assert!(later(closed, 60).broken("cli").is_empty(), "the connection was closed before");
-    assert!(later(pinged().server(What::Closed(Closed::Reset)), 60).broken("cli").is_empty());
+    assert!(later(pinged().server(EventKind::Closed(Closed::Reset)), 60).broken("cli").is_empty());
 }
 
 #[test]

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::protocol::Use;
 use crate::protocol::amp::opcode;
 use crate::protocol::amp::testing::{Play, request, response};
-use crate::trace::{Mark, Message, Payload, What};
+use crate::trace::{EventKind, Mark, Message, Payload};
 
 fn asked(edition: &str) -> Play {
     Play::open().asks(request(edition, "1", "readFile", json!({"path": "/a"})))
@@ -61,7 +61,7 @@ fn a_request_that_waits_forever_is_missed() {
 #[test]
 fn what_nobody_can_read_may_have_been_the_answer() {
     let unreadable = Message { text: true, json: None, payload: Some(Payload::Binary(vec![0xff])), frames: 1 };
-    let broken = later(asked("cli").server(What::Message(unreadable)), 60).broken("cli");
+    let broken = later(asked("cli").server(EventKind::Message(unreadable)), 60).broken("cli");
     assert!(
         !broken.iter().any(|short| short.starts_with("envelope/answered") || short.ends_with("timely")),
         "{broken:?}"
@@ -138,7 +138,7 @@ fn after_something_that_was_no_request_strange_ids_may_come() {
 
 #[test]
 fn requests_in_bytes_that_nobody_took_apart_may_be_answered() {
-    let bytes = What::Bytes { bytes: Payload::Binary(vec![0x81]) };
+    let bytes = EventKind::Bytes { bytes: Payload::Binary(vec![0x81]) };
     assert!(Play::open().client(bytes.clone()).says(content("cli", "9")).broken("cli").is_empty());
     assert!(Play::open().client(bytes).client_closes(1000).ends().broken("cli").is_empty());
 }
@@ -270,7 +270,7 @@ fn what_was_wrong_on_purpose_may_be_answered_in_any_way() {
 
 #[test]
 fn who_leaves_answers_to_a_scenario_on_purpose_is_not_blamed_for_late_ones() {
-    let mark = || What::Mark(Mark { mark: "step".to_owned(), text: "leaves answers to steps".to_owned() });
+    let mark = || EventKind::Mark(Mark { mark: "step".to_owned(), text: "leaves answers to steps".to_owned() });
     let ask = || request("cli", "1", "openURI", json!({"uri": "file:///a"}));
     let never = |play: Play| later(play.asks(ask()), 60).broken("cli");
     assert!(!never(Play::open()).is_empty());
@@ -280,7 +280,7 @@ fn who_leaves_answers_to_a_scenario_on_purpose_is_not_blamed_for_late_ones() {
 
 #[test]
 fn who_answers_no_pings_on_purpose_judges_those_who_have_to_all_the_same() {
-    let mark = || What::Mark(Mark { mark: "step".to_owned(), text: "ignores pings".to_owned() });
+    let mark = || EventKind::Mark(Mark { mark: "step".to_owned(), text: "ignores pings".to_owned() });
     let play = || Play::open().server(mark()).deliberate();
     let late = |play: Play| later(play, 60).broken("cli");
     assert!(late(play().client_frame(opcode::PING, b"a")).is_empty());

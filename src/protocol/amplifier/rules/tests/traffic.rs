@@ -2,14 +2,14 @@ use serde_json::json;
 
 use super::{begun, submitted};
 use crate::protocol::amplifier::testing::Play;
-use crate::trace::{Call, Direction, End, Exited, Output, Payload, StreamEvent, What};
+use crate::trace::{Call, Direction, End, EventKind, Exited, Output, Payload, StreamEvent};
 
 fn subscribed() -> Play {
     Play::new().session("s").subscribes("s")
 }
 
-fn junk() -> What {
-    What::Bytes { bytes: b"junk".as_slice().into() }
+fn junk() -> EventKind {
+    EventKind::Bytes { bytes: b"junk".as_slice().into() }
 }
 
 #[test]
@@ -18,9 +18,9 @@ fn a_request_without_an_answer_is_told() {
     assert!(Play::new().gets("/health").client_closes().server_closes().broken().is_empty());
     assert_eq!(Play::new().gets("/health").response_head(200, &[]).server_closes().broken(), ["http/length"]);
     assert_eq!(Play::new().gets("/health").server(junk()).broken(), ["http/valid-head"]);
-    let connected = || Play::new().client(What::Connected { address: "127.0.0.1:1".to_owned() });
+    let connected = || Play::new().client(EventKind::Connected { address: "127.0.0.1:1".to_owned() });
     assert_eq!(connected().client(junk()).broken(), ["http/client-valid-head"]);
-    let line = What::Bytes { bytes: b"POST / HTTP/1.1\r\na b: c\r\n\r\n".as_slice().into() };
+    let line = EventKind::Bytes { bytes: b"POST / HTTP/1.1\r\na b: c\r\n\r\n".as_slice().into() };
     assert_eq!(Play::new().client(line).broken(), ["http/client-valid-head"]);
     assert!(Play::new().client(junk()).broken().is_empty(), "it may be the rest of what came before the trace");
     let late = Play::new().gets("/collections").wait(11).gives(200, &json!({"collections": []}));
@@ -119,7 +119,7 @@ fn web_sockets_are_held_to_their_protocol() {
     assert_eq!(socket().socket_text(Direction::ToClient, "ping").broken(), ["websocket/text"]);
     assert_eq!(socket().socket_text(Direction::ToServer, "stop").broken(), ["websocket/client-text"]);
     let mut binary = socket().socket_asks(&json!({"action": "stop"}));
-    if let Some(What::Message(message)) = binary.events.last_mut().map(|event| &mut event.what) {
+    if let Some(EventKind::Message(message)) = binary.events.last_mut().map(|event| &mut event.kind) {
         message.text = false;
     }
     assert_eq!(binary.broken(), ["websocket/client-text"]);
@@ -148,7 +148,7 @@ fn an_error_that_answers_a_message_of_the_client_tells_nothing_of_a_prompt() {
 fn masks_and_handshakes_are_judged() {
     let unmasked = |dir| {
         let mut play = Play::new().upgrades("s").frame(dir, 9, b"");
-        if let Some(What::Frame(frame)) = play.events.last_mut().map(|event| &mut event.what) {
+        if let Some(EventKind::Frame(frame)) = play.events.last_mut().map(|event| &mut event.kind) {
             frame.masked = !frame.masked;
         }
         play.broken()
@@ -156,12 +156,12 @@ fn masks_and_handshakes_are_judged() {
     assert_eq!(unmasked(Direction::ToClient), ["websocket/unmasked"]);
     assert_eq!(unmasked(Direction::ToServer), ["websocket/client-masked"]);
     let mut play = Play::new().upgrades("s");
-    if let What::Handshake(head) = &mut play.events[1].what {
+    if let EventKind::Handshake(head) = &mut play.events[1].kind {
         head.headers[2].1 = "AAAA".to_owned();
     }
     assert_eq!(play.broken(), ["websocket/handshake"]);
     let mut play = Play::new().upgrades("s");
-    if let What::Handshake(head) = &mut play.events[0].what {
+    if let EventKind::Handshake(head) = &mut play.events[0].kind {
         head.headers.remove(1);
     }
     assert_eq!(play.broken(), ["websocket/client-handshake"]);
@@ -177,13 +177,13 @@ fn keys_come_back_nowhere() {
     assert_eq!(session().gets("/health").gives(401, &error).broken(), ["safety/no-key-in-errors"]);
     let told = subscribed().sends("diagnostic:clear", json!({ "path": key }));
     assert_eq!(told.broken(), ["safety/no-key-in-events"]);
-    let printed = What::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
+    let printed = EventKind::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
     assert_eq!(session().add(None, printed).broken(), ["safety/no-key-in-output"]);
     // A client that prints it may do so before it sends it.
     let params = json!({"profile": "dev", "credentials": {"anthropic_api_key": key}});
     let call = Call { id: 1, call: "createSession".to_owned(), params, settings: None };
-    let printed = What::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
-    let logged = Play::new().add(None, What::Call(call)).add(None, printed);
+    let printed = EventKind::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
+    let logged = Play::new().add(None, EventKind::Call(call)).add(None, printed);
     assert_eq!(logged.broken(), ["safety/no-key-in-output"]);
     let elsewhere = session().gets(&format!("/info?key={key}")).fails(400, "INVALID_REQUEST");
     assert_eq!(elsewhere.broken(), ["safety/client-no-key-elsewhere"]);
@@ -202,7 +202,7 @@ fn what_is_wrong_on_purpose_is_held_against_nobody() {
 
 #[test]
 fn a_crash_is_held_against_the_end_that_runs() {
-    let exit = What::Exited(Exited { pid: 1, code: None, signal: Some(11), asked: false });
+    let exit = EventKind::Exited(Exited { pid: 1, code: None, signal: Some(11), asked: false });
     let play = Play::new().gets("/health").add(None, exit);
     assert_eq!(play.broken(), ["robustness/alive"]);
     let mut rules = super::super::of();

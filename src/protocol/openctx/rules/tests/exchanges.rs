@@ -1,14 +1,14 @@
 use serde_json::json;
 
 use super::super::super::testing::Play;
-use crate::trace::{Closed, Direction, Exited, What};
+use crate::trace::{Closed, Direction, EventKind, Exited};
 
 fn asked() -> Play {
     Play::new().asks("meta", json!({}))
 }
 
-fn junk() -> What {
-    What::Bytes { bytes: b"junk".as_slice().into() }
+fn junk() -> EventKind {
+    EventKind::Bytes { bytes: b"junk".as_slice().into() }
 }
 
 /// Something to end a wait with.
@@ -42,16 +42,16 @@ fn an_answer_that_ends_early_or_does_not_end_in_time_is_shorter_than_its_head_sa
     assert_eq!(asked().response_head(200, &[]).server_closes().broken(), ["http/length"]);
     assert_eq!(asked().response_head(200, &[]).server(junk()).server_closes().broken(), ["http/length"]);
     assert_eq!(asked().gives(json!({"name": "n"})).server(junk()).broken(), ["http/length"]);
-    let late = What::Bytes { bytes: b"HTTP/1.1 408 Request Timeout\r\n\r\n".as_slice().into() };
+    let late = EventKind::Bytes { bytes: b"HTTP/1.1 408 Request Timeout\r\n\r\n".as_slice().into() };
     assert!(asked().gives(json!({"name": "n"})).server(late).broken().is_empty(), "it says that it closes");
 }
 
 #[test]
 fn what_is_no_http_is_told_of_the_end_that_sent_it() {
     assert_eq!(asked().server(junk()).server_closes().broken(), ["http/valid-head"]);
-    let connected = || Play::new().client(What::Connected { address: "127.0.0.1:1".to_owned() });
+    let connected = || Play::new().client(EventKind::Connected { address: "127.0.0.1:1".to_owned() });
     assert_eq!(connected().client(junk()).broken(), ["http/client-valid-head"]);
-    let line = What::Bytes { bytes: b"POST / HTTP/1.1\r\na b: c\r\n\r\n".as_slice().into() };
+    let line = EventKind::Bytes { bytes: b"POST / HTTP/1.1\r\na b: c\r\n\r\n".as_slice().into() };
     assert_eq!(Play::new().client(line).broken(), ["http/client-valid-head"]);
     assert!(Play::new().client(junk()).broken().is_empty(), "it may be the rest of what came before the trace");
     let body = Play::new().request_head("POST / HTTP/1.1", &[("Host", "a"), ("Content-Type", "application/json")]);
@@ -61,11 +61,11 @@ fn what_is_no_http_is_told_of_the_end_that_sent_it() {
 
 #[test]
 fn half_a_head_is_the_fault_of_whoever_ended_the_connection() {
-    let half = || What::Bytes { bytes: b"HTTP/1.1 200 OK\r\nConte".as_slice().into() };
+    let half = || EventKind::Bytes { bytes: b"HTTP/1.1 200 OK\r\nConte".as_slice().into() };
     assert_eq!(asked().server(half()).server_closes().broken(), ["http/valid-head"]);
     assert!(asked().server(half()).client_closes().broken().is_empty());
     assert!(asked().client_closes().server(half()).server_closes().broken().is_empty());
-    let whole = What::Bytes { bytes: b"HTTP/1.1 two hundred\r\n\r\n".as_slice().into() };
+    let whole = EventKind::Bytes { bytes: b"HTTP/1.1 two hundred\r\n\r\n".as_slice().into() };
     assert_eq!(asked().server(whole).client_closes().broken(), ["http/valid-head"]);
 }
 
@@ -87,7 +87,9 @@ fn what_is_wrong_on_purpose_may_be_answered_in_any_way() {
     }
     let peer = asked().response_head(500, &[]).deliberate().server_closes();
     assert!(peer.broken().is_empty(), "{:?}", peer.broken());
-    assert!(later(asked().server(What::Bytes { bytes: b"".as_slice().into() }).deliberate(), 301).broken().is_empty());
+    assert!(
+        later(asked().server(EventKind::Bytes { bytes: b"".as_slice().into() }).deliberate(), 301).broken().is_empty()
+    );
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn what_is_wrong_on_purpose_is_answered_as_http_wants_it() {
     assert_eq!(odd().responds(200, &[], b"{").broken(), ["envelope/json"]);
     assert!(odd().responds(400, &[], b"{").broken().is_empty());
     // Whoever refuses a request may reset the connection.
-    let reset = What::Closed(Closed::Reset);
+    let reset = EventKind::Closed(Closed::Reset);
     assert!(odd().response_head(400, &long).server(reset).broken().is_empty());
     // Of a request that is no HTTP nothing can be said.
     let bad = || Play::new().request_head("POST / HTTP/1.1", &[("Host", "a"), ("Host", "b")]).deliberate();
@@ -124,8 +126,8 @@ fn a_name_may_come_again() {
     assert!(again.on("same").gives(json!([])).broken().is_empty());
 }
 
-fn exits(code: Option<i32>, signal: Option<i32>, asked: bool) -> What {
-    What::Exited(Exited { pid: 1, code, signal, asked })
+fn exits(code: Option<i32>, signal: Option<i32>, asked: bool) -> EventKind {
+    EventKind::Exited(Exited { pid: 1, code, signal, asked })
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::super::super::testing::Play;
-use crate::trace::{HttpResponse, Payload, What};
+use crate::trace::{EventKind, HttpResponse, Payload};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json; charset=utf-8");
 const HOST: (&str, &str) = ("Host", "127.0.0.1:1");
@@ -70,7 +70,7 @@ fn an_answer_has_a_valid_head_and_a_json_type() {
         ];
         let start = "HTTP/1.1 200 OK".to_owned();
         let head = HttpResponse { start, headers, raw: Some(Payload::Text(raw)) };
-        Play::new().asks("meta", json!({})).server(What::HttpResponse(head)).broken()
+        Play::new().asks("meta", json!({})).server(EventKind::HttpResponse(head)).broken()
     };
     assert_eq!(raw("X-Odd"), ["http/valid-head"]);
     assert!(raw("X-Odd:").is_empty());
@@ -101,8 +101,8 @@ fn a_body_that_does_not_decode_is_told_where_the_coding_is_known() {
     use crate::trace::{Body, Message};
     let coded = |coding: &str| {
         let head = [JSON, ("Content-Encoding", coding)];
-        let body = What::Body(Body { bytes: Payload::Binary(vec![0xff]), last: true, trailers: vec![] });
-        let message = What::Message(Message { text: true, json: None, payload: None, frames: 1 });
+        let body = EventKind::Body(Body { bytes: Payload::Binary(vec![0xff]), last: true, trailers: vec![] });
+        let message = EventKind::Message(Message { text: true, json: None, payload: None, frames: 1 });
         Play::new().asks("meta", json!({})).response_head(200, &head).server(body).server(message).broken()
     };
     assert_eq!(coded("gzip"), ["http/encoding"]);

@@ -1,0 +1,427 @@
+//! What a client did to an editor as steps, and what the editor did as observations.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::amp::{envelope, handshake, is_probe, opcode};
+use crate::protocol::http::to_scenario::has_secret;
+use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, decoded, word};
+use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
+
+use super::frames;
+
+/// The headers of a handshake that clients of all kinds send.
+const USUAL: &[&str] = &[
+    "host",
+    "upgrade",
+    "connection",
+    "sec-websocket-key",
+    "sec-websocket-version",
+    "sec-websocket-extensions",
+    "sec-websocket-protocol",
+    "user-agent",
+    "origin",
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "pragma",
+];
+
+/// Tells again what happened between a client of ours and an editor.
+pub struct ServerToScenario {
+    edition: &'static str,
+    labels: Labels,
+    conns: HashMap<String, Conn>,
+    /// The paths of which it is known what was in them, or that something changed them.
+    known: HashSet<String>,
+}
+
+/// The method of a request, and its parameters.
+type Asked = (String, Value);
+
+#[derive(Default)]
+struct Conn {
+    request: Option<(u64, Head)>,
+    /// Whether there was a step that opens it.
+    open: bool,
+    accepted: bool,
+    /// Frames of the client's message under way.
+    frames: Vec<Frame>,
+    /// Labels of requests by their ids as JSON, newest last.
+    asked: HashMap<String, (String, Option<Asked>)>,
+    requests: u64,
+    closing: bool,
+    pinged: Vec<String>,
+}
+
+impl ServerToScenario {
+    /// For an edition.
+    pub fn new(edition: &'static str) -> Self {
+        Self { edition, labels: Labels::default(), conns: HashMap::new(), known: HashSet::new() }
+    }
+
+    fn ours(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+        let edition = self.edition;
+        let conn = self.conns.entry(name.to_owned()).or_default();
+        let step = |verb, args: Map<String, Value>| ScenarioElement::step(event.i, verb, on(args, name));
+        match &event.kind {
+            EventKind::Handshake(head) => {
+                conn.request = Some((event.i, head.clone()));
+                vec![]
+            }
+            EventKind::Frame(frame) => {
+                let mut told = conn.opened(name, event.i);
+                match frame.opcode {
+                    opcode::PONG => {}
+                    opcode::PING if frames::is_ping(frame, End::Client) => {
+                        let text = frame.payload.as_text().unwrap_or_default();
+                        if !text.starts_with(crate::protocol::amp::PROBE) {
+                            conn.pinged.push(text.to_owned());
+                            let payload = (!text.is_empty()).then(|| text.into());
+                            told.push(step("ping", args([("payload", payload)])));
+                        }
+                    }
+                    opcode::CLOSE if frames::close(frame, End::Client).is_some() => {
+                        if !std::mem::replace(&mut conn.closing, true) {
+                            told.push(step("close", frames::close(frame, End::Client).unwrap_or_default()));
+                        }
+                    }
+                    8.. => {
+                        let frames = vec![frames::described(frame, End::Client)];
+                        told.push(step("send", args([("frames", Some(frames.into()))])));
+                    }
+                    _ => conn.frames.push(frame.clone()),
+                }
+                told
+            }
+            EventKind::Message(message) => {
+                let sent = std::mem::take(&mut conn.frames);
+                if message.json.as_ref().is_some_and(is_probe) {
+                    return vec![];
+                }
+                let mut told = conn.opened(name, event.i);
+                told.push(conn.message(edition, &sent, message, &mut self.labels, event.i, name));
+                told
+            }
+            EventKind::Bytes { bytes } => {
+                let mut told = conn.rest(name, event.i);
+                let bytes = Map::from_iter([frames::payload(bytes)]);
+                told.push(step("send", args([("bytes", Some(bytes.into()))])));
+                told
+            }
+            EventKind::Closed(how) => {
+                let mut told = conn.rest(name, event.i);
+                if !std::mem::replace(&mut conn.closing, true) {
+                    let how = (*how == Closed::Reset).then(|| "reset".into());
+                    told.push(step("drop", args([("how", how)])));
+                }
+                told
+            }
+            _ => vec![],
+        }
+    }
+
+    fn theirs(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+        let edition = self.edition;
+        let conn = self.conns.entry(name.to_owned()).or_default();
+        let seen = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
+            ScenarioElement::seen(event.i, kind, on(selectors, name), value, owed)
+        };
+        match &event.kind {
+            EventKind::Handshake(head) => {
+                let accepted = conn.request.as_ref().is_some_and(|(_, request)| handshake::accepts(request, head));
+                conn.accepted = accepted;
+                let mut told = conn.connect(name, accepted, event.i);
+                let value = args([("accepted", Some(accepted.into())), ("status", head.status().map(Value::from))]);
+                if !accepted {
+                    told.push(seen("handshake", Map::new(), value, true));
+                }
+                told
+            }
+            EventKind::Frame(frame) => {
+                let odd = frames::unusual(frame, End::Server);
+                let text = frame.payload.as_text();
+                let mut told = vec![];
+                if !odd.is_empty() {
+                    told.push(seen("frame", Map::new(), odd, false));
+                }
+                match (frame.opcode, text) {
+                    (opcode::PONG, Some(text)) if conn.pinged.iter().any(|pinged| pinged == text) => {
+                        told.push(seen("pong", Map::new(), args([("payload", Some(text.into()))]), true));
+                    }
+                    (opcode::CLOSE, _) => {
+                        let code = match frame.payload.as_bytes() {
+                            [high, low, ..] => Some(u16::from_be_bytes([*high, *low]).into()),
+                            _ => None,
+                        };
+                        told.push(seen("close", Map::new(), args([("code", code)]), conn.closing));
+                        conn.closing = true;
+                    }
+                    _ => {}
+                }
+                told
+            }
+            EventKind::Message(message) => {
+                let Some(json) = &message.json else {
+                    let file = message.payload.as_ref().and_then(|payload| {
+                        let json: Value = serde_json::from_str(&frames::legible(payload.as_bytes())).ok()?;
+                        let answer = envelope::response(edition, &json)?;
+                        let (_, asked) = conn.asked.get(&answer.id?.to_string())?;
+                        read(asked.as_ref(), answer.result, event.i, &mut self.known)
+                    });
+                    let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
+                    let message = seen("message", Map::new(), args([("text", text)]), false);
+                    return file.into_iter().chain([message]).collect();
+                };
+                if is_probe(json) {
+                    return vec![];
+                }
+                let mut told = vec![];
+                if let Some(answer) = envelope::response(edition, json)
+                    && let Some((label, asked)) = answer.id.and_then(|id| conn.asked.get(&id.to_string()))
+                {
+                    let value = args([("result", answer.result.cloned()), ("error", answer.error.cloned())]);
+                    let selectors = args([("to", Some(label.as_str().into()))]);
+                    told.extend(read(asked.as_ref(), answer.result, event.i, &mut self.known));
+                    told.push(seen("response", selectors, value, true));
+                    return told;
+                }
+                for (name, data) in envelope::notifications(edition, json).unwrap_or_default() {
+                    let selectors = args([("name", Some(name.into()))]);
+                    told.push(seen("notification", selectors, args([("data", Some(data.clone()))]), false));
+                }
+                if told.is_empty() {
+                    told.push(seen("message", Map::new(), args([("json", Some(json.clone()))]), false));
+                }
+                told
+            }
+            EventKind::Closed(_) => {
+                let mut told = conn.connect(name, false, event.i);
+                // Who ends the TCP connection first is a matter of time.
+                told.push(seen("closed", Map::new(), Map::new(), false));
+                conn.closing = true;
+                told
+            }
+            _ => vec![],
+        }
+    }
+}
+
+impl TraceToScenario for ServerToScenario {
+    fn event(&mut self, event: &Event) -> Vec<ScenarioElement> {
+        if let EventKind::File(file) = &event.kind {
+            return super::folder(file, self.edition).into_iter().collect();
+        }
+        match (event.conn.as_deref(), event.dir) {
+            (Some(name), Some(Direction::ToServer)) => self.ours(event, name),
+            (Some(name), Some(Direction::ToClient)) => self.theirs(event, name),
+            _ => vec![],
+        }
+    }
+
+    fn end(&mut self) -> Vec<ScenarioElement> {
+        let mut names: Vec<String> = self.conns.keys().cloned().collect();
+        names.sort();
+        let conns = &mut self.conns;
+        names
+            .iter()
+            .flat_map(|name| conns.get_mut(name).map(|conn| conn.rest(name, u64::MAX)).unwrap_or_default())
+            .collect()
+    }
+
+    fn liveness_probe(&mut self) -> Vec<ScenarioElement> {
+        let mut open: Vec<&String> =
+            self.conns.iter().filter(|(_, c)| c.accepted && !c.closing).map(|(n, _)| n).collect();
+        open.sort();
+        let label = self.labels.name("alive");
+        let (name, mut told) = match open.first() {
+            Some(name) => ((*name).clone(), vec![]),
+            None => {
+                let name = "another".to_owned();
+                (name.clone(), vec![ScenarioElement::step(u64::MAX, "connect", as_name(Map::new(), &name))])
+            }
+        };
+        // Of the guide's methods, one that any editor answers somehow.
+        let (method, params) = match self.edition {
+            "guide" => ("getDiagnostics", None),
+            _ => ("ping", Some(json!({ "message": "still there?" }))),
+        };
+        let label_of = Some(label.as_str().into());
+        let request = args([("as", label_of), ("method", Some(method.into())), ("params", params)]);
+        told.push(ScenarioElement::step(u64::MAX, "request", on(request, &name)));
+        let selectors = on(args([("to", Some(label.into()))]), &name);
+        told.push(ScenarioElement::seen(u64::MAX, "response", selectors, Map::new(), true));
+        told
+    }
+}
+
+impl Conn {
+    /// The step that opens it, if there was none: with a handshake that was never answered, or none at all.
+    fn opened(&mut self, name: &str, index: u64) -> Vec<ScenarioElement> {
+        if self.open {
+            return vec![];
+        }
+        match self.request {
+            Some(_) => self.connect(name, false, index),
+            None => {
+                self.open = true;
+                vec![ScenarioElement::step(index, "open", as_name(Map::new(), name))]
+            }
+        }
+    }
+
+    /// What is left of it: a handshake without an answer, frames that never became a message.
+    fn rest(&mut self, name: &str, index: u64) -> Vec<ScenarioElement> {
+        let mut told = self.opened(name, index);
+        if !self.frames.is_empty() {
+            let args = on(frames::sent(&std::mem::take(&mut self.frames), None, End::Client), name);
+            told.push(ScenarioElement::step(index, "send", args));
+        }
+        told
+    }
+
+    fn connect(&mut self, name: &str, accepted: bool, index: u64) -> Vec<ScenarioElement> {
+        let Some((at, head)) = self.request.take() else { return vec![] };
+        self.open = true;
+        let mut args = shown(&head);
+        if accepted {
+            // Who was let in had the right one, which may be another editor's.
+            if args.get("token").and_then(|token| token.get("value")).is_some_and(has_secret) {
+                args.remove("token");
+            }
+        } else {
+            args.insert("handshake".to_owned(), "any".into());
+        }
+        vec![ScenarioElement::step(at.min(index), "connect", as_name(args, name))]
+    }
+
+    fn message(
+        &mut self,
+        edition: &str,
+        sent: &[Frame],
+        message: &Message,
+        labels: &mut Labels,
+        index: u64,
+        name: &str,
+    ) -> ScenarioElement {
+        let raw = frames::sent(sent, Some(message), End::Client);
+        let request =
+            message.json.as_ref().and_then(|json| envelope::request(edition, json).map(|request| (json, request)));
+        let Some((json, request)) = request else { return ScenarioElement::step(index, "send", on(raw, name)) };
+        let request = crate::protocol::amp::envelope::Request { id: request.id.filter(|id| !id.is_null()), ..request };
+        let label = request.id.map(|_| labels.name(request.method.unwrap_or("request")));
+        if let (Some(id), Some(label)) = (request.id, &label) {
+            let asked = request.method.zip(request.params).map(|(method, params)| (method.to_owned(), params.clone()));
+            self.asked.insert(id.to_string(), (label.clone(), asked));
+        }
+        let enveloped = raw.contains_key("json") && json.as_object().is_some_and(|map| map.len() == 1);
+        let enveloped = enveloped && request.params.is_none_or(Value::is_object);
+        match (request.id, request.method, enveloped) {
+            (Some(id), Some(method), true) => {
+                self.requests += 1;
+                let usual = id.as_str() == Some(self.requests.to_string().as_str());
+                let params = request.params.filter(|params| **params != json!({}));
+                let args = args([
+                    ("as", label.map(Value::from)),
+                    ("method", Some(method.into())),
+                    ("params", params.cloned()),
+                    ("id", (!usual).then(|| id.clone())),
+                ]);
+                ScenarioElement::step(index, "request", on(args, name))
+            }
+            (id, _, _) => {
+                let mut args = args([("as", label.map(Value::from)), ("id", id.cloned())]);
+                args.extend(raw);
+                ScenarioElement::step(index, "send", on(args, name))
+            }
+        }
+    }
+}
+
+/// The text of a file that was read, where nothing had touched it before.
+fn read(
+    asked: Option<&Asked>,
+    result: Option<&Value>,
+    index: u64,
+    known: &mut HashSet<String>,
+) -> Option<ScenarioElement> {
+    let (method, params) = asked?;
+    if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == "openURI") {
+        // What could be opened was there, whatever was in it.
+        let opened = result?.get("success") == Some(&true.into());
+        let path = decoded(uri.strip_prefix("file://")?);
+        return (opened && known.insert(path.clone())).then(|| ScenarioElement::File { index, path, bytes: vec![] });
+    }
+    let path = params.get("path")?.as_str()?;
+    if !known.insert(path.to_owned()) || method != "readFile" {
+        return None;
+    }
+    let text = result?.get("content")?.as_str()?;
+    Some(ScenarioElement::File { index, path: path.to_owned(), bytes: frames::bytes(text) })
+}
+
+/// What a handshake shows that is not usual, as `connect` has it.
+fn shown(head: &Head) -> Map<String, Value> {
+    let mut words = head.start.split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    let mut args = Map::new();
+    if method != "GET" {
+        args.insert("method".to_owned(), method.into());
+    }
+    if let Some(version) = words.next().filter(|version| *version != "HTTP/1.1") {
+        args.insert("version".to_owned(), version.into());
+    }
+    match query.split('&').find_map(|pair| pair.strip_prefix("auth=")) {
+        // The first secret that a trace hides is the one of the lockfile.
+        Some(token) if token.starts_with("<secret:1*") || token.starts_with("<secret:1>") => {}
+        Some("") => drop(args.insert("token".to_owned(), "empty".into())),
+        Some(token) => drop(args.insert("token".to_owned(), json!({ "value": token }))),
+        None => drop(args.insert("token".to_owned(), "absent".into())),
+    }
+    let offered: Vec<&str> = head.header("sec-websocket-protocol").flat_map(|v| v.split(',')).map(str::trim).collect();
+    if !offered.is_empty() {
+        args.insert("subprotocols".to_owned(), offered.into());
+    }
+    let mut headers: Map<String, Value> = Map::new();
+    for (name, value) in &head.headers {
+        if !USUAL.contains(&name.to_ascii_lowercase().as_str()) {
+            headers.insert(name.clone(), value.as_str().into());
+        }
+    }
+    for (name, usual) in [("Upgrade", "websocket"), ("Connection", "upgrade"), ("Sec-WebSocket-Version", "13")] {
+        match head.header(name).collect::<Vec<_>>().as_slice() {
+            [] => drop(headers.insert(name.to_owned(), Value::Null)),
+            [value] if value.to_ascii_lowercase().contains(usual) => {}
+            [value, ..] => drop(headers.insert(name.to_owned(), (*value).into())),
+        }
+    }
+    // The key is made anew each time, but one that was missing or odd is so again.
+    match head.header("sec-websocket-key").collect::<Vec<_>>().as_slice() {
+        [] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), Value::Null)),
+        [key] if handshake::is_key(key) => {}
+        [key, ..] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), (*key).into())),
+    }
+    if !headers.is_empty() {
+        args.insert("headers".to_owned(), headers.into());
+    }
+    args
+}
+
+/// Parameters with the connection that they are about, unless that is the usual one.
+pub(super) fn on(mut args: Map<String, Value>, name: &str) -> Map<String, Value> {
+    if name != "main" {
+        args.insert("on".to_owned(), word(name).into());
+    }
+    args
+}
+
+/// Parameters with the name of the connection that they open.
+fn as_name(mut args: Map<String, Value>, name: &str) -> Map<String, Value> {
+    if name != "main" {
+        args.insert("as".to_owned(), word(name).into());
+    }
+    args
+}

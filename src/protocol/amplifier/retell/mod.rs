@@ -1,8 +1,0 @@
-//! Exchanges and streams told again as steps: [`server`] where the subject was the server, [`client`] where it was the
-//! extension.
-
-mod client;
-mod server;
-
-pub use client::RetellClient;
-pub use server::RetellServer;

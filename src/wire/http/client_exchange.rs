@@ -1,0 +1,280 @@
+//! Conducts one exchange of a client: sends the request, reads the response beside it, and keeps to the bounds.
+
+use std::sync::Arc;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+
+use crate::trace::{Closed, Head, HttpResponse};
+use crate::wire::Tap;
+use crate::wire::http_head::{self, has_token};
+
+use super::Limits;
+use super::client::{Connection, Incoming, Order};
+use super::connection::{BUFFER, Broken, Writer, closing};
+use super::content::accepts_events;
+use super::framing::keeps_alive;
+use super::outgoing::{Content, Ending, Request};
+use super::transcript::{Transcript, TranscriptItem};
+
+/// An exchange under way.
+pub struct ClientExchange {
+    connection: Connection,
+    tap: Tap,
+    limits: Limits,
+    queue: mpsc::Sender<Incoming>,
+    orders: watch::Receiver<Order>,
+}
+
+/// The reading side.
+struct Reading {
+    half: OwnedReadHalf,
+    transcript: Transcript,
+    reused: bool,
+    limits: Limits,
+    queue: mpsc::Sender<Incoming>,
+    orders: watch::Receiver<Order>,
+    /// The head of the response.
+    head: Option<Head>,
+    /// Told when the server says that the body may come.
+    go_on: Arc<Notify>,
+    /// How the server ended the connection.
+    ended: Option<Closed>,
+}
+
+impl ClientExchange {
+    pub fn new(
+        connection: Connection,
+        tap: Tap,
+        limits: Limits,
+        queue: mpsc::Sender<Incoming>,
+        orders: watch::Receiver<Order>,
+    ) -> Self {
+        Self { connection, tap, limits, queue, orders }
+    }
+
+    /// Does it all. Gives the connection back where it can be used again.
+    pub async fn run(self, head: Head, request: Request) -> Option<Connection> {
+        let Self { connection, tap, limits, queue, mut orders } = self;
+        let Connection { read, mut write, tcp, reused } = connection;
+        // How it broke is told, however much nobody has taken. An error means that nobody wants it.
+        let place = queue.clone().reserve_owned().await.ok();
+        let mut sent = Transcript::request(tap.clone(), true, tcp, &limits);
+        let method = head.start.split(' ').next().unwrap_or_default().to_owned();
+        let mut reading = Reading {
+            half: read,
+            transcript: Transcript::response(tap, false, &method, &limits).accepts_events(accepts_events(&head)),
+            reused,
+            limits,
+            queue,
+            orders: orders.clone(),
+            head: None,
+            go_on: Arc::new(Notify::new()),
+            ended: None,
+        };
+        let go_on = reading.go_on.clone();
+        let why = request.manner.deliberate.clone();
+        let sending = send(&mut write, &mut sent, &head, &request, &go_on);
+        // Our side's end is in the trace before the server can react to it.
+        let outcome = {
+            let reading = reading.read_all();
+            tokio::pin!(sending, reading);
+            let mut done = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    _ = orders.wait_for(|order| matches!(order, Order::End(..))) => break Err(Broken::Ours),
+                    outcome = &mut sending, if !done => match outcome {
+                        Ok(Some(Closed::Reset)) => break Err(Broken::Ours),
+                        Ok(_) => done = true,
+                        Err(Broken::Stuck(within)) => break Err(Broken::Stuck(within)),
+                        // A server may answer and hang up before it has read everything: its answer counts, and if
+                        // there is none, how it hung up.
+                        Err(_) => done = true,
+                    },
+                    outcome = &mut reading => break outcome.map(|()| done),
+                }
+            }
+        };
+        let order = orders.borrow().clone();
+        let kept = match &outcome {
+            Ok(sent_all) => {
+                let answered =
+                    reading.head.as_ref().is_some_and(|head| keeps_alive(head) && head.status() != Some(101));
+                let usual = request.ending == Ending::Usual && request.manner.cut.is_none();
+                *sent_all && answered && usual && keeps_alive(&head) && sent.is_whole() && reading.ended.is_none()
+            }
+            Err(_) => false,
+        };
+        if kept {
+            return Some(Connection { read: reading.half, write, tcp, reused: true });
+        }
+        let hold = outcome.is_ok() && request.ending == Ending::Hold && reading.ended.is_none();
+        if hold {
+            // Until the server closes, or our user has had enough.
+            reading.idle(&mut orders).await;
+        }
+        if outcome.is_err() && reading.ended.is_none() {
+            reading.transcript.leave();
+        }
+        match (&outcome, order) {
+            (_, Order::End(how, why)) => {
+                if outcome.is_err() {
+                    sent.closed(how, why.as_deref());
+                }
+                end(reading.half, write, how).await;
+            }
+            (Err(Broken::Ours), _) if request.ending == Ending::Reset => {
+                sent.closed(Closed::Reset, why.as_deref());
+                end(reading.half, write, Closed::Reset).await;
+            }
+            (Ok(_), _) => end(reading.half, write, Closed::Eof).await,
+            (Err(_), _) => {
+                if request.ending != Ending::Close && reading.ended.is_none() {
+                    sent.closed(Closed::Eof, None);
+                }
+                end(reading.half, write, Closed::Eof).await;
+            }
+        }
+        if let (Err(broken), Some(place)) = (outcome, place) {
+            place.send(Incoming::Broken(broken));
+        }
+        None
+    }
+}
+
+/// Sends the request; gives how our side ended.
+async fn send(
+    write: &mut Writer,
+    sent: &mut Transcript,
+    head: &Head,
+    request: &Request,
+    go_on: &Notify,
+) -> Result<Option<Closed>, Broken> {
+    let (mut start, mut content) = (http_head::encode(head), request.content.clone());
+    // The pause before the body ends where the server says so.
+    let expects = has_token(head, "expect", "100-continue") && request.manner.cut.is_none();
+    if let Some(pause) = content.first_pause().filter(|_| expects) {
+        let head = std::mem::take(&mut start);
+        write.send_message(sent, head, &Content::None, &request.manner).await?;
+        let _ = tokio::time::timeout(std::mem::take(pause), go_on.notified()).await;
+    }
+    write.send_message(sent, start, &content, &request.manner).await?;
+    let ending = closing(request.ending);
+    if ending == Some(Closed::Eof) {
+        sent.closed(Closed::Eof, request.manner.deliberate.as_deref());
+        write.shutdown().await;
+    }
+    Ok(ending)
+}
+
+/// Lets go of the connection.
+async fn end(read: OwnedReadHalf, mut write: Writer, how: Closed) {
+    match how {
+        Closed::Eof => write.shutdown().await,
+        Closed::Reset => write.reset(),
+    }
+    drop(read);
+}
+
+impl Reading {
+    /// Reads until the response is whole.
+    async fn read_all(&mut self) -> Result<(), Broken> {
+        let begun = Instant::now();
+        let mut body_begun = None;
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            let (part, within) = match body_begun {
+                None => ("head", Some((begun, self.limits.head_within))),
+                Some(_) if self.transcript.is_event_stream() => ("body", None),
+                Some(at) => ("body", Some((at, self.limits.body_within))),
+            };
+            let read = match within {
+                None => self.read(&mut buffer).await,
+                Some((from, within)) => match timeout_at(from + within, self.read(&mut buffer)).await {
+                    Ok(read) => read,
+                    Err(_) => {
+                        return Err(Broken::Late { part, within });
+                    }
+                },
+            };
+            let mut seen = vec![];
+            let took = match read {
+                Ok(n) => {
+                    let taken = self.transcript.feed(&buffer[..n], None, &mut |one| seen.push(one));
+                    if taken < n {
+                        // Nobody asked for it: the connection is of no use any more.
+                        self.transcript.bytes(&buffer[taken..n]);
+                        self.ended = Some(Closed::Eof);
+                    }
+                    Ok(())
+                }
+                Err(how) => {
+                    let fresh = self.transcript.is_fresh();
+                    if how == Closed::Eof {
+                        self.transcript.end(&mut |one| seen.push(one));
+                    }
+                    self.transcript.close(how, None);
+                    self.ended = Some(how);
+                    Err(Broken::Closed { how, reused: self.reused && fresh })
+                }
+            };
+            for one in seen {
+                if matches!(&one, TranscriptItem::Interim(head) if head.status() == Some(100)) {
+                    self.go_on.notify_one();
+                }
+                if let TranscriptItem::Head(head) = &one {
+                    self.head = Some(head.clone());
+                    body_begun = Some(Instant::now());
+                }
+                // An error means that nobody wants it, and that is no reason not to go on.
+                let _ = self.queue.send(incoming(one)).await;
+            }
+            if self.transcript.is_whole() {
+                return Ok(());
+            }
+            took?;
+            if let Some(fault) = self.transcript.fault() {
+                return Err(Broken::Fault(fault.clone()));
+            }
+        }
+    }
+
+    /// Reads some bytes, once reading is wanted.
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Closed> {
+        // An error means that nobody holds the exchange any more, which is seen elsewhere.
+        let _ = self.orders.wait_for(|order| *order != Order::Pause).await;
+        match self.half.read(buffer).await {
+            Ok(0) => Err(Closed::Eof),
+            Ok(n) => Ok(n),
+            Err(_) => Err(Closed::Reset),
+        }
+    }
+
+    /// Holds the connection after a whole response, until either end has had enough.
+    async fn idle(&mut self, orders: &mut watch::Receiver<Order>) {
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            tokio::select! {
+                biased;
+                _ = orders.wait_for(|order| matches!(order, Order::End(..))) => return,
+                read = self.read(&mut buffer) => match read {
+                    Ok(n) => self.transcript.bytes(&buffer[..n]),
+                    Err(how) => return self.transcript.closed(how, None),
+                },
+            }
+        }
+    }
+}
+
+fn incoming(seen: TranscriptItem) -> Incoming {
+    match seen {
+        TranscriptItem::Interim(head) => Incoming::Interim(HttpResponse::from(head)),
+        TranscriptItem::Head(head) => Incoming::Head(HttpResponse::from(head)),
+        TranscriptItem::Body(body) => Incoming::Body(body),
+        TranscriptItem::Event(event) => Incoming::Event(event),
+        TranscriptItem::Message(message) => Incoming::Message(message),
+    }
+}

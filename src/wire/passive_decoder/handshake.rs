@@ -1,0 +1,240 @@
+//! A connection that begins with a handshake, and carries frames after it.
+
+use crate::trace::{Closed, Direction, End, EventKind, Head, Payload};
+use crate::wire::Limits;
+use crate::wire::http::decoder::{Decoder as HttpDecoder, Part};
+use crate::wire::http_head::has_token;
+use crate::wire::websocket::Decoder;
+use crate::wire::websocket::inflate::Inflate;
+use crate::wire::websocket::joiner::Joiner;
+
+use super::Taps;
+
+/// Handshakes, one after the other as long as they are refused, then frames.
+pub(super) struct Handshake {
+    taps: Taps,
+    limits: Limits,
+    request: Asking,
+    response: Answering,
+    /// The method of the request.
+    method: String,
+}
+
+/// The client's side.
+enum Asking {
+    /// The head, then what belongs to it.
+    Http(HttpDecoder),
+    Frames(Box<Side>),
+    /// What cannot be understood.
+    Bytes,
+}
+
+/// The server's side.
+enum Answering {
+    Http(HttpDecoder),
+    /// A refusal, whose text is still coming.
+    Refusal {
+        decoder: HttpDecoder,
+        head: Box<Head>,
+        body: Vec<u8>,
+    },
+    Frames(Box<Side>),
+    Bytes,
+}
+
+/// The frames of one direction.
+struct Side {
+    decoder: Decoder,
+    joiner: Joiner,
+}
+
+impl Side {
+    fn new(limits: &Limits, inflate: Option<Inflate>) -> Self {
+        let joiner = Joiner::new(limits.message);
+        let joiner = match inflate {
+            Some(inflate) => joiner.inflating(inflate),
+            None => joiner,
+        };
+        Self { decoder: Decoder::new(limits), joiner }
+    }
+
+    fn bytes(&mut self, dir: Direction, mut bytes: &[u8], taps: &Taps) {
+        while let Some(decoded) = self.decoder.decode(&mut bytes) {
+            let message = self.joiner.frame(&decoded.frame);
+            taps.of(dir).received(EventKind::Frame(decoded.frame));
+            if let Some(message) = message {
+                taps.of(dir).received(EventKind::Message(message));
+            }
+        }
+    }
+}
+
+impl Handshake {
+    /// Nothing has come.
+    pub fn new(taps: Taps, limits: Limits) -> Self {
+        let request = Asking::Http(HttpDecoder::request(limits.head));
+        // Nobody knows what an answer without a request would be one to.
+        let response = Answering::Http(HttpDecoder::response("GET", limits.head));
+        Self { taps, limits, request, response, method: String::new() }
+    }
+
+    /// These bytes went this way.
+    pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
+        match dir {
+            Direction::ToServer => self.asked(bytes),
+            Direction::ToClient => self.answered(bytes),
+        }
+    }
+
+    /// The sender of this direction ended its stream.
+    pub fn closed(&mut self, dir: Direction, how: Closed) {
+        // The text of a refusal goes with its head, which is to stand before any end.
+        self.refused();
+        self.rest(dir);
+        self.taps.of(dir).ended(how);
+    }
+
+    /// Nobody listens any more.
+    pub fn left(&mut self) {
+        self.refused();
+        self.rest(Direction::ToServer);
+        self.rest(Direction::ToClient);
+    }
+
+    /// Whether the last request was refused, and nothing more belongs to it.
+    pub fn is_over(&self) -> bool {
+        matches!(&self.response, Answering::Http(decoder) if decoder.is_done())
+    }
+
+    fn asked(&mut self, mut bytes: &[u8]) {
+        if self.is_over() {
+            self.rest(Direction::ToServer);
+            *self = Self::new(self.taps.clone(), self.limits);
+        }
+        while !bytes.is_empty() {
+            match &mut self.request {
+                Asking::Bytes => return self.taps.to_server.received_bytes(bytes),
+                Asking::Frames(side) => return side.bytes(Direction::ToServer, bytes, &self.taps),
+                Asking::Http(decoder) => match decoder.decode(&mut bytes) {
+                    Ok(Some(Part::Head(head))) => self.request(head),
+                    Ok(Some(Part::Stray(stray) | Part::Body(stray))) => self.taps.to_server.received_bytes(stray),
+                    Ok(Some(Part::Interim(_) | Part::End(_))) => {}
+                    // More than the request that was announced.
+                    Ok(None) if decoder.is_done() => {
+                        self.taps.to_server.received_bytes(bytes);
+                        return;
+                    }
+                    Ok(None) => return,
+                    Err(_) => {
+                        let all = [decoder.rest(), bytes].concat();
+                        self.taps.to_server.received_bytes(&all);
+                        self.request = Asking::Bytes;
+                        return;
+                    }
+                },
+            }
+        }
+    }
+
+    /// The head of a request is there.
+    fn request(&mut self, head: Head) {
+        self.method = head.start.split(' ').next().unwrap_or_default().to_owned();
+        self.response = Answering::Http(HttpDecoder::response(&self.method, self.limits.head));
+        // A client that does not wait for the answer sends frames, if it asked for a WebSocket.
+        if has_token(&head, "upgrade", "websocket") {
+            self.request = Asking::Frames(Box::new(Side::new(&self.limits, None)));
+        }
+        self.taps.to_server.received(EventKind::Handshake(head));
+    }
+
+    fn answered(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            match &mut self.response {
+                Answering::Bytes => return self.taps.to_client.received_bytes(bytes),
+                Answering::Frames(side) => return side.bytes(Direction::ToClient, bytes, &self.taps),
+                Answering::Http(decoder) => match decoder.decode(&mut bytes) {
+                    Ok(Some(Part::Interim(head))) => self.taps.to_client.received(EventKind::Handshake(head)),
+                    Ok(Some(Part::Head(head))) => self.response(head),
+                    Ok(Some(Part::Stray(stray) | Part::Body(stray))) => self.taps.to_client.received_bytes(stray),
+                    Ok(Some(Part::End(_))) => {}
+                    Ok(None) if decoder.is_done() => return self.taps.to_client.received_bytes(bytes),
+                    Ok(None) => return,
+                    Err(_) => {
+                        let all = [decoder.rest(), bytes].concat();
+                        self.taps.to_client.received_bytes(&all);
+                        self.response = Answering::Bytes;
+                        return;
+                    }
+                },
+                Answering::Refusal { decoder, body, .. } => match decoder.decode(&mut bytes) {
+                    Ok(Some(Part::Body(piece))) => {
+                        let room = self.limits.body.saturating_sub(body.len()).min(piece.len());
+                        body.extend_from_slice(&piece[..room]);
+                    }
+                    Ok(Some(Part::End(_))) => self.refused(),
+                    Ok(_) => return,
+                    Err(_) => {
+                        let all = [decoder.rest(), bytes].concat();
+                        self.refused();
+                        self.taps.to_client.received_bytes(&all);
+                        self.response = Answering::Bytes;
+                        return;
+                    }
+                },
+            }
+        }
+        // An answer without a body is whole with its head.
+        if let Answering::Refusal { decoder, .. } = &mut self.response
+            && matches!(decoder.decode(&mut &[][..]), Ok(Some(Part::End(_))))
+        {
+            self.refused();
+        }
+    }
+
+    /// The head of an answer is there.
+    fn response(&mut self, head: Head) {
+        if head.status() == Some(101) {
+            let inflate = |end| Inflate::agreed(&head, end);
+            if let (Asking::Frames(side), Some(inflate)) = (&mut self.request, inflate(End::Client)) {
+                side.joiner = Joiner::new(self.limits.message).inflating(inflate);
+            }
+            let side = Side::new(&self.limits, inflate(End::Server));
+            self.response = Answering::Frames(Box::new(side));
+            self.taps.to_client.received(EventKind::Handshake(head));
+            return;
+        }
+        let fresh = HttpDecoder::response(&self.method, self.limits.head);
+        if let Answering::Http(decoder) = std::mem::replace(&mut self.response, Answering::Http(fresh)) {
+            self.response = Answering::Refusal { decoder, head: Box::new(head), body: vec![] };
+        }
+    }
+
+    /// Records a refusal that has come as far as it will.
+    fn refused(&mut self) {
+        if !matches!(self.response, Answering::Refusal { .. }) {
+            return;
+        }
+        if let Answering::Refusal { decoder, mut head, body } = std::mem::replace(&mut self.response, Answering::Bytes)
+        {
+            head.body = (!body.is_empty()).then(|| Payload::from(body.as_slice()));
+            self.taps.to_client.received(EventKind::Handshake(*head));
+            self.response = Answering::Http(decoder);
+        }
+    }
+
+    /// Records what had begun in one direction, and will not go on, as the bytes it is.
+    fn rest(&mut self, dir: Direction) {
+        let rest = match (dir, &self.request, &self.response) {
+            (Direction::ToServer, Asking::Http(decoder), _) => decoder.rest(),
+            (Direction::ToServer, Asking::Frames(side), _) => side.decoder.rest(),
+            (Direction::ToClient, _, Answering::Http(decoder) | Answering::Refusal { decoder, .. }) => decoder.rest(),
+            (Direction::ToClient, _, Answering::Frames(side)) => side.decoder.rest(),
+            _ => &[],
+        };
+        self.taps.of(dir).received_bytes(rest);
+        match dir {
+            Direction::ToServer => self.request = Asking::Bytes,
+            Direction::ToClient => self.response = Answering::Bytes,
+        }
+    }
+}
