@@ -113,7 +113,8 @@ impl TraceWriter {
             carried,
             connections: HashMap::new(),
         };
-        let thread = thread::Builder::new().name("trace-writer".to_owned()).spawn(move || writing.all(heard, &backlog))?;
+        let thread =
+            thread::Builder::new().name("trace-writer".to_owned()).spawn(move || writing.all(heard, &backlog))?;
         Ok((Self { thread: Some(thread), queue, passing }, ear))
     }
 

@@ -223,7 +223,14 @@ mod tests {
 
     #[test]
     fn processes_are_told_apart_by_their_name_and_command() {
-        let sleep = |time: &str| std::process::Command::new("sleep").arg(time).spawn().unwrap();
+        let sleep = |time: &str| {
+            let process = std::process::Command::new("sleep").arg(time).spawn().unwrap();
+            // The system lets us go on before it has put down the arguments.
+            while std::fs::read(format!("/proc/{}/cmdline", process.id())).is_ok_and(|words| words.is_empty()) {
+                std::thread::yield_now();
+            }
+            process
+        };
         let [mut long, mut longer] = ["60", "61"].map(sleep);
         assert!(runs(long.id(), "sleep", &["60"]));
         assert!(!runs(longer.id(), "sleep", &["60"]));
