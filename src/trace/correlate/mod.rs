@@ -31,9 +31,9 @@ const REMEMBERED: usize = 100_000;
 ///
 /// ```
 /// use serde_json::json;
-/// use wirecert::trace::{Correlator, End, Known};
+/// use wirecert::trace::{Correlator, End, NormalisationFacts};
 ///
-/// let mut correlator = Correlator::new(&Known::default());
+/// let mut correlator = Correlator::new(&NormalisationFacts::default());
 /// let session = "5f8d0e5a-3b1c-4c7e-9a55-0b7a3f6f9a01";
 /// correlator.see(Some(End::Server), 3, &json!({"session_id": session}));
 /// let links = correlator.see(Some(End::Client), 4, &json!({"target": format!("/sessions/{session}")}));

@@ -19,9 +19,9 @@ const MOST: usize = 100_000;
 ///
 /// ```
 /// use serde_json::json;
-/// use wirecert::trace::{Known, Translation};
+/// use wirecert::trace::{NormalisationFacts, Translation};
 ///
-/// let mut translation = Translation::new(&Known::default());
+/// let mut translation = Translation::new(&NormalisationFacts::default());
 /// translation.learn(&json!({"json": {"id": "1"}}), &json!({"json": {"id": "a7"}}));
 /// assert_eq!(translation.json(&json!({"id": "1", "n": "1"})), json!({"id": "a7", "n": "1"}));
 /// ```
