@@ -1,7 +1,7 @@
 //! One play of one plan.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -377,7 +377,7 @@ async fn perform(
     scene.locate();
     let vars = resolve_vars(&plan.vars, &scene.vars).map_err(|e| e.to_string())?;
     scene.vars.extend(vars);
-    scene.outcome.known = known(&scene);
+    scene.outcome.known = scene.normalisation_facts();
     if let Some(subject) = scene.subject.as_ref() {
         scene.outcome.plays_at(subject);
     }
@@ -466,22 +466,6 @@ fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
         laid::note(&scene.recorder, corner, &file.path, Some(&bytes));
     }
     Ok(())
-}
-
-/// What is known to differ from one run to the next.
-fn known(scene: &Scene<'_>) -> NormalisationFacts {
-    let mut known = NormalisationFacts::default();
-    let mut folder = |name: &str, path: Option<PathBuf>| {
-        known.folders.extend(path.map(|path| (name.to_owned(), path.to_string_lossy().into_owned())));
-    };
-    // The longest first: a corner lies in the workspace, and that in the run directory.
-    folder("workspace", scene.corner.as_ref().map(|c| c.path().to_owned()));
-    folder("root", scene.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned)));
-    folder("home", scene.run_dir.map(RunDir::home));
-    folder("run_dir", scene.run_dir.map(|r| r.root().to_owned()));
-    known.ports.extend(scene.subject.as_ref().and_then(|s| s.lock()).map(|lock| lock.port));
-    known.awaited = Some(scene.log.awaited());
-    known
 }
 
 /// The schemas of one edition.

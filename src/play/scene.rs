@@ -1,7 +1,7 @@
 //! One play in progress: its variables, its peer, its subject, what went wrong so far.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -217,6 +217,22 @@ impl Scene<'_> {
     pub fn quiet(&self, time: Duration) -> Duration {
         let seen = (self.since.slowest * 2).min(self.patience);
         self.time(Some(time.max(seen)))
+    }
+
+    /// What is known to differ from one run to the next.
+    pub fn normalisation_facts(&self) -> NormalisationFacts {
+        let mut known = NormalisationFacts::default();
+        let mut folder = |name: &str, path: Option<PathBuf>| {
+            known.folders.extend(path.map(|path| (name.to_owned(), path.to_string_lossy().into_owned())));
+        };
+        // The longest first: the scenario's folder lies in the workspace, and that in the run directory.
+        folder("workspace", self.corner.as_ref().map(|c| c.path().to_owned()));
+        folder("root", self.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned)));
+        folder("home", self.run_dir.map(RunDir::home));
+        folder("run_dir", self.run_dir.map(|r| r.root().to_owned()));
+        known.ports.extend(self.subject.as_ref().and_then(|s| s.lock()).map(|lock| lock.port));
+        known.awaited = Some(self.log.awaited());
+        known
     }
 
     /// The level of a requirement.
