@@ -24,4 +24,5 @@ pub mod shrink;
 pub mod snapshot;
 pub mod subject;
 pub mod trace;
+pub mod uri;
 pub mod wire;

@@ -74,6 +74,9 @@ const JUDGED_BY_RULES_OF_OPENCTX: &[&str] = &[
     "meta/client-params-empty",
 ];
 
+/// The same of its providers: members of results and errors, and how a response is written.
+const JUDGED_BY_RULES_OF_OPENCTX_PROVIDERS: &str = include_str!("judged_by_rules/openctx-provider.txt");
+
 /// The same of servers of Amplifier: members of answers and events, and what follows from the names of events.
 const JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS: &str = include_str!("judged_by_rules/amplifier-server.txt");
 
@@ -115,6 +118,13 @@ fn every_requirement_of_amp_is_proved_by_a_scenario_or_judged_by_a_rule() {
 }
 
 #[test]
+fn every_requirement_of_servers_of_openctx_is_proved_by_a_scenario_or_judged_by_a_rule() {
+    let judged: Vec<&str> = JUDGED_BY_RULES_OF_OPENCTX_PROVIDERS.lines().collect();
+    let unproved = unproved(&openctx::PROTOCOL, &[End::Server], &judged);
+    assert_eq!(unproved, Vec::<&str>::new());
+}
+
+#[test]
 fn every_requirement_of_clients_of_openctx_is_proved_by_a_scenario_or_judged_by_a_rule() {
     let unproved = unproved(&openctx::PROTOCOL, &[End::Client], JUDGED_BY_RULES_OF_OPENCTX);
     assert_eq!(unproved, Vec::<&str>::new());
@@ -138,7 +148,8 @@ fn every_requirement_of_clients_of_amplifier_is_proved_by_a_scenario_or_judged_b
 fn no_scenario_asks_for_what_rules_judge_alone() {
     let proved = proved();
     let amp = JUDGED_BY_RULES.iter().map(|short| ("amp/", short));
-    let openctx = JUDGED_BY_RULES_OF_OPENCTX.iter().map(|short| ("openctx/", short));
+    let providers: Vec<&str> = JUDGED_BY_RULES_OF_OPENCTX_PROVIDERS.lines().collect();
+    let openctx = JUDGED_BY_RULES_OF_OPENCTX.iter().chain(&providers).map(|short| ("openctx/", short));
     let amplifier = [JUDGED_BY_RULES_OF_AMPLIFIER_SERVERS, JUDGED_BY_RULES_OF_AMPLIFIER_CLIENTS];
     let amplifier: Vec<&str> = amplifier.iter().flat_map(|list| list.lines()).collect();
     let amplifier = amplifier.iter().map(|short| ("amplifier/", short));

@@ -1,7 +1,7 @@
 //! Errors in files, failed expectations and snapshot differences, in one shape and drawn one way.
 //!
 //! A [`Diagnostic`] says what is wrong, points at [`SourceSpan`]s in [`Source`] texts, and says what to
-//! do about it. [`render`] is the only code that draws one.
+//! do about it. [`render()`] is the only code that draws one.
 
 mod difference;
 mod render;

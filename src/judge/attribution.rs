@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
 use crate::trace::End;
 
-use super::{Blocked, FaultOwner, MissKind, Missed, RawFinding};
+use super::{Absence, Blocked, FaultOwner, MissKind, Missed, RawFinding};
 
 /// The requirements that a process survives whatever comes, as area and slug.
 pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
@@ -28,6 +28,8 @@ pub struct Context<'a> {
     pub proves: &'a [RequirementId],
     /// What had an occasion to be broken in the play.
     pub assessed: &'a [RequirementId],
+    /// What was awaited not to come, and did not.
+    pub absences: &'a [Absence],
     /// Its place among the plays at its process, from 1.
     pub position: u64,
 }
@@ -103,6 +105,7 @@ impl Context<'_> {
                 findings.push(found);
             }
         }
+        blocked.extend(self.unproved_absences(&findings));
         if stopped {
             self.unreached(&findings, &mut blocked);
         }
@@ -173,6 +176,21 @@ impl Context<'_> {
         let mut each = causes.iter();
         findings.retain(|_| each.next().is_some_and(Option::is_none));
         blocked.extend(causes.into_iter().flatten());
+    }
+
+    /// What would have been met because something did not come, where what came there was not usable: it may have come.
+    fn unproved_absences(&self, findings: &[RawFinding]) -> Vec<Blocked> {
+        let cause = |absence: &Absence| {
+            let ours = findings.iter().filter(|found| found.missed.is_none() && found.fault == self.subject);
+            let unusable = |found: &&RawFinding| found.requirement.is_some_and(|id| self.is_unusable(id));
+            let there = |found: &&RawFinding| {
+                let same = absence.conn.is_none() || found.conn.is_none() || absence.conn == found.conn;
+                same && found.index.is_some_and(|index| index >= absence.since)
+            };
+            let cause = ours.filter(unusable).find(there)?;
+            (cause.requirement != Some(absence.requirement)).then(|| by(cause, Some(absence.requirement)))
+        };
+        self.absences.iter().filter_map(cause).collect()
     }
 
     fn requirement(&self, id: Option<RequirementId>) -> Option<&Requirement> {

@@ -26,7 +26,7 @@ pub use attribution::{ALIVE, Context, explained_by};
 pub use baseline::{Baseline, BaselineEntry};
 pub use causes::Cause;
 pub use merge::{Part, merge};
-pub use played::{Blocked, FaultOwner, MissKind, Missed, Play, PlayPosition, Played, RawFinding};
+pub use played::{Absence, Blocked, FaultOwner, MissKind, Missed, Play, PlayPosition, Played, RawFinding};
 pub use reading::{By, Findings, Reading};
 pub use recorded::{Recorded, subjects};
 pub use repro::Repro;

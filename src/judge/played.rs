@@ -188,6 +188,17 @@ pub struct Missed {
     pub since: u64,
 }
 
+/// Something that was not to come, and did not: it proves that a requirement is met, unless it came and nobody could know it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absence {
+    /// The requirement that it proves.
+    pub requirement: RequirementId,
+    /// The connection or exchange that it would have come on, where it would come on one.
+    pub conn: Option<String>,
+    /// The first event that it could have been made from.
+    pub since: u64,
+}
+
 impl Missed {
     /// The name of the exchange, where one is chosen by its label.
     pub fn exchange(&self) -> Option<&str> {

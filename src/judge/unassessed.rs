@@ -155,9 +155,13 @@ fn broken_base<'j>(grounds: &'j Inputs, requirement: &str) -> Option<&'j str> {
         let id = short(id);
         bases.contains(&id) || attribution.rests_on(own, id) || attribution.may_be_unseen(own, id)
     };
-    // Nothing is looked at in what is no object: `stop/value` where `stop/object` is violated.
-    let is_whole =
-        |id: &&str| short(id).strip_suffix("/object").is_some_and(|area| own.split('/').next() == Some(area));
+    // Nothing is looked at in what has another shape: `stop/value` where `stop/object` is violated, `mentions/title` where
+    // `mentions/result` is.
+    let is_whole = |id: &&str| {
+        let shape = short(id);
+        let of = shape.strip_suffix("/object").or_else(|| shape.strip_suffix("/result"));
+        of.is_some_and(|area| own.split('/').next() == Some(area))
+    };
     violated.clone().find(is_part).or_else(|| violated.clone().find(is_whole)).or_else(|| violated.find(rests))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Pattern`] is compiled from a JSON value. Plain values stand for themselves: an object must
 //! have the keys named (others are free unless [`Pattern::exact`]), a list must have the same items in
-//! the same order. A map of one key that begins with `$` is a matcher; [`words`] lists them, and each
+//! the same order. A map of one key that begins with `$` is a matcher; [`words()`] lists them, and each
 //! sits in the file of its name. `${name}` in a string stands for a variable, see [`template`].
 //!
 //! ```

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::uri::{decode_bytes, is_well_encoded};
+
 use super::check::Checker;
 use super::compile::{Argument, Compiler};
 use super::pattern::{Kind, Matcher};
@@ -96,11 +98,8 @@ fn split(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    let bytes = rest.as_bytes();
-    let clean = bytes.iter().enumerate().all(|(i, b)| match b {
-        b'%' => bytes.get(i + 1..i + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)),
-        b => b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(b),
-    });
+    let stays = |b: u8| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&b);
+    let clean = rest.bytes().all(stays) && is_well_encoded(rest);
     (named && clean && !rest.is_empty()).then_some((scheme, rest))
 }
 
@@ -123,19 +122,5 @@ fn file_path(rest: &str) -> Result<Vec<u8>, String> {
         let what = if rest.starts_with('#') { "fragment" } else { "query" };
         return Err(format!("its path is `{path}`, and `{rest}` is its {what}"));
     }
-    let mut out = vec![];
-    let mut bytes = path.bytes();
-    while let Some(b) = bytes.next() {
-        out.push(match b {
-            // A URI was split only where two hexadecimal digits follow.
-            b'%' => hex(bytes.next()) << 4 | hex(bytes.next()),
-            b => b,
-        });
-    }
-    Ok(out)
-}
-
-fn hex(digit: Option<u8>) -> u8 {
-    let value = digit.and_then(|digit| char::from(digit).to_digit(16));
-    value.and_then(|value| u8::try_from(value).ok()).unwrap_or_default()
+    Ok(decode_bytes(path))
 }

@@ -64,10 +64,10 @@ impl<E> QuirkRegistry<'_, E> {
         (self.freedom)(name).ok_or_else(|| self.unknown("freedom", name))
     }
 
-    /// The freedom of a name, or the flaw of one as [`Known::flaw`] reads it.
+    /// The freedom of a name, or the flaw of one as [`Self::flaw`] reads it.
     ///
     /// # Errors
-    /// As [`Known::flaw`] gives them.
+    /// As [`Self::flaw`] gives them.
     pub fn either(&self, text: &str) -> Result<Quirk<E>, String> {
         self.freedom(text).or_else(|_| self.flaw(text)).map_err(|error| {
             let name = text.split('@').next().unwrap_or_default();

@@ -40,6 +40,9 @@ pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> R
         Some(failure) => scene.fail(failure),
         None => {
             scene.outcome.assessed.extend(&collect.proves);
+            if items.is_empty() {
+                scene.did_not_come(wanted.conn.as_deref(), &collect.proves);
+            }
             scene.since.came(Duration::ZERO);
             Ok(())
         }

@@ -385,5 +385,6 @@ pub async fn never(
         }
     }
     scene.outcome.assessed.extend(proves);
+    scene.did_not_come(want.conn.as_deref(), proves);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Playing: a plan performed between our peer and a subject, with the trace as its record.
 //!
-//! [`suite`] plays many plans with several jobs, each a task of its own; each play has its own trace, and ends as a
+//! [`suite()`] plays many plans with several jobs, each a task of its own; each play has its own trace, and ends as a
 //! [`Play`](crate::judge::Play) for the judge. Expectations read the observations that the protocol's
 //! observer makes of the trace; peers and subjects only write it.
 

@@ -251,6 +251,7 @@ impl Traced {
             subject: FaultOwner::End(play_context.spec.role.subject),
             proves: &plan.requirements,
             assessed: &play.assessed,
+            absences: &outcome.absences,
             position: outcome.turn.map_or(1, |turn| turn.position),
         };
         let attributed = context.attribute(std::mem::take(&mut play.findings));

@@ -9,13 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
 use crate::diagnostic::SourceSpan;
-use crate::judge::{FaultOwner, MissKind, Missed, PlayPosition, RawFinding, RuleRun};
+use crate::judge::{Absence, FaultOwner, MissKind, Missed, PlayPosition, RawFinding, RuleRun};
 use crate::matcher::Schemas;
 use crate::peer::{Peer, Setting};
 use crate::protocol::{Level, Part, Protocol, RequirementId};
 use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, ScenarioDir};
 use crate::trace::{EventKind, Mark, NormalisationFacts, Recorder, Tail};
+use crate::uri;
 use crate::wire::tcp;
 
 use super::alive::Alive;
@@ -109,6 +110,8 @@ impl Since {
 pub struct Outcome {
     /// Requirements that an expectation decided.
     pub assessed: Vec<RequirementId>,
+    /// What was awaited not to come, and did not.
+    pub absences: Vec<Absence>,
     /// What went wrong.
     pub findings: Vec<RawFinding>,
     /// Readings taken.
@@ -155,6 +158,13 @@ impl Scene<'_> {
     /// The step as a landmark in the trace.
     pub fn mark(&self, kind: &str, text: impl Into<String>) -> u64 {
         self.recorder.record(None, None, EventKind::Mark(Mark { mark: kind.into(), text: text.into() }))
+    }
+
+    /// Records that nothing came where nothing was to come, and what that proves.
+    pub fn did_not_come(&mut self, conn: Option<&str>, proves: &[RequirementId]) {
+        let since = self.since.event;
+        let absence = |requirement: &RequirementId| Absence { requirement, conn: conn.map(str::to_owned), since };
+        self.outcome.absences.extend(proves.iter().map(absence));
     }
 
     /// Records that an expectation failed. Goes on where nothing binding was broken.
@@ -292,7 +302,7 @@ impl Scene<'_> {
         if let Some(lock) = self.subject.as_ref().and_then(Running::lock) {
             vars.insert("port".into(), lock.port.into());
             vars.insert("token".into(), lock.token.clone().into());
-            vars.insert("token_encoded".into(), percent_encoded(lock.token.as_bytes(), b"-._~").into());
+            vars.insert("token_encoded".into(), uri::encode(&lock.token, uri::UNRESERVED).into());
             let url = lock.url.clone().unwrap_or_else(|| format!("ws://127.0.0.1:{}", lock.port));
             vars.insert("url".into(), url.into());
         }
@@ -330,19 +340,5 @@ fn text(path: &Path) -> Value {
 /// The `file` URI of an absolute path (RFC 8089), everything but unreserved characters and `/` encoded.
 pub fn file_uri(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
-    format!("file://{}", percent_encoded(path.as_os_str().as_bytes(), b"-._~/"))
-}
-
-/// The bytes with everything percent-encoded but ASCII letters, digits and `plain` ones.
-fn percent_encoded(bytes: &[u8], plain: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut encoded = String::new();
-    for byte in bytes {
-        if byte.is_ascii_alphanumeric() || plain.contains(byte) {
-            encoded.push(char::from(*byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    format!("file://{}", uri::encode(path.as_os_str().as_bytes(), uri::UNRESERVED_PATH))
 }

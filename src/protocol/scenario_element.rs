@@ -171,18 +171,6 @@ pub fn word(text: &str) -> String {
     }
 }
 
-/// A path of a URI, decoded.
-pub fn decoded(path: &str) -> String {
-    let (mut bytes, mut rest) = (vec![], path.as_bytes());
-    while let Some((first, more)) = rest.split_first() {
-        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &more[2..] } else { more };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! The writer: takes apart what passes, in the order in which it passed, and writes the trace.
 //!
-//! It works on a thread of its own, so that whatever it does takes no time from the passing. Each [`Ear`] hands it copies.
+//! It works on a thread of its own, so that whatever it does takes no time from the passing. Each [`TapHandle`] hands it copies.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -77,7 +77,7 @@ struct Backlog {
     less: Notify,
 }
 
-/// An [`Ear`] at one connection.
+/// An [`TapHandle`] at one connection.
 pub struct Wire {
     ear: TapHandle,
     conn: u64,

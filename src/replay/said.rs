@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::subject::percent_decode;
 use crate::trace::{Frame, Head, HttpRequest, HttpResponse, Message, Payload, Returned, StreamEvent};
+use crate::uri;
 use crate::wire::websocket::opcode;
 
 /// What an end said.
@@ -69,7 +69,7 @@ impl RecordedMessage {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let query: Map<String, Value> =
-            pairs.map(|(name, value)| (name.to_owned(), percent_decode(value).into())).collect();
+            pairs.map(|(name, value)| (name.to_owned(), uri::decode(value).into())).collect();
         Self { what: format!("handshake {path}"), value: json!({ "path": path, "query": query }) }
     }
 

@@ -9,6 +9,7 @@ use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
 use crate::trace::{End, Find, Finder, Kind, NormalisationFacts, Translation};
+use crate::uri;
 
 use super::payload::patched;
 use super::said;
@@ -104,7 +105,7 @@ impl Values {
         if let Some(query) = query {
             target += &format!("?{query}");
         }
-        self.reveal(&target, encode)
+        self.reveal(&target, |text| uri::encode(text, uri::COMPONENT))
     }
 
     /// Recorded JSON with live values. The id of a request stays: it is its sender's own.
@@ -266,12 +267,6 @@ fn number(find: &Find) -> Option<u64> {
 
 fn has_digit(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit())
-}
-
-/// Percent-encoding as JavaScript's `encodeURIComponent` does it.
-fn encode(text: &str) -> String {
-    let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
-    text.bytes().map(|byte| if stays(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 fn restore_id(live: &mut Value, id: Value) {

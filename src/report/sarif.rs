@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::judge::{Blame, Finding, Report, ScenarioStatus, Scope, SubjectReport, Unjudged, Verdict};
 use crate::protocol::{self, Requirement};
+use crate::uri;
 
 use super::text::clean;
 use model::{
@@ -213,14 +214,8 @@ fn place(file: Option<(&str, Option<u64>)>, scenario: Option<&str>) -> Location 
 
 /// A path as a URI: a relative one stays relative (RFC 3986, section 4.2).
 fn uri(path: &str) -> String {
-    let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte.into()),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    format!("{scheme}{}", uri::encode(path, uri::UNRESERVED_PATH))
 }
 
 #[cfg(test)]

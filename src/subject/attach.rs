@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::config::{EditionChoice, SubjectSpec, Target};
 use crate::protocol::{Lock, Reach};
+use crate::uri;
 
 use super::SubjectError;
 use super::lockfile::{Candidate, LockfileStatus, LockfileWatcher, accepts};
@@ -101,31 +102,10 @@ pub(super) fn parse_url(spec: &SubjectSpec, url: &str) -> Result<Lock, SubjectEr
         .split('&')
         .filter_map(|pair| pair.split_once('='))
         .find(|(name, _)| spec.protocol.secret_keys.contains(name))
-        .map(|(_, value)| percent_decode(value))
+        .map(|(_, value)| uri::decode(value))
         .unwrap_or_default();
     let url = by_url.then(|| url.to_owned());
     Ok(Lock { port, token, pid: None, folders: vec![], content: Value::Null, url })
-}
-
-/// Percent-decoding (RFC 3986 section 2.1). What is no escape stays as it is.
-pub fn percent_decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = vec![];
-    let mut i = 0;
-    while i < bytes.len() {
-        let escape = bytes.get(i + 1..i + 3).filter(|_| bytes[i] == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                i += 3;
-            }
-            None => {
-                decoded.push(bytes[i]);
-                i += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 fn not_found(problem: String) -> SubjectError {

@@ -25,7 +25,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use attach::percent_decode;
 pub use error::SubjectError;
 pub(crate) use lockfile::read_bounded;
 pub(crate) use ready::data_homes;

@@ -78,20 +78,24 @@ pub(super) async fn wait(
 /// Whether whoever accepts connections at this port is another subject or a wirecert, as far as the system tells: the ports
 /// of an edition may be few (AMP's guide has a hundred), and other runs may go on beside this one.
 async fn is_of_another(port: u16, process: &Process) -> bool {
+    if wire::process::listens(process.pid(), port) {
+        return false;
+    }
     let listener = wire::process::of_listener(port).await;
     listener.is_some_and(|pid| process.tree().is_of_another(pid) || wire::process::plays(pid))
 }
 
-/// Waits until a port accepts connections.
+/// Waits until a port accepts connections. Another run may have been given the same port at the same moment.
 pub(super) async fn accepting(
     port: u16,
     process: &Process,
     within: Duration,
     misplaced: &[String],
 ) -> Result<(), SubjectError> {
+    wire::process::take_name();
     let started = Instant::now();
     loop {
-        if accepts(port).await {
+        if accepts(port).await && !is_of_another(port, process).await {
             return Ok(());
         }
         if let Some(exited) = process.exited() {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, TcpListener};
+use std::io;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Map, Value};
+use tokio::net::TcpSocket;
 
 use crate::config::{ALL_PARAMS, CommandLine, RUN_DIR_VARIABLE, SubjectSpec, fill};
 use crate::protocol::Reach;
@@ -184,7 +186,7 @@ fn free_port() -> Result<u16, SubjectError> {
         // Each process of ours begins elsewhere.
         let at = std::process::id().wrapping_mul(7919).wrapping_add(LAST.fetch_add(1, Ordering::Relaxed)) % ports;
         let port = u16::try_from(FIRST_PORT + at).unwrap_or_default();
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+        if bound(port).is_ok() {
             return Ok(port);
         }
     }
@@ -198,10 +200,19 @@ fn any_from() -> u32 {
 }
 
 fn any_port() -> Result<u16, SubjectError> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
+    bound(0)
+        .and_then(|socket| socket.local_addr())
         .map(|address| address.port())
         .map_err(|e| SubjectError::Unable(format!("could not find a free port on 127.0.0.1: {e}")))
+}
+
+/// A socket that is bound to a port and does not listen. A process that another thread starts at this moment holds it, too,
+/// until it runs its own program: nobody may take it for a server, and the subject has to be able to listen beside it.
+fn bound(port: u16) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
+    Ok(socket)
 }
 
 fn this_binary() -> String {
@@ -211,6 +222,7 @@ fn this_binary() -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -224,5 +236,16 @@ mod tests {
         }
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, free_port().unwrap())).unwrap();
         assert_ne!(free_port().unwrap(), taken.local_addr().unwrap().port());
+    }
+
+    #[test]
+    fn a_port_that_is_looked_at_accepts_no_connection_and_leaves_the_subject_room() {
+        let looked_at = bound(0).unwrap();
+        let port = looked_at.local_addr().unwrap().port();
+        assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
+        assert!(
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok(),
+            "the standard library shares addresses, as most do"
+        );
     }
 }

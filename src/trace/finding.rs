@@ -1,4 +1,4 @@
-//! What was found in a play, as its own trace tells it: [`Finding`], and [`Judged`] when all was told.
+//! What was found in a play, as its own trace tells it: [`Finding`], and [`JudgementEnd`] when all was told.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -20,7 +20,7 @@ const FOR_EACH: usize = 32;
 /// A frame that is a whole message and nothing more is left out: the message follows.
 ///
 /// Most events are never asked for, so a line is made of one when somebody asks. Of an event that is not small the line
-/// is made at once, which is short ([`describe`] bounds it), so that the memory is bounded.
+/// is made at once, which is short ([`describe()`] bounds it), so that the memory is bounded.
 #[derive(Clone, Debug)]
 pub struct Tail {
     most: usize,

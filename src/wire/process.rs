@@ -19,9 +19,19 @@ pub async fn of_client(stream: &TcpStream) -> Option<u32> {
 /// The id of the process that listens at a port of the loopback interface. Of several that do, the oldest id. None where the
 /// system does not tell, or nobody does.
 pub async fn of_listener(port: u16) -> Option<u32> {
-    let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
-    let inode = addresses.into_iter().find_map(diagnosis::listener)?;
+    let inode = listener(port)?;
     tokio::task::spawn_blocking(move || holder(inode)).await.ok()?
+}
+
+/// Whether it is known that this process listens at a port of the loopback interface. It looks at no other process.
+pub fn listens(pid: u32, port: u16) -> bool {
+    listener(port).is_some_and(|inode| holds(pid, inode))
+}
+
+/// The inode of the socket that listens at a port of the loopback interface.
+fn listener(port: u16) -> Option<u32> {
+    let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
+    addresses.into_iter().find_map(diagnosis::listener)
 }
 
 /// The value of a variable in the environment that a process was started with; none where that is not known.
@@ -57,14 +67,17 @@ fn runs(pid: u32, name: &str, commands: &[&str]) -> bool {
 
 /// The process that has this socket open.
 fn holder(inode: u32) -> Option<u32> {
-    let socket = format!("socket:[{inode}]");
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = numbers.collect();
     pids.sort_unstable();
-    pids.into_iter().find(|pid| {
-        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        open.map(|entry| entry.path()).any(|file| std::fs::read_link(file).is_ok_and(|to| to == Path::new(&socket)))
-    })
+    pids.into_iter().find(|pid| holds(*pid, inode))
+}
+
+/// Whether this process has this socket open.
+fn holds(pid: u32, inode: u32) -> bool {
+    let socket = format!("socket:[{inode}]");
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.map(|entry| entry.path()).any(|file| std::fs::read_link(file).is_ok_and(|to| to == Path::new(&socket)))
 }
 
 /// The kernel's answer to which socket has two addresses (`sock_diag(7)`). It costs the same however many connections there

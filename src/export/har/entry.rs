@@ -3,9 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::{SignedDuration, Timestamp};
+use percent_encoding::{AsciiSet, CONTROLS};
 use serde_json::{Value, json};
 
 use crate::trace::{Message, Payload};
+use crate::uri;
 
 /// Content beyond this size is cut, in bytes.
 const MOST: usize = 16 << 20;
@@ -322,16 +324,13 @@ fn payload_of(message: &Message) -> Payload {
     }
 }
 
-/// A target as it may stand in a URL: what no URL holds is percent-encoded. Placeholders of secrets stay as they are.
+/// What no URL holds. Placeholders of secrets stay as they are.
+const NOT_IN_URL: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+
+/// A target as it may stand in a URL.
 fn encoded(target: &str) -> String {
-    target.bytes().fold(String::with_capacity(target.len()), |mut out, byte| {
-        if byte.is_ascii_graphic() && !b"\"\\^`{|}".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out += &format!("%{byte:02X}");
-        }
-        out
-    })
+    uri::encode(target, NOT_IN_URL)
 }
 
 /// Microseconds as milliseconds.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::linked::Linked;
-use crate::protocol::scenario_element::decoded;
 use crate::trace::{Finder, Kind, NormalisationFacts, ValueLocation};
+use crate::uri;
 
 /// Texts longer than this are not expected word by word.
 const LONG: usize = 400;
@@ -203,7 +203,7 @@ impl Values {
         let said = self.text(text, &|_| None);
         match said.strip_prefix("${workspace_uri}") {
             // How a URI is encoded is the subject's choice.
-            Some(rest) => json!({ "$uri": { "path": format!("${{workspace}}{}", decoded(rest)) } }),
+            Some(rest) => json!({ "$uri": { "path": format!("${{workspace}}{}", uri::decode(rest)) } }),
             None => said.into(),
         }
     }

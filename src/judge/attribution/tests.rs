@@ -92,6 +92,10 @@ fn told(found: Vec<RawFinding>) -> Told {
 }
 
 fn attributed(position: u64, found: Vec<RawFinding>) -> Attributed {
+    attributed_beside(&[], position, found)
+}
+
+fn attributed_beside(absences: &[Absence], position: u64, found: Vec<RawFinding>) -> Attributed {
     let context = Context {
         position,
         attribution: &ATTRIBUTION,
@@ -100,6 +104,7 @@ fn attributed(position: u64, found: Vec<RawFinding>) -> Attributed {
         subject: FaultOwner::End(End::Server),
         proves: &[ECHO],
         assessed: &[],
+        absences,
     };
     context.attribute(found)
 }
@@ -191,4 +196,15 @@ fn what_does_not_come_after_a_refusal_is_blocked_by_that() {
     assert_eq!(told(vec![refused(), event(MissKind::Unwanted)]), (vec![FIRST, ECHO], vec![]));
     let response = missed(ECHO, MissKind::Absent, None, &[]);
     assert_eq!(told(vec![refused(), response]).0, [FIRST, ANSWERED]);
+}
+
+#[test]
+fn what_did_not_come_proves_nothing_where_what_came_cannot_be_used() {
+    let beside = |conn: &str, index| {
+        let absence = Absence { requirement: ECHO, conn: Some(conn.to_owned()), since: 3 };
+        told_by(&attributed_beside(&[absence], 1, vec![seen(STREAM, index)]))
+    };
+    assert_eq!(beside("main", 5), (vec![STREAM], vec![(ECHO, STREAM)]));
+    assert_eq!(beside("main", 2), (vec![STREAM], vec![]), "it came before");
+    assert_eq!(beside("other", 5), (vec![STREAM], vec![]), "it came elsewhere");
 }

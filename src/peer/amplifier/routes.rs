@@ -2,7 +2,13 @@
 
 use std::fmt::Write as _;
 
+use percent_encoding::AsciiSet;
 use serde_json::{Map, Value};
+
+use crate::uri;
+
+/// Encodes all of a segment but unreserved characters and `:`.
+const SEGMENT: &AsciiSet = &uri::UNRESERVED.remove(b':');
 
 /// A request for a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,14 +104,14 @@ impl Encoding {
             return text.replace(' ', "+");
         }
         if self.every {
-            return text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            return uri::encode_all(text);
         }
-        let colon = if self.colon { "" } else { ":" };
+        let set = if self.colon { uri::UNRESERVED } else { SEGMENT };
         match text {
             // They would be taken for steps to another folder.
             "." => "%2E".to_owned(),
             ".." => "%2E%2E".to_owned(),
-            _ => encoded(text, colon),
+            _ => uri::encode(text, set),
         }
     }
 
@@ -114,25 +120,13 @@ impl Encoding {
         let given = keys.iter().filter_map(|key| Some((key, params.get(key).filter(|value| !value.is_null())?)));
         for (n, (key, value)) in given.enumerate() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let value = if self.raw_query { value.replace(' ', "+") } else { encoded(&value, "") };
+            let value = if self.raw_query { value.replace(' ', "+") } else { uri::encode(value, uri::UNRESERVED) };
             let before = if n == 0 { '?' } else { '&' };
             // Writing into a text does not fail.
             let _ = write!(target, "{before}{key}={value}");
         }
         target
     }
-}
-
-/// A text with every byte encoded that is neither unreserved nor one of these (RFC 3986 section 2).
-fn encoded(text: &str, also: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || also.as_bytes().contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
 }
 
 #[cfg(test)]

@@ -67,7 +67,15 @@ pub const SERVER: Attribution = Attribution {
     ],
     unusable: &["http/valid-head", "http/length", "http/json", "http/utf-8", "http/encoding", "errors/status"],
     spoils: &SPOILS,
-    unseen: &[("", &["create/object"]), ("events/", &SPOILS), ("life/", &SPOILS), ("stream/", &SPOILS)],
+    unseen: &[
+        ("", &["create/object"]),
+        ("events/", &SPOILS),
+        ("life/", &SPOILS),
+        ("stream/", &SPOILS),
+        // Whoever cannot read what is offered decides nothing.
+        ("events/approval-granted-", &["events/approval-required-options"]),
+        ("events/approval-denied-", &["events/approval-required-options"]),
+    ],
     follows: &[
         // A prompt may take longer than its answer is waited for.
         ("http/answered", &["prompt/at-once"]),

@@ -1,6 +1,6 @@
 //! Routes: which endpoint a request line means.
 
-use std::borrow::Cow;
+use crate::uri::decode;
 
 /// An endpoint: one of the twelve, or a way to follow events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Route {
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let query = pairs.map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(&key.replace('+', " ")), decode(&value.replace('+', " ")))
+            (decode(key.replace('+', " ")), decode(value.replace('+', " ")))
         });
         Some(Self { endpoint, name: name.map(decode), query: query.collect() })
     }
@@ -115,22 +115,6 @@ impl Route {
     /// The first value of a query parameter.
     pub fn param(&self, key: &str) -> Option<&str> {
         self.query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-}
-
-/// A text with its encoded bytes as characters (RFC 3986 section 2.1).
-fn decode(text: &str) -> String {
-    let mut bytes: Vec<u8> = vec![];
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &more[2..] } else { more };
-    }
-    match String::from_utf8_lossy(&bytes) {
-        Cow::Borrowed(text) => text.to_owned(),
-        Cow::Owned(text) => text,
     }
 }
 

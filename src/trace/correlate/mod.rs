@@ -6,8 +6,8 @@
 //! Nothing here knows a protocol: it goes by what values look like, by the keys that they stand under, and by
 //! whether they were seen before.
 //!
-//! All of it works on *documents*: an event as one JSON value ([`document`]), or whatever else is made of events. A
-//! [`Place`] in a document is a JSON pointer, and which of the volatile pieces of the text there is meant.
+//! All of it works on *documents*: an event as one JSON value ([`document()`]), or whatever else is made of events. A
+//! [`ValueLocation`] in a document is a JSON pointer, and which of the volatile pieces of the text there is meant.
 
 mod document;
 mod find;

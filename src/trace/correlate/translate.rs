@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::trace::NormalisationFacts;
+use crate::uri;
 
 use super::find::{Finder, Kind, ValueLocation};
 
@@ -134,7 +135,7 @@ impl Translation {
     fn folder_as(&self, name: &str, spelling: &str) -> Option<String> {
         let (_, path) = self.folders.iter().find(|(known, _)| known == name)?;
         // A folder in a URI is encoded; one that needs no encoding looks the same both ways.
-        Some(if spelling.contains('%') { crate::trace::normal::uri_path(path) } else { path.clone() })
+        Some(if spelling.contains('%') { uri::encode(path, uri::PATH) } else { path.clone() })
     }
 
     /// The live value at a place of the recorded document.

@@ -17,9 +17,27 @@ pub struct Conversation<'a> {
     /// The events that a step awaited, where that is known.
     awaited: Option<&'a BTreeSet<u64>>,
     connections: BTreeMap<String, Connection>,
-    /// Stimuli, files and processes, in order.
-    around: Vec<String>,
+    /// Stimuli, calls, files and processes, in order.
+    around: Vec<Around>,
+    /// The events that reached the client's user, in order, by the JSON of their subscription. How they stand to those of
+    /// another one, and to what calls return, is a matter of time.
+    told: BTreeMap<String, Vec<String>>,
     last_file: BTreeMap<String, String>,
+}
+
+/// Something that happened beside the connections.
+struct Around {
+    text: String,
+    /// The number of a call.
+    call: Option<u64>,
+    /// What the call returned, in whatever order calls returned.
+    returned: Vec<String>,
+}
+
+impl From<String> for Around {
+    fn from(text: String) -> Self {
+        Self { text, call: None, returned: vec![] }
+    }
 }
 
 /// One connection.
@@ -63,7 +81,7 @@ const BYTES: usize = 64;
 impl<'a> Conversation<'a> {
     pub fn new(volatile: &'a Volatile, strength: Strength, awaited: Option<&'a BTreeSet<u64>>) -> Self {
         let (connections, last_file) = (BTreeMap::new(), BTreeMap::new());
-        Self { volatile, strength, awaited, connections, around: vec![], last_file }
+        Self { volatile, strength, awaited, connections, around: vec![], told: BTreeMap::new(), last_file }
     }
 
     pub fn event(&mut self, event: &Event) {
@@ -106,34 +124,40 @@ impl<'a> Conversation<'a> {
                     String::new()
                 };
                 // It is recorded when its command is over; what it led to may have come before.
-                let effects = self.around.iter().rev().take_while(|line| is_departure(line)).count();
+                let effects = self.around.iter().rev().take_while(|line| is_departure(&line.text)).count();
                 let at = self.around.len() - effects;
-                self.around.insert(at, format!("stimulus {} {params}{outcome}", stimulus.name));
+                self.around.insert(at, format!("stimulus {} {params}{outcome}", stimulus.name).into());
                 return;
             }
             EventKind::Call(call) => {
                 let params = self.json(&call.params, 2);
-                self.around.push(format!("call {} {params}", call.call));
+                let text = format!("call {} {params}", call.call);
+                self.around.push(Around { call: Some(call.id), ..text.into() });
                 return;
             }
             EventKind::Returned(returned) => {
                 let outcome = match (&returned.result, &returned.error) {
-                    (_, Some(error)) => format!("error {}", self.json(error, 2)),
-                    (Some(result), None) => self.json(result, 2),
+                    (_, Some(error)) => format!("error {}", self.json(error, 4)),
+                    (Some(result), None) => self.json(result, 4),
                     (None, None) => "unsupported".to_owned(),
                 };
-                self.around.push(format!("returned {outcome}"));
+                let line = format!("returned {outcome}");
+                match self.around.iter_mut().find(|around| around.call == Some(returned.id)) {
+                    Some(call) => call.returned.push(line),
+                    None => self.around.push(line.into()),
+                }
                 return;
             }
             EventKind::Told(told) => {
                 let data = self.json(&told.data, 2);
-                self.around.push(format!("told {} {data}", told.event));
+                let subscription = told.subscription.as_ref().map(Value::to_string).unwrap_or_default();
+                self.told.entry(subscription).or_default().push(format!("{} {data}", told.event));
                 return;
             }
             EventKind::File(change) if change.is_by_play() => return,
             EventKind::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
-            EventKind::Launched(_) => return self.around.push("launched".to_owned()),
-            EventKind::Exited(exited) => return self.around.push(ended(exited)),
+            EventKind::Launched(_) => return self.around.push("launched".to_owned().into()),
+            EventKind::Exited(exited) => return self.around.push(ended(exited).into()),
             EventKind::Connected { .. }
             | EventKind::Body(_)
             | EventKind::Output(_)
@@ -303,7 +327,7 @@ impl<'a> Conversation<'a> {
         };
         let line = format!("file {path} {change}{content}");
         if self.last_file.insert(path, line.clone()).as_ref() != Some(&line) {
-            self.around.push(line);
+            self.around.push(line.into());
         }
     }
 
@@ -312,9 +336,17 @@ impl<'a> Conversation<'a> {
         let mut text = String::new();
         if !self.around.is_empty() {
             text += "around\n";
-            for line in &self.around {
-                text += &format!("  {line}\n");
+            for around in &self.around {
+                text += &format!("  {}\n", around.text);
+                around.returned.iter().for_each(|line| text += &format!("    {line}\n"));
             }
+        }
+        if !self.told.is_empty() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text += "told\n";
+            self.told.values().flatten().for_each(|line| text += &format!("  {line}\n"));
         }
         let exact = self.strength == Strength::Exact;
         let mut unnamed = vec![];

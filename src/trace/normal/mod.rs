@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Event, EventKind, Sink};
 
 use self::conversation::Conversation;
-pub(super) use self::volatile::{Piece, Volatile, uri_path};
+pub(super) use self::volatile::{Piece, Volatile};
 
 /// How many events a normalised trace holds; later ones are only counted.
 const MOST_EVENTS: usize = 10_000;

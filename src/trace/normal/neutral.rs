@@ -1,4 +1,4 @@
-//! Values without what differs from one run to the next: [`Neutral`].
+//! Values without what differs from one run to the next: [`HandshakeNormaliser`].
 
 use serde_json::Number;
 

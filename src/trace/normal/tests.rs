@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::*;
 use crate::trace::{
-    Body, Closed, Direction, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched, Message, Payload,
-    Stimulus, StreamEvent,
+    Body, Call, ClientEvent, Closed, Direction, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched,
+    Message, Payload, Returned, Stimulus, StreamEvent,
 };
 
 use Direction::{ToClient, ToServer};
@@ -338,5 +338,25 @@ fn what_comes_in_time_or_not_and_how_bytes_are_masked_is_left_out() {
     assert_eq!(
         and(&[close(ToServer, 1000), close(ToClient, 1007)]),
         and(&[close(ToClient, 1007), close(ToServer, 1007)])
+    );
+}
+
+#[test]
+fn what_a_call_returned_stands_below_it_and_events_stand_by_themselves() {
+    let called = |id: u64| EventKind::Call(Call { id, call: format!("call{id}"), params: json!({}), settings: None });
+    let returned =
+        |id: u64| EventKind::Returned(Returned { id, result: Some(json!(id)), error: None, unsupported: false });
+    let told = |n: u64| {
+        EventKind::Told(ClientEvent { event: "told".to_owned(), data: json!(n), subscription: Some(json!(n)) })
+    };
+    let text = |kinds: &[EventKind]| {
+        let kinds: Vec<_> = kinds.iter().map(|kind| (Direction::ToServer, kind.clone())).collect();
+        normalised(&kinds)
+    };
+    let one = text(&[called(1), called(2), returned(1), told(1), returned(2), told(2)]);
+    assert_eq!(one, text(&[called(1), called(2), told(2), told(1), returned(2), returned(1)]));
+    assert_eq!(
+        one,
+        "around\n  call call1 {}\n    returned 1\n  call call2 {}\n    returned 2\n\ntold\n  told 1\n  told 2\n"
     );
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::trace::{Event, EventKind};
+use crate::uri;
 
 use super::NormalisationFacts;
 
@@ -250,19 +251,7 @@ fn is_word(c: char) -> bool {
 fn spellings(path: &str) -> BTreeSet<String> {
     let path = path.trim_end_matches('/');
     let resolved = format!("/private{path}");
-    [path, &resolved].into_iter().flat_map(|p| [p.to_owned(), uri_path(p)]).collect()
-}
-
-/// A path with everything percent-encoded that a URI's path cannot hold.
-pub fn uri_path(path: &str) -> String {
-    path.bytes().fold(String::new(), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out += &format!("%{byte:02X}");
-        }
-        out
-    })
+    [path, &resolved].into_iter().flat_map(|p| [p.to_owned(), uri::encode(p, uri::PATH)]).collect()
 }
 
 fn learn_ports(value: &serde_json::Value, ports: &mut BTreeSet<u64>) {

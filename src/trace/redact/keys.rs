@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::bytes::Regex;
 
+use crate::uri;
+
 /// Headers that carry credentials in every protocol.
 const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"];
 
@@ -110,7 +112,7 @@ impl Keys {
             values.push(Value { start: found.start(), end: found.end(), meaning, open });
         }
         for found in query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
-            let meaning = percent_decode(found.as_bytes());
+            let meaning = String::from_utf8(uri::decode_bytes(found.as_bytes())).ok();
             values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
         }
         for found in header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
@@ -148,25 +150,6 @@ pub fn closing_quote(so_far: &[u8], data: &[u8]) -> Option<usize> {
         escaped = *byte == b'\\' && !escaped;
         closes
     })
-}
-
-fn percent_decode(text: &[u8]) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let [first, tail @ ..] = rest {
-        let hex = |at: usize| tail.get(at).and_then(|b| char::from(*b).to_digit(16));
-        match (first, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push((high * 16 + low) as u8);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The token in the request target.
 
+use crate::uri;
+
 /// How a token is percent-encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -23,12 +25,11 @@ pub fn target(token: Option<&str>, encoding: Encoding) -> String {
 
 /// A token percent-encoded.
 pub fn encode(token: &str, encoding: Encoding) -> String {
-    let stays =
-        |byte: u8| encoding == Encoding::Component && (byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte));
-    if encoding == Encoding::None {
-        return token.to_owned();
+    match encoding {
+        Encoding::Component => uri::encode(token, uri::COMPONENT),
+        Encoding::All => uri::encode_all(token),
+        Encoding::None => token.to_owned(),
     }
-    token.bytes().map(|byte| if stays(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 #[cfg(test)]

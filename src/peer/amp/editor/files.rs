@@ -11,7 +11,7 @@ use super::methods::{Params, count, string};
 use super::model::Editor;
 use super::outgoing::Outcome;
 use super::quirks::Switch;
-use super::uri;
+use crate::uri;
 
 /// How much a flaw that loses long texts leaves of them, in bytes.
 pub const PIECE: usize = 64 << 10;
@@ -235,5 +235,5 @@ impl Editor {
 /// A path taken for a part of a URI, as a careless editor does.
 fn misread(path: &str) -> String {
     let path = path.split('#').next().unwrap_or_default().replace(['[', ']', '*'], "");
-    uri::decode(&path).unwrap_or(path)
+    uri::decode_strictly(&path).unwrap_or(path)
 }

@@ -208,7 +208,7 @@ fn as_in_lsp(items: &mut Value) {
     for item in items.as_array_mut().into_iter().flatten() {
         let place = |p: &Value| json!({"line": p["line"], "character": p["col"]});
         *item = json!({
-            "uri": super::uri::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
+            "uri": super::file_uri::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
             "range": {"start": place(&item["start"]), "end": place(&item["end"])},
             "message": item["message"], "severity": 1, "source": "mock",
         });

@@ -1,11 +1,11 @@
 //! Who is let in: the server's answer to a handshake.
 
 use crate::trace::Head;
+use crate::uri;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::{Reply, Request, SendOptions};
 
 use super::quirks::{Effect, OverlookedFault, Quirks, Switch, Upgrade};
-use super::uri;
 
 /// What becomes of a handshake request.
 #[derive(Debug)]
@@ -137,10 +137,10 @@ fn knows_token(request: &Request, token: &str, quirks: &Quirks) -> bool {
     } else {
         request.query("auth")
     };
-    let decoded = shown.and_then(uri::decode);
+    let decoded = shown.and_then(uri::decode_strictly);
     if decoded.as_deref() == Some(token) {
         let encoded = decoded.as_deref() != shown;
-        let own = encoded && shown.is_some_and(|s| !s.eq_ignore_ascii_case(&component(token)));
+        let own = encoded && shown.is_some_and(|s| !s.eq_ignore_ascii_case(&uri::encode(token, uri::COMPONENT)));
         return !(quirks.has(Switch::RefusesRightToken)
             || encoded && quirks.has(Switch::TokenNotDecoded)
             || own && quirks.has(Switch::TokenOwnEncodingOnly));
@@ -151,12 +151,6 @@ fn knows_token(request: &Request, token: &str, quirks: &Quirks) -> bool {
         Some(_) if quirks.has(Switch::AcceptsWrongToken) => true,
         Some(prefix) => token.starts_with(prefix) && quirks.has(Switch::AcceptsTokenPrefix),
     }
-}
-
-/// A token as JavaScript's `encodeURIComponent` writes it.
-fn component(token: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&b);
-    token.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {

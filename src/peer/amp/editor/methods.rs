@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::edition::{Edition, Method};
+use super::file_uri::{self, UriError};
 use super::model::{Editor, Notice};
 use super::outgoing::Outcome;
 use super::quirks::Switch;
 use super::request::INVALID_PARAMS;
-use super::uri::{self, UriError};
 
 /// The parameters of a request.
 pub(super) type Params = Map<String, Value>;
@@ -54,7 +54,7 @@ impl Editor {
         if self.quirks.has(Switch::RefusesUris) {
             return Ok((Outcome::Failed("cannot open anything".to_owned()), vec![]));
         }
-        let path = match uri::to_path(uri) {
+        let path = match file_uri::to_path(uri) {
             Ok(path) => path,
             Err(UriError::Scheme) if self.quirks.has(Switch::OpensAnyScheme) => return Ok(success()),
             Err(UriError::NoScheme) if self.quirks.has(Switch::OpensAnything) => return Ok(success()),

@@ -4,10 +4,10 @@
 //! message. The rest puts it on a socket, with a lockfile, and makes it different where flaws and freedoms say so.
 
 pub mod edition;
+pub mod file_uri;
 pub mod model;
 pub mod quirks;
 pub mod text;
-pub mod uri;
 
 mod diagnostics;
 mod disk;

@@ -9,7 +9,7 @@ use super::model::{Editor, Notice, Selection};
 use super::outgoing::{self, Outgoing};
 use super::quirks::Switch;
 use super::text::{self, Pos};
-use super::{disk, uri};
+use super::{disk, file_uri};
 
 impl Editor {
     /// The message for a notice as things are now; none where the edition has no word for it.
@@ -81,7 +81,7 @@ impl Editor {
     pub(super) fn uri(&self, path: &Path) -> String {
         let path = path.to_string_lossy();
         let eager = self.quirks.has(Switch::EagerEncoding);
-        uri::from_path(&path, if eager { uri::Encode::Eager } else { uri::Encode::Needed })
+        file_uri::from_path(&path, if eager { file_uri::Encode::Eager } else { file_uri::Encode::Needed })
     }
 
     /// The path that clients are told for a path.

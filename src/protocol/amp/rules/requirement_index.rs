@@ -56,7 +56,7 @@ impl RequirementIndex {
         }
     }
 
-    /// [`Book::hold`], where a fault is said by a condition.
+    /// [`Self::check`], where a fault is said by a condition.
     pub fn hold_if(
         &self,
         out: &mut Judgements,

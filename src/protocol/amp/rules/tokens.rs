@@ -10,6 +10,7 @@ use crate::trace::{Direction, End, Event, EventKind};
 
 use super::requirement_index::RequirementIndex;
 use crate::protocol::ViolationDetail;
+use crate::uri;
 
 /// So many handshakes wait for a lockfile that explains them; of more, none is judged.
 const REMEMBERED: usize = 1000;
@@ -134,7 +135,7 @@ impl Token {
     /// As a query has it.
     fn encoded(value: &str) -> Self {
         match Self::shown(value) {
-            Self::Plain(text) => Self::Plain(decoded(&text)),
+            Self::Plain(text) => Self::Plain(uri::decode(&text)),
             hidden => hidden,
         }
     }
@@ -144,25 +145,4 @@ impl Token {
 fn auth(target: &str) -> Option<String> {
     let query = target.split_once('?')?.1;
     query.split('&').find_map(|pair| pair.strip_prefix("auth=")).map(str::to_owned)
-}
-
-/// The text that percent-encoded text stands for.
-fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

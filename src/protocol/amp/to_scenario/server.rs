@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::amp::{envelope, handshake, is_probe, opcode};
 use crate::protocol::http::to_scenario::has_secret;
-use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, decoded, word};
+use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, word};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
+use crate::uri;
 
 use super::frames;
 
@@ -351,7 +352,7 @@ fn read(
     if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == "openURI") {
         // What could be opened was there, whatever was in it.
         let opened = result?.get("success") == Some(&true.into());
-        let path = decoded(uri.strip_prefix("file://")?);
+        let path = uri::decode(uri.strip_prefix("file://")?);
         return (opened && known.insert(path.clone())).then(|| ScenarioElement::File { index, path, bytes: vec![] });
     }
     let path = params.get("path")?.as_str()?;

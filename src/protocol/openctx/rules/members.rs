@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::protocol::ViolationDetail;
 pub use crate::protocol::http::members::{BodyObject, OBJECT, STRING, Type};
 use crate::protocol::http::requirement_index::RuleContext;
+use crate::uri::is_well_encoded;
 
 pub const LIST: Type = Type { name: "a list", is: Value::is_array };
 pub const INTEGER: Type = Type { name: "an integer", is: is_integer };
@@ -21,9 +22,7 @@ pub fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let scheme_is_sound = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
-    let mut parts = rest.split('%');
-    parts.next();
-    scheme_is_sound && parts.all(|part| part.len() >= 2 && part.bytes().take(2).all(|b| b.is_ascii_hexdigit()))
+    scheme_is_sound && is_well_encoded(rest)
 }
 
 /// Holds a text to being a URI.

@@ -7,6 +7,7 @@ use super::requests::Request;
 use super::{patterns, ranges};
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::requirement_index::RuleContext;
+use crate::uri::decode_bytes;
 
 /// Judges the result of a request.
 pub fn judge(request: &Request, result: &Value, ctx: &mut RuleContext<'_>) {
@@ -171,7 +172,7 @@ fn annotation(request: &Request, content: &ranges::Measures, annotation: BodyObj
         if let Some(uri) = value.as_str().filter(|uri| is_uri(uri)) {
             let fault = ViolationDetail::new("an annotation is one of another resource").at(annotation.at("uri"));
             let fault = || fault.expected(asked).actual(value.clone());
-            ctx.check("annotations/uri-same", (plain(uri) != plain(asked)).then(fault));
+            ctx.check("annotations/uri-same", (decode_bytes(uri) != decode_bytes(asked)).then(fault));
         }
     }
     let held = annotation.required(ctx, "item", OBJECT, "annotations/item").and_then(Value::as_object);
@@ -186,19 +187,6 @@ fn annotation(request: &Request, content: &ranges::Measures, annotation: BodyObj
         ctx.note("annotations/result", text);
     }
     unknown(annotation, &["uri", "item", "range", "presentationHints"], "annotations/result", "Annotations", ctx);
-}
-
-/// A URI with its encoded bytes as they are, for comparing.
-fn plain(uri: &str) -> Vec<u8> {
-    let mut out = vec![];
-    let mut rest = uri.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        out.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &more[2..] } else { more };
-    }
-    out
 }
 
 /// Tells of members that neither the document nor the published schemas know.

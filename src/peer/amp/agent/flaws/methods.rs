@@ -84,7 +84,7 @@ pub const FLAWS: &[Entry] = &[
         Effect::Params(OPEN, |p| rename(p, "uri", "url"))),
     flaw!("open-uri-decoded" BOTH "open-uri/client-sent" "The URI of `openURI` is sent decoded."
     Effect::Params(OPEN, |p| if let Some(Value::String(uri)) = p.get_mut("uri") {
-        *uri = decoded(uri);
+        *uri = crate::uri::decode(&uri);
     })),
     flaw!("open-uri-success-hidden" BOTH "open-uri/client-result" "An `openURI` that succeeded is told as one that did not."
         Effect::Result(OPEN, fail)),
@@ -130,27 +130,8 @@ fn relative(params: &mut Value) {
 
 fn encode(params: &mut Value) {
     if let Some(Value::String(path)) = params.get_mut("path") {
-        let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-        *path = path.bytes().map(|b| if stays(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+        *path = crate::uri::encode(&path, crate::uri::UNRESERVED_PATH);
     }
-}
-
-fn decoded(uri: &str) -> String {
-    let (mut bytes, mut rest) = (vec![], uri.as_bytes());
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        match code.and_then(|two| u8::from_str_radix(two, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn text(params: &mut Value, change: fn(&str) -> String) {

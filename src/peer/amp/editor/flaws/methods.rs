@@ -100,7 +100,7 @@ pub const FLAWS: &[Entry] = &[
 
 /// What is percent-encoded in a URI is so no more.
 pub(super) fn unencoded(uri: &mut Value) {
-    if let Some(path) = uri.as_str().and_then(|u| super::super::uri::to_path(u).ok()) {
+    if let Some(path) = uri.as_str().and_then(|u| super::super::file_uri::to_path(u).ok()) {
         *uri = format!("file://{path}").into();
     }
 }

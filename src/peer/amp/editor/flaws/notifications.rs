@@ -162,7 +162,7 @@ fn to_none(message: &mut Value) -> bool {
 }
 
 fn as_uri(path: &mut Value) {
-    *path = super::super::uri::from_path(path.as_str().unwrap_or_default(), Default::default()).into();
+    *path = super::super::file_uri::from_path(path.as_str().unwrap_or_default(), Default::default()).into();
 }
 
 /// Makes an empty range one character wide.
