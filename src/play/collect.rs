@@ -19,7 +19,7 @@ pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> R
     let wanted = want(scene, step, &collect.part)?;
     let end = match &collect.until {
         StreamEnd::Until(until) => {
-            settle(scene, step, wanted.conn.as_deref(), *until).await?;
+            settle(scene, step, &wanted, *until).await?;
             None
         }
         StreamEnd::Part(part) => match wait_for_end(scene, step, collect, part).await? {

@@ -331,9 +331,10 @@ fn seen(
 }
 
 /// Waits for the end of an expectation of absence. What has come by then is in the log.
-pub async fn settle(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>, until: Until) -> Result<(), Halt> {
+pub async fn settle(scene: &mut Scene<'_>, step: &Step, awaited: &Wanted, until: Until) -> Result<(), Halt> {
+    let conn = awaited.conn.as_deref();
     let quiet = match until {
-        Until::Quiet(time) => scene.quiet(time),
+        Until::Quiet(time) => scene.quiet(awaited.kind.name, time),
         Until::Barrier => {
             let patience = scene.patience;
             match scene.peer.barrier(conn, patience).await {
@@ -365,11 +366,11 @@ pub async fn never(
     // A busy machine makes us wait for longer than was asked for. What comes in that time comes too late to count.
     let end = match until {
         Until::Quiet(time) => {
-            Some(scene.recorder.clock().micros().saturating_add(scene.quiet(time).as_micros() as u64))
+            Some(scene.recorder.clock().micros().saturating_add(scene.quiet(want.kind.name, time).as_micros() as u64))
         }
         Until::Barrier => None,
     };
-    settle(scene, step, want.conn.as_deref(), until).await?;
+    settle(scene, step, &want, until).await?;
     if let Some(value) = seen(scene, step, want.kind, &want.selectors)? {
         if want.pattern.check(Some(&Value::Object(value.clone())), &mut Captures::default()).is_err() {
             scene.outcome.assessed.extend(proves);

@@ -26,6 +26,11 @@ use super::log::Log;
 /// More than any process id: Linux gives out less than 2^22, macOS less than 100,000.
 const DEAD_PID: u32 = 0x7fff_0000;
 
+/// The kind of observation of a process that ended.
+const EXIT: &str = "exit";
+/// How long a process may take to end, at most, where nothing says how long it takes.
+const ENDING: Duration = Duration::from_millis(250);
+
 /// Everything a step can reach.
 pub struct Scene<'a> {
     /// What is played.
@@ -222,10 +227,11 @@ impl Scene<'_> {
         self.longest.map_or(asked, |longest| asked.min(longest))
     }
 
-    /// How long nothing has to come for it to be told that it does not: this time, or longer where the subject was seen to take
-    /// its time, which is then doubled.
-    pub fn quiet(&self, time: Duration) -> Duration {
-        let seen = (self.since.slowest * 2).min(self.patience);
+    /// How long an observation of this kind has to stay away until it counts as absent: this time, or longer where the subject
+    /// was seen to take its time, which is then doubled. A process that ends waits for nothing that we withhold.
+    pub fn quiet(&self, kind: &str, time: Duration) -> Duration {
+        let most = if kind == EXIT { ENDING } else { self.patience };
+        let seen = (self.since.slowest * 2).min(most);
         self.time(Some(time.max(seen)))
     }
 

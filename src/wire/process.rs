@@ -1,14 +1,16 @@
 //! Which process of this machine is at the other end of a connection, where the system tells.
 
+use std::collections::VecDeque;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use tokio::net::TcpStream;
 
 /// The commands that play scenarios. One that is given by hand, such as `wirecert call`, may be the client that is meant.
 const PLAY: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 
-/// The id of the process that opened a connection which we accepted. Of several that have it open, the oldest id. None where
+/// The id of the process that opened a connection which we accepted. Of several that have it open, any one. None where
 /// the system does not tell: Linux does so of the user's own processes.
 pub async fn of_client(stream: &TcpStream) -> Option<u32> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
@@ -16,7 +18,7 @@ pub async fn of_client(stream: &TcpStream) -> Option<u32> {
     tokio::task::spawn_blocking(move || holder(diagnosis::inode(client, server)?)).await.ok()?
 }
 
-/// The id of the process that listens at a port of the loopback interface. Of several that do, the oldest id. None where the
+/// The id of the process that listens at a port of the loopback interface. Of several that do, any one. None where the
 /// system does not tell, or nobody does.
 pub async fn of_listener(port: u16) -> Option<u32> {
     let inode = listener(port)?;
@@ -42,6 +44,9 @@ pub fn variable(pid: u32, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
+/// How many processes that had a socket open are tried first.
+const KEPT: usize = 8;
+
 /// The name of the program, and of its processes.
 const NAME: &str = "wirecert";
 
@@ -65,12 +70,22 @@ fn runs(pid: u32, name: &str, commands: &[&str]) -> bool {
     comm.trim_end() == name && commands.iter().any(|word| word.as_bytes() == command)
 }
 
-/// The process that has this socket open.
+/// The process that has this socket open. Looking through the open files of all processes costs a system call for each file,
+/// so those that had one the last times are tried first.
 fn holder(inode: u32) -> Option<u32> {
+    static RECENT: Mutex<VecDeque<u32>> = Mutex::new(VecDeque::new());
+    let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(pid) = recent.into_iter().find(|pid| holds(*pid, inode)) {
+        return Some(pid);
+    }
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = numbers.collect();
     pids.sort_unstable();
-    pids.into_iter().find(|pid| holds(*pid, inode))
+    let found = pids.into_iter().find(|pid| holds(*pid, inode))?;
+    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    recent.push_front(found);
+    recent.truncate(KEPT);
+    Some(found)
 }
 
 /// Whether this process has this socket open.

@@ -26,7 +26,7 @@ use super::session::Link;
 /// How long a call waits for a connection where there is no editor to connect to.
 const HOPELESS: Duration = Duration::from_secs(1);
 /// How long a call waits for a connection to an editor that does not let us in.
-const HOPEFUL: Duration = Duration::from_millis(2500);
+const HOPEFUL: Duration = Duration::from_secs(1);
 /// How long the end of the connection may take, at the end of the client.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long a flaw holds a notification back, hoping for the next one.
