@@ -3,8 +3,7 @@
 pub mod agent;
 mod assembler;
 pub mod client;
-mod data_home;
+mod edition;
 pub mod editor;
 pub mod host;
-mod rewrite;
 mod segments;

@@ -1,17 +1,16 @@
-//! What expectations can speak about, made from events.
+//! What expectations can speak about, made from events: [`AmpObserver`] turns what a server or a client does into observations.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use base64::Engine as _;
 use serde_json::{Map, Value};
 
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
 
-use super::probe::{PROBE, is_probe};
-use super::{envelope, handshake, opcode};
-
-mod client;
+use super::envelope::{self, PROBE, is_probe};
+use super::rfc6455::{self, has_token, only, opcode};
 
 /// Payloads beyond this size are not shown as hexadecimal digits.
 const HEX_LIMIT: usize = 4096;
@@ -37,7 +36,7 @@ impl Observer for AmpObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let Some(conn) = event.conn.as_deref() else { return vec![] };
         if self.subject == End::Client {
-            return client::seen(self.edition, event).into_iter().map(|seen| seen.on(event, conn)).collect();
+            return client_observed(self.edition, event).into_iter().map(|seen| seen.on(event, conn)).collect();
         }
         if event.dir == Some(Direction::ToServer) {
             match &event.kind {
@@ -168,7 +167,7 @@ fn headers(head: &Head) -> Map<String, Value> {
 fn handshake_seen(request: Option<&Head>, response: &Head) -> ObservationDraft {
     ObservationDraft::new("handshake")
         .with_some("status", response.status())
-        .with("accepted", request.is_some_and(|request| handshake::accepts(request, response)))
+        .with("accepted", request.is_some_and(|request| rfc6455::accepts(request, response)))
         .with("headers", headers(response))
         .with_some("body", response.body.as_ref().and_then(Payload::as_text))
 }
@@ -209,6 +208,67 @@ fn closed_seen(how: Closed) -> ObservationDraft {
         Closed::Reset => "reset",
     };
     ObservationDraft::new("closed").with("how", how)
+}
+
+/// What an event tells of the client.
+fn client_observed(edition: &str, event: &Event) -> Vec<ObservationDraft> {
+    match (&event.kind, event.dir) {
+        (EventKind::Handshake(head), Some(Direction::ToServer)) => vec![client_handshake_observed(head)],
+        // What our editor made of the client's handshake says whether it was right.
+        (EventKind::Handshake(head), Some(Direction::ToClient)) => {
+            vec![ObservationDraft::new("admitted").with_some("status", head.status())]
+        }
+        (EventKind::Frame(frame), Some(Direction::ToServer)) => frame_seen(frame),
+        (EventKind::Message(message), Some(Direction::ToServer)) => client_message_observed(edition, message),
+        (EventKind::Closed(how), Some(Direction::ToServer)) => vec![closed_seen(*how)],
+        _ => vec![],
+    }
+}
+
+fn client_handshake_observed(head: &Head) -> ObservationDraft {
+    let mut words = head.start.split(' ');
+    let (method, target, version) = (words.next(), words.next(), words.next());
+    ObservationDraft::new("handshake")
+        .with_some("method", method)
+        .with_some("target", target)
+        .with_some("path", target.map(|target| target.split('?').next().unwrap_or(target)))
+        .with_some("version", version)
+        .with("headers", headers(head))
+        .with("valid", is_valid_handshake(head))
+}
+
+/// Whether a server has to take it for a WebSocket handshake (RFC 6455 section 4.2.1).
+fn is_valid_handshake(head: &Head) -> bool {
+    let mut words = head.start.split(' ');
+    let line = words.next() == Some("GET")
+        && words.next().is_some_and(|target| target.starts_with('/'))
+        && words.next() == Some("HTTP/1.1");
+    let key = |key: &str| base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|key| key.len() == 16);
+    line && only(head, "host").is_some()
+        && has_token(head, "upgrade", "websocket")
+        && has_token(head, "connection", "upgrade")
+        && only(head, "sec-websocket-version") == Some("13")
+        && only(head, "sec-websocket-key").is_some_and(key)
+}
+
+fn client_message_observed(edition: &str, message: &Message) -> Vec<ObservationDraft> {
+    let Some(json) = &message.json else {
+        let text = message.payload.as_ref().and_then(Payload::as_text);
+        return vec![ObservationDraft::new("message").with_some("text", text)];
+    };
+    let mut seen = vec![ObservationDraft::new("message").with("json", json.clone())];
+    if let Some(request) = envelope::request(edition, json) {
+        let asked = ObservationDraft::new("request")
+            .with_some("id", request.id.cloned())
+            .with_some("id_json", request.id.map(Value::to_string))
+            .with_some("params", request.params.cloned())
+            .with("json", json.clone());
+        seen.push(match request.method {
+            Some(method) => asked.selected("method", Value::from(method)),
+            None => asked,
+        });
+    }
+    seen
 }
 
 #[cfg(test)]

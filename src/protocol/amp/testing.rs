@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, Message, Payload};
 
-use super::handshake;
-use super::opcode;
+use super::rfc6455::{self, opcode};
 use super::rules;
 
 /// The key of RFC 6455 section 1.3, and what it has to be answered with.
@@ -85,7 +84,7 @@ impl Play {
         let again = self.events.iter().filter(|event| matches!(event.kind, EventKind::Connected { .. })).count();
         let key = if again == 0 { KEY.to_owned() } else { BASE64.encode(format!("{again:016}")) };
         let request = request_head(&[("Sec-WebSocket-Key", &key)]);
-        let accept = handshake::accept_key(&request).unwrap_or_default();
+        let accept = rfc6455::accept_key(&request).unwrap_or_default();
         let response = response_head(&[("Sec-WebSocket-Accept", &accept)]);
         self.connect_to(conn, 1).client(EventKind::Handshake(request)).server(EventKind::Handshake(response))
     }

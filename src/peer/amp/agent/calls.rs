@@ -1,4 +1,4 @@
-//! Calls on their way: those that wait for a connection, and those that wait for an answer.
+//! The calls of the agent's caller: those that wait for a connection, those that wait for a response, and what is reported of each.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::super::client::envelope;
-use super::super::editor::edition::{Edition, Method};
+use crate::peer::amp::edition::{self, Edition, Method};
+
+use super::incoming::Outcome;
 use super::quirks::{Effect, Quirks, Switch};
 
 /// How long an answer is waited for (docs/amp.md, Messages).
@@ -211,7 +212,7 @@ pub fn make(edition: Edition, quirks: &Quirks, id: &str, method: Method, params:
     });
     let number = id.parse::<u64>().ok().filter(|_| quirks.has(Switch::NumericIds));
     let id = number.map_or_else(|| json!(id), |number| json!(number));
-    let mut request = envelope::request(edition.id(), &id, method.name(), &params);
+    let mut request = edition::request(edition.id(), &id, method.name(), &params);
     let change = |effect| if let Effect::Request(change) = effect { Some(change) } else { None };
     why = quirks.rewrite(&mut request, change).or(why);
     let mut bytes = request.to_string().into_bytes();
@@ -225,7 +226,7 @@ pub fn make(edition: Edition, quirks: &Quirks, id: &str, method: Method, params:
 
 /// The request with which a flaw begins a connection: for a method that no edition has.
 pub fn greeting(edition: Edition, quirks: &Quirks) -> Request {
-    let request = envelope::request(edition.id(), &json!("hello"), "initialize", &json!({}));
+    let request = edition::request(edition.id(), &json!("hello"), "initialize", &json!({}));
     Request { bytes: request.to_string().into_bytes(), deliberate: quirks.why(Switch::Greets) }
 }
 
@@ -242,6 +243,94 @@ fn uuid() -> String {
         b >> 48 & 0x3fff | 0x8000,
         b & 0xffff_ffff_ffff
     )
+}
+
+/// The key of the line that tells it, `result` or `error`, and its value.
+pub fn outcome(quirks: &Quirks, call: &Call, outcome: Outcome) -> (&'static str, Value) {
+    let failed = match &outcome {
+        Outcome::Result(result) => result.get(flag(call.method)) == Some(&json!(false)),
+        Outcome::Error(_) | Outcome::NoResult => true,
+    };
+    if failed && quirks.has(Switch::SuccessAnyway(call.method)) {
+        return ("result", success(call));
+    }
+    match outcome {
+        Outcome::Result(result) => of_result(quirks, call, result),
+        Outcome::Error(error) if quirks.has(Switch::ErrorsAsResults) => ("result", error["message"].clone()),
+        Outcome::Error(error) if quirks.has(Switch::ErrorsWithDataAsResults) && has_more(&error) => ("result", error),
+        Outcome::Error(error) => ("error", json!({"code": error["code"], "message": error["message"]})),
+        Outcome::NoResult if quirks.has(Switch::NothingAsResult) => ("result", success(call)),
+        Outcome::NoResult => ("error", failure("no_result", "the editor answered without a result")),
+    }
+}
+
+fn of_result(quirks: &Quirks, call: &Call, mut result: Value) -> (&'static str, Value) {
+    if quirks.has(Switch::EmptyIsFailure(call.method)) && is_empty(&result) {
+        return ("error", failure("empty", "there is nothing"));
+    }
+    let differs = call.method == Method::Ping && result.get("message") != call.params.get("message");
+    if differs && call.params.get("message").is_some_and(Value::is_string) && !quirks.has(Switch::WrongTypes) {
+        return ("error", failure("wrong_echo", "the editor answered with another message"));
+    }
+    if quirks.has(Switch::FailuresAsErrors) && result.get(flag(call.method)) == Some(&json!(false)) {
+        let message = result.get("message").cloned().unwrap_or_else(|| json!("the editor could not do it"));
+        return ("error", json!({"message": message}));
+    }
+    quirks.rewrite(&mut result, |effect| match effect {
+        Effect::Result(of, change) if of.is_none_or(|of| of == call.method) => Some(change),
+        _ => None,
+    });
+    if quirks.has(Switch::Essence) {
+        result = essence(call.method, result);
+    }
+    ("result", result)
+}
+
+fn failure(code: &str, message: &str) -> Value {
+    json!({"code": code, "message": message})
+}
+
+/// Whether an error has more than it must have.
+fn has_more(error: &Value) -> bool {
+    error.as_object().is_some_and(|keys| keys.len() > 2)
+}
+
+/// The member that says whether it succeeded.
+fn flag(method: Method) -> &'static str {
+    if method == Method::Authenticate { "authenticated" } else { "success" }
+}
+
+/// What a success looks like.
+fn success(call: &Call) -> Value {
+    match call.method {
+        Method::Ping => json!({"message": call.params["message"]}),
+        Method::Authenticate => json!({"authenticated": true}),
+        Method::ReadFile => json!({"success": true, "content": ""}),
+        Method::EditFile | Method::OpenUri => json!({"success": true}),
+        Method::GetDiagnostics => json!({"entries": []}),
+    }
+}
+
+/// Whether a result has nothing in it.
+fn is_empty(result: &Value) -> bool {
+    let members = result.as_object().into_iter().flat_map(|members| members.iter());
+    let empty = |value: &Value| *value == json!("") || *value == json!([]);
+    empty(result) || members.into_iter().any(|(key, value)| (key == "content" || key == "entries") && empty(value))
+}
+
+/// What matters of a result.
+fn essence(method: Method, mut result: Value) -> Value {
+    let key = match method {
+        Method::Ping => "message",
+        Method::Authenticate => "authenticated",
+        Method::ReadFile => "content",
+        Method::EditFile | Method::OpenUri => "success",
+        Method::GetDiagnostics => "entries",
+    };
+    match result.get_mut(key) {
+        Some(value) => value.take(),
+        None => result,
+    }
 }
 
 #[cfg(test)]
@@ -294,5 +383,26 @@ mod tests {
         assert_eq!(id.len(), 36);
         assert_eq!(&id[14..15], "4");
         assert!("89ab".contains(&id[19..20]), "{id}");
+    }
+
+    fn told(method: Method, outcome: Outcome) -> (&'static str, Value) {
+        let call = Call { number: json!(1), method, params: json!({"message": "m"}) };
+        super::outcome(&Quirks::default(), &call, outcome)
+    }
+
+    #[test]
+    fn results_are_told_as_they_came_and_errors_with_code_and_message() {
+        let read = json!({"success": false, "message": "gone"});
+        assert_eq!(told(Method::ReadFile, Outcome::Result(read.clone())), ("result", read));
+        let error = json!({"code": -32000, "message": "no", "data": 1});
+        let expected = json!({"code": -32000, "message": "no"});
+        assert_eq!(told(Method::ReadFile, Outcome::Error(error)), ("error", expected));
+        assert_eq!(told(Method::ReadFile, Outcome::NoResult).0, "error");
+    }
+
+    #[test]
+    fn a_ping_with_another_echo_is_no_success() {
+        assert_eq!(told(Method::Ping, Outcome::Result(json!({"message": "m"}))).0, "result");
+        assert_eq!(told(Method::Ping, Outcome::Result(json!({"message": "n"}))).0, "error");
     }
 }

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::editor::outgoing::{escape, pretty, reverse_keys};
 
-use super::super::editor::edition::Edition;
-use super::super::rewrite::{escape, pretty, reverse_keys};
 use super::quirks::{Effect, Quirk, Switch};
 
 struct Entry {

@@ -6,15 +6,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::peer::amp::client::connect::{Encoding, target};
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::segments::{Cuts, Notice};
 use crate::protocol::Lock;
 use crate::trace::{Clock, End, Head, Recorder};
 use crate::wire::tcp::{self, Address};
 use crate::wire::websocket::{self, ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions, Socket};
 use crate::wire::{Limits, Tap};
 
-use super::super::client::token::{Encoding, target};
-use super::super::editor::edition::Edition;
-use super::super::segments::{Cuts, Notice};
 use super::quirks::{Effect, Quirks, Switch, Trigger, Unchecked};
 use super::run::Event;
 

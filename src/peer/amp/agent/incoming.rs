@@ -1,12 +1,14 @@
-//! What a message of the editor says to a client.
+//! What a message of the editor means to a client, and which messages a client takes:
+//! one with a wrong type anywhere is dropped as a whole
+//! (docs/amp.md, Messages; quick reference, section 5). Unknown members do not matter.
 
+use Shape::{Any, Flag, List, Members, Number, OneOf, Text, Url};
 use serde_json::Value;
 
+use crate::peer::amp::edition::{Edition, Method};
 use crate::protocol::amp::envelope;
 
-use super::super::editor::edition::{Edition, Method};
 use super::quirks::{Effect, Quirks, Switch, Trigger};
-use super::shapes;
 
 /// What a message is.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,13 +77,13 @@ impl Reader<'_> {
     }
 
     fn notifications(&self, notifications: &[(&str, &Value)]) -> Message {
-        if !notifications.iter().any(|(name, _)| shapes::is_topic(self.edition, name)) {
+        if !notifications.iter().any(|(name, _)| is_topic(self.edition, name)) {
             return Message::Unusable(Trigger::UnknownNotification);
         }
         let strict = self.quirks.has(Switch::Strict);
         let usable: Vec<(String, Value)> = notifications
             .iter()
-            .filter(|(name, data)| shapes::is_notification(self.edition, name, data, strict))
+            .filter(|(name, data)| is_notification(self.edition, name, data, strict))
             .map(|(name, data)| ((*name).to_owned(), (*data).clone()))
             .collect();
         if usable.is_empty() { Message::Unusable(Trigger::WrongTypes) } else { Message::Notifications(usable) }
@@ -104,11 +106,11 @@ impl Reader<'_> {
             }
         }
         match (response.get("error"), result) {
-            (Some(error), _) if !error.is_null() => shapes::is_error(error).then(|| Outcome::Error(error.clone())),
+            (Some(error), _) if !error.is_null() => is_error(error).then(|| Outcome::Error(error.clone())),
             (_, None | Some(Value::Null | Value::Bool(false))) => Some(Outcome::NoResult),
             (_, Some(result)) => {
                 let lax = self.quirks.has(Switch::WrongTypes);
-                let usable = lax || shapes::is_result(self.edition, method, result, strict);
+                let usable = lax || is_result(self.edition, method, result, strict);
                 usable.then(|| Outcome::Result(result.clone()))
             }
         }
@@ -131,6 +133,120 @@ fn is_deep(bytes: &[u8]) -> bool {
         }
         depth > 100
     })
+}
+
+/// What a value has to be.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Any,
+    Text,
+    Number,
+    Flag,
+    /// A text that parses as a URL.
+    Url,
+    /// A text that is one of these.
+    OneOf(&'static [&'static str]),
+    List(&'static Shape),
+    /// Members that must be there, and those that may.
+    Members(&'static [(&'static str, Shape)], &'static [(&'static str, Shape)]),
+}
+
+const RANGE: Shape =
+    Members(&[("startLine", Number), ("startCharacter", Number), ("endLine", Number), ("endCharacter", Number)], &[]);
+const DIAGNOSTIC: Shape = Members(
+    &[
+        ("range", RANGE),
+        ("severity", OneOf(&["error", "warning", "info", "hint"])),
+        ("description", Text),
+        ("lineContent", Text),
+        ("startOffset", Number),
+        ("endOffset", Number),
+    ],
+    &[],
+);
+const ENTRY: Shape = Members(&[("uri", Url), ("diagnostics", List(&DIAGNOSTIC))], &[]);
+const MESSAGE: Shape = Members(&[("message", Text)], &[]);
+const POSITION: Shape = Members(&[("line", Number), ("col", Number)], &[]);
+const SELECTION: Shape = Members(&[("range", RANGE), ("content", Text)], &[]);
+const ERROR: Shape = Members(&[("code", Number), ("message", Text)], &[]);
+
+/// Whether a method's result is one that can be used.
+pub fn is_result(edition: Edition, method: Method, result: &Value, strict: bool) -> bool {
+    let shape = match (edition, method) {
+        (Edition::Cli, Method::Ping) => MESSAGE,
+        (Edition::Cli, Method::Authenticate) => Members(&[("authenticated", Flag)], &[]),
+        (Edition::Cli, Method::ReadFile) => Members(
+            &[("success", Flag)],
+            &[("content", Text), ("message", Text), ("encoding", Text), ("isDirty", Flag)],
+        ),
+        (Edition::Cli, Method::EditFile) => Members(&[("success", Flag)], &[("message", Text)]),
+        (Edition::Cli, Method::GetDiagnostics) => Members(&[("entries", List(&ENTRY))], &[]),
+        (Edition::Cli, Method::OpenUri) => Members(&[("success", Flag)], &[("message", Text)]),
+        (Edition::Guide, Method::ReadFile) => Members(&[("content", Text)], &[]),
+        (Edition::Guide, Method::EditFile | Method::OpenUri) => Members(&[("success", Flag)], &[]),
+        (Edition::Guide, Method::GetDiagnostics) => List(&Any),
+        (Edition::Guide, Method::Ping | Method::Authenticate) => Any,
+    };
+    fits(shape, result, strict)
+}
+
+/// Whether an error is one that can be told.
+pub fn is_error(error: &Value) -> bool {
+    fits(ERROR, error, false)
+}
+
+/// Whether there is such a notification, and its data can be used.
+pub fn is_notification(edition: Edition, name: &str, data: &Value, strict: bool) -> bool {
+    let shape = match (edition, name) {
+        (Edition::Cli, "selectionDidChange") => Members(&[("uri", Url), ("selections", List(&SELECTION))], &[]),
+        (Edition::Cli, "visibleFilesDidChange") => Members(&[("uris", List(&Url))], &[]),
+        (Edition::Cli, "pluginMetadata") => Members(&[("version", Text)], &[("pluginDirectory", Text)]),
+        (Edition::Cli, "userSentMessage" | "appendToPrompt") => MESSAGE,
+        (Edition::Guide, "selectionChanged") => Members(&[("path", Text), ("start", POSITION), ("end", POSITION)], &[]),
+        (Edition::Guide, "visibleFilesChanged") => Members(&[("files", List(&Text))], &[]),
+        _ => return false,
+    };
+    fits(shape, data, strict)
+}
+
+/// Whether there is a notification of this name.
+pub fn is_topic(edition: Edition, name: &str) -> bool {
+    use crate::peer::amp::edition::NotificationKind;
+    let all = [
+        NotificationKind::Selection,
+        NotificationKind::VisibleFiles,
+        NotificationKind::Message,
+        NotificationKind::Prompt,
+        NotificationKind::Metadata,
+    ];
+    all.iter().any(|topic| topic.name(edition) == Some(name))
+}
+
+/// `strict` allows no members but those that are known, which is wrong.
+fn fits(shape: Shape, value: &Value, strict: bool) -> bool {
+    match shape {
+        Any => true,
+        Text => value.is_string(),
+        Number => value.is_number(),
+        Flag => value.is_boolean(),
+        Url => value.as_str().is_some_and(is_url),
+        OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        List(item) => value.as_array().is_some_and(|items| items.iter().all(|i| fits(*item, i, strict))),
+        Members(needed, known) => value.as_object().is_some_and(|members| {
+            let fit = |(key, shape): &(&str, Shape)| members.get(*key).is_none_or(|v| fits(*shape, v, strict));
+            let is_known = |key: &str| needed.iter().chain(known).any(|(known, _)| *known == key);
+            needed.iter().all(|(key, _)| members.contains_key(*key))
+                && needed.iter().chain(known).all(fit)
+                && (!strict || members.keys().all(|key| is_known(key)))
+        }),
+    }
+}
+
+/// Whether a text has a scheme, which is what makes it an absolute URL.
+fn is_url(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 #[cfg(test)]
@@ -200,5 +316,32 @@ mod tests {
             read_cli(&json!({"serverNotification": {"userSentMessage": data}})),
             Message::Notifications(vec![("userSentMessage".to_owned(), data.clone())])
         );
+    }
+
+    #[test]
+    fn a_member_of_another_type_spoils_a_result_and_one_that_nobody_knows_does_not() {
+        let read = |result| is_result(Edition::Cli, Method::ReadFile, &result, false);
+        assert!(read(json!({"success": true, "content": "x", "extra": 1})));
+        assert!(read(json!({"success": false})));
+        assert!(!read(json!({"content": "x"})));
+        assert!(!read(json!({"success": true, "content": 1})));
+        assert!(!read(json!("x")));
+        assert!(is_result(Edition::Guide, Method::GetDiagnostics, &json!([1, {}]), false));
+        assert!(!is_result(Edition::Guide, Method::GetDiagnostics, &json!({"entries": []}), false));
+    }
+
+    #[test]
+    fn uris_have_a_scheme() {
+        let files = |uri: &str| is_notification(Edition::Cli, "visibleFilesDidChange", &json!({"uris": [uri]}), false);
+        assert!(files("file:///a%20b"));
+        assert!(!files("/a"));
+        assert!(!files(""));
+    }
+
+    #[test]
+    fn notifications_of_the_other_edition_are_unknown() {
+        let data = json!({"files": ["/a"]});
+        assert!(is_notification(Edition::Guide, "visibleFilesChanged", &data, false));
+        assert!(!is_notification(Edition::Cli, "visibleFilesChanged", &data, false));
     }
 }

@@ -1,10 +1,10 @@
 //! The reference client as a mock.
 
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::editor::lockfile::{Overlooked, data_home};
 use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
-use super::super::data_home::{Overlooked, data_home};
-use super::super::editor::edition::Edition;
 use super::discovery::SearchScope;
 use super::quirks::{Effect, Quirks, Switch};
 use super::run::{self, Settings};

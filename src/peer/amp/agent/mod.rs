@@ -6,16 +6,12 @@
 mod calls;
 mod discovery;
 mod flaws;
-mod frames;
 mod freedoms;
 mod handshake;
 mod incoming;
 mod mock;
 mod quirks;
-mod report;
 mod run;
-mod seek;
 mod session;
-mod shapes;
 
 pub use mock::MOCK;

@@ -5,10 +5,9 @@
 
 use serde_json::Value;
 
+use crate::peer::amp::assembler::FrameFault;
+use crate::peer::amp::edition::Method;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
-
-use super::super::assembler::FrameFault;
-use super::super::editor::edition::Method;
 
 /// A flaw or freedom that is switched on.
 pub type Quirk = crate::peer::quirks::Quirk<Effect>;

@@ -8,19 +8,17 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::peer::Ended;
+use crate::peer::amp::edition::{Edition, Method};
 use crate::peer::lines::{self, DriverCommand, Output};
 use crate::trace::{End, Recorder};
 use crate::wire::Tap;
 use crate::wire::websocket::Socket;
 
-use super::super::editor::edition::{Edition, Method};
 use super::calls::{self, Call, Calls};
-use super::discovery::{self, DiscoveredEditor, SearchScope};
+use super::discovery::{self, DiscoveredEditor, SearchScope, Seek};
 use super::handshake;
 use super::incoming::{Message, Outcome, Reader};
 use super::quirks::{Effect, Quirks, Switch, Trigger};
-use super::report;
-use super::seek::Seek;
 use super::session::Link;
 
 /// How long a call waits for a connection where there is no editor to connect to.
@@ -370,7 +368,7 @@ impl Agent {
     }
 
     async fn outcome(&self, call: &Call, outcome: Outcome) {
-        let (key, value) = report::outcome(&self.settings.quirks, call, outcome);
+        let (key, value) = calls::outcome(&self.settings.quirks, call, outcome);
         self.line(json!({"id": call.number, key: value})).await;
         if key == "error" {
             self.settings.quirks.course().error();

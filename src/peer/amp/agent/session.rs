@@ -1,16 +1,15 @@
-//! One connection to an editor, from the handshake to its end.
+//! One connection to an editor, from the handshake to its end, and what quirks make of its frames.
 
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::peer::amp::assembler::{Assembler, FrameFault, FrameTolerance, Input};
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
 
-use super::super::assembler::{Assembler, Input};
 use super::calls::Request;
-use super::frames;
-use super::quirks::{Kind, Quirks, Switch, Trigger};
+use super::quirks::{Effect, Kind, Quirks, Switch, Trigger};
 use super::run::Event;
 
 /// How long the editor may take to end a connection that is being closed.
@@ -142,7 +141,7 @@ impl Session {
                 }
                 incoming = self.incoming.recv() => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &frames::manners(&self.quirks));
+                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.quirks));
                         if let Err(end) = self.input(input).await {
                             return end;
                         }
@@ -210,7 +209,7 @@ impl Session {
     }
 
     async fn send(&self, kind: Kind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
-        for (frame, flaw) in frames::outgoing(kind, frame, &self.quirks) {
+        for (frame, flaw) in outgoing_frames(kind, frame, &self.quirks) {
             self.sender.send(&frame, flaw.or(why)).await?;
         }
         Ok(())
@@ -247,4 +246,35 @@ impl Session {
             End::Leave => Some(FrameSpec::close(Some(other.unwrap_or(1000)), "")),
         }
     }
+}
+
+/// How the frames of the editor are taken.
+pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
+    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
+    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
+    FrameTolerance {
+        from_client: false,
+        overlooks: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
+        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
+        deaf_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
+        refuses_fragments: quirks.has(Switch::RefusesFragments),
+        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
+    }
+}
+
+/// What is sent for a frame of ours, and the flaw that has a hand in it.
+pub fn outgoing_frames(kind: Kind, frame: FrameSpec, quirks: &Quirks) -> Vec<(FrameSpec, Option<&'static str>)> {
+    let mut frames = vec![(frame, None)];
+    for quirk in quirks.iter() {
+        if let Effect::Frame(of, change) = quirk.effect
+            && of == kind
+        {
+            let why = |old: Option<&'static str>| if quirk.flaw { Some(quirk.name) } else { old };
+            frames = frames
+                .into_iter()
+                .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))
+                .collect();
+        }
+    }
+    frames
 }

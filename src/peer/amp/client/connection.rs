@@ -7,10 +7,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::peer::PeerError;
+use crate::peer::amp::edition;
 use crate::protocol::amp::PROBE;
 use crate::wire::websocket::{FrameSpec, Piece, Receiver, SendError, SendOptions, Sender, Socket};
 
-use super::envelope;
+use super::amp_client::MAIN;
 
 /// A connection, and what the client knows of it.
 pub struct Connection {
@@ -114,9 +115,9 @@ impl Connection {
         }
         self.barriers += 1;
         // A server that mixes up the ids of its connections fails where that is asked, and not at barriers.
-        let of = if self.sender.conn() == super::MAIN { String::new() } else { format!("{}-", self.sender.conn()) };
+        let of = if self.sender.conn() == MAIN { String::new() } else { format!("{}-", self.sender.conn()) };
         let id = format!("{PROBE}barrier-{of}{}", self.barriers);
-        let message = envelope::request(edition, &json!(id), method, params);
+        let message = edition::request(edition, &json!(id), method, params);
         let piece = Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None };
         if !self.transmit(&[piece], &SendOptions::default()).await? {
             return Ok(true);
@@ -153,7 +154,7 @@ const LATE: Duration = Duration::from_millis(200);
 /// Takes in what comes, and tells the ids of answered barriers. Everything else is in the trace.
 async fn watch_for_barriers(mut incoming: Receiver, tell: watch::Sender<String>) {
     while let Some(message) = incoming.message().await {
-        let id = message.json.as_ref().and_then(envelope::response_id).and_then(Value::as_str);
+        let id = message.json.as_ref().and_then(edition::response_id).and_then(Value::as_str);
         if let Some(id) = id.filter(|id| id.starts_with(PROBE)) {
             tell.send_replace(id.to_owned());
         }

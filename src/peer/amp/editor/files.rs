@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::peer::amp::edition::{Edition, Method};
+use crate::uri;
+
 use super::disk::{self, DiskError};
-use super::edition::{Edition, Method};
 use super::methods::{Params, count, string};
 use super::model::Editor;
 use super::outgoing::Outcome;
 use super::quirks::Switch;
-use crate::uri;
 
 /// How much a flaw that loses long texts leaves of them, in bytes.
 pub const PIECE: usize = 64 << 10;

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
+use crate::peer::amp::edition::{Edition, Method, NotificationKind};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
-use super::super::rewrite::{escape, pretty, reverse_keys};
-use super::edition::{Edition, Method, NotificationKind};
+use super::disk;
+use super::outgoing::{escape, pretty, reverse_keys};
 use super::quirks::{Columns, Effect, Kind, Of, Quirk, Switch};
 
 struct Entry {
@@ -208,7 +209,7 @@ fn as_in_lsp(items: &mut Value) {
     for item in items.as_array_mut().into_iter().flatten() {
         let place = |p: &Value| json!({"line": p["line"], "character": p["col"]});
         *item = json!({
-            "uri": super::file_uri::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
+            "uri": disk::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
             "range": {"start": place(&item["start"]), "end": place(&item["end"])},
             "message": item["message"], "severity": 1, "source": "mock",
         });

@@ -1,4 +1,4 @@
-//! The lockfile: by it clients find the editor.
+//! The lockfile, by which clients find the editor, and the data home where it is.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::data_home::Overlooked;
-use super::edition::Edition;
+use crate::peer::amp::edition::Edition;
+
 use super::quirks::{Effect, Quirks, Switch};
 
 /// The folder for lockfiles below the data home.
 const FOLDER: &str = "amp/ide";
 
 /// The data home; a flaw may overlook what names it.
-pub fn data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub fn editor_data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let overlooked = Overlooked {
         amp: quirks.has(Switch::IgnoresAmpDataHome) || quirks.has(Switch::HomeOnly),
         xdg: quirks.has(Switch::IgnoresXdg) || quirks.has(Switch::HomeOnly),
         home: quirks.has(Switch::IgnoresHome),
     };
-    super::super::data_home::data_home(overlooked, env)
+    data_home(overlooked, env)
 }
 
 /// What a lockfile says.
@@ -78,7 +78,7 @@ impl Lockfile {
             }
             std::fs::write(&running, "")?;
         }
-        let keys = json(edition, quirks, content);
+        let keys = content_json(edition, quirks, content);
         let port = keys["port"].as_u64().unwrap_or(content.port.into());
         let mut text = keys.to_string();
         if quirks.has(Switch::LockfileTorn) {
@@ -141,7 +141,7 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn json(edition: Edition, quirks: &Quirks, content: &Content<'_>) -> Value {
+fn content_json(edition: Edition, quirks: &Quirks, content: &Content<'_>) -> Value {
     let mut keys = match edition {
         Edition::Guide => json!({"port": content.port, "authToken": content.token}),
         Edition::Cli => json!({
@@ -165,6 +165,29 @@ fn lockfiles(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.filter(|p| p.extension().is_some_and(|e| e == "json")).collect())
 }
 
+/// What a wrong program overlooks; nothing by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overlooked {
+    /// `AMP_DATA_HOME`.
+    pub amp: bool,
+    /// `XDG_DATA_HOME`.
+    pub xdg: bool,
+    /// That it is `.local/share` below the home folder, not `.config`.
+    pub home: bool,
+}
+
+/// The folder below which all data of the kind lies: `AMP_DATA_HOME`, else (on Linux) `XDG_DATA_HOME`, else
+/// `~/.local/share`. None where there is no home either. Empty and relative values do not count (XDG Base Directory
+/// Specification).
+pub fn data_home(overlooked: Overlooked, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name: &str| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let amp = || path("AMP_DATA_HOME").filter(|_| !overlooked.amp);
+    let has_xdg = cfg!(not(any(target_os = "macos", windows)));
+    let xdg = || path("XDG_DATA_HOME").filter(|_| has_xdg && !overlooked.xdg);
+    let below = if overlooked.home { ".config" } else { ".local/share" };
+    amp().or_else(xdg).or_else(|| path("HOME").map(|home| home.join(below)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,5 +209,21 @@ mod tests {
         written.remove();
         written.remove();
         assert_eq!(std::fs::read_dir(dir.path().join("amp/ide")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_strongest_variable_that_names_an_absolute_folder_wins() {
+        let home = |set: &[(&str, &str)]| {
+            let set: Vec<(String, OsString)> = set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            let env = move |name: &str| set.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone());
+            data_home(Overlooked::default(), env)
+        };
+        let all = [("AMP_DATA_HOME", "/amp"), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/me")];
+        assert_eq!(home(&all), Some("/amp".into()));
+        assert_eq!(home(&all[2..]), Some("/home/me/.local/share".into()));
+        assert_eq!(home(&[("AMP_DATA_HOME", ""), ("HOME", "/h")]), Some("/h/.local/share".into()));
+        #[cfg(target_os = "linux")]
+        assert_eq!(home(&all[1..]), Some("/xdg".into()));
+        assert_eq!(home(&[]), None);
     }
 }

@@ -10,10 +10,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
+use crate::peer::amp::edition::Edition;
 use crate::peer::quirks::{QuirkRegistry, Quirks as Switched};
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 
-use super::edition::Edition;
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
 use super::quirks::{Effect, Quirks, Switch};
@@ -70,7 +70,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         .map_err(|source| system(format!("open the workspace {}", workspace.display()), source))?;
     let data_home = match options.data_home {
         Some(home) => home,
-        None => lockfile::data_home(&quirks, |name| std::env::var_os(name))
+        None => lockfile::editor_data_home(&quirks, |name| std::env::var_os(name))
             .ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?,
     };
     let data_home = std::path::absolute(&data_home)

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::peer::amp::edition::{Edition, NotificationKind};
+
 use super::disk::{self, DiskError};
-use super::edition::{Edition, NotificationKind};
 use super::quirks::{Quirks, Switch};
 use super::text::{self, Pos};
 

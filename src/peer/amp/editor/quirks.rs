@@ -8,13 +8,12 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
+use crate::peer::amp::assembler::FrameFault;
+use crate::peer::amp::edition::{Method, NotificationKind};
 use crate::peer::modifier::MockHistory;
 use crate::peer::quirks::Quirks as Switched;
 use crate::trace::Head;
 use crate::wire::websocket::FrameSpec;
-
-use super::super::assembler::FrameFault;
-use super::edition::{Method, NotificationKind};
 
 /// The unit in which columns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The mock editor on its socket: listening, letting clients in, ending in an orderly way.
+//! The mock editor on its socket: listening, accepting clients, ending in an orderly way.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -10,13 +10,13 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::segments::{Cuts, Notice};
 use crate::trace::End;
 use crate::wire::tcp::{self, accepted};
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
-use super::edition::Edition;
-use super::go_between;
 use super::handshake::{self, Decision};
 use super::quirks::{Quirks, Switch, Trigger};
 use super::session::{self, Session};
@@ -107,7 +107,7 @@ pub async fn run(listener: TcpListener, shared: Shared) {
 /// Makes the handshake with a client. Gives its session if it is let in.
 async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
     let quirks = shared.quirks();
-    let stream = go_between::before(stream, &quirks, &shared).await?;
+    let stream = before(stream, &quirks, &shared).await?;
     let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
     let limits = match quirks.has(Switch::HandshakeBlocksOthers) {
         true => Limits { handshake: Duration::from_secs(3600), ..LIMITS },
@@ -158,4 +158,40 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
             None
         }
     }
+}
+
+/// The stream to serve: this one, or the other end of a go-between. None where the client has been given up.
+pub async fn before(stream: TcpStream, quirks: &Quirks, shared: &Shared) -> Option<TcpStream> {
+    if quirks.has(Switch::OneSegmentHead) {
+        let mut first = [0; 4096];
+        let n = stream.peek(&mut first).await.ok()?;
+        if !first[..n].windows(4).any(|w| w == b"\r\n\r\n") {
+            return None;
+        }
+    }
+    let hangs = |t| quirks.has(Switch::HangsAfter(t));
+    let notices = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
+    let cuts = Cuts {
+        loses_split: quirks.has(Switch::LosesSplitFrames),
+        loses_joined: quirks.has(Switch::LosesJoinedFrames),
+        notice: notices.then(|| {
+            let shared = shared.clone();
+            let notice = move |what| {
+                shared.trigger(match what {
+                    Notice::HalfFrame => Trigger::HalfFrame,
+                    Notice::HugeLength => Trigger::HugeLength,
+                });
+            };
+            Box::new(notice) as Box<dyn Fn(Notice) + Send>
+        }),
+        ..Cuts::default()
+    };
+    if !cuts.matter() {
+        return Some(stream);
+    }
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.ok()?;
+    let near = TcpStream::connect(listener.local_addr().ok()?).await.ok()?;
+    let (far, _) = listener.accept().await.ok()?;
+    cuts.between(stream, near);
+    Some(far)
 }

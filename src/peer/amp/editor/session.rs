@@ -1,4 +1,4 @@
-//! One client's connection, from the handshake to its end.
+//! One client's connection, from the handshake to its end, and what quirks make of its frames.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,16 +6,15 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::peer::amp::assembler::{Assembler, FrameFault, FrameTolerance, Input};
 use crate::peer::{Draws, MockEvent};
 use crate::trace::Closed;
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket, opcode};
 
-use super::super::assembler::{Assembler, Input};
-use super::frames;
 use super::outgoing::Outgoing;
-use super::quirks::{Breakdown, Effect, Kind, Quirk, Switch, Trigger};
+use super::quirks::{Breakdown, Effect, Kind, Quirk, Quirks, Switch, Trigger};
+use super::request::Handled;
 use super::server::MAX_MESSAGE;
-use super::service::Handled;
 use super::shared::{Order, Phase, Shared, reached};
 
 /// The reason in the close frames of an editor that quits.
@@ -194,7 +193,7 @@ impl Session {
                 }
                 incoming = self.incoming.recv(), if room => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &frames::manners(&self.shared.quirks()));
+                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.shared.quirks()));
                         if let Err(end) = self.input(input).await {
                             return end;
                         }
@@ -341,7 +340,7 @@ impl Session {
     }
 
     async fn frames(&self, kind: Kind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
-        for (frame, flaw) in frames::outgoing(kind, frame, &self.shared.quirks()) {
+        for (frame, flaw) in outgoing_frames(kind, frame, &self.shared.quirks()) {
             self.sender.send(&frame, flaw.or(why)).await?;
         }
         Ok(())
@@ -391,3 +390,34 @@ fn breakdown(quirk: &Quirk) -> Option<(Breakdown, &'static str)> {
 
 /// Beyond this many bytes a message is huge to a fragile server.
 const HUGE: usize = 1 << 20;
+
+/// How the frames of clients are taken.
+pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
+    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
+    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
+    FrameTolerance {
+        from_client: true,
+        overlooks: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
+        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
+        deaf_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
+        refuses_fragments: quirks.has(Switch::RefusesFragments),
+        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
+    }
+}
+
+/// What is sent for a frame of ours, and the flaw that has a hand in it.
+pub fn outgoing_frames(kind: Kind, frame: FrameSpec, quirks: &Quirks) -> Vec<(FrameSpec, Option<&'static str>)> {
+    let mut frames = vec![(frame, None)];
+    for quirk in quirks.iter() {
+        if let Effect::Frame(of, change) = quirk.effect
+            && of == kind
+        {
+            let why = |old: Option<&'static str>| if quirk.flaw { Some(quirk.name) } else { old };
+            frames = frames
+                .into_iter()
+                .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))
+                .collect();
+        }
+    }
+    frames
+}

@@ -16,7 +16,7 @@ use super::handshake::TooManyConnections;
 use super::model::{Editor, Notice};
 use super::outgoing::Outgoing;
 use super::quirks::{Quirks, Switch, Trigger};
-use super::service::Handled;
+use super::request::Handled;
 
 /// How many messages may wait for a client that does not read. One with more is cut off.
 const WAITING: usize = 256;

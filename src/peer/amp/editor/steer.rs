@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::edition::Edition;
+use crate::peer::amp::edition::Edition;
+
 use super::model::{Diagnostic, Editor, Notice};
 use super::quirks::Switch;
 use super::text::Pos;

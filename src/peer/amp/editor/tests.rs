@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::edition::Edition;
+use crate::peer::amp::edition::Edition;
+
 use super::model::{Diagnostic, Editor, Notice};
 use super::quirks::Quirks;
 use super::text::Pos;

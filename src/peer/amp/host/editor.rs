@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::peer::amp::client::token::{Encoding, encode};
+use crate::peer::amp::client::connect::{Encoding, encode};
 use crate::peer::amp::editor::model;
 use crate::peer::amp::editor::quirks::{Effect, Quirk, Quirks, Switch};
 use crate::peer::amp::editor::shared::Shared;
@@ -18,13 +18,11 @@ use crate::trace::{EventKind, FileChange};
 use crate::wire::Limits;
 use crate::wire::tcp::Address;
 
-use super::connection_registry::{ConnectionRegistry, Names};
+use super::connection::{ConnectionRegistry, Names};
 use super::listener::Listener;
 use super::lockfile::{self, Content, ForeignLockfile};
-use super::placeholder_process::PlaceholderProcess;
-use super::port::{Port, ReservedPort, listen};
+use super::resources::{PlaceholderProcess, Port, ReservedPort, listen};
 use super::serve::Plan;
-use super::token;
 
 /// How long things may take.
 #[derive(Clone, Copy)]
@@ -79,7 +77,7 @@ impl Editor {
         place: &SubjectDirs,
         registry: Arc<ConnectionRegistry>,
     ) -> Result<Self, PeerError> {
-        let token = plan.token.clone().map_or_else(token::make, Ok);
+        let token = plan.token.clone().map_or_else(lockfile::make, Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
         let root = if plan.folder.is_dir() { &plan.folder } else { &place.root };
@@ -111,7 +109,7 @@ impl Editor {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
         let (listener, held) = listen(self.plan.host, port)?;
         self.held.extend(held);
-        self.token = token::make().map_err(|e| system("make up a token", e))?;
+        self.token = lockfile::make().map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
         self.run(listener, setting, place)
     }

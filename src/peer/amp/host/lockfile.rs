@@ -1,14 +1,15 @@
-//! Lockfiles: those of our editors, and others laid beside them.
+//! Lockfiles and tokens: those of our editors, others laid beside them, and those that announce a server which is no editor of a play.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use crate::peer::PeerError;
-use crate::peer::amp::client::params::wrong;
-use crate::peer::amp::editor::edition::Edition;
+use crate::peer::amp::client::send::wrong;
+use crate::peer::amp::edition::Edition;
+use crate::peer::{Announced, Announcement, PeerError};
 use crate::trace::{EventKind, FileChange, Payload, Recorder};
 
 /// The folder for lockfiles below a data home (docs/amp.md, Discovery; quick reference, section 1).
@@ -105,4 +106,73 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// Lays a lockfile with a secret of its own.
+///
+/// # Errors
+/// [`PeerError::Environment`] where the system refuses.
+pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError> {
+    let Announcement { edition, data_home, port, folder, like, recorder } = announcement;
+    let edition = Edition::parse(edition).unwrap_or(Edition::Cli);
+    let token = make().map_err(|e| PeerError::Environment(format!("cannot make a secret: {e}")))?;
+    recorder.add_secret(&token);
+    let mut keys = keys(edition, folder, *port, &token, std::process::id());
+    if let Some(Value::Object(like)) = like {
+        for (key, value) in like {
+            keys.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        if let (Some(own), Some(name)) = (keys.get_mut("ideName"), like.get("ideName")) {
+            *own = name.clone();
+        }
+    }
+    let content = Content::File(Value::Object(keys).to_string().into_bytes());
+    let laid = ForeignLockfile::lay(data_home, &format!("{port}.json"), content, None, recorder)?;
+    Ok(Announced { path: laid.path().to_owned(), token })
+}
+
+/// A secret that nobody can guess, of characters that stand for themselves in a URL. Scenarios about what has to be encoded say
+/// their own ones, so that a client that does not encode fails there and nowhere else.
+///
+/// # Errors
+/// What the system said when it was asked for chance.
+pub fn make() -> std::io::Result<String> {
+    let mut bytes = [0; 24];
+    let mut random = std::fs::File::open("/dev/urandom")?;
+    std::io::Read::read_exact(&mut random, &mut bytes)?;
+    Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use crate::trace::{Clock, Recorder};
+
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_as_long_as_it_is_announced() {
+        let home = tempfile::tempdir().unwrap();
+        let recorder = Recorder::new(Clock::start(), vec![]);
+        let like = json!({"port": 1, "authToken": "<secret:1>", "ideName": "vim", "extra": true, "pid": 1});
+        let announcement = Announcement {
+            edition: "cli",
+            data_home: home.path(),
+            port: 4711,
+            folder: Path::new("/w"),
+            like: Some(&like),
+            recorder: &recorder,
+        };
+        let announced = announce(&announcement).unwrap();
+        let read: Value =
+            serde_json::from_slice(&std::fs::read(home.path().join("amp/ide/4711.json")).unwrap()).unwrap();
+        let expected = json!({"workspaceFolders": ["/w"], "port": 4711, "ideName": "vim", "authToken": announced.token,
+            "pid": std::process::id(), "extra": true});
+        assert_eq!(read, expected);
+        drop(announced);
+        assert!(!home.path().join("amp/ide/4711.json").exists());
+    }
 }

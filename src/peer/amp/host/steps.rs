@@ -3,11 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::amp::editor::edition::Edition;
+use crate::peer::amp::edition::{self, Edition};
 use crate::peer::params::given;
 use crate::protocol::parse_hex;
 
-use super::envelope;
 use super::lockfile::Content;
 
 /// Of `stop` and `restart`.
@@ -114,7 +113,7 @@ impl AnswerStep {
             }
             _ => return Err("say exactly one of `result` and `error`".to_owned()),
         };
-        Ok(envelope::response(&self.id, key, body, &self.extra))
+        Ok(edition::response(&self.id, key, body, &self.extra))
     }
 }
 

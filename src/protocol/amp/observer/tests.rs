@@ -1,7 +1,9 @@
+//! Observations of a server, and of a client.
+
 use serde_json::json;
 
 use super::*;
-use crate::protocol::amp::testing::{Play, close_payload, head, request, response};
+use crate::protocol::amp::testing::{Play, close_payload, head, request, request_head, response};
 use crate::trace::Direction;
 
 fn seen(edition: &'static str, play: &Play) -> Vec<Observation> {
@@ -23,7 +25,7 @@ fn an_acceptance_is_told_from_a_refusal() {
 
     let mut refusal = head("HTTP/1.1 401 Unauthorized", &[], &[("X-A", "1"), ("x-a", "2")]);
     refusal.body = Some(Payload::Text("no".to_owned()));
-    let play = Play::new().client(EventKind::Handshake(crate::protocol::amp::testing::request_head(&[])));
+    let play = Play::new().client(EventKind::Handshake(request_head(&[])));
     let refused = last("cli", &play.server(EventKind::Handshake(refusal)));
     assert_eq!(
         json!(refused.value),
@@ -101,4 +103,37 @@ fn the_end_of_the_stream_says_how() {
 fn what_the_client_does_is_no_observation() {
     let play = Play::open().asks(request("cli", "1", "ping", json!({"message": ""}))).client_frame(opcode::PING, b"");
     assert_eq!(seen("cli", &play).len(), 1);
+}
+
+fn observed(play: &Play) -> Vec<Observation> {
+    let mut observer = AmpObserver::new("cli", End::Client);
+    play.events.iter().flat_map(|event| observer.observe(event)).collect()
+}
+
+#[test]
+fn a_handshake_is_seen_with_what_our_editor_made_of_it() {
+    let seen = observed(&Play::open());
+    assert_eq!(seen[0].kind, "handshake");
+    assert_eq!(seen[0].value["valid"], true);
+    assert_eq!(seen[0].value["path"], "/");
+    assert_eq!((seen[1].kind, &seen[1].value["status"]), ("admitted", &json!(101)));
+}
+
+#[test]
+fn a_handshake_without_a_sound_key_is_not_valid() {
+    let mut head = request_head(&[]);
+    head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("sec-websocket-key"));
+    assert!(!is_valid_handshake(&head));
+    head.headers.push(("Sec-WebSocket-Key".to_owned(), "c2hvcnQ=".to_owned()));
+    assert!(!is_valid_handshake(&head));
+}
+
+#[test]
+fn a_request_is_chosen_by_its_method() {
+    let play = Play::open().asks(request("cli", "7", "readFile", json!({"path": "/a"})));
+    let seen = observed(&play);
+    let asked = seen.iter().find(|o| o.kind == "request").expect("a request");
+    assert_eq!(json!(asked.selectors), json!({"method": "readFile"}));
+    assert_eq!((&asked.value["id"], &asked.value["params"]), (&json!("7"), &json!({"path": "/a"})));
+    assert_eq!(asked.value["id_json"], json!("\"7\""));
 }

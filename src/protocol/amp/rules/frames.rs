@@ -2,14 +2,11 @@
 
 use std::collections::VecDeque;
 
+use crate::protocol::amp::rfc6455::{Utf8, items, opcode};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, EventKind, Frame};
 
-use super::connections::Connections;
-use super::requirement_index::RequirementIndex;
-use crate::protocol::amp::handshake::items;
-use crate::protocol::amp::opcode;
-use crate::protocol::amp::utf8::Utf8;
+use super::shared::{Connections, RequirementIndex};
 
 /// Judges every frame of both ends, and the messages that they make up (RFC 6455 sections 5 and 8.1).
 pub struct Frames {

@@ -3,12 +3,12 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::requirement_index::RequirementIndex;
-use super::results::{Part, Shapes};
-use crate::protocol::ViolationDetail;
 use crate::protocol::amp::envelope;
-use crate::protocol::{Judgements, Rule};
+use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Message};
+
+use super::responses::{Part, Shapes};
+use super::shared::RequirementIndex;
 
 /// Judges every message by itself. What takes a request to judge is left to the rule for requests.
 pub struct Messages {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::{client_role, envelope, handshake, is_probe, opcode};
+use crate::protocol::amp::rfc6455::{self, opcode};
+use crate::protocol::amp::{client_role, envelope, is_probe};
 use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, word};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Payload};
 
@@ -283,14 +284,14 @@ impl TraceToScenario for ClientToScenario {
 
 /// How a handshake was answered, where that was no acceptance.
 fn odd_upgrade(request: &Head, head: &Head) -> Option<Map<String, Value>> {
-    if handshake::accepts(request, head) && head.raw.is_none() {
+    if rfc6455::accepts(request, head) && head.raw.is_none() {
         return None;
     }
     if let Some(raw) = head.raw.as_ref().and_then(Payload::as_text) {
         return Some(args([("raw", Some(raw.into()))]));
     }
     if head.status() == Some(101) {
-        let right = handshake::accept_key(request);
+        let right = rfc6455::accept_key(request);
         let line = |(name, value): &(String, String)| match right.as_deref() == Some(value) {
             true => format!("{name}: ${{accept}}\r\n"),
             false => format!("{name}: {value}\r\n"),

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::{envelope, handshake, is_probe, opcode};
+use crate::protocol::amp::rfc6455::{self, opcode};
+use crate::protocol::amp::{PROBE, envelope, is_probe};
 use crate::protocol::http::to_scenario::has_secret;
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, word};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
@@ -78,7 +79,7 @@ impl ServerToScenario {
                     opcode::PONG => {}
                     opcode::PING if frames::is_ping(frame, End::Client) => {
                         let text = frame.payload.as_text().unwrap_or_default();
-                        if !text.starts_with(crate::protocol::amp::PROBE) {
+                        if !text.starts_with(PROBE) {
                             conn.pinged.push(text.to_owned());
                             let payload = (!text.is_empty()).then(|| text.into());
                             told.push(step("ping", args([("payload", payload)])));
@@ -132,7 +133,7 @@ impl ServerToScenario {
         };
         match &event.kind {
             EventKind::Handshake(head) => {
-                let accepted = conn.request.as_ref().is_some_and(|(_, request)| handshake::accepts(request, head));
+                let accepted = conn.request.as_ref().is_some_and(|(_, request)| rfc6455::accepts(request, head));
                 conn.accepted = accepted;
                 let mut told = conn.connect(name, accepted, event.i);
                 let value = args([("accepted", Some(accepted.into())), ("status", head.status().map(Value::from))]);
@@ -311,7 +312,7 @@ impl Conn {
         let request =
             message.json.as_ref().and_then(|json| envelope::request(edition, json).map(|request| (json, request)));
         let Some((json, request)) = request else { return ScenarioElement::step(index, "send", on(raw, name)) };
-        let request = crate::protocol::amp::envelope::Request { id: request.id.filter(|id| !id.is_null()), ..request };
+        let request = envelope::Request { id: request.id.filter(|id| !id.is_null()), ..request };
         let label = request.id.map(|_| labels.name(request.method.unwrap_or("request")));
         if let (Some(id), Some(label)) = (request.id, &label) {
             let asked = request.method.zip(request.params).map(|(method, params)| (method.to_owned(), params.clone()));
@@ -402,7 +403,7 @@ fn shown(head: &Head) -> Map<String, Value> {
     // The key is made anew each time, but one that was missing or odd is so again.
     match head.header("sec-websocket-key").collect::<Vec<_>>().as_slice() {
         [] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), Value::Null)),
-        [key] if handshake::is_key(key) => {}
+        [key] if rfc6455::is_key(key) => {}
         [key, ..] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), (*key).into())),
     }
     if !headers.is_empty() {

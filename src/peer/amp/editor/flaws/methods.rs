@@ -1,17 +1,147 @@
-//! The methods but those on files.
+//! Flaws of an editor in how it wraps messages, which requests it understands, and what its methods do.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::super::edition::Method;
-use super::super::quirks::{Effect, Of, Switch};
-use super::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
+use crate::peer::amp::edition::Method;
+use crate::peer::amp::editor::disk;
+use crate::peer::amp::editor::files::PIECE;
+use crate::peer::amp::editor::quirks::{Effect, Kind, Of, Switch};
+use crate::wire::websocket::FrameSpec;
+
+use super::table::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
+
+pub const ENVELOPE_FLAWS: &[Entry] = &[
+    flaw!("wrapper-renamed" BOTH "envelope/top-level" "Responses are wrapped in `response`."
+        Effect::Whole(Of::Response, |m| *m = json!({"response": remove(m, "serverResponse")}))),
+    flaw!("wrapper-missing" BOTH "envelope/top-level" "Responses come without a wrapper."
+        Effect::Whole(Of::Response, |m| *m = remove(m, "serverResponse"))),
+    flaw!("messages-in-array" BOTH "envelope/top-level" "Each message is the only item of an array."
+        Effect::Whole(Of::Any, |m| *m = json!([m.take()]))),
+    flaw!("null-messages" BOTH "envelope/top-level" "Before each message goes the message `null`."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text("null"), f])),
+    flaw!("wrapper-null" BOTH "envelope/top-level" "Before each message goes one whose wrapper is null."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f])),
+    flaw!("failures-unanswered" BOTH "envelope/answered"
+        "What cannot be done is not answered." Effect::Switch(Switch::FailuresUnanswered)),
+    flaw!("answers-twice" BOTH "envelope/answered-once" "Every answer is sent twice." Effect::Switch(Switch::AnswersTwice)),
+    flaw!("answers-everybody" BOTH "envelope/unasked"
+        ["envelope/answered-once": "A client that has used the id as well is answered twice.",
+         "envelope/ids-per-connection": "What it takes for its answer may be that of another."]
+        "Answers go to every client." Effect::Switch(Switch::AnswersEverybody)),
+    flaw!("answers-nobody" BOTH "envelope/unasked" "Before each message goes a response to a request that nobody made."
+        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(UNASKED), f])),
+    flaw!("id-cleaned" BOTH "envelope/unasked"
+    "Of an id only letters, digits and dashes come back." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
+        if let Value::String(text) = id {
+            text.retain(|c| c.is_ascii_alphanumeric() || c == '-');
+        }
+    }))),
+    flaw!("id-as-number" CLI "envelope/id-string"
+    "An id of digits comes back as a number." Effect::Whole(Of::Response, |m| each(m, "id", |id| {
+        if let Some(number) = id.as_str().and_then(|text| text.parse::<i64>().ok()) {
+            *id = number.into();
+        }
+    }))),
+    flaw!("id-null" CLI "envelope/id-string"
+        "The id of every response is null." Effect::Whole(Of::Response, |m| each(m, "id", |id| *id = Value::Null))),
+    flaw!("id-nothing" GUIDE "envelope/id"
+        "The id of every response is null." Effect::Whole(Of::Response, |m| each(m, "id", |id| *id = Value::Null))),
+    flaw!("id-missing" BOTH "envelope/id"
+        "Responses have no id." Effect::Whole(Of::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
+    flaw!("ids-shared" BOTH "envelope/ids-per-connection"
+        ["envelope/answered-once": "The client that used it first is answered twice."]
+        "An id is taken for unique: the answer goes to the client that used it first."
+        Effect::Switch(Switch::IdsAcrossConnections)),
+    flaw!("result-key" CLI "envelope/method-key" "The result is under `result`, as in the quick reference."
+        Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |_| "result".to_owned()))),
+    flaw!("result-of-other-method" CLI "envelope/method-key" "The result is under the name of another method."
+    Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |name| {
+        if name == "readFile" { "editFile" } else { "readFile" }.to_owned()
+    }))),
+    flaw!("result-false" CLI "envelope/method-key" "Every result is `false`."
+        Effect::Body(Of::Success(None), |b| *b = false.into())),
+    flaw!("result-as-text" CLI "envelope/method-key" "Every result is a string with JSON in it."
+        Effect::Body(Of::Success(None), |b| *b = b.to_string().into())),
+    flaw!("result-empty" CLI "envelope/method-key"
+        "A result that says no more than `success` is null."
+        Effect::Body(Of::Success(None), |b| if b.get("success").is_some() && b.get("content").is_none() { *b = Value::Null })),
+    flaw!("method-as-key" GUIDE "envelope/result-key" "The result is under the name `data`."
+        Effect::Whole(Of::Response, |m| rename(&mut m["serverResponse"], |_| "data".to_owned()))),
+    flaw!("result-and-error" BOTH "envelope/result-or-error"
+    "Every result comes with an error that is null." Effect::Whole(Of::Success(None), |m| {
+        set(&mut m["serverResponse"], "error", json!({"code": 0, "message": "ok"}));
+    })),
+    flaw!("error-code-as-text" CLI "envelope/error-shape" "The code of an error is a string."
+        Effect::Body(Of::Error, |b| set(b, "code", "ERROR"))),
+    flaw!("error-as-text" CLI "envelope/error-shape" "An error is a string."
+        Effect::Body(Of::Error, |b| *b = remove(b, "message"))),
+    flaw!("notification-flat" BOTH "envelope/notification-shape"
+        "A notification holds its data beside its name." Effect::Whole(Of::Notification(None), flatten)),
+    flaw!("notification-with-id" BOTH "envelope/notification-without-id"
+        "A notification has an id." Effect::Whole(Of::Notification(None), |m| set(&mut m["serverNotification"], "id", "n"))),
+    flaw!("slow-answers" CLI "envelope/timely" "Every answer takes more than two seconds."
+        Effect::Switch(Switch::SlowAnswers)),
+    flaw!("last-of-pipelined" BOTH "envelope/pipelined"
+        ["framing/joined-segments": "What comes at once comes in one segment."]
+        "Of requests that come at once only the last is answered." Effect::Switch(Switch::LastOfPipelined)),
+    flaw!("ascii-requests" BOTH "envelope/unicode"
+        ["read-file/special-names": "Names lose them.", "cli/edit-file/special-names": "Names lose them.",
+         "edit-file/unicode": "Texts lose them.", "envelope/unasked": "Ids lose them."]
+        "Characters beyond ASCII in requests are lost." Effect::Switch(Switch::AsciiRequests)),
+    flaw!("escapes-kept" BOTH "envelope/escapes" 
+        ["ping/any-text": "A text comes back with its escapes in it.",
+         "envelope/parse-error": "What cannot be read is passed over."]
+        "Escaped characters in requests are taken as they stand." Effect::Switch(Switch::EscapesKept)),
+    flaw!("compact-requests-only" BOTH "envelope/whitespace"
+        ["envelope/parse-error": "What cannot be read is passed over."]
+        "Requests are understood only without white space, the id first." Effect::Switch(Switch::OnlyCompactRequests)),
+    flaw!("extra-keys-refused" BOTH "envelope/extra-keys" "A parameter that is not known makes a request fail."
+        Effect::Switch(Switch::RefusesExtraKeys)),
+    flaw!("unknown-method-succeeds" BOTH "envelope/unknown-method"
+        "A method that does not exist succeeds." Effect::Switch(Switch::UnknownSucceeds)),
+    flaw!("unknown-method-unanswered" BOTH "envelope/unknown-method"
+        "A method that does not exist is not answered." Effect::Switch(Switch::UnknownUnanswered)),
+    flaw!("missing-param-succeeds" BOTH "envelope/missing-param"
+        "A request without a parameter succeeds." Effect::Switch(Switch::MissingParamSucceeds)),
+    flaw!("wrong-param-succeeds" BOTH "envelope/wrong-param"
+        "A request with a parameter of the wrong type succeeds." Effect::Switch(Switch::WrongParamSucceeds)),
+    flaw!("no-method-succeeds" BOTH "envelope/no-method"
+        "A request without a method succeeds." Effect::Switch(Switch::NoMethodSucceeds)),
+    flaw!("no-method-unanswered" BOTH "envelope/no-method"
+        "A request without a method is not answered." Effect::Switch(Switch::NoMethodUnanswered)),
+    flaw!("error-code-one" CLI "envelope/error-codes" "The code of every error is 1."
+        Effect::Body(Of::Error, |b| set(b, "code", 1))),
+];
+
+/// A response to nobody, in the words of both editions.
+const UNASKED: &str = r#"{"serverResponse":{"id":"nobody-asked","error":{"code":-32000,"message":"who asked?"}}}"#;
+
+/// Gives the outcome of a response another key.
+fn rename(response: &mut Value, name: fn(&str) -> String) {
+    let Value::Object(map) = response else { return };
+    let renamed: Map<String, Value> = std::mem::take(map)
+        .into_iter()
+        .map(|(key, value)| if key == "id" || key == "error" { (key, value) } else { (name(&key), value) })
+        .collect();
+    *map = renamed;
+}
+
+/// `{name: data}` becomes `{"name": name, "data": data}`, at the place that the edition has for it.
+fn flatten(message: &mut Value) {
+    let inside = &mut message["serverNotification"];
+    let place = if inside.get("method").is_some() { &mut inside["method"] } else { inside };
+    let Value::Object(named) = place.take() else { return };
+    if let Some((name, data)) = named.into_iter().next() {
+        *place = json!({"name": name, "data": data});
+    }
+}
 
 const PING: Of = Of::Success(Some(Method::Ping));
 const AUTHENTICATE: Of = Of::Success(Some(Method::Authenticate));
 const DIAGNOSTICS: Of = Of::Success(Some(Method::GetDiagnostics));
 const OPEN_URI: Of = Of::Success(Some(Method::OpenUri));
 
-pub const FLAWS: &[Entry] = &[
+pub const METHODS_FLAWS: &[Entry] = &[
     flaw!("ping-renamed" CLI "ping/result" "The answer to a ping calls the message `pong`."
         Effect::Body(PING, |b| *b = json!({"pong": remove(b, "message")}))),
     flaw!("ping-says-pong" CLI "ping/echo" ["ping/any-text": "No other text comes back either."]
@@ -100,7 +230,7 @@ pub const FLAWS: &[Entry] = &[
 
 /// What is percent-encoded in a URI is so no more.
 pub(super) fn unencoded(uri: &mut Value) {
-    if let Some(path) = uri.as_str().and_then(|u| super::super::file_uri::to_path(u).ok()) {
+    if let Some(path) = uri.as_str().and_then(|u| disk::to_path(u).ok()) {
         *uri = format!("file://{path}").into();
     }
 }
@@ -119,3 +249,122 @@ pub(super) fn from_one(value: &mut Value) {
         _ => {}
     }
 }
+
+const READ: Of = Of::Success(Some(Method::ReadFile));
+
+pub const READ_FILE_FLAWS: &[Entry] = &[
+    flaw!("content-as-lines" BOTH "read-file/result"
+    "The content is a list of lines." Effect::Body(READ, |b| each(b, "content", |c| {
+        *c = c.as_str().unwrap_or_default().lines().map(Value::from).collect();
+    }))),
+    flaw!("content-as-result" GUIDE "read-file/result"
+        "The result is the content itself." Effect::Body(READ, |b| *b = remove(b, "content"))),
+    flaw!("success-missing" CLI "read-file/result" "The result of `readFile` has no `success`."
+        Effect::Body(READ, |b| { remove(b, "success"); })),
+    flaw!("dirty-as-text" CLI "read-file/result" "The `isDirty` of `readFile` is a string."
+        Effect::Body(READ, |b| set(b, "isDirty", b["isDirty"].to_string()))),
+    flaw!("last-line-lost" BOTH "read-file/content"
+    "The last line of a file is lost." Effect::Body(READ, |b| each(b, "content", |c| {
+        let text = c.as_str().unwrap_or_default();
+        let end = text.trim_end_matches('\n').rfind('\n').unwrap_or(0);
+        *c = text[..end].into();
+    }))),
+    flaw!("open-files-only" BOTH "read-file/not-open"
+        "`readFile` fails for a file that is not open." Effect::Switch(Switch::OpenOnly)),
+    flaw!("open-files-fail" BOTH "read-file/open-file"
+        "`readFile` fails for a file that is open: it is locked." Effect::Switch(Switch::OpenFails)),
+    flaw!("empty-file-fails" BOTH "read-file/empty" "`readFile` takes an empty content for none."
+        Effect::Switch(Switch::RefusesEmptyFile)),
+    flaw!("no-unicode" BOTH "read-file/unicode"
+    "`readFile` replaces characters beyond the Basic Multilingual Plane." Effect::Body(READ, |b| each(b, "content", |c| {
+        let text = c.as_str().unwrap_or_default();
+        *c = text.chars().map(|c| if u32::from(c) > 0xffff { '\u{fffd}' } else { c }).collect::<String>().into();
+    }))),
+    flaw!("backslashes-doubled" BOTH "read-file/escapes" "`readFile` escapes backslashes twice."
+        Effect::Body(READ, |b| each(b, "content", |c| *c = c.as_str().unwrap_or_default().replace('\\', "\\\\").into()))),
+    flaw!("cut-at-64k" BOTH "read-file/large" "`readFile` gives the first 64 KiB."
+        Effect::Switch(Switch::CutsAt(PIECE))),
+    flaw!("cut-at-1m" BOTH "read-file/huge" "`readFile` gives the first mebibyte." Effect::Switch(Switch::CutsAt(1 << 20))),
+    flaw!("crlf-read-as-lf" BOTH "read-file/crlf" "`readFile` turns CRLF into LF."
+        Effect::Body(READ, |b| each(b, "content", |c| *c = c.as_str().unwrap_or_default().replace("\r\n", "\n").into()))),
+    flaw!("read-decodes-names" BOTH "read-file/special-names"
+        ["read-file/exact-name": "The file of the name that is read into the path is taken for it."]
+        "`readFile` takes `%`, `#` and brackets in a path for something else." Effect::Switch(Switch::DecodesNames(Method::ReadFile))),
+    flaw!("read-partial-names" BOTH "read-file/exact-name"
+        "`readFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
+        Effect::Switch(Switch::PartialName(Method::ReadFile))),
+    flaw!("missing-file-empty" BOTH "read-file/missing-file"
+        "`readFile` of a file that does not exist succeeds with an empty content." Effect::Switch(Switch::MissingIsEmpty)),
+    flaw!("directory-empty" BOTH "read-file/directory"
+        "`readFile` of a directory succeeds with an empty content." Effect::Switch(Switch::DirectoryIsListed)),
+    flaw!("read-fails-silently" CLI "read-file/failure-message" "A `readFile` that did not succeed does not say why."
+        Effect::Body(Of::Failure(Method::ReadFile), |b| *b = json!({"success": false}))),
+    flaw!("not-utf8-unanswered" BOTH "read-file/not-utf8"
+        "`readFile` of a file that is not UTF-8 is not answered." Effect::Switch(Switch::BadBytesUnanswered)),
+    flaw!("read-leaves-backup" BOTH "read-file/side-effects"
+        "`readFile` leaves a backup file beside the one it read." Effect::Switch(Switch::ReadTouches)),
+    flaw!("disk-not-buffer" BOTH "read-file/unsaved" "`readFile` reads the disk, not the editor's unsaved text."
+        Effect::Switch(Switch::DiskOnly)),
+    flaw!("dirty-negated" CLI "read-file/dirty-flag" "`isDirty` says the opposite."
+        Effect::Body(READ, |b| each(b, "isDirty", |d| *d = (!d.as_bool().unwrap_or_default()).into()))),
+];
+
+const EDIT: Of = Of::Success(Some(Method::EditFile));
+
+pub const EDIT_FILE_FLAWS: &[Entry] = &[
+    flaw!("edit-success-as-text" BOTH "edit-file/result" "The `success` of `editFile` is a string."
+        Effect::Body(EDIT, |b| set(b, "success", "true"))),
+    flaw!("edit-success-missing" BOTH "edit-file/result"
+        "The result of `editFile` is empty." Effect::Body(EDIT, |b| { remove(b, "success"); })),
+    flaw!("edit-refused" BOTH "edit-file/succeeds"
+        "`editFile` never succeeds." Effect::Switch(Switch::RefusesEdits)),
+    flaw!("edit-not-saved" BOTH "edit-file/disk"
+        "`editFile` changes the editor's text and does not save it." Effect::Switch(Switch::BufferOnly)),
+    flaw!("edit-does-nothing" BOTH "edit-file/read-back" ["cli/edit-file/disk": "Nothing is written either."]
+        "`editFile` of a file succeeds and does not change it." Effect::Switch(Switch::EditsNothing)),
+    flaw!("edit-behind-editor" BOTH "edit-file/open-file"
+        "`editFile` writes the file and leaves the editor's text as it was." Effect::Switch(Switch::DiskButNotBuffer)),
+    flaw!("edit-loses-unicode" BOTH "edit-file/unicode" "`editFile` writes `?` for what is beyond ASCII."
+        Effect::Switch(Switch::LosesUnicodeOnWrite)),
+    flaw!("edit-cut-at-64k" BOTH "edit-file/large" "`editFile` writes the first 64 KiB." Effect::Switch(Switch::CutsWrites)),
+    flaw!("edit-crlf-to-lf" BOTH "edit-file/crlf" "`editFile` turns CRLF into LF." Effect::Switch(Switch::CrlfToLf)),
+    flaw!("first-edit-only" BOTH "edit-file/again"
+        "`editFile` of a file that was edited before does nothing." Effect::Switch(Switch::FirstEditOnly)),
+    flaw!("edit-decodes-names" BOTH "edit-file/special-names"
+        ["edit-file/other-files": "The file of the name that is read into the path is changed."]
+        "`editFile` takes `%`, `#` and brackets in a path for something else." Effect::Switch(Switch::DecodesNames(Method::EditFile))),
+    flaw!("edit-partial-names" BOTH "edit-file/other-files"
+        "`editFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
+        Effect::Switch(Switch::PartialName(Method::EditFile))),
+    flaw!("edit-every-match" BOTH "edit-file/other-files"
+        "`editFile` also changes open files whose paths begin alike." Effect::Switch(Switch::EditsEveryMatch)),
+    flaw!("edit-leaves-folders" BOTH "edit-file/missing-directory"
+        "`editFile` makes folders that are missing, and then fails." Effect::Switch(Switch::LeavesFolders)),
+    flaw!("edit-directory-succeeds" BOTH "edit-file/directory" "`editFile` of a directory succeeds."
+        Effect::Switch(Switch::EditsFoldersGladly)),
+    flaw!("edit-empty-refused" CLI "edit-file/empty" "`editFile` takes an empty text for none."
+        Effect::Switch(Switch::RefusesEmptyText)),
+    flaw!("edit-new-file-refused" CLI "edit-file/new-file" "`editFile` creates no files."
+        Effect::Switch(Switch::RefusesNewFiles)),
+    flaw!("edit-fails-silently" CLI "edit-file/failure-message" "An `editFile` that did not succeed does not say why."
+        Effect::Body(Of::Failure(Method::EditFile), |b| *b = json!({"success": false}))),
+    flaw!("edit-keeps-range" GUIDE "edit-file/range"
+        "`editFile` puts the new text before the old one, and keeps that." Effect::Switch(Switch::KeepsRange)),
+    flaw!("edit-end-of-both-kinds" GUIDE "edit-file/delete"
+        "`end` is the last byte where text is taken out, and the one behind it where other text takes its place."
+        Effect::Switch(Switch::EndOfBothKinds)),
+    flaw!("edit-in-characters" GUIDE "edit-file/bytes"
+        "`start` and `end` are taken for characters." Effect::Switch(Switch::OffsetsInCharacters)),
+    flaw!("edit-deletes-nothing" GUIDE "edit-file/delete" "`editFile` with an empty new text does nothing."
+        Effect::Switch(Switch::DeletesNothing)),
+    flaw!("edit-missing-file-made" GUIDE "edit-file/missing-file" "`editFile` makes a file that does not exist."
+        Effect::Switch(Switch::MissingIsMade)),
+    flaw!("edit-offsets-clamped" GUIDE "edit-file/out-of-range" "Offsets beyond the end are taken for the end."
+        Effect::Switch(Switch::ClampsOffsets)),
+    flaw!("edit-offsets-swapped" GUIDE "edit-file/reversed" "An end before the start is swapped with it."
+        Effect::Switch(Switch::SwapsOffsets)),
+    flaw!("edit-cuts-characters" GUIDE "edit-file/inside-character" "An offset inside a character leaves a broken one."
+        Effect::Switch(Switch::CutsCharacters)),
+    flaw!("edit-over-unsaved-refused" CLI "edit-file/over-unsaved" "`editFile` fails for a file with unsaved changes."
+        Effect::Switch(Switch::RefusesOverUnsaved)),
+];

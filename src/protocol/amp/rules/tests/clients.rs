@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::protocol::Judgements;
-use crate::protocol::amp::testing::{Play, head, request, request_head, response_head};
-use crate::protocol::amp::{opcode, rules};
-use crate::trace::Mark;
-use crate::trace::{Closed, End, EventKind, Exited, Frame, Head, Payload};
+use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::amp::rules;
+use crate::protocol::amp::testing::{Play, frame, head, request, request_head, response_head};
+use crate::trace::{Closed, End, EventKind, Exited, Frame, Head, Mark, Payload};
 
 const LOCKFILE: &str = "/home/u/.local/share/amp/ide/8080.json";
 
@@ -246,12 +246,7 @@ fn of_several_clients_that_one_process_started_each_is_counted_for_itself() {
 
 #[test]
 fn a_message_of_the_client_is_whole() {
-    let part = Frame {
-        fin: false,
-        masked: true,
-        payload: Payload::from(b"{".as_slice()),
-        ..crate::protocol::amp::testing::frame(opcode::TEXT, b"{")
-    };
+    let part = Frame { fin: false, masked: true, payload: Payload::from(b"{".as_slice()), ..frame(opcode::TEXT, b"{") };
     for edition in ["cli", "guide"] {
         let play = Play::open().client(EventKind::Frame(part.clone()));
         assert_eq!(play.broken(edition), ["framing/client-one-frame"]);

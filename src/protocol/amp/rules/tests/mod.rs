@@ -1,18 +1,14 @@
 //! Every rule: a trace that breaks it, and sound ones that it must not accuse.
 
 mod clients;
-mod closings;
 mod frames;
 mod handshakes;
-mod lockfiles;
-mod messages;
-mod pings;
 mod requests;
 
 use serde_json::json;
 
-use super::super::opcode;
-use super::super::testing::{Play, request, response};
+use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::amp::testing::{Play, request, response};
 use crate::trace::{Direction, EventKind, Exited};
 
 /// What one method gives, in the shape of an edition.

@@ -1,0 +1,331 @@
+//! The peer of the role `amp-server`: performs the verbs of its scenarios.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::peer::amp::edition;
+use crate::peer::params::given;
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
+use crate::protocol::Lock;
+use crate::trace::{End, EventKind, Mark};
+use crate::wire::tcp::{Address, ConnectError};
+use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
+use crate::wire::{Limits, Tap};
+
+use super::connect::{ConnectStep, Encoding, encode};
+use super::connection::Connection;
+use super::send::{SendStep, deliberate, read, wrong};
+
+/// The connection that a step means which names none.
+pub(super) const MAIN: &str = "main";
+
+/// How long the closing handshake may take when a scenario is over.
+pub(super) const GOODBYE: Duration = Duration::from_millis(500);
+
+/// A client of the role `amp-server`, in the edition of its [`Setting`].
+pub struct AmpClient {
+    setting: Setting,
+    connections: HashMap<String, Connection>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct OpenStep {
+    #[serde(rename = "as")]
+    name: Option<String>,
+    deliberate: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestStep {
+    on: Option<String>,
+    #[serde(rename = "as")]
+    label: Option<String>,
+    method: String,
+    params: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    id: Option<Value>,
+    deliberate: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PingStep {
+    on: Option<String>,
+    payload: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct CloseStep {
+    on: Option<String>,
+    code: Option<u16>,
+    reason: String,
+    deliberate: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct DropStep {
+    on: Option<String>,
+    how: How,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    #[default]
+    Eof,
+    Reset,
+}
+
+impl AmpClient {
+    /// A client that has no connection yet.
+    pub fn new(setting: Setting) -> Self {
+        Self { setting, connections: HashMap::new() }
+    }
+
+    fn lock(&self) -> Result<&Lock, PeerError> {
+        self.setting.server.as_ref().ok_or_else(|| {
+            PeerError::Scenario("the subject is not up; connect after the step that starts it".to_owned())
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { handshake: self.setting.patience, write: self.setting.patience, ..Limits::default() }
+    }
+
+    fn tap(&self, conn: &str) -> Tap {
+        Tap::new(self.setting.recorder.clone(), conn, End::Client)
+    }
+
+    /// The connection of this name, for a verb.
+    fn connection(&mut self, verb: &str, name: Option<&str>) -> Result<&mut Connection, PeerError> {
+        let name = name.unwrap_or(MAIN);
+        let others = {
+            let mut names: Vec<&str> = self.connections.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            names.join(", ")
+        };
+        self.connections.get_mut(name).ok_or_else(|| {
+            let there = if others.is_empty() { "there is none yet".to_owned() } else { format!("there are: {others}") };
+            wrong(verb, format!("there is no connection `{name}` ({there}); open it with `connect: {{ as: {name} }}`"))
+        })
+    }
+
+    /// Makes room for a connection of this name: an earlier one must have ended.
+    async fn vacate(&mut self, verb: &str, name: &str) -> Result<(), PeerError> {
+        let Some(earlier) = self.connections.get(name) else { return Ok(()) };
+        if !earlier.is_over() {
+            let advice = format!(
+                "connection `{name}` is open already; `close` or `drop` it first, or give this one \
+                another name with `as`"
+            );
+            return Err(wrong(verb, advice));
+        }
+        if let Some(earlier) = self.connections.remove(name) {
+            earlier.leave(GOODBYE.min(self.setting.patience)).await;
+        }
+        Ok(())
+    }
+
+    async fn connect(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: ConnectStep = read(act)?;
+        let name = params.name.clone().unwrap_or_else(|| MAIN.to_owned());
+        self.vacate(act.verb, &name).await?;
+        let lock = self.lock()?;
+        let address = params.address(&self.setting.edition, lock);
+        let escaped = encode(&lock.token, Encoding::Component) != lock.token;
+        let request = params.request(lock, deliberate(act, params.deliberate.as_ref()))?;
+        let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
+        let opened = opened.map_err(|e| unreachable(&address, e))?;
+        let refused = opened.response.as_ref().and_then(|response| response.status());
+        let ordinary = match () {
+            () if self.connections.values().any(|other| other.session && !other.is_over()) => "several",
+            () if self.connections.values().any(|other| other.session) => "again",
+            () if escaped && refused.is_some_and(|status| matches!(status, 401 | 403)) => "token-encoded",
+            () => "token-right",
+        };
+        let trouble = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| PeerError::Subject {
+            message: format!("the handshake on connection `{name}` is not accepted: {fault}"),
+            proves: params.proves(&opened, ordinary),
+            expected: Some(json!(101)),
+            actual: opened.response.as_ref().and_then(|response| response.status()).map(|status| json!(status)),
+        });
+        opened.socket.sender.set_options(params.options());
+        // Whatever came of it, it is there, so that it is ended properly.
+        let connection = Connection::start(opened.socket, opened.accepted);
+        self.connections.insert(name, connection);
+        trouble.map_or(Ok(Performed::default()), Err)
+    }
+
+    async fn open(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: OpenStep = read(act)?;
+        let name = params.name.unwrap_or_else(|| MAIN.to_owned());
+        self.vacate(act.verb, &name).await?;
+        let address = ConnectStep::default().address(&self.setting.edition, self.lock()?);
+        let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
+        let socket = socket.map_err(|e| unreachable(&address, e))?;
+        let mut connection = Connection::start(socket, true);
+        connection.deliberate = deliberate(act, params.deliberate.as_ref());
+        self.connections.insert(name, connection);
+        Ok(Performed::default())
+    }
+
+    async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let RequestStep { on, label, method, params, id, deliberate: why } = read(act)?;
+        let edition = self.setting.edition.clone();
+        let connection = self.connection(act.verb, on.as_deref())?;
+        let id = id.unwrap_or_else(|| connection.next_id());
+        let message = edition::request(&edition, &id, &method, &params.unwrap_or_else(|| json!({})));
+        let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
+        let manner = SendOptions { deliberate: deliberate(act, why.as_ref()), ..SendOptions::default() };
+        self.transmit(act, on.as_deref(), &pieces, &manner, 1).await?;
+        Ok(Performed { bindings: label.map(|label| (label, id)).into_iter().collect() })
+    }
+
+    async fn send(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: SendStep = read(act)?;
+        let pieces = params.pieces().map_err(|e| wrong(act.verb, e))?;
+        let manner = SendOptions {
+            deliberate: deliberate(act, params.deliberate.as_ref()),
+            split: params.split,
+            ..SendOptions::default()
+        };
+        let binding = match (params.label, params.id) {
+            (Some(label), Some(id)) => Some((label, id)),
+            (None, None) => None,
+            (Some(_), None) => return Err(wrong(act.verb, "`as` needs the `id` of the request that is sent")),
+            (None, Some(_)) => return Err(wrong(act.verb, "`id` needs `as`, the label that stands for it")),
+        };
+        self.transmit(act, params.on.as_deref(), &pieces, &manner, params.repeat.unwrap_or(1)).await?;
+        Ok(Performed { bindings: binding.into_iter().collect() })
+    }
+
+    async fn ping(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: PingStep = read(act)?;
+        let pieces = [Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
+        self.transmit(act, params.on.as_deref(), &pieces, &SendOptions::default(), 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn close(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: CloseStep = read(act)?;
+        let spec = FrameSpec::close(Some(params.code.unwrap_or(1000)), &params.reason);
+        let pieces = [Piece::Frame { spec, cut: None }];
+        let manner = SendOptions { deliberate: deliberate(act, params.deliberate.as_ref()), ..SendOptions::default() };
+        self.transmit(act, params.on.as_deref(), &pieces, &manner, 1).await?;
+        self.connection(act.verb, params.on.as_deref())?.close_sent = true;
+        Ok(Performed::default())
+    }
+
+    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: DropStep = read(act)?;
+        let connection = self.connection(act.verb, params.on.as_deref())?;
+        match params.how {
+            How::Eof => connection.sender.shutdown_deliberately(act.step).await,
+            How::Reset => connection.sender.reset(Some(act.step)).await,
+        }
+        connection.dropped = true;
+        Ok(Performed::default())
+    }
+
+    /// Sends on a connection. A connection that the subject has ended, or never accepted, swallows it: what
+    /// that means is for the expectations to say.
+    async fn transmit(
+        &mut self,
+        act: &VerbCall<'_>,
+        on: Option<&str>,
+        pieces: &[Piece],
+        manner: &SendOptions,
+        times: u64,
+    ) -> Result<(), PeerError> {
+        let recorder = self.setting.recorder.clone();
+        let connection = self.connection(act.verb, on)?;
+        if connection.dropped {
+            let name = connection.sender.conn();
+            return Err(wrong(
+                act.verb,
+                format!("connection `{name}` was dropped by an earlier step; `connect` again"),
+            ));
+        }
+        if !connection.session {
+            let text = format!("{}: nothing is sent, since the handshake was not accepted", act.verb);
+            let mark = EventKind::Mark(Mark { mark: "step".to_owned(), text });
+            recorder.record(Some(connection.sender.conn()), None, mark);
+            return Ok(());
+        }
+        let manner = match &manner.deliberate {
+            None => SendOptions { deliberate: connection.deliberate.clone(), ..manner.clone() },
+            Some(_) => manner.clone(),
+        };
+        for _ in 0..times {
+            if !connection.transmit(pieces, &manner).await? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
+        let edition = self.setting.edition.clone();
+        let recorder = self.setting.recorder.clone();
+        let connection = self.connection("barrier", conn)?;
+        connection.barrier(&edition, within).await?;
+        let mark = Mark { mark: "barrier".to_owned(), text: connection.sender.conn().to_owned() };
+        recorder.record(Some(connection.sender.conn()), None, EventKind::Mark(mark));
+        Ok(())
+    }
+}
+
+/// The subject is up, so a port that refuses connections is its fault; a machine without sockets is not.
+pub(super) fn unreachable(address: &Address, error: ConnectError) -> PeerError {
+    match error {
+        ConnectError::Broken { .. } => PeerError::Environment(error.to_string()),
+        ConnectError::Unreachable { .. } | ConnectError::TimedOut { .. } => PeerError::Unreachable {
+            message: error.to_string(),
+            proves: "connection/loopback",
+            address: address.to_string(),
+        },
+    }
+}
+
+impl Peer for AmpClient {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+        Box::pin(async move {
+            match act.verb {
+                "connect" => self.connect(&act).await,
+                "open" => self.open(&act).await,
+                "request" => self.request(&act).await,
+                "send" => self.send(&act).await,
+                "ping" => self.ping(&act).await,
+                "close" => self.close(&act).await,
+                "drop" => self.drop(&act).await,
+                other => Err(PeerError::Unable(format!("the Amp client has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
+        Box::pin(self.pass_barrier(conn, within))
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let within = GOODBYE.min(self.setting.patience);
+            let leaving: Vec<_> =
+                self.connections.drain().map(|(_, connection)| tokio::spawn(connection.leave(within))).collect();
+            for left in leaving {
+                // A panic in there would have been reported as such; there is nothing more to end.
+                let _ = left.await;
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! The peer of the role `amp-client`: performs the verbs of its scenarios.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::peer::amp::client::send::{SendStep, deliberate, read, wrong};
+use crate::peer::amp::edition::{self, Edition};
+use crate::peer::amp::editor::steer;
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
+use crate::trace::{EventKind, Mark};
+use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
+
+use super::connection::{Connection, ConnectionRegistry};
+use super::editor::{Bounds, Editor, Ending};
+use super::listener::PROBE_ENDS;
+use super::lockfile::ForeignLockfile;
+use super::resources::Port;
+use super::serve::ServeStep;
+use super::steps::{
+    AnswerStep, CloseStep, DropStep, EditorStep, EndStep, Gone, How, LockfileStep, NotifyStep, PingStep,
+};
+
+/// The connection, and the editor, that a step means which names none.
+pub(super) const MAIN: &str = "main";
+
+/// How long a client may take to answer a close frame before we let go of the connection all the same.
+const GOODBYE: Duration = Duration::from_millis(800);
+
+/// Plays the editors of a scenario of the role `amp-client`, in the edition of its [`Setting`].
+pub struct AmpHost {
+    setting: Setting,
+    edition: Edition,
+    registry: Arc<ConnectionRegistry>,
+    /// By name; those that were stopped too.
+    editors: BTreeMap<String, Editor>,
+    decoys: Vec<ForeignLockfile>,
+}
+
+impl AmpHost {
+    /// One that serves nothing yet.
+    pub fn new(setting: Setting) -> Self {
+        let edition = Edition::parse(&setting.edition).unwrap_or(Edition::Cli);
+        Self { setting, edition, registry: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }
+    }
+
+    fn place(&self, verb: &str) -> Result<&SubjectDirs, PeerError> {
+        let missing = "there is no folder in which a client could find an editor; such plays need a client that is \
+            started by wirecert";
+        self.setting.place.as_ref().ok_or_else(|| wrong(verb, missing))
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { goodbye: GOODBYE.min(self.setting.patience), patience: self.setting.patience }
+    }
+
+    fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut Editor, PeerError> {
+        let name = of.unwrap_or(MAIN);
+        self.editors
+            .get_mut(name)
+            .ok_or_else(|| wrong(verb, format!("there is no editor `{name}`; start it with `serve: {{ as: {name} }}`")))
+    }
+
+    /// The connection of this name, for which the client has some time.
+    async fn connection(&self, verb: &str, on: Option<&str>) -> Result<Arc<Connection>, PeerError> {
+        let name = on.unwrap_or(MAIN);
+        if !self.editors.values().any(|editor| editor.may_name(name)) {
+            let advice = format!(
+                "no editor has a connection `{name}`; name it with `as` or `then` of the `serve` that it belongs to"
+            );
+            return Err(wrong(verb, advice));
+        }
+        let patience = self.setting.patience;
+        let Some(connection) = self.registry.wait(name, patience).await else {
+            // Whether a client comes back at all is its own matter (docs/amp.md, Connecting again).
+            if !self.editors.contains_key(name) {
+                let what =
+                    format!("the client did not connect again: there is no connection `{name}` after {patience:?}");
+                return Err(PeerError::Lacking(what));
+            }
+            return Err(PeerError::Subject {
+                message: format!("the client did not connect: there is no connection `{name}` after {patience:?}"),
+                proves: Some("discovery/client-finds".to_owned()),
+                expected: Some(json!(format!("a connection `{name}`"))),
+                actual: None,
+            });
+        };
+        // What the client only tried is not what it works with.
+        let connection = match connection.was_probe(PROBE_ENDS).await {
+            true => self.registry.wait_after(&connection, patience).await.unwrap_or(connection),
+            false => connection,
+        };
+        connection.usable(verb)?;
+        connection.note_use();
+        Ok(connection)
+    }
+
+    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: ServeStep = read(act)?;
+        step.check().map_err(|what| wrong(act.verb, what))?;
+        let name = step.name().to_owned();
+        if self.editors.get(&name).is_some_and(Editor::is_up) {
+            return Err(wrong(act.verb, format!("there is an editor `{name}` already; `stop` it, or name this one")));
+        }
+        let others = || self.editors.values().filter(|editor| editor.is_up());
+        if let Some(twice) = step.names().find(|name| others().any(|editor| editor.may_name(name))) {
+            return Err(wrong(act.verb, format!("a connection `{twice}` belongs to another editor already")));
+        }
+        let place = self.place(act.verb)?.clone();
+        step.findable().await?;
+        let plan = step.plan(act, self.edition, &place)?;
+        if let Port::Fixed(port) = plan.port {
+            self.editors.values_mut().for_each(|editor| editor.let_go(port));
+        }
+        let mut editor = Editor::start(plan, &self.setting, &place, self.registry.clone()).await?;
+        let bindings = editor.bindings();
+        if let Some(earlier) = self.editors.remove(&name) {
+            editor.succeed(earlier).await;
+        }
+        self.editors.insert(name, editor);
+        Ok(Performed { bindings })
+    }
+
+    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EndStep = read(act)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
+        let editor = self.editor(act.verb, step.of.as_deref())?;
+        editor.end(&ending, bounds).await;
+        Ok(Performed::default())
+    }
+
+    async fn restart(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EndStep = read(act)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
+        let (setting, place) = (self.setting.clone(), self.place(act.verb)?.clone());
+        let editor = self.editor(act.verb, step.of.as_deref())?;
+        editor.end(&ending, bounds).await;
+        editor.start_anew(&setting, &place).await?;
+        Ok(Performed { bindings: editor.bindings() })
+    }
+
+    fn lay(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: LockfileStep = read(act)?;
+        let data_home = step.data_home.clone().unwrap_or_else(|| String::from("."));
+        let data_home = self.place(act.verb)?.data_home.join(data_home);
+        let content = step.content().map_err(|what| wrong(act.verb, what))?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let foreign = ForeignLockfile::lay(&data_home, &step.name, content, why.as_deref(), &self.setting.recorder)?;
+        self.decoys.push(foreign);
+        Ok(Performed::default())
+    }
+
+    async fn steer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EditorStep = read(act)?;
+        let command = steer::read(&step.command).map_err(|what| wrong(act.verb, what))?;
+        let editor = self.editor(act.verb, step.of.as_deref())?;
+        let done = editor.shared().steer(|editor| Ok(((), editor.obey(&command)?))).await;
+        done.map_err(|what| wrong(act.verb, what))?;
+        Ok(Performed::default())
+    }
+
+    async fn notify(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: NotifyStep = read(act)?;
+        let data = step.data.unwrap_or_else(|| json!({}));
+        let message = edition::notification(self.edition, &step.name, data);
+        self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+    }
+
+    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: AnswerStep = read(act)?;
+        let message = step.message(self.edition).map_err(|what| wrong(act.verb, what))?;
+        self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+    }
+
+    /// Sends a message.
+    async fn say(
+        &self,
+        act: &VerbCall<'_>,
+        on: Option<&str>,
+        message: &Value,
+        why: Option<&String>,
+    ) -> Result<Performed, PeerError> {
+        let connection = self.connection(act.verb, on).await?;
+        let manner = SendOptions { deliberate: deliberate(act, why), ..SendOptions::default() };
+        connection.transmit(&[whole(FrameSpec::text(message.to_string()))], &manner, 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn send(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: SendStep = read(act)?;
+        let pieces = step.pieces().map_err(|e| wrong(act.verb, e))?;
+        let manner = SendOptions {
+            deliberate: deliberate(act, step.deliberate.as_ref()),
+            split: step.split,
+            ..SendOptions::default()
+        };
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        connection.transmit(&pieces, &manner, step.repeat.unwrap_or(1)).await?;
+        Ok(Performed::default())
+    }
+
+    async fn ping(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: PingStep = read(act)?;
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        connection.transmit(&[whole(FrameSpec::ping(step.payload))], &SendOptions::default(), 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn close(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: CloseStep = read(act)?;
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        let frame = FrameSpec::close(Some(step.code.unwrap_or(1000)), &step.reason);
+        connection.close(frame, deliberate(act, step.deliberate.as_ref()).as_deref(), self.bounds().goodbye).await?;
+        Ok(Performed::default())
+    }
+
+    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: DropStep = read(act)?;
+        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+        match step.how {
+            How::Eof => connection.hang_up(&why).await,
+            How::Reset => connection.cut(&why).await,
+        }
+        Ok(Performed::default())
+    }
+
+    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
+        let connection = self.connection("barrier", conn).await?;
+        connection.barrier(within).await?;
+        let name = connection.name();
+        let mark = Mark { mark: "barrier".to_owned(), text: name.to_owned() };
+        self.setting.recorder.record(Some(name), None, EventKind::Mark(mark));
+        Ok(())
+    }
+}
+
+fn whole(spec: FrameSpec) -> Piece {
+    Piece::Frame { spec, cut: None }
+}
+
+fn ending(how: Gone, step: &str) -> Ending {
+    match how {
+        Gone::Quit => Ending::Quit,
+        Gone::Kill => Ending::Kill(step.to_owned()),
+    }
+}
+
+impl Peer for AmpHost {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+        Box::pin(async move {
+            match act.verb {
+                "serve" => self.serve(&act).await,
+                "stop" => self.stop(&act).await,
+                "restart" => self.restart(&act).await,
+                "lockfile" => self.lay(&act),
+                "editor" => self.steer(&act).await,
+                "notify" => self.notify(&act).await,
+                "answer" => self.answer(&act).await,
+                "send" => self.send(&act).await,
+                "ping" => self.ping(&act).await,
+                "close" => self.close(&act).await,
+                "drop" => self.drop(&act).await,
+                other => Err(PeerError::Unable(format!("the editor of a play has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
+        Box::pin(self.pass_barrier(conn, within))
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let bounds = self.bounds();
+            let ending = std::mem::take(&mut self.editors).into_values().map(|mut editor| {
+                tokio::spawn(async move {
+                    editor.end(&Ending::Over, bounds).await;
+                    editor.forget().await;
+                })
+            });
+            for ended in ending.collect::<Vec<_>>() {
+                // A panic in there would have been reported as such; there is nothing more to end.
+                let _ = ended.await;
+            }
+            for foreign in self.decoys.drain(..) {
+                foreign.remove();
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
