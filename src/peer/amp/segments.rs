@@ -10,11 +10,11 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
 /// How long a frame may be incomplete before a server that waits for it has hung.
-const HALF: Duration = Duration::from_millis(150);
+const INCOMPLETE_FRAME_TIMEOUT: Duration = Duration::from_millis(150);
 /// A length that nobody can mean, in bytes.
-const ABSURD: u64 = 1 << 31;
+const ABSURD_LENGTH: u64 = 1 << 31;
 /// The most that is read at once, in bytes.
-const PIECE: usize = 64 << 10;
+const BUFFER_SIZE: usize = 64 << 10;
 
 async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
     // Either end may go at any time; that is told by the other connection's end.
@@ -24,7 +24,7 @@ async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
 
 /// What an end makes of the segments in which a stream comes.
 #[derive(Default)]
-pub struct Cuts {
+pub struct SegmentFlaws {
     /// A head that does not come in one segment ends the connection.
     pub whole_head: bool,
     /// What comes in one segment with the head is lost.
@@ -34,26 +34,26 @@ pub struct Cuts {
     /// Of several frames in one segment all but the first are lost.
     pub loses_joined: bool,
     /// Called for what would make a fragile end hang.
-    pub notice: Option<Box<dyn Fn(Notice) + Send>>,
+    pub on_hazard: Option<Box<dyn Fn(SegmentHazard) + Send>>,
 }
 
 /// What would make a fragile end hang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum SegmentHazard {
     /// A frame that is not whole.
     HalfFrame,
     /// A frame with a length that nobody can mean.
     HugeLength,
 }
 
-impl Cuts {
+impl SegmentFlaws {
     /// Whether they make a difference.
-    pub fn matter(&self) -> bool {
-        self.whole_head || self.loses_behind_head || self.loses_split || self.loses_joined || self.notice.is_some()
+    pub fn is_any(&self) -> bool {
+        self.whole_head || self.loses_behind_head || self.loses_split || self.loses_joined || self.on_hazard.is_some()
     }
 
     /// Starts to carry what comes on one stream to the other as these cuts have it, and back as it is.
-    pub fn between(self, cut: TcpStream, whole: TcpStream) {
+    pub fn relay(self, cut: TcpStream, whole: TcpStream) {
         let _ = (cut.set_nodelay(true), whole.set_nodelay(true));
         let (cut_in, cut_out) = cut.into_split();
         let (whole_in, whole_out) = whole.into_split();
@@ -61,9 +61,9 @@ impl Cuts {
         tokio::spawn(self.run(cut_in, whole_out));
     }
 
-    fn notice(&self, what: Notice) {
-        if let Some(notice) = &self.notice {
-            notice(what);
+    fn on_hazard(&self, what: SegmentHazard) {
+        if let Some(on_hazard) = &self.on_hazard {
+            on_hazard(what);
         }
     }
 
@@ -71,18 +71,18 @@ impl Cuts {
         let mut head = true;
         // Bytes of the current frame that have not come yet.
         let mut missing = 0u64;
-        let mut buffer = vec![0; PIECE];
+        let mut buffer = vec![0; BUFFER_SIZE];
         loop {
             let reading = from.read(&mut buffer);
             let read = match missing {
                 0 => Ok(reading.await),
-                _ => timeout(HALF, reading).await,
+                _ => timeout(INCOMPLETE_FRAME_TIMEOUT, reading).await,
             };
             let n = match read {
                 Ok(Ok(n)) if n > 0 => n,
                 Ok(_) => break,
                 Err(_) => {
-                    self.notice(Notice::HalfFrame);
+                    self.on_hazard(SegmentHazard::HalfFrame);
                     missing = 0;
                     continue;
                 }
@@ -118,14 +118,14 @@ impl Cuts {
                 *missing = 1;
                 return if self.loses_split { self.lose(missing, &piece[..begin]) } else { piece };
             };
-            if length > ABSURD {
-                self.notice(Notice::HugeLength);
+            if length > ABSURD_LENGTH {
+                self.on_hazard(SegmentHazard::HugeLength);
             }
             let end = (begin as u64).saturating_add(header).saturating_add(length);
             if end > piece.len() as u64 {
                 *missing = end - piece.len() as u64;
                 if length < 126 {
-                    self.notice(Notice::HalfFrame);
+                    self.on_hazard(SegmentHazard::HalfFrame);
                 }
                 // Only short ones: a long frame never comes in one piece, and every server would notice that.
                 let lost = self.loses_split && length < 126;

@@ -96,7 +96,7 @@ pub mod opcode {
 #[derive(Debug, Default)]
 pub struct Utf8 {
     /// The beginning of a character whose rest has not come yet: up to three bytes.
-    begun: Vec<u8>,
+    partial: Vec<u8>,
     broken: bool,
 }
 
@@ -104,12 +104,12 @@ impl Utf8 {
     /// The next piece; it may end in the middle of a character.
     pub fn feed(&mut self, piece: &[u8]) {
         let mut rest = piece;
-        while !self.begun.is_empty() && !self.broken {
+        while !self.partial.is_empty() && !self.broken {
             let Some((first, after)) = rest.split_first() else { return };
-            self.begun.push(*first);
+            self.partial.push(*first);
             rest = after;
-            match std::str::from_utf8(&self.begun) {
-                Ok(_) => self.begun.clear(),
+            match std::str::from_utf8(&self.partial) {
+                Ok(_) => self.partial.clear(),
                 Err(e) => self.broken = e.error_len().is_some(),
             }
         }
@@ -119,14 +119,14 @@ impl Utf8 {
         if let Err(e) = std::str::from_utf8(rest) {
             self.broken = e.error_len().is_some();
             if !self.broken {
-                self.begun = rest[e.valid_up_to()..].to_vec();
+                self.partial = rest[e.valid_up_to()..].to_vec();
             }
         }
     }
 
     /// Whether all of it is UTF-8, and ends with a whole character.
-    pub fn is_whole(&self) -> bool {
-        !self.broken && self.begun.is_empty()
+    pub fn is_complete(&self) -> bool {
+        !self.broken && self.partial.is_empty()
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
         for piece in pieces {
             text.feed(piece);
         }
-        text.is_whole()
+        text.is_complete()
     }
 
     #[test]

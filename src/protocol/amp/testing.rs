@@ -15,7 +15,7 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 /// A trace in the making, on one connection at a time.
-pub struct Play {
+pub struct TraceBuilder {
     conn: String,
     t: u64,
     pub events: Vec<Event>,
@@ -62,7 +62,7 @@ pub fn close_payload(code: u16, reason: &str) -> Vec<u8> {
     [&code.to_be_bytes(), reason.as_bytes()].concat()
 }
 
-impl Play {
+impl TraceBuilder {
     /// Nothing yet.
     pub fn new() -> Self {
         Self { conn: "main".to_owned(), t: 0, events: vec![] }
@@ -132,20 +132,20 @@ impl Play {
         self.server(EventKind::Frame(frame(opcode, payload)))
     }
 
-    pub fn asks(self, json: Value) -> Self {
+    pub fn client_sends(self, json: Value) -> Self {
         self.client(message(json))
     }
 
-    pub fn says(self, json: Value) -> Self {
+    pub fn server_sends(self, json: Value) -> Self {
         self.server(message(json))
     }
 
     /// A text message with its frame.
-    pub fn says_text(self, text: &str) -> Self {
+    pub fn server_sends_text(self, text: &str) -> Self {
         let json = serde_json::from_str(text).ok();
         let payload = json.is_none().then(|| Payload::Text(text.to_owned()));
-        let play = self.server_frame(opcode::TEXT, text.as_bytes());
-        play.server(EventKind::Message(Message { text: true, json, payload, frames: 1 }))
+        let trace = self.server_frame(opcode::TEXT, text.as_bytes());
+        trace.server(EventKind::Message(Message { text: true, json, payload, frames: 1 }))
     }
 
     pub fn client_closes(self, code: u16) -> Self {

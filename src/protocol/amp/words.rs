@@ -79,13 +79,13 @@ pub const FRAME: Shape = Shape::Object(&[
 ]);
 
 /// What is seen of a message.
-pub const MESSAGE_SEEN: &[Field] = &[
+pub const MESSAGE_FIELDS: &[Field] = &[
     Field::optional("json", Shape::Pattern, "Its JSON; absent where it is none."),
     Field::optional("text", Shape::Pattern, "Its text, where it is no JSON."),
 ];
 
 /// What is seen of a frame.
-pub const FRAME_SEEN: &[Field] = &[
+pub const FRAME_FIELDS: &[Field] = &[
     Field::optional("opcode", Shape::Pattern, "Its opcode: the name, or the number of one without a name."),
     Field::optional("fin", Shape::Pattern, "The FIN bit."),
     Field::optional("rsv", Shape::Pattern, "The reserved bits as a number."),
@@ -96,10 +96,11 @@ pub const FRAME_SEEN: &[Field] = &[
 ];
 
 /// What is seen of a ping.
-pub const PING_SEEN: &[Field] = &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")];
+pub const PING_FIELDS: &[Field] =
+    &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")];
 
 /// What is seen of a close frame.
-pub const CLOSE_SEEN: &[Field] = &[
+pub const CLOSE_FIELDS: &[Field] = &[
     Field::optional("code", Shape::Pattern, "Its code; absent where it carried none."),
     Field::optional("reason", Shape::Pattern, "Its reason; absent where it carried no code."),
 ];

@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 use crate::peer::amp::edition::{self, Edition, Method};
 
-use super::incoming::Outcome;
-use super::quirks::{Effect, Quirks, Switch};
+use super::incoming::ResponseOutcome;
+use super::quirks::{AgentEffect, Quirks, Switch};
 
 /// How long an answer is waited for (docs/amp.md, Messages).
-const ANSWER: Duration = Duration::from_secs(2);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// After which time a flaw makes a request again.
-const AGAIN: Duration = Duration::from_millis(20);
+const REPEAT_AFTER: Duration = Duration::from_millis(20);
 /// How many ids of past requests are kept, for the flaws that need them.
-const PAST: usize = 1000;
+const MAX_PAST_IDS: usize = 1000;
 
 /// A call that is a method of the edition.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Call {
 
 /// A request on its way out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
+pub struct OutgoingRequest {
     /// Its text.
     pub bytes: Vec<u8>,
     /// The flaw that had a hand in it.
@@ -40,7 +40,7 @@ pub struct Request {
 
 /// A call that waits for its answer.
 #[derive(Debug)]
-struct Open {
+struct OpenCall {
     id: String,
     since: Instant,
     repeated: bool,
@@ -55,7 +55,7 @@ pub struct Calls {
     /// Waiting for a connection, each since when.
     waiting: VecDeque<(Instant, Call)>,
     /// Waiting for an answer, the oldest first.
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     /// The number of the last request on this connection.
     last: u64,
     /// The ids of requests that were given up, and of those that were answered.
@@ -75,7 +75,7 @@ impl Calls {
     }
 
     /// Whether none waits for an answer.
-    pub fn none_open(&self) -> bool {
+    pub fn has_no_open(&self) -> bool {
         self.open.is_empty()
     }
 
@@ -90,26 +90,26 @@ impl Calls {
     }
 
     /// Takes the calls that have waited for a connection for too long.
-    pub fn take_hopeless(&mut self, patience: Duration, now: Instant) -> Vec<Call> {
-        let mut hopeless = vec![];
+    pub fn take_unconnected(&mut self, patience: Duration, now: Instant) -> Vec<Call> {
+        let mut expired = vec![];
         while let Some((_, call)) = self.waiting.pop_front_if(|(since, _)| *since + patience <= now) {
-            hopeless.push(call);
+            expired.push(call);
         }
-        hopeless
+        expired
     }
 
     /// The request of the next call that waits for a connection, which from now on waits for its answer.
-    pub fn next_request(&mut self, now: Instant) -> Option<Request> {
+    pub fn next_request(&mut self, now: Instant) -> Option<OutgoingRequest> {
         if self.quirks.has(Switch::Serial) && !self.open.is_empty() {
             return None;
         }
         let (_, call) = self.waiting.pop_front()?;
         let (id, request) = self.request(&call);
-        self.open.push(Open { id, since: now, repeated: false, call });
+        self.open.push(OpenCall { id, since: now, repeated: false, call });
         Some(request)
     }
 
-    fn request(&mut self, call: &Call) -> (String, Request) {
+    fn request(&mut self, call: &Call) -> (String, OutgoingRequest) {
         self.last += 1;
         let id = match () {
             () if self.quirks.has(Switch::UuidIds) => uuid(),
@@ -117,15 +117,15 @@ impl Calls {
             () if self.quirks.has(Switch::QuotedIds) => format!("\"call\\{}\"", self.last),
             () => self.last.to_string(),
         };
-        (id.clone(), make(self.edition, &self.quirks, &id, call.method, &call.params))
+        (id.clone(), encode_request(self.edition, &self.quirks, &id, call.method, &call.params))
     }
 
     /// The requests that a flaw makes again.
-    pub fn repeat(&mut self, now: Instant) -> Vec<Request> {
+    pub fn repeat(&mut self, now: Instant) -> Vec<OutgoingRequest> {
         if !self.quirks.has(Switch::Repeats) {
             return vec![];
         }
-        let due = |open: &&mut Open| !open.repeated && open.since + AGAIN <= now;
+        let due = |open: &&mut OpenCall| !open.repeated && open.since + REPEAT_AFTER <= now;
         let mut calls = vec![];
         for open in self.open.iter_mut().filter(due) {
             open.repeated = true;
@@ -135,18 +135,18 @@ impl Calls {
     }
 
     /// The id under which a request waits for the answer with this id, and its method.
-    pub fn waiting_for(&self, id: &str) -> Option<(String, Method)> {
+    pub fn pending_request(&self, id: &str) -> Option<(String, Method)> {
         let known = |ids: &[String]| ids.iter().any(|known| known == id);
         let found = self.open.iter().find(|open| open.id == id);
         let is_late = found.is_none() && known(&self.late);
         let is_again = found.is_none() && !is_late && known(&self.answered);
         let is_unknown = found.is_none() && !is_late && !is_again;
         let has = |switch| self.quirks.has(switch);
-        let astray = has(Switch::InOrder)
+        let misassigned = has(Switch::InOrder)
             || (is_late && has(Switch::TakesLate))
             || (is_again && has(Switch::TakesTwice))
             || (is_unknown && has(Switch::TakesUnknown));
-        let open = if astray { self.open.first() } else { found };
+        let open = if misassigned { self.open.first() } else { found };
         open.map(|open| (open.id.clone(), open.call.method))
     }
 
@@ -162,7 +162,7 @@ impl Calls {
         if self.quirks.has(Switch::NoTimeout) {
             return vec![];
         }
-        let late: Vec<Open> = self.open.extract_if(.., |open| open.since + ANSWER <= now).collect();
+        let late: Vec<OpenCall> = self.open.extract_if(.., |open| open.since + RESPONSE_TIMEOUT <= now).collect();
         late.into_iter()
             .map(|open| {
                 remember(&mut self.late, open.id);
@@ -191,43 +191,43 @@ impl Calls {
     /// When time next brings something to the calls that wait for an answer.
     pub fn next_due(&self) -> Option<Instant> {
         let again = self.quirks.has(Switch::Repeats);
-        let due = |open: &Open| open.since + if again && !open.repeated { AGAIN } else { ANSWER };
+        let due = |open: &OpenCall| open.since + if again && !open.repeated { REPEAT_AFTER } else { RESPONSE_TIMEOUT };
         let timeouts = !self.quirks.has(Switch::NoTimeout);
         self.open.iter().filter(|_| timeouts).map(due).min()
     }
 }
 
 fn remember(ids: &mut Vec<String>, id: String) {
-    if ids.len() < PAST {
+    if ids.len() < MAX_PAST_IDS {
         ids.push(id);
     }
 }
 
 /// A request.
-pub fn make(edition: Edition, quirks: &Quirks, id: &str, method: Method, params: &Value) -> Request {
+pub fn encode_request(edition: Edition, quirks: &Quirks, id: &str, method: Method, params: &Value) -> OutgoingRequest {
     let mut params = params.clone();
     let mut why = quirks.rewrite(&mut params, |effect| match effect {
-        Effect::Params(of, change) if of.is_none_or(|of| of == method) => Some(change),
+        AgentEffect::Params(of, change) if of.is_none_or(|of| of == method) => Some(change),
         _ => None,
     });
     let number = id.parse::<u64>().ok().filter(|_| quirks.has(Switch::NumericIds));
     let id = number.map_or_else(|| json!(id), |number| json!(number));
     let mut request = edition::request(edition.id(), &id, method.name(), &params);
-    let change = |effect| if let Effect::Request(change) = effect { Some(change) } else { None };
+    let change = |effect| if let AgentEffect::Request(change) = effect { Some(change) } else { None };
     why = quirks.rewrite(&mut request, change).or(why);
     let mut bytes = request.to_string().into_bytes();
-    let change = |effect| if let Effect::Text(change) = effect { Some(change) } else { None };
+    let change = |effect| if let AgentEffect::Text(change) = effect { Some(change) } else { None };
     why = quirks.rewrite(&mut bytes, change).or(why);
     let deliberate = why.or_else(|| {
         [Switch::OneId, Switch::NumericIds, Switch::Repeats].into_iter().find_map(|switch| quirks.why(switch))
     });
-    Request { bytes, deliberate }
+    OutgoingRequest { bytes, deliberate }
 }
 
 /// The request with which a flaw begins a connection: for a method that no edition has.
-pub fn greeting(edition: Edition, quirks: &Quirks) -> Request {
+pub fn greeting(edition: Edition, quirks: &Quirks) -> OutgoingRequest {
     let request = edition::request(edition.id(), &json!("hello"), "initialize", &json!({}));
-    Request { bytes: request.to_string().into_bytes(), deliberate: quirks.why(Switch::Greets) }
+    OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: quirks.why(Switch::Greets) }
 }
 
 /// A random id of version 4 (RFC 9562 section 5.4).
@@ -246,47 +246,49 @@ fn uuid() -> String {
 }
 
 /// The key of the line that tells it, `result` or `error`, and its value.
-pub fn outcome(quirks: &Quirks, call: &Call, outcome: Outcome) -> (&'static str, Value) {
+pub fn report_outcome(quirks: &Quirks, call: &Call, outcome: ResponseOutcome) -> (&'static str, Value) {
     let failed = match &outcome {
-        Outcome::Result(result) => result.get(flag(call.method)) == Some(&json!(false)),
-        Outcome::Error(_) | Outcome::NoResult => true,
+        ResponseOutcome::Result(result) => result.get(flag(call.method)) == Some(&json!(false)),
+        ResponseOutcome::Error(_) | ResponseOutcome::NoResult => true,
     };
     if failed && quirks.has(Switch::SuccessAnyway(call.method)) {
         return ("result", success(call));
     }
     match outcome {
-        Outcome::Result(result) => of_result(quirks, call, result),
-        Outcome::Error(error) if quirks.has(Switch::ErrorsAsResults) => ("result", error["message"].clone()),
-        Outcome::Error(error) if quirks.has(Switch::ErrorsWithDataAsResults) && has_more(&error) => ("result", error),
-        Outcome::Error(error) => ("error", json!({"code": error["code"], "message": error["message"]})),
-        Outcome::NoResult if quirks.has(Switch::NothingAsResult) => ("result", success(call)),
-        Outcome::NoResult => ("error", failure("no_result", "the editor answered without a result")),
+        ResponseOutcome::Result(result) => report_result(quirks, call, result),
+        ResponseOutcome::Error(error) if quirks.has(Switch::ErrorsAsResults) => ("result", error["message"].clone()),
+        ResponseOutcome::Error(error) if quirks.has(Switch::ErrorsWithDataAsResults) && has_more(&error) => {
+            ("result", error)
+        }
+        ResponseOutcome::Error(error) => ("error", json!({"code": error["code"], "message": error["message"]})),
+        ResponseOutcome::NoResult if quirks.has(Switch::NothingAsResult) => ("result", success(call)),
+        ResponseOutcome::NoResult => ("error", error_json("no_result", "the editor answered without a result")),
     }
 }
 
-fn of_result(quirks: &Quirks, call: &Call, mut result: Value) -> (&'static str, Value) {
+fn report_result(quirks: &Quirks, call: &Call, mut result: Value) -> (&'static str, Value) {
     if quirks.has(Switch::EmptyIsFailure(call.method)) && is_empty(&result) {
-        return ("error", failure("empty", "there is nothing"));
+        return ("error", error_json("empty", "there is nothing"));
     }
     let differs = call.method == Method::Ping && result.get("message") != call.params.get("message");
     if differs && call.params.get("message").is_some_and(Value::is_string) && !quirks.has(Switch::WrongTypes) {
-        return ("error", failure("wrong_echo", "the editor answered with another message"));
+        return ("error", error_json("wrong_echo", "the editor answered with another message"));
     }
     if quirks.has(Switch::FailuresAsErrors) && result.get(flag(call.method)) == Some(&json!(false)) {
         let message = result.get("message").cloned().unwrap_or_else(|| json!("the editor could not do it"));
         return ("error", json!({"message": message}));
     }
     quirks.rewrite(&mut result, |effect| match effect {
-        Effect::Result(of, change) if of.is_none_or(|of| of == call.method) => Some(change),
+        AgentEffect::Result(of, change) if of.is_none_or(|of| of == call.method) => Some(change),
         _ => None,
     });
     if quirks.has(Switch::Essence) {
-        result = essence(call.method, result);
+        result = essential_part(call.method, result);
     }
     ("result", result)
 }
 
-fn failure(code: &str, message: &str) -> Value {
+fn error_json(code: &str, message: &str) -> Value {
     json!({"code": code, "message": message})
 }
 
@@ -319,7 +321,7 @@ fn is_empty(result: &Value) -> bool {
 }
 
 /// What matters of a result.
-fn essence(method: Method, mut result: Value) -> Value {
+fn essential_part(method: Method, mut result: Value) -> Value {
     let key = match method {
         Method::Ping => "message",
         Method::Authenticate => "authenticated",
@@ -355,10 +357,10 @@ mod tests {
         let (mut calls, now) = (calls(), Instant::now());
         assert_eq!(open(&mut calls, 7, now), r#"{"clientRequest":{"id":"1","ping":{"message":"m"}}}"#);
         assert!(open(&mut calls, 8, now).contains(r#""id":"2""#));
-        assert_eq!(calls.waiting_for("2"), Some(("2".to_owned(), Method::Ping)));
+        assert_eq!(calls.pending_request("2"), Some(("2".to_owned(), Method::Ping)));
         assert_eq!(calls.take("2"), Some(call(8)));
         assert_eq!(calls.take("2"), None);
-        assert_eq!(calls.waiting_for("2"), None);
+        assert_eq!(calls.pending_request("2"), None);
         assert_eq!(calls.take_open(), [call(7)]);
         assert!(open(&mut calls, 9, now).contains(r#""id":"1""#));
     }
@@ -368,13 +370,13 @@ mod tests {
         let (mut calls, start) = (calls(), Instant::now());
         open(&mut calls, 3, start);
         calls.wait(call(1), start);
-        calls.wait(call(2), start + ANSWER);
-        assert_eq!(calls.take_hopeless(ANSWER, start + ANSWER), [call(1)]);
+        calls.wait(call(2), start + RESPONSE_TIMEOUT);
+        assert_eq!(calls.take_unconnected(RESPONSE_TIMEOUT, start + RESPONSE_TIMEOUT), [call(1)]);
         assert_eq!(calls.take_late(start), []);
-        assert_eq!(calls.next_due(), Some(start + ANSWER));
-        assert_eq!(calls.take_late(start + ANSWER), [call(3)]);
-        assert_eq!(calls.waiting_for("1"), None);
-        assert!(calls.none_open() && !calls.is_empty());
+        assert_eq!(calls.next_due(), Some(start + RESPONSE_TIMEOUT));
+        assert_eq!(calls.take_late(start + RESPONSE_TIMEOUT), [call(3)]);
+        assert_eq!(calls.pending_request("1"), None);
+        assert!(calls.has_no_open() && !calls.is_empty());
     }
 
     #[test]
@@ -385,24 +387,24 @@ mod tests {
         assert!("89ab".contains(&id[19..20]), "{id}");
     }
 
-    fn told(method: Method, outcome: Outcome) -> (&'static str, Value) {
+    fn reported(method: Method, outcome: ResponseOutcome) -> (&'static str, Value) {
         let call = Call { number: json!(1), method, params: json!({"message": "m"}) };
-        super::outcome(&Quirks::default(), &call, outcome)
+        super::report_outcome(&Quirks::default(), &call, outcome)
     }
 
     #[test]
     fn results_are_told_as_they_came_and_errors_with_code_and_message() {
         let read = json!({"success": false, "message": "gone"});
-        assert_eq!(told(Method::ReadFile, Outcome::Result(read.clone())), ("result", read));
+        assert_eq!(reported(Method::ReadFile, ResponseOutcome::Result(read.clone())), ("result", read));
         let error = json!({"code": -32000, "message": "no", "data": 1});
         let expected = json!({"code": -32000, "message": "no"});
-        assert_eq!(told(Method::ReadFile, Outcome::Error(error)), ("error", expected));
-        assert_eq!(told(Method::ReadFile, Outcome::NoResult).0, "error");
+        assert_eq!(reported(Method::ReadFile, ResponseOutcome::Error(error)), ("error", expected));
+        assert_eq!(reported(Method::ReadFile, ResponseOutcome::NoResult).0, "error");
     }
 
     #[test]
     fn a_ping_with_another_echo_is_no_success() {
-        assert_eq!(told(Method::Ping, Outcome::Result(json!({"message": "m"}))).0, "result");
-        assert_eq!(told(Method::Ping, Outcome::Result(json!({"message": "n"}))).0, "error");
+        assert_eq!(reported(Method::Ping, ResponseOutcome::Result(json!({"message": "m"}))).0, "result");
+        assert_eq!(reported(Method::Ping, ResponseOutcome::Result(json!({"message": "n"}))).0, "error");
     }
 }

@@ -10,11 +10,11 @@ use crate::peer::amp::edition::Method;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
 /// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<AgentEffect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
+pub enum AgentEffect {
     /// Asked for where the behaviour is decided.
     Switch(Switch),
     /// Rewrites the handshake's request.
@@ -26,11 +26,11 @@ pub enum Effect {
     /// Rewrites the text of a request.
     Text(fn(&mut Vec<u8>)),
     /// Rewrites a frame to what is sent instead.
-    Frame(Kind, fn(FrameSpec) -> Vec<FrameSpec>),
+    Frame(AgentFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
     /// Rewrites what is reported of a result, of every method or of one.
     Result(Option<Method>, fn(&mut Value)),
     /// Rewrites what is reported of a notification, by its name; none is not reported.
-    Told(fn(&str, Value) -> Option<Value>),
+    Reported(fn(&str, Value) -> Option<Value>),
     /// Rewrites the bytes of a message that came.
     Incoming(fn(&mut Vec<u8>)),
     /// Rewrites a line on its way out.
@@ -39,7 +39,7 @@ pub enum Effect {
 
 /// Which frames an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AgentFrameKind {
     /// Those that carry a request.
     Request,
     /// Pongs.
@@ -182,21 +182,21 @@ pub enum Switch {
 }
 
 /// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<Effect>;
+pub type Quirks = crate::peer::quirks::Quirks<AgentEffect>;
 
 impl Quirks {
     /// Whether a behaviour is switched on.
     pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+        self.any(|effect| matches!(effect, AgentEffect::Switch(s) if s == switch))
     }
 
     /// The name of the flaw that switches a behaviour on, if one does: the reason to give in our own trace.
     pub fn why(&self, switch: Switch) -> Option<&'static str> {
-        self.iter().find(|q| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch)).map(|q| q.name)
+        self.iter().find(|q| q.flaw && matches!(q.effect, AgentEffect::Switch(s) if s == switch)).map(|q| q.name)
     }
 
     /// The first switch for which `choose` gives something.
     pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.choose_effect(|effect| if let Effect::Switch(switch) = effect { choose(switch) } else { None })
+        self.choose_effect(|effect| if let AgentEffect::Switch(switch) = effect { choose(switch) } else { None })
     }
 }

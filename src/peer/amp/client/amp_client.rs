@@ -23,7 +23,7 @@ use super::send::{SendStep, deliberate, read, wrong};
 pub(super) const MAIN: &str = "main";
 
 /// How long the closing handshake may take when a scenario is over.
-pub(super) const GOODBYE: Duration = Duration::from_millis(500);
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A client of the role `amp-server`, in the edition of its [`Setting`].
 pub struct AmpClient {
@@ -118,7 +118,7 @@ impl AmpClient {
     }
 
     /// Makes room for a connection of this name: an earlier one must have ended.
-    async fn vacate(&mut self, verb: &str, name: &str) -> Result<(), PeerError> {
+    async fn free_name(&mut self, verb: &str, name: &str) -> Result<(), PeerError> {
         let Some(earlier) = self.connections.get(name) else { return Ok(()) };
         if !earlier.is_over() {
             let advice = format!(
@@ -128,7 +128,7 @@ impl AmpClient {
             return Err(wrong(verb, advice));
         }
         if let Some(earlier) = self.connections.remove(name) {
-            earlier.leave(GOODBYE.min(self.setting.patience)).await;
+            earlier.shut_down(CLOSE_TIMEOUT.min(self.setting.patience)).await;
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl AmpClient {
     async fn connect(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: ConnectStep = read(act)?;
         let name = params.name.clone().unwrap_or_else(|| MAIN.to_owned());
-        self.vacate(act.verb, &name).await?;
+        self.free_name(act.verb, &name).await?;
         let lock = self.lock()?;
         let address = params.address(&self.setting.edition, lock);
         let escaped = encode(&lock.token, Encoding::Component) != lock.token;
@@ -150,7 +150,7 @@ impl AmpClient {
             () if escaped && refused.is_some_and(|status| matches!(status, 401 | 403)) => "token-encoded",
             () => "token-right",
         };
-        let trouble = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| PeerError::Subject {
+        let subject_error = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| PeerError::Subject {
             message: format!("the handshake on connection `{name}` is not accepted: {fault}"),
             proves: params.proves(&opened, ordinary),
             expected: Some(json!(101)),
@@ -160,13 +160,13 @@ impl AmpClient {
         // Whatever came of it, it is there, so that it is ended properly.
         let connection = Connection::start(opened.socket, opened.accepted);
         self.connections.insert(name, connection);
-        trouble.map_or(Ok(Performed::default()), Err)
+        subject_error.map_or(Ok(Performed::default()), Err)
     }
 
     async fn open(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let params: OpenStep = read(act)?;
         let name = params.name.unwrap_or_else(|| MAIN.to_owned());
-        self.vacate(act.verb, &name).await?;
+        self.free_name(act.verb, &name).await?;
         let address = ConnectStep::default().address(&self.setting.edition, self.lock()?);
         let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
         let socket = socket.map_err(|e| unreachable(&address, e))?;
@@ -316,9 +316,9 @@ impl Peer for AmpClient {
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let within = GOODBYE.min(self.setting.patience);
+            let within = CLOSE_TIMEOUT.min(self.setting.patience);
             let leaving: Vec<_> =
-                self.connections.drain().map(|(_, connection)| tokio::spawn(connection.leave(within))).collect();
+                self.connections.drain().map(|(_, connection)| tokio::spawn(connection.shut_down(within))).collect();
             for left in leaving {
                 // A panic in there would have been reported as such; there is nothing more to end.
                 let _ = left.await;

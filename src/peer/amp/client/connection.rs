@@ -36,8 +36,8 @@ pub struct Connection {
 impl Connection {
     /// Takes a socket over; whether there is a session on it is for the caller to know.
     pub fn start(socket: Socket, session: bool) -> Self {
-        let (tell, answered) = watch::channel(String::new());
-        tokio::spawn(watch_for_barriers(socket.incoming, tell));
+        let (answered_ids, answered) = watch::channel(String::new());
+        tokio::spawn(watch_for_barriers(socket.incoming, answered_ids));
         Self {
             sender: socket.sender,
             session,
@@ -84,15 +84,15 @@ impl Connection {
         let deadline = Instant::now() + within;
         if edition == "guide" {
             let path = json!({"path": format!("/{PROBE}barrier/not-there")});
-            if self.ask(edition, "readFile", &path, Instant::now() + within / 2).await? {
+            if self.send_probe(edition, "readFile", &path, Instant::now() + within / 2).await? {
                 return Ok(());
             }
-            if self.ask(edition, "getDiagnostics", &json!({}), deadline).await? {
+            if self.send_probe(edition, "getDiagnostics", &json!({}), deadline).await? {
                 return Ok(());
             }
         } else {
             let message = json!({"message": format!("{PROBE}barrier")});
-            if self.ask(edition, "ping", &message, deadline).await? {
+            if self.send_probe(edition, "ping", &message, deadline).await? {
                 return Ok(());
             }
         }
@@ -109,7 +109,13 @@ impl Connection {
     }
 
     /// Makes a request of our own; gives whether it was answered in any way, or the connection ended.
-    async fn ask(&mut self, edition: &str, method: &str, params: &Value, until: Instant) -> Result<bool, PeerError> {
+    async fn send_probe(
+        &mut self,
+        edition: &str,
+        method: &str,
+        params: &Value,
+        until: Instant,
+    ) -> Result<bool, PeerError> {
         if !self.session || self.dropped || self.sender.has_ended() {
             return Ok(true);
         }
@@ -131,7 +137,7 @@ impl Connection {
 
     /// Ends it in an orderly way: a closing handshake, for which the server has so long, then FIN. Where no handshake was
     /// accepted, there is nothing to close but the stream.
-    pub async fn leave(self, within: Duration) {
+    pub async fn shut_down(self, within: Duration) {
         let open = self.sender.is_framed() && self.session && !self.dropped && !self.sender.has_ended();
         if open && self.sender.options().read {
             if !self.close_sent {
@@ -143,20 +149,20 @@ impl Connection {
         self.sender.shutdown().await;
         if self.dropped {
             // What the server sent before it saw the end belongs to this connection, not to the next one of its name.
-            let _ = timeout(within.min(LATE), self.sender.ended()).await;
+            let _ = timeout(within.min(LATE_DATA_TIMEOUT), self.sender.ended()).await;
         }
     }
 }
 
 /// How long what a server sent before it saw the end of a connection is waited for.
-const LATE: Duration = Duration::from_millis(200);
+const LATE_DATA_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Takes in what comes, and tells the ids of answered barriers. Everything else is in the trace.
-async fn watch_for_barriers(mut incoming: Receiver, tell: watch::Sender<String>) {
+async fn watch_for_barriers(mut incoming: Receiver, answered_ids: watch::Sender<String>) {
     while let Some(message) = incoming.message().await {
         let id = message.json.as_ref().and_then(edition::response_id).and_then(Value::as_str);
         if let Some(id) = id.filter(|id| id.starts_with(PROBE)) {
-            tell.send_replace(id.to_owned());
+            answered_ids.send_replace(id.to_owned());
         }
     }
 }

@@ -14,12 +14,12 @@ use crate::trace::{End, Recorder};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender};
 use crate::wire::{Limits, Tap};
 
-use super::amp_client::{GOODBYE, MAIN, unreachable};
+use super::amp_client::{CLOSE_TIMEOUT, MAIN, unreachable};
 use super::connect::{ConnectStep, Encoding, target};
 use super::connection::Connection;
 
 /// How long a server has to answer a question before it is asked the next one as well.
-const EACH: Duration = Duration::from_millis(700);
+const RESPONSE_WAIT: Duration = Duration::from_millis(700);
 
 /// The ids of the questions; they begin with [`PROBE`].
 const CLI: &str = "wirecert-detect-1";
@@ -29,13 +29,13 @@ const GUIDE_TOO: &str = "wirecert-detect-3";
 /// Finds out which edition a server speaks by asking it: a `ping` as the edition `cli` has it, then `getDiagnostics`
 /// and `readFile` as the guide has them. The form of an answer tells. If none does within the patience, the keys of the lockfile do.
 pub async fn detect(lock: Lock, patience: Duration, recorder: Recorder) -> Detected {
-    match ask(&lock, patience, recorder).await {
+    match send_probe(&lock, patience, recorder).await {
         Ok(detected) => detected,
-        Err(why) => by_lockfile(&lock, &why),
+        Err(why) => detect_by_lockfile(&lock, &why),
     }
 }
 
-async fn ask(lock: &Lock, patience: Duration, recorder: Recorder) -> Result<Detected, String> {
+async fn send_probe(lock: &Lock, patience: Duration, recorder: Recorder) -> Result<Detected, String> {
     let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
     let request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
     let address = ConnectStep::default().address("cli", lock);
@@ -46,17 +46,17 @@ async fn ask(lock: &Lock, patience: Duration, recorder: Recorder) -> Result<Dete
         sender.shutdown().await;
         return Err(format!("the handshake is not accepted: {fault}"));
     }
-    let detected = question(&sender, &mut incoming, patience).await;
+    let detected = probe_editions(&sender, &mut incoming, patience).await;
     // Where it cannot be sent any more, the connection has ended already.
     let _ = sender.send(&FrameSpec::close(Some(1000), ""), None).await;
-    let _ = timeout(GOODBYE.min(patience), sender.ended()).await;
+    let _ = timeout(CLOSE_TIMEOUT.min(patience), sender.ended()).await;
     sender.shutdown().await;
     detected
 }
 
 /// Asks one question after the other until the form of an answer tells. An answer that does not, such as an error,
 /// brings on the next question at once, as does the end of its time; answers that come late still count.
-async fn question(sender: &Sender, incoming: &mut Receiver, patience: Duration) -> Result<Detected, String> {
+async fn probe_editions(sender: &Sender, incoming: &mut Receiver, patience: Duration) -> Result<Detected, String> {
     let deadline = Instant::now() + patience;
     let not_there = json!({"path": format!("/{PROBE}detect/not-there")});
     let questions = [
@@ -67,8 +67,8 @@ async fn question(sender: &Sender, incoming: &mut Receiver, patience: Duration) 
     for (id, edition, method, params) in questions {
         let message = edition::request(edition, &json!(id), method, &params);
         sender.send(&FrameSpec::text(message.to_string()), None).await.map_err(|e| e.to_string())?;
-        let until = if id == GUIDE_TOO { deadline } else { Instant::now() + EACH.min(patience / 3) };
-        match timeout_at(until, telling(incoming, id)).await {
+        let until = if id == GUIDE_TOO { deadline } else { Instant::now() + RESPONSE_WAIT.min(patience / 3) };
+        match timeout_at(until, await_response(incoming, id)).await {
             Ok(Ok(Some(detected))) => return Ok(detected),
             Ok(Err(why)) => return Err(why),
             // Answered in a form that tells nothing, or not in time.
@@ -79,37 +79,37 @@ async fn question(sender: &Sender, incoming: &mut Receiver, patience: Duration) 
 }
 
 /// Waits for an answer that tells, or for the answer to this question, which may tell nothing.
-async fn telling(incoming: &mut Receiver, question: &str) -> Result<Option<Detected>, String> {
+async fn await_response(incoming: &mut Receiver, probe_editions: &str) -> Result<Option<Detected>, String> {
     loop {
         let Some(message) = incoming.message().await else {
             return Err("the connection ended before an answer came".to_owned());
         };
         let Some(json) = message.json else { continue };
-        let detected = by_answer(&json);
-        if detected.is_some() || edition::response_id(&json).and_then(Value::as_str) == Some(question) {
+        let detected = detect_by_response(&json);
+        if detected.is_some() || edition::response_id(&json).and_then(Value::as_str) == Some(probe_editions) {
             return Ok(detected);
         }
     }
 }
 
 /// What an answer's form tells, if anything. An `error` has the same form in both editions.
-fn by_answer(message: &Value) -> Option<Detected> {
+fn detect_by_response(message: &Value) -> Option<Detected> {
     let response = message.get("serverResponse")?;
-    let told = |edition, how: &str| Some(Detected { edition, how: how.to_owned() });
+    let detected = |edition, how: &str| Some(Detected { edition, how: how.to_owned() });
     match response.get("id")?.as_str()? {
-        CLI if response.get("ping").is_some() => told("cli", "it answered `ping` under the method's own key"),
+        CLI if response.get("ping").is_some() => detected("cli", "it answered `ping` under the method's own key"),
         GUIDE if response.get("result").is_some() => {
-            told("guide", "it answered `getDiagnostics`, asked for under `method`, with a `result`")
+            detected("guide", "it answered `getDiagnostics`, asked for under `method`, with a `result`")
         }
         GUIDE_TOO if response.get("result").is_some() => {
-            told("guide", "it answered `readFile`, asked for under `method`, with a `result`")
+            detected("guide", "it answered `readFile`, asked for under `method`, with a `result`")
         }
         _ => None,
     }
 }
 
 /// What the keys of the lockfile tell (docs/amp.md, Discovery; quick reference, section 1).
-fn by_lockfile(lock: &Lock, why: &str) -> Detected {
+fn detect_by_lockfile(lock: &Lock, why: &str) -> Detected {
     if lock.content.is_null() {
         let how = format!("nothing tells, and this is what Amp's own CLI speaks ({why})");
         return Detected { edition: "cli", how };
@@ -143,18 +143,18 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     let opened = opened.map_err(|e| unreachable(&address, e))?;
     if let Some(fault) = opened.why_not {
         opened.socket.sender.shutdown().await;
-        return Err(trouble(format!("the handshake with {address} is not accepted: {fault}")));
+        return Err(subject_error(format!("the handshake with {address} is not accepted: {fault}")));
     }
     let (sender, mut incoming) = (opened.socket.sender, opened.socket.incoming);
     let id = json!("1");
     let message = edition::request(&edition, &id, &method, &params);
-    sender.send(&FrameSpec::text(message.to_string()), None).await.map_err(|e| trouble(e.to_string()))?;
+    sender.send(&FrameSpec::text(message.to_string()), None).await.map_err(|e| subject_error(e.to_string()))?;
     let answer = match timeout_at(deadline, answer_to(&edition, &id, &mut incoming)).await {
-        Err(_) => Err(trouble(format!("no answer to `{method}` within {patience:?}"))),
-        Ok(None) => Err(trouble(format!("the connection was closed before `{method}` was answered"))),
+        Err(_) => Err(subject_error(format!("no answer to `{method}` within {patience:?}"))),
+        Ok(None) => Err(subject_error(format!("the connection was closed before `{method}` was answered"))),
         Ok(Some(answer)) => Ok(answer),
     };
-    Connection::start(websocket::Socket { sender, incoming }, true).leave(GOODBYE.min(patience)).await;
+    Connection::start(websocket::Socket { sender, incoming }, true).shut_down(CLOSE_TIMEOUT.min(patience)).await;
     answer
 }
 
@@ -171,6 +171,6 @@ async fn answer_to(edition: &str, id: &Value, incoming: &mut Receiver) -> Option
     }
 }
 
-fn trouble(message: String) -> PeerError {
+fn subject_error(message: String) -> PeerError {
     PeerError::Subject { message, proves: None, expected: None, actual: None }
 }

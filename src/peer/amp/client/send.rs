@@ -100,11 +100,11 @@ impl SendStep {
     /// # Errors
     /// What is wrong with the parameters, for the scenario's author.
     pub fn pieces(&self) -> Result<Vec<Piece>, String> {
-        let whole = |spec| vec![Piece::Frame { spec, cut: None }];
+        let one_frame = |spec| vec![Piece::Frame { spec, cut: None }];
         match (&self.text, &self.json, &self.binary, &self.frames, &self.bytes) {
-            (Some(text), None, None, None, None) => Ok(whole(FrameSpec::text(text.clone()))),
-            (None, Some(json), None, None, None) => Ok(whole(FrameSpec::text(json.to_string()))),
-            (None, None, Some(hex), None, None) => Ok(whole(FrameSpec::binary(parse_hex(hex)?))),
+            (Some(text), None, None, None, None) => Ok(one_frame(FrameSpec::text(text.clone()))),
+            (None, Some(json), None, None, None) => Ok(one_frame(FrameSpec::text(json.to_string()))),
+            (None, None, Some(hex), None, None) => Ok(one_frame(FrameSpec::binary(parse_hex(hex)?))),
             (None, None, None, Some(frames), None) => frames.iter().map(Frame::piece).collect(),
             (None, None, None, None, Some(Bytes { text: Some(text), hex: None })) => {
                 Ok(vec![Piece::Bytes(text.clone().into_bytes())])

@@ -5,7 +5,7 @@ use crate::uri;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::{Reply, Request, SendOptions};
 
-use super::quirks::{Effect, OverlookedFault, Quirks, Switch, Upgrade};
+use super::quirks::{EditorEffect, OverlookedFault, Quirks, Switch, UpgradeFlaw};
 
 /// What becomes of a handshake request.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub enum Decision {
 
 /// Who came before a client.
 #[derive(Clone, Copy, Debug)]
-pub struct TooManyConnections {
+pub struct ConnectionCount {
     /// How many clients are served.
     pub now: usize,
     /// Whether one that was served is gone.
@@ -32,31 +32,31 @@ pub struct TooManyConnections {
 }
 
 /// Decides on a request.
-pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: TooManyConnections) -> (Request, Decision) {
+pub fn decide(mut request: Request, token: &str, quirks: &Quirks, connections: ConnectionCount) -> (Request, Decision) {
     quirks.forget();
     let accepting = Reply::accepting(&request);
     let original = request.head.clone();
-    see_through(&mut request.head, quirks);
+    apply_reading_flaws(&mut request.head, quirks);
     let fault = request.fault();
     request.head = original;
     let decision = match fault {
         Some(what) => refuse_fault(&request.head, what, quirks),
-        None if !admits(&request, quirks, crowd) => {
+        None if !admits(&request, quirks, connections) => {
             Decision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
         }
         None if knows_token(&request, token, quirks) => {
-            match Upgrade::ALL.into_iter().find(|how| quirks.has(Switch::Upgrade(*how))) {
+            match UpgradeFlaw::ALL.into_iter().find(|how| quirks.has(Switch::Upgrade(*how))) {
                 Some(how) => not_upgraded(accepting, how),
-                None => Decision::Serve(dressed(accepting, quirks)),
+                None => Decision::Serve(apply_head_flaws(accepting, quirks)),
             }
         }
         None => refuse_token(accepting, quirks),
     };
     let why = quirks.touched();
     let decision = match decision {
-        Decision::Serve(reply) => Decision::Serve(marked(reply, why)),
-        Decision::Close(reply) => Decision::Close(marked(reply, why)),
-        Decision::Refuse(reply) => Decision::Refuse(marked(reply, why)),
+        Decision::Serve(reply) => Decision::Serve(with_deliberate(reply, why)),
+        Decision::Close(reply) => Decision::Close(with_deliberate(reply, why)),
+        Decision::Refuse(reply) => Decision::Refuse(with_deliberate(reply, why)),
         Decision::HangUp(_) => Decision::HangUp(why),
         Decision::Withhold(_) => Decision::Withhold(why),
     };
@@ -64,7 +64,7 @@ pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: TooMany
 }
 
 /// What the server makes of the head: a lax one overlooks faults, a strict one overlooks headers.
-fn see_through(head: &mut Head, quirks: &Quirks) {
+fn apply_reading_flaws(head: &mut Head, quirks: &Quirks) {
     let mut words: Vec<String> = head.start.split(' ').map(str::to_owned).collect();
     if let [method, _, version] = words.as_mut_slice() {
         if *method != "GET" && quirks.has(Switch::Overlooks(OverlookedFault::Method)) {
@@ -121,11 +121,11 @@ fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
     Decision::Refuse(Reply::refusing("400 Bad Request", &text))
 }
 
-fn admits(request: &Request, quirks: &Quirks, crowd: TooManyConnections) -> bool {
+fn admits(request: &Request, quirks: &Quirks, connections: ConnectionCount) -> bool {
     let offers = |name| request.head.header(name).next().is_some();
-    !(crowd.now >= 1 && quirks.has(Switch::OneClient)
-        || crowd.before && quirks.has(Switch::OneConnection)
-        || crowd.now >= 8 && quirks.has(Switch::EightClients)
+    !(connections.now >= 1 && quirks.has(Switch::OneClient)
+        || connections.before && quirks.has(Switch::OneConnection)
+        || connections.now >= 8 && quirks.has(Switch::EightClients)
         || offers("sec-websocket-protocol") && quirks.has(Switch::RefusesSubprotocols)
         || offers("sec-websocket-extensions") && quirks.has(Switch::RefusesExtensions))
 }
@@ -171,31 +171,31 @@ fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
 }
 
 /// What a flawed server does with a request that it should accept.
-fn not_upgraded(mut accepting: Reply, how: Upgrade) -> Decision {
+fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> Decision {
     match how {
-        Upgrade::ServerError => {
+        UpgradeFlaw::ServerError => {
             Decision::Refuse(Reply::refusing("500 Internal Server Error", "something went wrong\n"))
         }
-        Upgrade::Redirect => {
+        UpgradeFlaw::Redirect => {
             let mut reply = Reply::refusing("307 Temporary Redirect", "the editor is elsewhere\n");
             reply.head.headers.push(("Location".to_owned(), "http://127.0.0.1:1/".to_owned()));
             Decision::Refuse(reply)
         }
-        Upgrade::Page => Decision::Refuse(Reply::refusing("200 OK", "an editor\n")),
-        Upgrade::Nothing => Decision::Withhold(None),
-        Upgrade::HangUp => Decision::HangUp(None),
-        Upgrade::HalfHead => {
+        UpgradeFlaw::Page => Decision::Refuse(Reply::refusing("200 OK", "an editor\n")),
+        UpgradeFlaw::Nothing => Decision::Withhold(None),
+        UpgradeFlaw::HangUp => Decision::HangUp(None),
+        UpgradeFlaw::HalfHead => {
             accepting.manner.cut = Some(crate::wire::http_head::encode(&accepting.head).len() / 2);
             Decision::Refuse(accepting)
         }
-        Upgrade::Nonsense => Decision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
+        UpgradeFlaw::Nonsense => Decision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
     }
 }
 
 /// The acceptance with what quirks do to its head.
-fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
+fn apply_head_flaws(mut reply: Reply, quirks: &Quirks) -> Reply {
     for quirk in quirks.iter() {
-        if let Effect::Head(change) = quirk.effect {
+        if let EditorEffect::Head(change) = quirk.effect {
             change(&mut reply.head);
             if quirk.flaw {
                 reply.manner = SendOptions::deliberate(Some(quirk.name));
@@ -205,7 +205,7 @@ fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
     reply
 }
 
-fn marked(mut reply: Reply, why: Option<&'static str>) -> Reply {
+fn with_deliberate(mut reply: Reply, why: Option<&'static str>) -> Reply {
     if reply.manner.deliberate.is_none() {
         reply.manner = SendOptions { deliberate: why.map(str::to_owned), ..reply.manner };
     }

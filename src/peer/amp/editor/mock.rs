@@ -16,7 +16,7 @@ use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind,
 
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
-use super::quirks::{Effect, Quirks, Switch};
+use super::quirks::{EditorEffect, Quirks, Switch};
 use super::shared::{Phase, Shared};
 use super::steer::{self, Command};
 use super::{flaws, freedoms, server};
@@ -32,9 +32,9 @@ pub static MOCK: MockKind = MockKind {
 };
 
 struct MockEditor {
-    place: EditorIdentity,
+    identity: EditorIdentity,
     /// The server that runs.
-    running: watch::Sender<Arc<Running>>,
+    running: watch::Sender<Arc<RunningServer>>,
     /// Held while the server is ended, or started anew.
     changing: tokio::sync::Mutex<()>,
 }
@@ -48,7 +48,7 @@ struct EditorIdentity {
 }
 
 /// A server from its start to its end.
-struct Running {
+struct RunningServer {
     shared: Shared,
     address: SocketAddr,
     lockfile: Option<Lockfile>,
@@ -59,7 +59,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let edition = Edition::parse(&options.edition).ok_or_else(|| {
         MockError::Option(format!("there is no edition `{}`; there are cli and guide", options.edition))
     })?;
-    let quirks = known(edition, |known| Switched::chosen(&options, known)).map(Quirks::from)?;
+    let quirks = with_registry(edition, |with_registry| Switched::chosen(&options, with_registry)).map(Quirks::from)?;
     let token = match options.token {
         Some(token) if token.is_empty() => return Err(MockError::Option("the token must not be empty".to_owned())),
         Some(token) => token,
@@ -76,12 +76,12 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let data_home = std::path::absolute(&data_home)
         .map_err(|source| system(format!("find the data home {}", data_home.display()), source))?;
     let name = options.name.unwrap_or_else(|| "wirecert".to_owned());
-    let place = EditorIdentity { edition, data_home, name, root: editor.root.clone() };
+    let identity = EditorIdentity { edition, data_home, name, root: editor.root.clone() };
     let shared = Shared::new(editor, options.recorder, options.latency);
-    let listener = place.listen(options.port, &quirks)?;
-    let running = place.serve(listener, shared)?;
+    let listener = identity.listen(options.port, &quirks)?;
+    let running = identity.serve(listener, shared)?;
     let (running, changing) = (watch::Sender::new(Arc::new(running)), tokio::sync::Mutex::default());
-    Ok(Box::new(MockEditor { place, running, changing }))
+    Ok(Box::new(MockEditor { identity, running, changing }))
 }
 
 impl EditorIdentity {
@@ -93,20 +93,21 @@ impl EditorIdentity {
     }
 
     /// Serves where it listens, and lets that be found.
-    fn serve(&self, listener: TcpListener, shared: Shared) -> Result<Running, MockError> {
+    fn serve(&self, listener: TcpListener, shared: Shared) -> Result<RunningServer, MockError> {
         let address = listener.local_addr().map_err(|source| system("learn where it listens".to_owned(), source))?;
         let token = shared.token();
         shared.recorder().add_secret(&token);
-        let content = lockfile::Content { port: address.port(), token: &token, name: &self.name, folder: &self.root };
+        let content =
+            lockfile::LockfileContent { port: address.port(), token: &token, name: &self.name, folder: &self.root };
         // Written when connections are accepted already: whoever finds it may connect at once.
         let lockfile = Lockfile::write(&self.data_home, self.edition, &shared.quirks(), &content)
             .map_err(|source| system(format!("write a lockfile below {}", self.data_home.display()), source))?;
         let server = tokio::spawn(server::run(listener, shared.clone()));
-        Ok(Running { shared, address, lockfile, server: Mutex::new(Some(server)) })
+        Ok(RunningServer { shared, address, lockfile, server: Mutex::new(Some(server)) })
     }
 }
 
-impl Running {
+impl RunningServer {
     /// Ends the server in an orderly way. Bounded in time; may be called again.
     async fn end(&self) {
         // First, so that nobody finds the file and then no server.
@@ -122,7 +123,7 @@ impl Running {
     }
 
     /// Where it is, for whoever looks for it.
-    fn place(&self) -> Value {
+    fn identity(&self) -> Value {
         json!({
             "port": self.address.port(),
             "url": format!("ws://{}", self.address),
@@ -133,7 +134,7 @@ impl Running {
 }
 
 impl MockEditor {
-    fn running(&self) -> Arc<Running> {
+    fn running(&self) -> Arc<RunningServer> {
         self.running.borrow().clone()
     }
 
@@ -146,30 +147,30 @@ impl MockEditor {
             return Err("the editor has been told to quit".to_owned());
         }
         let quirks = old.shared.quirks();
-        let told = |e: MockError| e.to_string();
-        let token = token.map_or_else(|| new_token(&quirks), Ok).map_err(told)?;
+        let message = |e: MockError| e.to_string();
+        let token = token.map_or_else(|| new_token(&quirks), Ok).map_err(message)?;
         // While the old one listens, so that the port is another one, and nothing has ended if there is none.
         let early = match port == Some(old.address.port()) {
             true => None,
-            false => Some(self.place.listen(port, &quirks).map_err(told)?),
+            false => Some(self.identity.listen(port, &quirks).map_err(message)?),
         };
         old.end().await;
         let shared = old.shared.renewed(token);
         let started = match early {
             Some(listener) => Ok(listener),
-            None => self.place.listen(port, &quirks),
+            None => self.identity.listen(port, &quirks),
         };
-        match started.and_then(|listener| self.place.serve(listener, shared.clone())) {
+        match started.and_then(|listener| self.identity.serve(listener, shared.clone())) {
             Ok(running) => {
-                let place = running.place();
+                let identity = running.identity();
                 self.running.send_replace(Arc::new(running));
-                Ok(place)
+                Ok(identity)
             }
             Err(error) => {
                 shared.enter(Phase::Died);
-                let nothing = Running { shared, address: old.address, lockfile: None, server: Mutex::default() };
+                let nothing = RunningServer { shared, address: old.address, lockfile: None, server: Mutex::default() };
                 self.running.send_replace(Arc::new(nothing));
-                Err(told(error))
+                Err(message(error))
             }
         }
     }
@@ -177,11 +178,11 @@ impl MockEditor {
 
 impl Mock for MockEditor {
     fn ready(&self) -> Value {
-        let mut ready = json!({"role": "amp-server", "edition": self.place.edition.id()});
-        if let (Value::Object(ready), Value::Object(place)) = (&mut ready, self.running().place()) {
-            ready.extend(place);
+        let mut ready = json!({"role": "amp-server", "edition": self.identity.edition.id()});
+        if let (Value::Object(ready), Value::Object(identity)) = (&mut ready, self.running().identity()) {
+            ready.extend(identity);
         }
-        ready["workspace"] = self.place.root.to_string_lossy().into();
+        ready["workspace"] = self.identity.root.to_string_lossy().into();
         ready["pid"] = std::process::id().into();
         ready
     }
@@ -202,7 +203,7 @@ impl Mock for MockEditor {
                 Command::Switch(name, on) => {
                     shared
                         .steer(|editor| {
-                            let quirk = known(editor.edition, |known| known.either(&name))?;
+                            let quirk = with_registry(editor.edition, |with_registry| with_registry.either(&name))?;
                             editor.quirks.set(quirk, on);
                             Ok((json!({}), vec![]))
                         })
@@ -214,9 +215,9 @@ impl Mock for MockEditor {
     }
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
-        let edition = self.place.edition;
+        let edition = self.identity.edition;
         match steer::read(command)? {
-            Command::Switch(name, _) => known(edition, |known| known.either(&name)).map(drop),
+            Command::Switch(name, _) => with_registry(edition, |with_registry| with_registry.either(&name)).map(drop),
             command => steer::exists(edition, &command),
         }
     }
@@ -253,9 +254,9 @@ impl Mock for MockEditor {
 }
 
 /// Does something with what can be different about it in an edition.
-fn known<T>(edition: Edition, look: impl FnOnce(&QuirkRegistry<'_, Effect>) -> T) -> T {
+fn with_registry<T>(edition: Edition, use_registry: impl FnOnce(&QuirkRegistry<'_, EditorEffect>) -> T) -> T {
     let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
-    look(&QuirkRegistry {
+    use_registry(&QuirkRegistry {
         flaw: &|name| flaws::find(edition, name),
         freedom: &|name| freedoms::find(edition, name),
         names,

@@ -68,7 +68,7 @@ pub struct Diagnostic {
 
 /// Something that clients are to be notified of, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum Notification {
     /// The selection is another one.
     Selection,
     /// Other files are visible.
@@ -81,7 +81,7 @@ pub enum Notice {
     Metadata,
 }
 
-impl Notice {
+impl Notification {
     /// What it is about.
     pub fn topic(&self) -> NotificationKind {
         match self {
@@ -111,7 +111,7 @@ impl Editor {
     }
 
     /// Makes a file visible, as a user does who opens it. The caret is at its beginning if it was not open.
-    pub fn open(&mut self, path: &Path) -> Result<Vec<Notice>, DiskError> {
+    pub fn open(&mut self, path: &Path) -> Result<Vec<Notification>, DiskError> {
         let (key, fresh) = self.load(path)?;
         let newly_visible = !self.visible.contains(&key);
         if newly_visible {
@@ -121,8 +121,8 @@ impl Editor {
         if moved {
             self.selection = Some(Selection { path: key, start: Pos::default(), end: Pos::default() });
         }
-        let notices = [(newly_visible, Notice::VisibleFiles), (moved, Notice::Selection)];
-        Ok(notices.into_iter().filter(|(happened, _)| *happened).map(|(_, notice)| notice).collect())
+        let notifications = [(newly_visible, Notification::VisibleFiles), (moved, Notification::Selection)];
+        Ok(notifications.into_iter().filter(|(happened, _)| *happened).map(|(_, notification)| notification).collect())
     }
 
     /// Reads a file into a buffer unless it is open already. Gives its real path, and whether it was read.
@@ -139,7 +139,7 @@ impl Editor {
 
     /// Closes a file; its unsaved changes are lost. Nothing happens if it is not open. If the user was in it, they are
     /// then at the beginning of the file that became visible last: clients forget a file by being told of another one.
-    pub fn close(&mut self, path: &Path) -> Vec<Notice> {
+    pub fn close(&mut self, path: &Path) -> Vec<Notification> {
         let key = self.key(path);
         self.buffers.remove(&key);
         let before = self.visible.len();
@@ -153,14 +153,14 @@ impl Editor {
         if !closed {
             return vec![];
         }
-        let mut notices = vec![];
+        let mut notifications = vec![];
         if !self.quirks.has(Switch::OnlyOpenings) {
-            notices.push(Notice::VisibleFiles);
+            notifications.push(Notification::VisibleFiles);
         }
         if left && self.selection.is_some() && !self.quirks.has(Switch::StaysInClosed) {
-            notices.push(Notice::Selection);
+            notifications.push(Notification::Selection);
         }
-        notices
+        notifications
     }
 
     /// Whether a file is open and visible.
@@ -169,26 +169,26 @@ impl Editor {
     }
 
     /// Selects text, opening the file if need be. Places outside the text become the nearest ones inside.
-    pub fn select(&mut self, path: &Path, start: Pos, end: Pos) -> Result<Vec<Notice>, DiskError> {
-        let mut notices = self.open(path)?;
+    pub fn select(&mut self, path: &Path, start: Pos, end: Pos) -> Result<Vec<Notification>, DiskError> {
+        let mut notifications = self.open(path)?;
         let key = self.key(path);
         let content = self.buffers.get(&key).map(|b| b.text.as_str()).unwrap_or_default();
         let (start, end) = (text::clamp(content, start), text::clamp(content, end));
         self.selection = Some(Selection { path: key, start: start.min(end), end: start.max(end) });
-        notices.retain(|n| *n != Notice::Selection);
-        notices.push(Notice::Selection);
-        Ok(notices)
+        notifications.retain(|n| *n != Notification::Selection);
+        notifications.push(Notification::Selection);
+        Ok(notifications)
     }
 
     /// Changes the text of a file without saving it, opening it if need be.
-    pub fn edit(&mut self, path: &Path, new: &str) -> Result<Vec<Notice>, DiskError> {
-        let notices = self.open(path)?;
+    pub fn edit(&mut self, path: &Path, new: &str) -> Result<Vec<Notification>, DiskError> {
+        let notifications = self.open(path)?;
         let key = self.key(path);
         if let Some(buffer) = self.buffers.get_mut(&key) {
             new.clone_into(&mut buffer.text);
             buffer.dirty = true;
         }
-        Ok(notices)
+        Ok(notifications)
     }
 
     /// Replaces the diagnostics of a file.
@@ -202,23 +202,23 @@ impl Editor {
     }
 
     /// What a client that has just connected is told.
-    pub fn greeting(&self) -> Vec<Notice> {
-        let mut notices = vec![Notice::Metadata, Notice::VisibleFiles];
-        notices.extend(self.selection.as_ref().map(|_| Notice::Selection));
+    pub fn greeting(&self) -> Vec<Notification> {
+        let mut notifications = vec![Notification::Metadata, Notification::VisibleFiles];
+        notifications.extend(self.selection.as_ref().map(|_| Notification::Selection));
         if self.quirks.has(Switch::NoStateAtFirst) {
-            notices.truncate(1);
+            notifications.truncate(1);
         }
-        let unwanted = |notice: &Notice| match notice {
-            Notice::Metadata => self.quirks.has(Switch::NoMetadata),
-            Notice::VisibleFiles => self.quirks.has(Switch::NoFilesAtFirst),
-            Notice::Selection => self.quirks.has(Switch::NoSelectionAtFirst),
+        let unwanted = |notification: &Notification| match notification {
+            Notification::Metadata => self.quirks.has(Switch::NoMetadata),
+            Notification::VisibleFiles => self.quirks.has(Switch::NoFilesAtFirst),
+            Notification::Selection => self.quirks.has(Switch::NoSelectionAtFirst),
             _ => false,
         };
-        notices.retain(|n| !unwanted(n));
+        notifications.retain(|n| !unwanted(n));
         if self.quirks.has(Switch::MetadataLate) {
-            notices.reverse();
+            notifications.reverse();
         }
-        notices
+        notifications
     }
 
     /// The path by which a file is known here: absolute, links followed.

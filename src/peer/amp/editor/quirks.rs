@@ -1,6 +1,6 @@
 //! What can be different about an editor: the hooks that flaws and freedoms hang on.
 //!
-//! A [`Quirk`] has a name and one [`Effect`]. Most effects are data: a function that rewrites a body, a message, a
+//! A [`Quirk`] has a name and one [`EditorEffect`]. Most effects are data: a function that rewrites a body, a message, a
 //! lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, asked for at the one place where the
 //! behaviour is decided.
 
@@ -28,30 +28,30 @@ pub enum Columns {
 }
 
 /// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<EditorEffect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
+pub enum EditorEffect {
     /// Asked for where the behaviour is decided.
     Switch(Switch),
     /// Rewrites a result, an error or a notification's data.
-    Body(Of, fn(&mut Value)),
+    Body(MessageFilter, fn(&mut Value)),
     /// Rewrites a whole message.
-    Whole(Of, fn(&mut Value)),
+    Message(MessageFilter, fn(&mut Value)),
     /// Rewrites the text of a message.
-    Text(Of, fn(&mut Vec<u8>)),
+    Text(MessageFilter, fn(&mut Vec<u8>)),
     /// Rewrites the content of the lockfile.
     Lockfile(fn(&mut Value)),
     /// Rewrites the head of the answer to a handshake that is accepted.
     Head(fn(&mut Head)),
     /// Rewrites a frame to what is sent instead.
-    Frame(Kind, fn(FrameSpec) -> Vec<FrameSpec>),
+    Frame(EditorFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
 }
 
 /// Which messages an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum MessageFilter {
     /// All.
     Any,
     /// Responses of every kind.
@@ -68,7 +68,7 @@ pub enum Of {
 
 /// Which frames an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EditorFrameKind {
     /// Those that carry a message.
     Message,
     /// Pongs.
@@ -107,7 +107,7 @@ pub enum OverlookedFault {
 
 /// How a handshake request with the right token is answered where it is not accepted as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Upgrade {
+pub enum UpgradeFlaw {
     ServerError,
     Redirect,
     Page,
@@ -117,7 +117,7 @@ pub enum Upgrade {
     Nonsense,
 }
 
-impl Upgrade {
+impl UpgradeFlaw {
     /// All of them.
     pub const ALL: [Self; 7] =
         [Self::ServerError, Self::Redirect, Self::Page, Self::Nothing, Self::HangUp, Self::HalfHead, Self::Nonsense];
@@ -158,7 +158,7 @@ pub enum Switch {
     ListensElsewhere,
     // Handshake.
     RefusesRightToken,
-    Upgrade(Upgrade),
+    Upgrade(UpgradeFlaw),
     TokenNotDecoded,
     TokenOwnEncodingOnly,
     AcceptsWrongToken,
@@ -318,7 +318,7 @@ pub enum Switch {
 /// The quirks that are switched on.
 #[derive(Debug, Default)]
 pub struct Quirks {
-    on: Switched<Effect>,
+    on: Switched<EditorEffect>,
     /// The flaw that was last asked for.
     touched: Mutex<Option<&'static str>>,
 }
@@ -329,8 +329,8 @@ impl Clone for Quirks {
     }
 }
 
-impl From<Switched<Effect>> for Quirks {
-    fn from(on: Switched<Effect>) -> Self {
+impl From<Switched<EditorEffect>> for Quirks {
+    fn from(on: Switched<EditorEffect>) -> Self {
         Self { on, touched: Mutex::default() }
     }
 }
@@ -351,7 +351,7 @@ impl Quirks {
     }
 
     fn find(&self, switch: Switch) -> Option<&Quirk> {
-        self.on.find_effect(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+        self.on.find_effect(|effect| matches!(effect, EditorEffect::Switch(s) if s == switch))
     }
 
     /// The flaw that has been asked for and was on since the last [`Quirks::forget`].
@@ -370,7 +370,7 @@ impl Quirks {
 
     /// The first switch for which `choose` gives something.
     pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.on.choose_effect(|effect| if let Effect::Switch(switch) = effect { choose(switch) } else { None })
+        self.on.choose_effect(|effect| if let EditorEffect::Switch(switch) = effect { choose(switch) } else { None })
     }
 
     /// The unit in which columns are counted.

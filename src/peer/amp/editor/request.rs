@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use crate::peer::amp::edition::{Edition, Method};
 
-use super::model::{Editor, Notice};
-use super::outgoing::{self, Outcome, Outgoing};
+use super::model::{Editor, Notification};
+use super::outgoing::{self, MethodOutcome, Outgoing};
 use super::quirks::{Quirks, Switch, Trigger};
 
 /// A message that came.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Request {
+pub enum ClientRequest {
     /// A proper one.
     Call {
         /// Its id as sent.
@@ -23,7 +23,7 @@ pub enum Request {
         params: Map<String, Value>,
     },
     /// One that cannot be served.
-    Bad {
+    Invalid {
         /// Its id as sent; null where it has none.
         id: Value,
         /// The key that would be the method's; empty where there is none.
@@ -47,12 +47,12 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 
 /// Reads a message.
-pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
+pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> ClientRequest {
     let bad = |id: &Value, name: &str, code, message: String, kind| {
         let (id, name) = (id.clone(), name.to_owned());
-        Request::Bad { id, name, code, message, kind }
+        ClientRequest::Invalid { id, name, code, message, kind }
     };
-    let text = mangle(quirks, bytes);
+    let text = apply_reading_flaws(quirks, bytes);
     let message: Value = match serde_json::from_slice(&text) {
         Ok(message) => message,
         Err(e) => {
@@ -81,11 +81,11 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
         return invalid(&id, "the request must name exactly one method");
     };
     let Some(method) = Method::parse(edition, name) else {
-        let message = format!("there is no method `{}`", shortened(name));
+        let message = format!("there is no method `{}`", truncated(name));
         return bad(&id, name, METHOD_NOT_FOUND, message, Trigger::BadEnvelope);
     };
     match params {
-        Value::Object(params) => Request::Call { id, method, params: params.clone() },
+        Value::Object(params) => ClientRequest::Call { id, method, params: params.clone() },
         _ => {
             let message = format!("the parameters of `{name}` must be an object");
             bad(&id, name, INVALID_PARAMS, message, Trigger::BadParams)
@@ -94,7 +94,7 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
 }
 
 /// What a flawed reader makes of the text before it understands it.
-fn mangle<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+fn apply_reading_flaws<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     let escaped = bytes.windows(2).any(|pair| pair == b"\\u");
     if quirks.has(Switch::OnlyCompactRequests) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
         return b"!".as_slice().into();
@@ -110,17 +110,17 @@ fn mangle<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
 }
 
 /// Texts from outside are repeated up to a bound.
-fn shortened(text: &str) -> &str {
+fn truncated(text: &str) -> &str {
     text.char_indices().nth(80).map_or(text, |(end, _)| &text[..end])
 }
 
 /// What a message brought about.
 #[derive(Debug, Default)]
-pub struct Handled {
+pub struct HandledMessage {
     /// What to send back to the client that asked, in order.
-    pub answers: Vec<Outgoing>,
+    pub responses: Vec<Outgoing>,
     /// What to notify clients of.
-    pub notices: Vec<Notice>,
+    pub notifications: Vec<Notification>,
     /// What was wrong with the message.
     pub fault: Option<Trigger>,
     /// How long the answer is held back.
@@ -132,66 +132,66 @@ pub struct Handled {
 }
 
 /// How late a slow editor answers: later than the CLI's two seconds.
-const LATE: Duration = Duration::from_millis(2600);
+const SLOW_DELAY: Duration = Duration::from_millis(2600);
 /// How late an unhurried but sound one does.
-const UNHURRIED: Duration = Duration::from_millis(60);
+const UNHURRIED_DELAY: Duration = Duration::from_millis(60);
 
 impl Editor {
     /// Serves one message.
-    pub fn handle(&mut self, bytes: &[u8]) -> Handled {
+    pub fn handle(&mut self, bytes: &[u8]) -> HandledMessage {
         self.quirks.forget();
         match read(self.edition, &self.quirks, bytes) {
-            Request::Call { id, method, params } => {
-                let (outcome, notices) = self.call(method, &params);
+            ClientRequest::Call { id, method, params } => {
+                let (outcome, notifications) = self.call(method, &params);
                 let kind = if id.is_string() { Trigger::BadParams } else { Trigger::BadEnvelope };
-                let fault = matches!(outcome, Outcome::Refused(..)).then_some(kind);
+                let fault = matches!(outcome, MethodOutcome::Refused(..)).then_some(kind);
                 // First, so that the answers tell which flaw holds them back.
                 let delay = self.delay(method);
-                let answers = self.answers(&id, Some(method), method.name(), outcome);
-                Handled { answers, notices, fault, delay, id, name: method.name().to_owned() }
+                let responses = self.responses(&id, Some(method), method.name(), outcome);
+                HandledMessage { responses, notifications, fault, delay, id, name: method.name().to_owned() }
             }
-            Request::Bad { id, name, code, message, kind } => {
+            ClientRequest::Invalid { id, name, code, message, kind } => {
                 let unknown = code == METHOD_NOT_FOUND;
                 let no_method = code == INVALID_REQUEST && !id.is_null();
                 let quiet = [Switch::QuietOnBadInput, Switch::OnlyCompactRequests, Switch::EscapesKept];
                 let outcome = if unknown && self.quirks.has(Switch::UnknownSucceeds)
                     || no_method && self.quirks.has(Switch::NoMethodSucceeds)
                 {
-                    Outcome::Done(serde_json::json!({}))
+                    MethodOutcome::Done(serde_json::json!({}))
                 } else if unknown && self.quirks.has(Switch::UnknownUnanswered)
                     || no_method && self.quirks.has(Switch::NoMethodUnanswered)
                     || id.is_null() && quiet.into_iter().any(|switch| self.quirks.has(switch))
                 {
-                    Outcome::Silence
+                    MethodOutcome::Silence
                 } else {
-                    Outcome::Refused(code, message)
+                    MethodOutcome::Refused(code, message)
                 };
-                let answers = self.answers(&id, None, &name, outcome);
+                let responses = self.responses(&id, None, &name, outcome);
                 // A method that does not exist is asked for by every newer client.
                 let fault = (!unknown).then_some(kind);
-                Handled { answers, fault, id, name, ..Handled::default() }
+                HandledMessage { responses, fault, id, name, ..HandledMessage::default() }
             }
         }
     }
 
-    fn answers(&self, id: &Value, method: Option<Method>, name: &str, outcome: Outcome) -> Vec<Outgoing> {
-        let failed = matches!(outcome, Outcome::Failed(_) | Outcome::Refused(..));
-        if outcome == Outcome::Silence || failed && self.quirks.has(Switch::FailuresUnanswered) {
+    fn responses(&self, id: &Value, method: Option<Method>, name: &str, outcome: MethodOutcome) -> Vec<Outgoing> {
+        let failed = matches!(outcome, MethodOutcome::Failed(_) | MethodOutcome::Refused(..));
+        if outcome == MethodOutcome::Silence || failed && self.quirks.has(Switch::FailuresUnanswered) {
             return vec![];
         }
         let twice = self.quirks.has(Switch::AnswersTwice);
-        let answer = outgoing::response(self.edition, &self.quirks, id, method, name, outcome);
+        let response = outgoing::encode_response(self.edition, &self.quirks, id, method, name, outcome);
         if failed {
             self.quirks.course().error();
         }
-        vec![answer; if twice { 2 } else { 1 }]
+        vec![response; if twice { 2 } else { 1 }]
     }
 
     fn delay(&self, method: Method) -> Option<Duration> {
         let slow = self.quirks.has(Switch::SlowAnswers) || method == Method::Ping && self.quirks.has(Switch::SlowPings);
         match slow {
-            true => Some(LATE),
-            false => self.quirks.has(Switch::Unhurried).then_some(UNHURRIED),
+            true => Some(SLOW_DELAY),
+            false => self.quirks.has(Switch::Unhurried).then_some(UNHURRIED_DELAY),
         }
     }
 }
@@ -202,8 +202,8 @@ mod tests {
 
     fn code(edition: Edition, text: &str) -> (i64, Value) {
         match read(edition, &Quirks::default(), text.as_bytes()) {
-            Request::Bad { code, id, .. } => (code, id),
-            Request::Call { .. } => panic!("{text} was taken for a request"),
+            ClientRequest::Invalid { code, id, .. } => (code, id),
+            ClientRequest::Call { .. } => panic!("{text} was taken for a request"),
         }
     }
 
@@ -212,7 +212,7 @@ mod tests {
         let cli = r#"{"clientRequest":{"id":"1","readFile":{"path":"/a"}}}"#;
         let guide = r#"{"clientRequest":{"id":"1","method":{"readFile":{"path":"/a"}}}}"#;
         for (edition, own, other) in [(Edition::Cli, cli, guide), (Edition::Guide, guide, cli)] {
-            let Request::Call { id, method, params } = read(edition, &Quirks::default(), own.as_bytes()) else {
+            let ClientRequest::Call { id, method, params } = read(edition, &Quirks::default(), own.as_bytes()) else {
                 panic!("{own} was refused");
             };
             assert_eq!((id, method, &params["path"]), ("1".into(), Method::ReadFile, &"/a".into()));

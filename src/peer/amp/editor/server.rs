@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::peer::amp::edition::Edition;
-use crate::peer::amp::segments::{Cuts, Notice};
+use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
 use crate::trace::End;
 use crate::wire::tcp::{self, accepted};
 use crate::wire::websocket::{self, AcceptError};
@@ -29,9 +29,9 @@ const MAX_CONNECTIONS: usize = 512;
 /// How many connections a fragile server stands.
 const FEW_CONNECTIONS: u64 = 30;
 /// How long a flaw lets a client wait for the answer to its handshake.
-const WITHHELD: Duration = Duration::from_secs(60);
+const WITHHELD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the end may take.
-const GRACE: Duration = Duration::from_millis(1500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 
 const LIMITS: Limits = Limits {
     frame: MAX_MESSAGE,
@@ -82,10 +82,10 @@ pub async fn run(listener: TcpListener, shared: Shared) {
         let quirks = shared.quirks();
         quirks.course().connection();
         let blocks = quirks.has(Switch::HandshakeBlocksOthers);
-        let client = client(stream, shared.count_connection(), shared);
+        let accept_client = accept_client(stream, shared.count_connection(), shared);
         if blocks {
             // The flaw: a handshake at a time.
-            if let Some(session) = client.await {
+            if let Some(session) = accept_client.await {
                 sessions.spawn(async move {
                     session.run().await;
                     drop(slot);
@@ -93,7 +93,7 @@ pub async fn run(listener: TcpListener, shared: Shared) {
             }
         } else {
             sessions.spawn(async move {
-                if let Some(session) = client.await {
+                if let Some(session) = accept_client.await {
                     session.run().await;
                 }
                 drop(slot);
@@ -101,13 +101,13 @@ pub async fn run(listener: TcpListener, shared: Shared) {
         }
     }
     drop(listener);
-    let _ = timeout(GRACE, async { while sessions.join_next().await.is_some() {} }).await;
+    let _ = timeout(SHUTDOWN_TIMEOUT, async { while sessions.join_next().await.is_some() {} }).await;
 }
 
 /// Makes the handshake with a client. Gives its session if it is let in.
-async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
+async fn accept_client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
     let quirks = shared.quirks();
-    let stream = before(stream, &quirks, &shared).await?;
+    let stream = behind_relay(stream, &quirks, &shared).await?;
     let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
     let limits = match quirks.has(Switch::HandshakeBlocksOthers) {
         true => Limits { handshake: Duration::from_secs(3600), ..LIMITS },
@@ -137,7 +137,7 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
     if request.fault().is_some() {
         shared.trigger(Trigger::BadHandshake);
     }
-    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.crowd());
+    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.connection_count());
     match decision {
         Decision::Serve(reply) => Some(Session::new(shared, request.reply(&reply).await.ok()?)),
         Decision::Close(reply) => {
@@ -153,7 +153,7 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
             None
         }
         Decision::Withhold(why) => {
-            let _ = timeout(WITHHELD, reached(&mut phase, Phase::Closing)).await;
+            let _ = timeout(WITHHELD_TIMEOUT, reached(&mut phase, Phase::Closing)).await;
             request.hang_up(why).await;
             None
         }
@@ -161,7 +161,7 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
 }
 
 /// The stream to serve: this one, or the other end of a go-between. None where the client has been given up.
-pub async fn before(stream: TcpStream, quirks: &Quirks, shared: &Shared) -> Option<TcpStream> {
+pub async fn behind_relay(stream: TcpStream, quirks: &Quirks, shared: &Shared) -> Option<TcpStream> {
     if quirks.has(Switch::OneSegmentHead) {
         let mut first = [0; 4096];
         let n = stream.peek(&mut first).await.ok()?;
@@ -170,28 +170,28 @@ pub async fn before(stream: TcpStream, quirks: &Quirks, shared: &Shared) -> Opti
         }
     }
     let hangs = |t| quirks.has(Switch::HangsAfter(t));
-    let notices = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
-    let cuts = Cuts {
+    let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
+    let segment_flaws = SegmentFlaws {
         loses_split: quirks.has(Switch::LosesSplitFrames),
         loses_joined: quirks.has(Switch::LosesJoinedFrames),
-        notice: notices.then(|| {
+        on_hazard: watches.then(|| {
             let shared = shared.clone();
-            let notice = move |what| {
+            let on_hazard = move |what| {
                 shared.trigger(match what {
-                    Notice::HalfFrame => Trigger::HalfFrame,
-                    Notice::HugeLength => Trigger::HugeLength,
+                    SegmentHazard::HalfFrame => Trigger::HalfFrame,
+                    SegmentHazard::HugeLength => Trigger::HugeLength,
                 });
             };
-            Box::new(notice) as Box<dyn Fn(Notice) + Send>
+            Box::new(on_hazard) as Box<dyn Fn(SegmentHazard) + Send>
         }),
-        ..Cuts::default()
+        ..SegmentFlaws::default()
     };
-    if !cuts.matter() {
+    if !segment_flaws.is_any() {
         return Some(stream);
     }
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.ok()?;
-    let near = TcpStream::connect(listener.local_addr().ok()?).await.ok()?;
-    let (far, _) = listener.accept().await.ok()?;
-    cuts.between(stream, near);
-    Some(far)
+    let relay = TcpStream::connect(listener.local_addr().ok()?).await.ok()?;
+    let (relayed, _) = listener.accept().await.ok()?;
+    segment_flaws.relay(stream, relay);
+    Some(relayed)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::amp::edition::Edition;
 
-use super::model::{Diagnostic, Editor, Notice};
+use super::model::{Diagnostic, Editor, Notification};
 use super::quirks::Switch;
 use super::text::Pos;
 
@@ -40,7 +40,7 @@ pub enum Command {
 }
 
 /// The names of the commands.
-pub const NAMES: [&str; 12] = [
+pub const COMMAND_NAMES: [&str; 12] = [
     "open",
     "close",
     "select",
@@ -64,25 +64,25 @@ pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
     let Value::Object(params) = params else {
         return Err(format!("the parameters of `{name:.80}` must be an object; it may be empty"));
     };
-    let mut take = ParamReader { command: name, params, taken: vec![] };
+    let mut reader = ParamReader { command: name, params, used: vec![] };
     let read = match name.as_str() {
-        "open" => Command::Open(take.path()?),
-        "close" => Command::Close(take.path()?),
+        "open" => Command::Open(reader.path()?),
+        "close" => Command::Close(reader.path()?),
         "select" => {
-            Command::Select(take.path()?, take.pos("start_line", "start_col")?, take.pos("end_line", "end_col")?)
+            Command::Select(reader.path()?, reader.pos("start_line", "start_col")?, reader.pos("end_line", "end_col")?)
         }
-        "edit" => Command::Edit(take.path()?, take.string("text")?),
-        "diagnostics" => Command::Diagnostics(take.path()?, take.items()?),
-        "message" => Command::Message(take.string("message")?),
-        "prompt" => Command::Prompt(take.string("message")?),
-        "restart" => Command::Restart(take.port()?, take.token()?),
+        "edit" => Command::Edit(reader.path()?, reader.string("text")?),
+        "diagnostics" => Command::Diagnostics(reader.path()?, reader.items()?),
+        "message" => Command::Message(reader.string("message")?),
+        "prompt" => Command::Prompt(reader.string("message")?),
+        "restart" => Command::Restart(reader.port()?, reader.token()?),
         "quit" => Command::Quit,
         "state" => Command::State,
         "clients" => Command::Clients,
-        "switch" => Command::Switch(take.string("name")?, take.bool("on")?),
-        _ => return Err(format!("there is no command `{name:.80}`; there are {}", NAMES.join(", "))),
+        "switch" => Command::Switch(reader.string("name")?, reader.bool("on")?),
+        _ => return Err(format!("there is no command `{name:.80}`; there are {}", COMMAND_NAMES.join(", "))),
     };
-    take.all()?;
+    reader.check_all_used()?;
     Ok(read)
 }
 
@@ -98,7 +98,7 @@ pub fn exists(edition: Edition, command: &Command) -> Result<(), String> {
 
 impl Editor {
     /// Does what a command that concerns the editor alone says. Gives what clients are to be notified of.
-    pub fn obey(&mut self, command: &Command) -> Result<Vec<Notice>, String> {
+    pub fn obey(&mut self, command: &Command) -> Result<Vec<Notification>, String> {
         exists(self.edition, command)?;
         if let Command::Select(path, ..) | Command::Edit(path, _) | Command::Diagnostics(path, _) = command
             && self.quirks.has(Switch::OnlyOpenFiles)
@@ -115,8 +115,8 @@ impl Editor {
                 self.set_diagnostics(path, items.clone());
                 return Ok(vec![]);
             }
-            Command::Message(text) => return Ok(vec![Notice::Message(text.clone())]),
-            Command::Prompt(text) => return Ok(vec![Notice::Prompt(text.clone())]),
+            Command::Message(text) => return Ok(vec![Notification::Message(text.clone())]),
+            Command::Prompt(text) => return Ok(vec![Notification::Prompt(text.clone())]),
             Command::Restart(..) | Command::Quit | Command::State | Command::Clients | Command::Switch(..) => {
                 return Ok(vec![]);
             }
@@ -153,12 +153,12 @@ impl Editor {
 struct ParamReader<'a> {
     command: &'a str,
     params: &'a Map<String, Value>,
-    taken: Vec<&'static str>,
+    used: Vec<&'static str>,
 }
 
 impl<'a> ParamReader<'a> {
     fn get(&mut self, key: &'static str) -> Result<&'a Value, String> {
-        self.taken.push(key);
+        self.used.push(key);
         self.params.get(key).ok_or_else(|| format!("`{}` needs the parameter `{key}`", self.command))
     }
 
@@ -185,14 +185,14 @@ impl<'a> ParamReader<'a> {
     }
 
     fn port(&mut self) -> Result<Option<u16>, String> {
-        self.taken.push("port");
+        self.used.push("port");
         let Some(value) = self.params.get("port") else { return Ok(None) };
         let port = value.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|port| *port > 0);
         port.map(Some).ok_or_else(|| self.wrong("port", "a number from 1 to 65535"))
     }
 
     fn token(&mut self) -> Result<Option<String>, String> {
-        self.taken.push("token");
+        self.used.push("token");
         let Some(value) = self.params.get("token") else { return Ok(None) };
         let token = value.as_str().filter(|token| !token.is_empty()).map(str::to_owned);
         token.map(Some).ok_or_else(|| self.wrong("token", "a string that is not empty"))
@@ -206,22 +206,22 @@ impl<'a> ParamReader<'a> {
         let Value::Array(items) = self.get("items")? else { return Err(self.wrong("items", "a list of objects")) };
         let read = |item: &Value| {
             let Value::Object(params) = item else { return Err("each diagnostic must be an object".to_owned()) };
-            let mut take = ParamReader { command: "diagnostics", params, taken: vec![] };
-            let start = take.pos("start_line", "start_col")?;
-            let end = take.pos("end_line", "end_col")?;
-            let severity = take.string("severity")?;
+            let mut reader = ParamReader { command: "diagnostics", params, used: vec![] };
+            let start = reader.pos("start_line", "start_col")?;
+            let end = reader.pos("end_line", "end_col")?;
+            let severity = reader.string("severity")?;
             if !["error", "warning", "info", "hint"].contains(&severity.as_str()) {
-                return Err(take.wrong("severity", "error, warning, info or hint"));
+                return Err(reader.wrong("severity", "error, warning, info or hint"));
             }
-            let message = take.string("message")?;
-            take.all()?;
+            let message = reader.string("message")?;
+            reader.check_all_used()?;
             Ok(Diagnostic { start, end: end.max(start), severity, message })
         };
         items.iter().map(read).collect()
     }
 
-    fn all(&self) -> Result<(), String> {
-        match self.params.keys().find(|key| !self.taken.contains(&key.as_str())) {
+    fn check_all_used(&self) -> Result<(), String> {
+        match self.params.keys().find(|key| !self.used.contains(&key.as_str())) {
             Some(key) => Err(format!("`{}` has no parameter `{key:.80}`", self.command)),
             None => Ok(()),
         }
@@ -241,7 +241,7 @@ mod tests {
     fn every_stimulus_of_the_role_is_a_command() {
         let (_, role) = crate::protocol::role("amp-server").unwrap();
         for stimulus in role.stimuli {
-            assert!(NAMES.contains(&stimulus.name), "{}", stimulus.name);
+            assert!(COMMAND_NAMES.contains(&stimulus.name), "{}", stimulus.name);
         }
     }
 

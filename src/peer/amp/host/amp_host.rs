@@ -15,19 +15,19 @@ use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
 
 use super::connection::{Connection, ConnectionRegistry};
 use super::editor::{Bounds, Editor, Ending};
-use super::listener::PROBE_ENDS;
+use super::listener::PROBE_CLOSE_TIMEOUT;
 use super::lockfile::ForeignLockfile;
 use super::resources::Port;
 use super::serve::ServeStep;
 use super::steps::{
-    AnswerStep, CloseStep, DropStep, EditorStep, EndStep, Gone, How, LockfileStep, NotifyStep, PingStep,
+    AnswerStep, CloseStep, DropStep, EditorEnd, EditorStep, EndStep, LockfileStep, NotifyStep, PingStep, StreamEnd,
 };
 
 /// The connection, and the editor, that a step means which names none.
 pub(super) const MAIN: &str = "main";
 
 /// How long a client may take to answer a close frame before we let go of the connection all the same.
-const GOODBYE: Duration = Duration::from_millis(800);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(800);
 
 /// Plays the editors of a scenario of the role `amp-client`, in the edition of its [`Setting`].
 pub struct AmpHost {
@@ -53,7 +53,7 @@ impl AmpHost {
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds { goodbye: GOODBYE.min(self.setting.patience), patience: self.setting.patience }
+        Bounds { goodbye: CLOSE_TIMEOUT.min(self.setting.patience), patience: self.setting.patience }
     }
 
     fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut Editor, PeerError> {
@@ -88,7 +88,7 @@ impl AmpHost {
             });
         };
         // What the client only tried is not what it works with.
-        let connection = match connection.was_probe(PROBE_ENDS).await {
+        let connection = match connection.was_probe(PROBE_CLOSE_TIMEOUT).await {
             true => self.registry.wait_after(&connection, patience).await.unwrap_or(connection),
             false => connection,
         };
@@ -109,10 +109,10 @@ impl AmpHost {
             return Err(wrong(act.verb, format!("a connection `{twice}` belongs to another editor already")));
         }
         let place = self.place(act.verb)?.clone();
-        step.findable().await?;
+        step.check_findable().await?;
         let plan = step.plan(act, self.edition, &place)?;
         if let Port::Fixed(port) = plan.port {
-            self.editors.values_mut().for_each(|editor| editor.let_go(port));
+            self.editors.values_mut().for_each(|editor| editor.release_port(port));
         }
         let mut editor = Editor::start(plan, &self.setting, &place, self.registry.clone()).await?;
         let bindings = editor.bindings();
@@ -156,8 +156,8 @@ impl AmpHost {
         let step: EditorStep = read(act)?;
         let command = steer::read(&step.command).map_err(|what| wrong(act.verb, what))?;
         let editor = self.editor(act.verb, step.of.as_deref())?;
-        let done = editor.shared().steer(|editor| Ok(((), editor.obey(&command)?))).await;
-        done.map_err(|what| wrong(act.verb, what))?;
+        let performed = editor.shared().steer(|editor| Ok(((), editor.obey(&command)?))).await;
+        performed.map_err(|what| wrong(act.verb, what))?;
         Ok(Performed::default())
     }
 
@@ -165,17 +165,17 @@ impl AmpHost {
         let step: NotifyStep = read(act)?;
         let data = step.data.unwrap_or_else(|| json!({}));
         let message = edition::notification(self.edition, &step.name, data);
-        self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+        self.send_message(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 
     async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: AnswerStep = read(act)?;
         let message = step.message(self.edition).map_err(|what| wrong(act.verb, what))?;
-        self.say(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+        self.send_message(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 
     /// Sends a message.
-    async fn say(
+    async fn send_message(
         &self,
         act: &VerbCall<'_>,
         on: Option<&str>,
@@ -184,7 +184,7 @@ impl AmpHost {
     ) -> Result<Performed, PeerError> {
         let connection = self.connection(act.verb, on).await?;
         let manner = SendOptions { deliberate: deliberate(act, why), ..SendOptions::default() };
-        connection.transmit(&[whole(FrameSpec::text(message.to_string()))], &manner, 1).await?;
+        connection.transmit(&[one_frame(FrameSpec::text(message.to_string()))], &manner, 1).await?;
         Ok(Performed::default())
     }
 
@@ -204,7 +204,7 @@ impl AmpHost {
     async fn ping(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: PingStep = read(act)?;
         let connection = self.connection(act.verb, step.on.as_deref()).await?;
-        connection.transmit(&[whole(FrameSpec::ping(step.payload))], &SendOptions::default(), 1).await?;
+        connection.transmit(&[one_frame(FrameSpec::ping(step.payload))], &SendOptions::default(), 1).await?;
         Ok(Performed::default())
     }
 
@@ -221,8 +221,8 @@ impl AmpHost {
         let connection = self.connection(act.verb, step.on.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
         match step.how {
-            How::Eof => connection.hang_up(&why).await,
-            How::Reset => connection.cut(&why).await,
+            StreamEnd::Eof => connection.hang_up(&why).await,
+            StreamEnd::Reset => connection.cut(&why).await,
         }
         Ok(Performed::default())
     }
@@ -237,14 +237,14 @@ impl AmpHost {
     }
 }
 
-fn whole(spec: FrameSpec) -> Piece {
+fn one_frame(spec: FrameSpec) -> Piece {
     Piece::Frame { spec, cut: None }
 }
 
-fn ending(how: Gone, step: &str) -> Ending {
+fn ending(how: EditorEnd, step: &str) -> Ending {
     match how {
-        Gone::Quit => Ending::Quit,
-        Gone::Kill => Ending::Kill(step.to_owned()),
+        EditorEnd::Quit => Ending::Quit,
+        EditorEnd::Kill => Ending::Kill(step.to_owned()),
     }
 }
 

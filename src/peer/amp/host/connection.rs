@@ -23,7 +23,7 @@ pub struct Connection {
     /// What we did to end it, if we did.
     ended: Mutex<Option<String>>,
     /// Whether anything was wrong with it on purpose: then a client may end it.
-    soiled: AtomicBool,
+    tainted: AtomicBool,
     /// Whether the client has sent a message, or a step has used it.
     used: AtomicBool,
     /// The number of the last barrier.
@@ -39,7 +39,7 @@ impl Connection {
         sender: Sender,
         editor: String,
         refused: Option<u16>,
-        soiled: bool,
+        tainted: bool,
         pong: watch::Receiver<String>,
     ) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Connection {
             editor,
             refused,
             ended: Mutex::new(None),
-            soiled: AtomicBool::new(soiled),
+            tainted: AtomicBool::new(tainted),
             used: AtomicBool::new(false),
             barriers: AtomicU64::new(0),
             pong,
@@ -75,7 +75,7 @@ impl Connection {
         let ours = || {
             self.refused.is_some()
                 || self.used.load(Ordering::Relaxed)
-                || self.soiled.load(Ordering::Relaxed)
+                || self.tainted.load(Ordering::Relaxed)
                 || self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some()
         };
         !ours() && timeout(within, self.sender.ended()).await.is_ok() && !ours()
@@ -98,7 +98,7 @@ impl Connection {
                 actual: Some(json!(status)),
             });
         }
-        if self.sender.has_ended() && !self.soiled.load(Ordering::Relaxed) {
+        if self.sender.has_ended() && !self.tainted.load(Ordering::Relaxed) {
             let message = format!("`{verb}`: the client has ended connection `{name}`");
             return Err(PeerError::Subject { message, proves: None, expected: None, actual: None });
         }
@@ -109,7 +109,7 @@ impl Connection {
     /// expectations to say.
     pub async fn transmit(&self, pieces: &[Piece], manner: &SendOptions, times: u64) -> Result<(), PeerError> {
         if manner.deliberate.is_some() {
-            self.soiled.store(true, Ordering::Relaxed);
+            self.tainted.store(true, Ordering::Relaxed);
         }
         for _ in 0..times {
             match self.sender.send_all(pieces, manner).await {
@@ -163,7 +163,7 @@ impl Connection {
     }
 
     /// Cuts it since its editor was killed.
-    pub async fn die(&self, why: &str) {
+    pub async fn cut_for_kill(&self, why: &str) {
         self.note("the end of its editor");
         self.sender.reset(Some(why)).await;
     }
@@ -275,12 +275,12 @@ impl ConnectionRegistry {
 }
 
 /// The names of an editor's connections, over all its restarts.
-pub struct Names {
+pub struct ConnectionNames {
     given: Vec<String>,
     taken: Mutex<usize>,
 }
 
-impl Names {
+impl ConnectionNames {
     /// `given` is the editor's own name, and those of its further connections.
     pub fn new(given: Vec<String>) -> Self {
         Self { given, taken: Mutex::new(0) }
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn connections_are_named_as_given_and_then_counted() {
-        let names = Names::new(vec!["ed".into(), "again".into()]);
+        let names = ConnectionNames::new(vec!["ed".into(), "again".into()]);
         assert_eq!([names.next(), names.next(), names.next(), names.next()], ["ed", "again", "ed-3", "ed-4"]);
         let may = |name| names.may_give(name);
         assert_eq!(names.last().as_deref(), Some("ed-4"));

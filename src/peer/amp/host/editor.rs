@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::peer::amp::client::connect::{Encoding, encode};
 use crate::peer::amp::editor::model;
-use crate::peer::amp::editor::quirks::{Effect, Quirk, Quirks, Switch};
+use crate::peer::amp::editor::quirks::{EditorEffect, Quirk, Quirks, Switch};
 use crate::peer::amp::editor::shared::Shared;
 use crate::peer::quirks::Quirks as Switched;
 use crate::peer::{PeerError, Setting, SubjectDirs};
@@ -18,11 +18,11 @@ use crate::trace::{EventKind, FileChange};
 use crate::wire::Limits;
 use crate::wire::tcp::Address;
 
-use super::connection::{ConnectionRegistry, Names};
+use super::connection::{ConnectionNames, ConnectionRegistry};
 use super::listener::Listener;
-use super::lockfile::{self, Content, ForeignLockfile};
+use super::lockfile::{self, ForeignLockfile, LockfileContent};
 use super::resources::{PlaceholderProcess, Port, ReservedPort, listen};
-use super::serve::Plan;
+use super::serve::EditorPlan;
 
 /// How long things may take.
 #[derive(Clone, Copy)]
@@ -45,8 +45,8 @@ pub enum Ending {
 
 /// One editor.
 pub struct Editor {
-    plan: Plan,
-    names: Arc<Names>,
+    plan: EditorPlan,
+    names: Arc<ConnectionNames>,
     registry: Arc<ConnectionRegistry>,
     shared: Shared,
     /// Where it listens, and its secret; what was so at last, where it has ended.
@@ -58,11 +58,11 @@ pub struct Editor {
     /// Lockfiles of its earlier lives.
     left: Vec<ForeignLockfile>,
     /// Its ports, those of its earlier lives included.
-    held: Vec<ReservedPort>,
+    reserved: Vec<ReservedPort>,
 }
 
 struct Running {
-    door: JoinHandle<()>,
+    accept_task: JoinHandle<()>,
     process: PlaceholderProcess,
 }
 
@@ -72,19 +72,19 @@ impl Editor {
     /// # Errors
     /// [`PeerError::Environment`] where the system has no port, process or folder for it.
     pub async fn start(
-        plan: Plan,
+        plan: EditorPlan,
         setting: &Setting,
         place: &SubjectDirs,
         registry: Arc<ConnectionRegistry>,
     ) -> Result<Self, PeerError> {
-        let token = plan.token.clone().map_or_else(lockfile::make, Ok);
+        let token = plan.token.clone().map_or_else(lockfile::make_token, Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
         let root = if plan.folder.is_dir() { &plan.folder } else { &place.root };
         let model = model::Editor::new(plan.edition, root, token.clone(), quirks(&plan));
         let model = model.map_err(|e| system(&format!("open the folder {}", root.display()), e))?;
         let mut editor = Self {
-            names: Arc::new(Names::new(plan.names.clone())),
+            names: Arc::new(ConnectionNames::new(plan.names.clone())),
             shared: Shared::new(model, setting.recorder.clone(), None),
             plan,
             registry,
@@ -93,10 +93,10 @@ impl Editor {
             running: None,
             lockfile: None,
             left: vec![],
-            held: vec![],
+            reserved: vec![],
         };
-        let (listener, held) = listen(editor.plan.host, editor.plan.port)?;
-        editor.held.extend(held);
+        let (listener, reserved) = listen(editor.plan.host, editor.plan.port)?;
+        editor.reserved.extend(reserved);
         editor.run(listener, setting, place)?;
         Ok(editor)
     }
@@ -107,9 +107,9 @@ impl Editor {
     /// As those of [`Editor::start`].
     pub async fn start_anew(&mut self, setting: &Setting, place: &SubjectDirs) -> Result<(), PeerError> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
-        let (listener, held) = listen(self.plan.host, port)?;
-        self.held.extend(held);
-        self.token = lockfile::make().map_err(|e| system("make up a token", e))?;
+        let (listener, reserved) = listen(self.plan.host, port)?;
+        self.reserved.extend(reserved);
+        self.token = lockfile::make_token().map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
         self.run(listener, setting, place)
     }
@@ -121,7 +121,7 @@ impl Editor {
         setting.recorder.add_secret(&self.token);
         self.port = address.port();
         let pid = process.pid();
-        let door = Listener {
+        let acceptor = Listener {
             plan: self.plan.clone(),
             token: self.token.clone(),
             shared: self.shared.clone(),
@@ -130,12 +130,12 @@ impl Editor {
             limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
             run_dir: place.root.parent().unwrap_or(&place.root).to_owned(),
         };
-        self.running = Some(Running { door: tokio::spawn(door.open(listener)), process });
+        self.running = Some(Running { accept_task: tokio::spawn(acceptor.accept_all(listener)), process });
         // Written when connections are accepted already: whoever finds it may connect at once.
         if let Some(plan) = &self.plan.lockfile {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
-            let keys = lockfile::keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
-            let content = Content::File(plan.content(keys));
+            let keys = lockfile::editor_keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
+            let content = LockfileContent::File(plan.content(keys));
             let why = self.plan.deliberate.as_deref().filter(|_| plan.says_anything());
             self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
         }
@@ -145,7 +145,7 @@ impl Editor {
     /// Takes the place of one that has ended, and keeps its ports from others as that one did.
     pub async fn succeed(&mut self, mut earlier: Self) {
         earlier.forget().await;
-        self.held.append(&mut earlier.held);
+        self.reserved.append(&mut earlier.reserved);
     }
 
     /// The editor behind the connections.
@@ -179,9 +179,9 @@ impl Editor {
     }
 
     /// Gives the port back that it had in an earlier life, so that another editor of the play can have it.
-    pub fn let_go(&mut self, port: u16) {
+    pub fn release_port(&mut self, port: u16) {
         if self.running.is_none() || port != self.port {
-            self.held.retain(|held| held.port() != port);
+            self.reserved.retain(|reserved| reserved.port() != port);
         }
     }
 
@@ -196,7 +196,7 @@ impl Editor {
                     self.record_removal(file.path());
                     file.remove();
                 }
-                stop(running.door).await;
+                stop(running.accept_task).await;
                 let leaving = connections().into_iter().map(|connection| {
                     tokio::spawn(async move { connection.leave(bounds.goodbye.min(bounds.patience)).await })
                 });
@@ -211,9 +211,9 @@ impl Editor {
             Ending::Kill(why) => {
                 self.left.extend(self.lockfile.take());
                 running.process.end().await;
-                stop(running.door).await;
+                stop(running.accept_task).await;
                 for connection in connections() {
-                    connection.die(why).await;
+                    connection.cut_for_kill(why).await;
                 }
             }
         }
@@ -234,16 +234,16 @@ impl Editor {
 }
 
 /// Returns once nobody is let in any more.
-async fn stop(door: JoinHandle<()>) {
-    door.abort();
+async fn stop(accept_task: JoinHandle<()>) {
+    accept_task.abort();
     // It was aborted, which is what this says.
-    let _ = door.await;
+    let _ = accept_task.await;
 }
 
 /// An editor that answers nothing does not speak first either. Ids that are numbers are answered as they are: what is wrong
 /// with them is said once.
-fn quirks(plan: &Plan) -> Quirks {
-    let quirk = |name, switch| Quirk::freedom(name, Effect::Switch(switch));
+fn quirks(plan: &EditorPlan) -> Quirks {
+    let quirk = |name, switch| Quirk::freedom(name, EditorEffect::Switch(switch));
     let silent = [Switch::NoStateAtFirst, Switch::NoMetadata].map(|switch| quirk("silent", switch));
     let silent = silent.into_iter().filter(|_| !plan.answers);
     silent.chain([quirk("lenient", Switch::TakesNumericIds)]).collect::<Switched<_>>().into()

@@ -12,35 +12,35 @@ use tokio::time::timeout;
 use crate::config::RUN_DIR_VARIABLE;
 use crate::peer::amp::edition::Edition;
 use crate::peer::amp::editor::outgoing::Outgoing;
-use crate::peer::amp::editor::shared::{Order, Shared};
+use crate::peer::amp::editor::shared::{SendOrder, Shared};
 use crate::protocol::amp::{PROBE, envelope};
 use crate::trace::{Direction, End, EventKind, Mark, Message};
 use crate::wire::tcp::accepted;
 use crate::wire::websocket::{self, FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
 use crate::wire::{Limits, Tap, process};
 
-use super::connection::{Connection, ConnectionRegistry, Names};
-use super::serve::{Answer, Plan};
+use super::connection::{Connection, ConnectionNames, ConnectionRegistry};
+use super::serve::{EditorPlan, HandshakeResponse};
 
 /// How many connections of one editor there may be at a time, handshakes included.
-const AT_A_TIME: usize = 64;
+const MAX_OPEN: usize = 64;
 /// How many there may be from its start to its end.
-const IN_ALL: usize = 2000;
+const MAX_TOTAL: usize = 2000;
 /// How long the one before a connection may take to end, where it was only made to see whether it would be.
-pub const PROBE_ENDS: Duration = Duration::from_millis(50);
+pub const PROBE_CLOSE_TIMEOUT: Duration = Duration::from_millis(50);
 /// How long a connection may stand before anything is sent on it.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Lets clients in to one editor.
 pub struct Listener {
     /// What the editor is like.
-    pub plan: Plan,
+    pub plan: EditorPlan,
     /// Its secret.
     pub token: String,
     /// The editor itself.
     pub shared: Shared,
     /// The names of its connections.
-    pub names: Arc<Names>,
+    pub names: Arc<ConnectionNames>,
     /// Where they are entered.
     pub registry: Arc<ConnectionRegistry>,
     /// Bounds of each connection.
@@ -51,38 +51,38 @@ pub struct Listener {
 
 impl Listener {
     /// Lets clients in until it is dropped.
-    pub async fn open(self, listener: TcpListener) {
+    pub async fn accept_all(self, listener: TcpListener) {
         process::take_name();
-        let door = Arc::new(self);
-        let slots = Arc::new(Semaphore::new(AT_A_TIME));
-        let mut guests = JoinSet::new();
+        let acceptor = Arc::new(self);
+        let slots = Arc::new(Semaphore::new(MAX_OPEN));
+        let mut clients = JoinSet::new();
         let mut count = 0;
-        while count < IN_ALL {
+        while count < MAX_TOTAL {
             let stream = tokio::select! {
                 biased;
-                Some(_) = guests.join_next(), if !guests.is_empty() => continue,
+                Some(_) = clients.join_next(), if !clients.is_empty() => continue,
                 (stream, _) = accepted(|context| listener.poll_accept(context)) => stream,
             };
             let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
             count += 1;
-            let door = door.clone();
-            guests.spawn(async move {
-                door.receive(stream).await;
+            let acceptor = acceptor.clone();
+            clients.spawn(async move {
+                acceptor.serve_connection(stream).await;
                 drop(slot);
             });
         }
         drop(listener);
-        while guests.join_next().await.is_some() {}
+        while clients.join_next().await.is_some() {}
     }
 
     /// Serves one connection to its end.
-    async fn receive(&self, stream: TcpStream) {
+    async fn serve_connection(&self, stream: TcpStream) {
         if self.is_of_another_run(&stream).await {
             let text = "a client of another run came, and was not let in".to_owned();
             self.shared.recorder().record(None, None, EventKind::Mark(Mark { mark: "stranger".to_owned(), text }));
             return;
         }
-        let speaks = matches!(timeout(SILENCE, stream.peek(&mut [0])).await, Ok(Ok(1)));
+        let speaks = matches!(timeout(SILENCE_TIMEOUT, stream.peek(&mut [0])).await, Ok(Ok(1)));
         let name = if speaks { self.next_name().await } else { self.registry.probe() };
         let tap = Tap::new(self.shared.recorder().clone(), name.clone(), End::Server);
         // Where no request comes, the trace says what came instead.
@@ -93,8 +93,8 @@ impl Listener {
         let (request, answer) = plan.upgrade.answer(request, &self.token, deliberate);
         self.mark(&name);
         let (socket, status) = match answer {
-            Answer::Never => (request.leave_unanswered(plan.options), None),
-            Answer::Reply(reply, frames) => {
+            HandshakeResponse::Never => (request.leave_unanswered(plan.options), None),
+            HandshakeResponse::Reply(reply, frames) => {
                 let status = reply.head.status().unwrap_or_default();
                 let Ok(socket) = request.reply_with(&reply, &frames, plan.options).await else { return };
                 (socket, Some(status))
@@ -102,7 +102,7 @@ impl Listener {
         };
         let Socket { sender, incoming } = socket;
         let refused = status.filter(|status| *status != 101);
-        let (tell, pong) = watch::channel(String::new());
+        let (pong_sender, pong) = watch::channel(String::new());
         let editor = self.names.first().to_owned();
         let connection = Connection::new(sender.clone(), editor, refused, deliberate.is_some(), pong);
         let connection = Arc::new(connection);
@@ -113,7 +113,7 @@ impl Listener {
             sender.shutdown().await;
             let _ = timeout(self.limits.handshake, sender.ended()).await;
         } else if status.is_some() {
-            run(self.shared.clone(), &connection, sender, incoming, plan, tell).await;
+            serve_client(self.shared.clone(), &connection, sender, incoming, plan, pong_sender).await;
         } else {
             drop(incoming);
             sender.ended().await;
@@ -138,7 +138,7 @@ impl Listener {
     /// The name of the connection that comes. A client may try first whether it is let in: what it did not use is none.
     async fn next_name(&self) -> String {
         if let Some(last) = self.names.last().and_then(|last| self.registry.get(&last))
-            && last.was_probe(PROBE_ENDS).await
+            && last.was_probe(PROBE_CLOSE_TIMEOUT).await
         {
             self.names.take_back();
         }
@@ -166,21 +166,21 @@ impl Listener {
 
 /// Serves a client to its end. Its requests are answered as the plan says; the payloads of pongs that answer barriers go
 /// to `pong` in any case.
-pub async fn run(
+pub async fn serve_client(
     shared: Shared,
     connection: &Connection,
     sender: Sender,
     mut incoming: Receiver,
-    plan: &Plan,
+    plan: &EditorPlan,
     pong: watch::Sender<String>,
 ) {
     let (number, mut orders) = shared.join();
-    let mut talking = true;
+    let mut can_send = true;
     loop {
         let sent = tokio::select! {
             biased;
-            order = next(&mut orders), if talking => match order {
-                Some(order) => obey(&sender, order).await,
+            order = next(&mut orders), if can_send => match order {
+                Some(order) => send_order(&sender, order).await,
                 // It does not read, and too much waited for it.
                 None => {
                     sender.shutdown().await;
@@ -199,30 +199,30 @@ pub async fn run(
                     }
                     Ok(())
                 }
-                Some(Incoming::Message(message)) if talking && answers(plan, &message) => {
+                Some(Incoming::Message(message)) if can_send && answers_by_itself(plan, &message) => {
                     answer(&shared, number, &sender, &message).await
                 }
                 Some(_) => Ok(()),
             },
         };
         // Whoever takes no answers may still be heard.
-        talking &= sent.is_ok();
+        can_send &= sent.is_ok();
     }
     shared.leave(number);
 }
 
 /// Whether the editor answers a message by itself.
-fn answers(plan: &Plan, message: &Message) -> bool {
+fn answers_by_itself(plan: &EditorPlan, message: &Message) -> bool {
     let request = message.json.as_ref().and_then(|json| envelope::request(plan.edition.id(), json));
     let method = request.and_then(|request| request.method);
     plan.answers && method.is_none_or(|method| plan.withholds.iter().all(|withheld| withheld != method))
 }
 
-async fn next(orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
+async fn next(orders: &mut mpsc::Receiver<SendOrder>) -> Option<SendOrder> {
     orders.recv().await
 }
 
-async fn obey(sender: &Sender, order: Order) -> Result<(), SendError> {
+async fn send_order(sender: &Sender, order: SendOrder) -> Result<(), SendError> {
     let sent = send(sender, &order.message).await;
     if let Some(done) = order.done {
         // Whoever gave the order may have stopped waiting.
@@ -236,7 +236,7 @@ async fn answer(shared: &Shared, number: u64, sender: &Sender, message: &Message
         (Some(json), _) => json.to_string().into_bytes(),
         (None, payload) => payload.as_ref().map(|payload| payload.as_bytes().to_vec()).unwrap_or_default(),
     };
-    for answer in shared.serve(number, &bytes).answers {
+    for answer in shared.serve(number, &bytes).responses {
         send(sender, &answer).await?;
     }
     Ok(())

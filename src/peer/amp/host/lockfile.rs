@@ -16,8 +16,8 @@ use crate::trace::{EventKind, FileChange, Payload, Recorder};
 const FOLDER: &str = "amp/ide";
 
 /// The keys of an editor's lockfile.
-pub fn keys(edition: Edition, folder: &Path, port: u16, token: &str, pid: u32) -> Map<String, Value> {
-    let keys = match edition {
+pub fn editor_keys(edition: Edition, folder: &Path, port: u16, token: &str, pid: u32) -> Map<String, Value> {
+    let editor_keys = match edition {
         Edition::Guide => json!({"port": port, "authToken": token}),
         Edition::Cli => json!({
             "workspaceFolders": [folder.to_string_lossy()],
@@ -27,14 +27,14 @@ pub fn keys(edition: Edition, folder: &Path, port: u16, token: &str, pid: u32) -
             "pid": pid,
         }),
     };
-    match keys {
-        Value::Object(keys) => keys,
+    match editor_keys {
+        Value::Object(editor_keys) => editor_keys,
         _ => Map::new(),
     }
 }
 
 /// What lies where clients look for lockfiles.
-pub enum Content {
+pub enum LockfileContent {
     /// A file.
     File(Vec<u8>),
     /// A folder.
@@ -56,7 +56,7 @@ impl ForeignLockfile {
     pub fn lay(
         data_home: &Path,
         name: &str,
-        content: Content,
+        content: LockfileContent,
         deliberate: Option<&str>,
         recorder: &Recorder,
     ) -> Result<Self, PeerError> {
@@ -66,15 +66,15 @@ impl ForeignLockfile {
         }
         let path = data_home.join(FOLDER).join(name);
         let system = |e: io::Error| PeerError::Environment(format!("cannot lay {}: {e}", path.display()));
-        if let Content::File(bytes) = &content {
+        if let LockfileContent::File(bytes) = &content {
             let payload = Some(Payload::from(bytes.as_slice()));
             let change = FileChange { path: path.display().to_string(), change: "written".into(), content: payload };
             recorder.record_deliberate(None, None, deliberate, EventKind::File(change));
         }
-        let folder = matches!(content, Content::Folder);
+        let folder = matches!(content, LockfileContent::Folder);
         match content {
-            Content::Folder => make_folder(&path).map_err(system)?,
-            Content::File(bytes) => write(&path, &bytes).map_err(system)?,
+            LockfileContent::Folder => make_private_folder(&path).map_err(system)?,
+            LockfileContent::File(bytes) => write_private_file(&path, &bytes).map_err(system)?,
         }
         Ok(Self { path, folder })
     }
@@ -90,7 +90,7 @@ impl ForeignLockfile {
     }
 }
 
-fn make_folder(path: &Path) -> io::Result<()> {
+fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -98,9 +98,9 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    make_folder(folder)?;
+    make_private_folder(folder)?;
     // Not called .json until it is whole: clients read every file that is.
     let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
     file.write_all(bytes)?;
@@ -115,18 +115,18 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError> {
     let Announcement { edition, data_home, port, folder, like, recorder } = announcement;
     let edition = Edition::parse(edition).unwrap_or(Edition::Cli);
-    let token = make().map_err(|e| PeerError::Environment(format!("cannot make a secret: {e}")))?;
+    let token = make_token().map_err(|e| PeerError::Environment(format!("cannot make a secret: {e}")))?;
     recorder.add_secret(&token);
-    let mut keys = keys(edition, folder, *port, &token, std::process::id());
+    let mut editor_keys = editor_keys(edition, folder, *port, &token, std::process::id());
     if let Some(Value::Object(like)) = like {
         for (key, value) in like {
-            keys.entry(key.clone()).or_insert_with(|| value.clone());
+            editor_keys.entry(key.clone()).or_insert_with(|| value.clone());
         }
-        if let (Some(own), Some(name)) = (keys.get_mut("ideName"), like.get("ideName")) {
+        if let (Some(own), Some(name)) = (editor_keys.get_mut("ideName"), like.get("ideName")) {
             *own = name.clone();
         }
     }
-    let content = Content::File(Value::Object(keys).to_string().into_bytes());
+    let content = LockfileContent::File(Value::Object(editor_keys).to_string().into_bytes());
     let laid = ForeignLockfile::lay(data_home, &format!("{port}.json"), content, None, recorder)?;
     Ok(Announced { path: laid.path().to_owned(), token })
 }
@@ -136,7 +136,7 @@ pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError>
 ///
 /// # Errors
 /// What the system said when it was asked for chance.
-pub fn make() -> std::io::Result<String> {
+pub fn make_token() -> std::io::Result<String> {
     let mut bytes = [0; 24];
     let mut random = std::fs::File::open("/dev/urandom")?;
     std::io::Read::read_exact(&mut random, &mut bytes)?;

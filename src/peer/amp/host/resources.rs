@@ -43,7 +43,9 @@ impl ReservedPort {
 pub fn listen(host: IpAddr, port: Port) -> Result<(TcpListener, Option<ReservedPort>), PeerError> {
     let at = |port: u16| {
         let address = (host, port).into();
-        held(address).map(|(listener, held)| (listener, Some(held))).or_else(|_| Ok((tcp::listen(address)?, None)))
+        reserved(address)
+            .map(|(listener, reserved)| (listener, Some(reserved)))
+            .or_else(|_| Ok((tcp::listen(address)?, None)))
     };
     let listening: io::Result<_> = match port {
         Port::Fixed(port) => at(port),
@@ -75,7 +77,7 @@ pub fn listen(host: IpAddr, port: Port) -> Result<(TcpListener, Option<ReservedP
 }
 
 /// Two sockets have the port: one listens, and while the other one is there, whoever asks for the port is refused.
-fn held(address: SocketAddr) -> io::Result<(TcpListener, ReservedPort)> {
+fn reserved(address: SocketAddr) -> io::Result<(TcpListener, ReservedPort)> {
     let bound = |address: SocketAddr| {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         // Without it neither would be let in beside the other, nor beside connections that have not all gone.
@@ -93,7 +95,7 @@ fn held(address: SocketAddr) -> io::Result<(TcpListener, ReservedPort)> {
 
 /// Those that nobody needs at the moment. Most plays end without the end of their editor, and starting a process takes
 /// longer than many of them.
-static FREE: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+static IDLE: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// A process that stands for an editor: it lives until it is ended, and no longer than we do, since it reads from us.
 pub struct PlaceholderProcess {
@@ -108,7 +110,7 @@ impl PlaceholderProcess {
     /// # Errors
     /// What the system said.
     pub fn start() -> io::Result<Self> {
-        let child = match take_free() {
+        let child = match take_idle() {
             Some(child) => child,
             None => spawn()?,
         };
@@ -131,18 +133,19 @@ impl PlaceholderProcess {
 
 impl Drop for PlaceholderProcess {
     fn drop(&mut self) {
-        free().extend(self.child.take());
+        idle_processes().extend(self.child.take());
     }
 }
 
-fn take_free() -> Option<Child> {
-    let mut free = free();
+fn take_idle() -> Option<Child> {
+    let mut idle_processes = idle_processes();
     // A subject may have killed it, which it has no business to.
-    std::iter::from_fn(|| free.pop()).find_map(|mut child| matches!(child.try_wait(), Ok(None)).then_some(child))
+    std::iter::from_fn(|| idle_processes.pop())
+        .find_map(|mut child| matches!(child.try_wait(), Ok(None)).then_some(child))
 }
 
-fn free() -> MutexGuard<'static, Vec<Child>> {
-    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+fn idle_processes() -> MutexGuard<'static, Vec<Child>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn spawn() -> io::Result<Child> {

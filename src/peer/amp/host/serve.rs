@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::peer::amp::client::send::{Frame, deliberate, headers, wrong};
 use crate::peer::amp::edition::Edition;
-use crate::peer::amp::editor::handshake::{Decision, TooManyConnections, decide};
+use crate::peer::amp::editor::handshake::{ConnectionCount, Decision, decide};
 use crate::peer::amp::editor::quirks::Quirks;
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
 use crate::wire::websocket::{FrameSpec, Options, Piece, Reply, Request, SendOptions};
@@ -27,18 +27,18 @@ pub struct ServeStep {
     folder: Option<String>,
     token: Option<String>,
     lockfile: Option<Value>,
-    answers: Answers,
+    answers: AnswersParam,
     withholds: Vec<String>,
     upgrade: Option<Upgrade>,
-    pings: Automatic,
-    close: Automatic,
+    pings: AutomaticParam,
+    close: AutomaticParam,
     read: Option<bool>,
     deliberate: Option<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answers {
+enum AnswersParam {
     #[default]
     All,
     None,
@@ -46,7 +46,7 @@ enum Answers {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Automatic {
+enum AutomaticParam {
     #[default]
     Answer,
     Ignore,
@@ -65,7 +65,7 @@ pub struct LockfilePlan {
 
 /// What an editor is like, over all its restarts.
 #[derive(Clone)]
-pub struct Plan {
+pub struct EditorPlan {
     /// The names of its connections, as far as they are given.
     pub names: Vec<String>,
     /// The edition it speaks.
@@ -118,7 +118,7 @@ impl ServeStep {
     }
 
     /// Whether clients can find the editor on this machine at all: those of the edition `cli` look up `localhost`.
-    pub async fn findable(&self) -> Result<(), PeerError> {
+    pub async fn check_findable(&self) -> Result<(), PeerError> {
         if self.host.as_deref() != Some("::1") {
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl ServeStep {
     }
 
     /// What the editor is to be like.
-    pub fn plan(self, act: &VerbCall<'_>, edition: Edition, place: &SubjectDirs) -> Result<Plan, PeerError> {
+    pub fn plan(self, act: &VerbCall<'_>, edition: Edition, place: &SubjectDirs) -> Result<EditorPlan, PeerError> {
         let host = match self.host.as_deref() {
             None | Some("127.0.0.1") => std::net::Ipv4Addr::LOCALHOST.into(),
             Some("::1") => std::net::Ipv6Addr::LOCALHOST.into(),
@@ -140,7 +140,7 @@ impl ServeStep {
             Some(folder) => place.root.join(folder),
             None => place.root.canonicalize().unwrap_or_else(|_| place.root.clone()),
         };
-        Ok(Plan {
+        Ok(EditorPlan {
             names: self.names().map(str::to_owned).collect(),
             edition,
             host,
@@ -148,12 +148,12 @@ impl ServeStep {
             folder,
             token: self.token.clone(),
             lockfile: lockfile(self.lockfile).map_err(|what| wrong(act.verb, what))?,
-            answers: self.answers == Answers::All,
+            answers: self.answers == AnswersParam::All,
             withholds: self.withholds,
             upgrade: self.upgrade.unwrap_or_default(),
             options: Options {
-                pong: self.pings == Automatic::Answer,
-                close: self.close == Automatic::Answer,
+                pong: self.pings == AutomaticParam::Answer,
+                close: self.close == AutomaticParam::Answer,
                 read: self.read.unwrap_or(true),
             },
             deliberate: deliberate(act, self.deliberate.as_ref()),
@@ -162,8 +162,8 @@ impl ServeStep {
     }
 }
 
-fn port(said: Option<&Value>, edition: Edition) -> Result<Port, String> {
-    let number = match said {
+fn port(param: Option<&Value>, edition: Edition) -> Result<Port, String> {
+    let number = match param {
         // Clients of the guide may look for no others.
         None if edition == Edition::Guide => return Ok(Port::Guide),
         None => return Ok(Port::Any),
@@ -176,8 +176,8 @@ fn port(said: Option<&Value>, edition: Edition) -> Result<Port, String> {
     number.map(Port::Fixed).ok_or_else(|| "`port` is `guide`, `any`, or a number from 1 to 65535".to_owned())
 }
 
-fn lockfile(said: Option<Value>) -> Result<Option<LockfilePlan>, String> {
-    match said {
+fn lockfile(param: Option<Value>) -> Result<Option<LockfilePlan>, String> {
+    match param {
         None => Ok(Some(LockfilePlan::default())),
         Some(Value::String(word)) if word == "none" => Ok(None),
         Some(other) => serde_json::from_value(other).map(Some).map_err(|e| format!("`lockfile`: {e}")),
@@ -230,7 +230,7 @@ pub struct Upgrade {
 
 /// What becomes of a handshake request.
 #[derive(Debug)]
-pub enum Answer {
+pub enum HandshakeResponse {
     /// It is answered, and frames follow at once.
     Reply(Reply, Vec<FrameSpec>),
     /// It is not answered.
@@ -248,13 +248,13 @@ impl Upgrade {
 
     /// What is to be done with a request, `token` being the editor's secret. `deliberate` is the trace's mark where
     /// the answer is wrong on purpose.
-    pub fn answer(&self, request: Request, token: &str, deliberate: Option<&str>) -> (Request, Answer) {
+    pub fn answer(&self, request: Request, token: &str, deliberate: Option<&str>) -> (Request, HandshakeResponse) {
         if self.never {
-            return (request, Answer::Never);
+            return (request, HandshakeResponse::Never);
         }
         let accepting = Reply::accepting(&request);
         let (request, usual) =
-            match decide(request, token, &Quirks::default(), TooManyConnections { now: 0, before: false }) {
+            match decide(request, token, &Quirks::default(), ConnectionCount { now: 0, before: false }) {
                 (request, Decision::Serve(reply) | Decision::Close(reply) | Decision::Refuse(reply)) => {
                     (request, reply)
                 }
@@ -267,7 +267,7 @@ impl Upgrade {
         // Frames make no sense behind a refusal that was not asked for.
         let wanted = !self.is_usual() || reply.head.status() == Some(101);
         let frames = if wanted { self.frames().unwrap_or_default() } else { vec![] };
-        (request, Answer::Reply(reply, frames))
+        (request, HandshakeResponse::Reply(reply, frames))
     }
 
     /// Whether it says anything at all.
@@ -309,13 +309,13 @@ impl Upgrade {
     }
 
     fn frames(&self) -> Result<Vec<FrameSpec>, String> {
-        let whole = |frame: &Frame| match frame.piece()? {
+        let one_frame = |frame: &Frame| match frame.piece()? {
             Piece::Frame { spec, cut: None } => Ok(spec),
             Piece::Frame { cut: Some(_), .. } => {
                 Err("a frame of `upgrade` cannot be cut; `send` can do that".to_owned())
             }
             Piece::Bytes(_) => Err("`upgrade` is followed by frames only".to_owned()),
         };
-        self.frames.iter().map(whole).collect()
+        self.frames.iter().map(one_frame).collect()
     }
 }

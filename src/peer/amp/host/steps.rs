@@ -7,20 +7,20 @@ use crate::peer::amp::edition::{self, Edition};
 use crate::peer::params::given;
 use crate::protocol::parse_hex;
 
-use super::lockfile::Content;
+use super::lockfile::LockfileContent;
 
 /// Of `stop` and `restart`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EndStep {
     pub of: Option<String>,
-    pub how: Gone,
+    pub how: EditorEnd,
 }
 
 /// How an editor ends.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gone {
+pub enum EditorEnd {
     #[default]
     Quit,
     Kill,
@@ -45,12 +45,12 @@ impl LockfileStep {
     ///
     /// # Errors
     /// What is wrong with the parameters, for the scenario's author.
-    pub fn content(&self) -> Result<Content, String> {
+    pub fn content(&self) -> Result<LockfileContent, String> {
         match (&self.json, &self.text, &self.hex, self.folder) {
-            (Some(json), None, None, None) => Ok(Content::File(json.to_string().into_bytes())),
-            (None, Some(text), None, None) => Ok(Content::File(text.clone().into_bytes())),
-            (None, None, Some(hex), None) => Ok(Content::File(parse_hex(hex)?)),
-            (None, None, None, Some(true)) => Ok(Content::Folder),
+            (Some(json), None, None, None) => Ok(LockfileContent::File(json.to_string().into_bytes())),
+            (None, Some(text), None, None) => Ok(LockfileContent::File(text.clone().into_bytes())),
+            (None, None, Some(hex), None) => Ok(LockfileContent::File(parse_hex(hex)?)),
+            (None, None, None, Some(true)) => Ok(LockfileContent::Folder),
             _ => Err("say exactly one of `json`, `text`, `hex` and `folder: true`".to_owned()),
         }
     }
@@ -140,14 +140,14 @@ pub struct CloseStep {
 #[serde(deny_unknown_fields, default)]
 pub struct DropStep {
     pub on: Option<String>,
-    pub how: How,
+    pub how: StreamEnd,
     pub deliberate: Option<String>,
 }
 
 /// How a TCP connection ends.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum StreamEnd {
     #[default]
     Eof,
     Reset,

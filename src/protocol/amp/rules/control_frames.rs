@@ -10,10 +10,10 @@ use crate::trace::{Closed, Direction, End, Event, EventKind, Frame};
 
 use super::OVERDUE;
 use super::frames::may_be_sent;
-use super::shared::{Connections, RequirementIndex, omits};
+use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
 
 /// So many pings are remembered; of more, the latest.
-const REMEMBERED: usize = 1000;
+const MAX_PINGS: usize = 1000;
 
 /// Holds the pongs of one end against the pings of the other one (RFC 6455 sections 5.5.2 and 5.5.3).
 ///
@@ -21,10 +21,10 @@ const REMEMBERED: usize = 1000;
 /// and tells only if no right one follows. A ping is missed once it has waited for [`OVERDUE`] on a
 /// connection that stood.
 pub struct Pings {
-    book: &'static RequirementIndex,
+    requirements: &'static RequirementIndex,
     /// Who has to answer.
     judged: End,
-    connections: Connections<PingState>,
+    connections: ConnectionStates<PingState>,
     now: u64,
 }
 
@@ -44,14 +44,14 @@ struct Ping {
 }
 
 impl Pings {
-    pub fn new(book: &'static RequirementIndex, judged: End) -> Self {
-        Self { book, judged, connections: Connections::new(), now: 0 }
+    pub fn new(requirements: &'static RequirementIndex, judged: End) -> Self {
+        Self { requirements, judged, connections: ConnectionStates::new(), now: 0 }
     }
 }
 
 impl Rule for Pings {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let (book, judged) = (self.book, self.judged);
+        let (requirements, judged) = (self.requirements, self.judged);
         self.now = event.t;
         let Some(connection) = self.connections.of(event) else { return };
         let closes = match &event.kind {
@@ -59,7 +59,7 @@ impl Rule for Pings {
             EventKind::Closed(_) => true,
             _ => false,
         };
-        let abused = event.deliberate.is_some() && omits(event).is_none_or(|end| end == judged);
+        let abused = event.deliberate.is_some() && omitting_end(event).is_none_or(|end| end == judged);
         if connection.over.is_none() && (closes || abused) {
             connection.over = Some(event.t);
         }
@@ -68,35 +68,41 @@ impl Rule for Pings {
             let own = event.dir.map(|dir| dir.sender() == judged);
             match (own, frame.opcode) {
                 (Some(false), opcode::PING) if connection.over.is_none() => {
-                    if connection.waiting.len() == REMEMBERED {
+                    if connection.waiting.len() == MAX_PINGS {
                         connection.waiting.pop_front();
                     }
                     let payload = payload.to_vec();
                     connection.waiting.push_back(Ping { payload, index: event.i, t: event.t, other: None });
                 }
-                (Some(true), opcode::PONG) => connection.pong(payload, event.i, (book, judged), out),
+                (Some(true), opcode::PONG) => connection.pong(payload, event.i, (requirements, judged), out),
                 _ => {}
             }
         }
         if let Some(connection) = self.connections.ended(event) {
-            connection.missed(event.t, (book, judged), out);
+            connection.missed(event.t, (requirements, judged), out);
         }
     }
 
     fn end(&mut self, out: &mut Judgements) {
-        for connection in self.connections.left() {
-            connection.missed(self.now, (self.book, self.judged), out);
+        for connection in self.connections.drain() {
+            connection.missed(self.now, (self.requirements, self.judged), out);
         }
     }
 }
 
 impl PingState {
-    fn pong(&mut self, payload: &[u8], index: u64, (book, judged): (&RequirementIndex, End), out: &mut Judgements) {
+    fn pong(
+        &mut self,
+        payload: &[u8],
+        index: u64,
+        (requirements, judged): (&RequirementIndex, End),
+        out: &mut Judgements,
+    ) {
         match self.waiting.iter().rposition(|ping| ping.payload == payload) {
             Some(at) => {
                 self.waiting.drain(..=at);
-                book.check(out, judged, "framing/pong", index, None);
-                book.check(out, judged, "framing/pong-payload", index, None);
+                requirements.check(out, judged, "framing/pong", index, None);
+                requirements.check(out, judged, "framing/pong-payload", index, None);
             }
             None => {
                 let text = String::from_utf8_lossy(payload).into_owned();
@@ -105,7 +111,7 @@ impl PingState {
         }
     }
 
-    fn missed(&self, now: u64, (book, judged): (&RequirementIndex, End), out: &mut Judgements) {
+    fn missed(&self, now: u64, (requirements, judged): (&RequirementIndex, End), out: &mut Judgements) {
         let until = self.over.unwrap_or(now);
         let Some(ping) = self.waiting.iter().find(|ping| until.saturating_sub(ping.t) >= OVERDUE) else { return };
         match &ping.other {
@@ -113,12 +119,12 @@ impl PingState {
                 let fault = ViolationDetail::new("a pong carries something else than the ping before it")
                     .expected(String::from_utf8_lossy(&ping.payload).into_owned())
                     .actual(actual.clone());
-                book.check(out, judged, "framing/pong-payload", *index, Some(fault));
+                requirements.check(out, judged, "framing/pong-payload", *index, Some(fault));
             }
             None => {
                 let waited = until.saturating_sub(ping.t) / 1_000_000;
                 let fault = ViolationDetail::new(format!("a ping was not answered for {waited} s"));
-                book.check(out, judged, "framing/pong", ping.index, Some(fault));
+                requirements.check(out, judged, "framing/pong", ping.index, Some(fault));
             }
         }
     }
@@ -130,9 +136,9 @@ impl PingState {
 /// client may be leaving just when the server closes, so that what it owes is held against it only once it is clear that
 /// its process lives on.
 pub struct Closings {
-    book: &'static RequirementIndex,
+    requirements: &'static RequirementIndex,
     judged: End,
-    connections: Connections<ClosingState>,
+    connections: ConnectionStates<ClosingState>,
     /// Clients that left without an answer to a close frame: the event, and when.
     left: Vec<(u64, u64)>,
     now: u64,
@@ -140,14 +146,14 @@ pub struct Closings {
 
 #[derive(Default)]
 struct ClosingState {
-    stands: bool,
-    soiled: bool,
+    established: bool,
+    tainted: bool,
     /// Whether the other end sent a frame that breaks the RFC.
     faulted: bool,
     /// Whether the other end is within a fragmented message.
     fragmented: bool,
     /// Whether the end that is judged sent anything but a close frame.
-    spoke: bool,
+    has_sent: bool,
     /// Whether the end that is judged may have sent its close frame before the trace begins: it has not shown that it had not.
     may_have_closed: bool,
     /// The close frame of the end that is judged.
@@ -187,7 +193,7 @@ fn breaks_rfc(frame: &Frame, fragmented: bool, to: End) -> bool {
     let control = frame.opcode >= opcode::CLOSE;
     let known = matches!(frame.opcode, 0..=2 | opcode::CLOSE..=10);
     let in_order = control || (frame.opcode == 0) == fragmented;
-    let whole_text = frame.opcode == 1 && frame.fin;
+    let complete_text = frame.opcode == 1 && frame.fin;
     let close = frame.opcode == opcode::CLOSE;
     let payload = frame.payload.as_bytes();
     let code = payload.first_chunk::<2>().map(|code| u16::from_be_bytes(*code));
@@ -196,30 +202,30 @@ fn breaks_rfc(frame: &Frame, fragmented: bool, to: End) -> bool {
         || frame.rsv != 0
         || frame.masked != (to == End::Server)
         || control && (!frame.fin || frame.length > 125)
-        || whole_text && frame.payload.as_text().is_none()
+        || complete_text && frame.payload.as_text().is_none()
         || close && (payload.len() == 1 || code.is_some_and(|code| !may_be_sent(code)))
 }
 
 /// What an end of a connection means for the end that is judged.
-enum Left {
+enum StreamEnd {
     /// Nothing, or it was said.
-    Rightly,
+    Settled,
     /// A close frame was not answered.
     Unanswered,
 }
 
 impl Closings {
-    pub fn new(book: &'static RequirementIndex, judged: End) -> Self {
-        Self { book, judged, connections: Connections::new(), left: vec![], now: 0 }
+    pub fn new(requirements: &'static RequirementIndex, judged: End) -> Self {
+        Self { requirements, judged, connections: ConnectionStates::new(), left: vec![], now: 0 }
     }
 
     /// Judges the clients that left, and whose process was there for long after that.
     fn settle(&mut self, out: &mut Judgements) {
-        let (book, now) = (self.book, self.now);
+        let (requirements, now) = (self.requirements, self.now);
         self.left.retain(|(index, t)| {
             let waits = now.saturating_sub(*t) < OVERDUE;
             if !waits {
-                book.check(out, End::Client, "framing/close-answered", *index, Some(unanswered(End::Client)));
+                requirements.check(out, End::Client, "framing/close-answered", *index, Some(unanswered(End::Client)));
             }
             waits
         });
@@ -228,7 +234,7 @@ impl Closings {
 
 impl Rule for Closings {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let judge = CloseContext { book: self.book, end: self.judged, index: event.i };
+        let context = CloseContext { requirements: self.requirements, end: self.judged, index: event.i };
         self.now = event.t;
         self.settle(out);
         if matches!(event.kind, EventKind::Exited(_)) {
@@ -237,10 +243,10 @@ impl Rule for Closings {
         if self.connections.of(event).is_none() {
             return;
         }
-        let unseen = self.connections.is_unseen(event);
+        let began_before_trace = self.connections.began_before_trace(event);
         let Some(connection) = self.connections.of(event) else { return };
         let own = event.dir.map(|dir| dir.sender() == self.judged);
-        connection.soiled |= match omits(event) {
+        connection.tainted |= match omitting_end(event) {
             Some(end) => end == self.judged,
             None => event.deliberate.is_some() && own != Some(true),
         };
@@ -252,34 +258,34 @@ impl Rule for Closings {
         }
         match (&event.kind, own) {
             (EventKind::Handshake(head), _) if event.dir == Some(Direction::ToClient) => {
-                connection.stands = head.start.contains(" 101");
+                connection.established = head.start.contains(" 101");
             }
             (EventKind::Frame(frame), Some(false)) if frame.opcode == opcode::CLOSE => {
                 // Then this is the answer to it.
-                connection.may_have_closed = unseen && !connection.spoke;
+                connection.may_have_closed = began_before_trace && !connection.has_sent;
                 connection.other.get_or_insert(CloseFrame::new(event, frame));
             }
             (EventKind::Frame(frame), Some(true)) if frame.opcode == opcode::CLOSE && connection.own.is_none() => {
                 let close = CloseFrame::new(event, frame);
                 connection.own = Some(close);
-                connection.answer(close, &judge, out);
+                connection.on_close_response(close, &context, out);
             }
             // After a close frame nothing else is sent.
-            (EventKind::Frame(_), Some(true)) => connection.spoke = true,
+            (EventKind::Frame(_), Some(true)) => connection.has_sent = true,
             // A close frame may be in it.
-            (EventKind::Bytes { .. }, Some(false)) => connection.soiled = true,
+            (EventKind::Bytes { .. }, Some(false)) => connection.tainted = true,
             (EventKind::Closed(_), Some(false)) => {
-                connection.overdue(event.t, &judge, out);
+                connection.check_overdue(event.t, &context, out);
                 connection.other_ended = true;
             }
             (EventKind::Closed(how), Some(true)) => {
-                let left = connection.ends(*how, &judge, out);
+                let left = connection.on_end(*how, &context, out);
                 connection.ended = true;
                 match (left, self.judged) {
-                    (Left::Rightly, _) => {}
-                    (Left::Unanswered, End::Client) => self.left.push((event.i, event.t)),
-                    (Left::Unanswered, End::Server) => {
-                        judge.check(out, "framing/close-answered", Some(unanswered(End::Server)));
+                    (StreamEnd::Settled, _) => {}
+                    (StreamEnd::Unanswered, End::Client) => self.left.push((event.i, event.t)),
+                    (StreamEnd::Unanswered, End::Server) => {
+                        context.check(out, "framing/close-answered", Some(unanswered(End::Server)));
                     }
                 }
             }
@@ -290,23 +296,23 @@ impl Rule for Closings {
 
     fn end(&mut self, out: &mut Judgements) {
         self.settle(out);
-        for connection in self.connections.left() {
-            let judge = CloseContext { book: self.book, end: self.judged, index: 0 };
-            connection.overdue(self.now, &judge, out);
+        for connection in self.connections.drain() {
+            let context = CloseContext { requirements: self.requirements, end: self.judged, index: 0 };
+            connection.check_overdue(self.now, &context, out);
         }
     }
 }
 
 /// One event before its judge.
 struct CloseContext {
-    book: &'static RequirementIndex,
+    requirements: &'static RequirementIndex,
     end: End,
     index: u64,
 }
 
 impl CloseContext {
     fn check(&self, out: &mut Judgements, short: &str, fault: Option<ViolationDetail>) {
-        self.book.check(out, self.end, short, self.index, fault);
+        self.requirements.check(out, self.end, short, self.index, fault);
     }
 }
 
@@ -320,12 +326,12 @@ fn unanswered(end: End) -> ViolationDetail {
 
 impl ClosingState {
     /// The end that is judged sent its close frame.
-    fn answer(&self, close: CloseFrame, judge: &CloseContext, out: &mut Judgements) {
-        let Some(asked) = self.other.filter(|_| !self.soiled) else { return };
-        judge.check(out, "framing/close-answered", None);
-        let Some(code) = asked.code else { return };
+    fn on_close_response(&self, close: CloseFrame, context: &CloseContext, out: &mut Judgements) {
+        let Some(received) = self.other.filter(|_| !self.tainted) else { return };
+        context.check(out, "framing/close-answered", None);
+        let Some(code) = received.code else { return };
         // What an end sends that was about to close anyway.
-        let parting = match judge.end {
+        let parting = match context.end {
             End::Server => close.code == Some(1001),
             End::Client => matches!(close.code, Some(1000 | 1001)),
         };
@@ -336,42 +342,42 @@ impl ClosingState {
         let fault = ViolationDetail::new("the answer to a close frame carries another code")
             .expected(code)
             .actual(json!(close.code));
-        judge.check(out, "framing/close-echoed", other.then_some(fault));
+        context.check(out, "framing/close-echoed", other.then_some(fault));
     }
 
     /// The end that is judged ended its stream.
-    fn ends(&self, how: Closed, judge: &CloseContext, out: &mut Judgements) -> Left {
+    fn on_end(&self, how: Closed, context: &CloseContext, out: &mut Judgements) -> StreamEnd {
         if self.other_ended {
-            return Left::Rightly;
+            return StreamEnd::Settled;
         }
-        let server = judge.end == End::Server;
-        if self.soiled {
+        let server = context.end == End::Server;
+        if self.tainted {
             // A client may have had reasons of its own.
             let silent = how == Closed::Eof && self.own.is_none() && self.other.is_none();
-            if server && self.stands && self.faulted && silent {
+            if server && self.established && self.faulted && silent {
                 let fault = ViolationDetail::new(
                     "the server ended the connection for a fault of the client without a close frame",
                 );
-                judge.check(out, "framing/failure-code", Some(fault));
+                context.check(out, "framing/failure-code", Some(fault));
             }
-            return Left::Rightly;
+            return StreamEnd::Settled;
         }
         match (self.other, self.own) {
-            (Some(_), Some(_)) if server => judge.check(out, "framing/tcp-closed", None),
+            (Some(_), Some(_)) if server => context.check(out, "framing/tcp-closed", None),
             // A reset may destroy a close frame on its way.
-            (Some(_), None) if how == Closed::Eof && !self.may_have_closed => return Left::Unanswered,
+            (Some(_), None) if how == Closed::Eof && !self.may_have_closed => return StreamEnd::Unanswered,
             _ => {}
         }
-        Left::Rightly
+        StreamEnd::Settled
     }
 
     /// What the end that is judged has not done by now, though it had the time.
-    fn overdue(&self, now: u64, judge: &CloseContext, out: &mut Judgements) {
-        let Some(asked) = self.other else { return };
-        if self.soiled || self.other_ended || self.ended || self.own.is_none() && self.may_have_closed {
+    fn check_overdue(&self, now: u64, context: &CloseContext, out: &mut Judgements) {
+        let Some(received) = self.other else { return };
+        if self.tainted || self.other_ended || self.ended || self.own.is_none() && self.may_have_closed {
             return;
         }
-        let since = self.own.map_or(asked.t, |answer| answer.t.max(asked.t));
+        let since = self.own.map_or(received.t, |answer| answer.t.max(received.t));
         let waited = now.saturating_sub(since);
         if waited < OVERDUE {
             return;
@@ -379,10 +385,10 @@ impl ClosingState {
         let (short, what) = match self.own {
             None => ("framing/close-answered", "a close frame was not answered"),
             // It is for the server to close (RFC 6455 section 7.1.1).
-            Some(_) if judge.end == End::Client => return,
+            Some(_) if context.end == End::Client => return,
             Some(_) => ("framing/tcp-closed", "the TCP connection was left open after close frames had gone both ways"),
         };
         let fault = ViolationDetail::new(format!("{what} for {} s", waited / 1_000_000));
-        judge.book.check(out, judge.end, short, asked.index, Some(fault));
+        context.requirements.check(out, context.end, short, received.index, Some(fault));
     }
 }

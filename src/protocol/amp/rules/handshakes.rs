@@ -8,15 +8,15 @@ use crate::protocol::amp::rfc6455::{accept_key, has_token, is_key, items, only, 
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Head, Mark};
 
-use super::shared::{Connections, RequirementIndex};
+use super::shared::{ConnectionStates, RequirementIndex};
 
 /// So many keys are remembered; of more, none is taken for an old one.
-const REMEMBERED: usize = 10_000;
+const MAX_KEYS: usize = 10_000;
 
 /// Judges every handshake of the client by itself, and against those before it (RFC 6455 section 4.1).
-pub struct Upgrades {
-    book: &'static RequirementIndex,
-    connections: Connections<HandshakeStage>,
+pub struct HandshakeRequests {
+    requirements: &'static RequirementIndex,
+    connections: ConnectionStates<HandshakeStage>,
     keys: HashSet<String>,
 }
 
@@ -27,74 +27,75 @@ enum HandshakeStage {
     #[default]
     Unknown,
     /// It waits for its answer.
-    Asked,
+    Requested,
     /// It was refused.
     Refused,
     /// The connection stands, or what the client did wrong was said.
     Over,
 }
 
-impl Upgrades {
-    pub fn new(book: &'static RequirementIndex) -> Self {
-        Self { book, connections: Connections::new(), keys: HashSet::new() }
+impl HandshakeRequests {
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, connections: ConnectionStates::new(), keys: HashSet::new() }
     }
 
     fn request(&mut self, index: u64, head: &Head, out: &mut Judgements) {
-        let mut hold =
-            |short: &str, fault: Option<ViolationDetail>| self.book.check(out, End::Client, short, index, fault);
+        let mut check = |short: &str, fault: Option<ViolationDetail>| {
+            self.requirements.check(out, End::Client, short, index, fault)
+        };
         let line = &head.start;
         let mut words = line.split(' ');
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let wrong = |what: &str, expected: &str| ViolationDetail::new(what).expected(expected).actual(line.clone());
-        hold("connection/method", (method != "GET").then(|| wrong("a handshake is no GET request", "GET")));
+        check("connection/method", (method != "GET").then(|| wrong("a handshake is no GET request", "GET")));
         let version = line.rsplit(' ').next().and_then(|word| word.strip_prefix("HTTP/"));
         let recent = version.and_then(|v| v.split_once('.')).is_some_and(|(major, minor)| {
             let (major, minor) = (major.parse::<u32>().unwrap_or(0), minor.parse::<u32>().unwrap_or(0));
             (major, minor) >= (1, 1)
         });
-        hold("connection/http-version", (!recent).then(|| wrong("a handshake is not made in HTTP/1.1", "HTTP/1.1")));
+        check("connection/http-version", (!recent).then(|| wrong("a handshake is not made in HTTP/1.1", "HTTP/1.1")));
         let root = path(target) == "/";
-        hold("connection/target", (!root).then(|| wrong("a handshake is made for another path", "/")));
+        check("connection/target", (!root).then(|| wrong("a handshake is made for another path", "/")));
         let values = |name: &str| json!(head.header(name).collect::<Vec<_>>());
         let lacks = |name: &str, expected: &str| {
             let what = format!("a handshake has no header `{name}` as it has to be");
             ViolationDetail::new(what).expected(expected).actual(values(name))
         };
         let host = only(head, "host").is_some_and(|host| !host.is_empty());
-        hold("connection/host", (!host).then(|| lacks("Host", "one, not empty")));
+        check("connection/host", (!host).then(|| lacks("Host", "one, not empty")));
         let upgrade = has_token(head, "upgrade", "websocket");
-        hold("connection/upgrade", (!upgrade).then(|| lacks("Upgrade", "websocket")));
+        check("connection/upgrade", (!upgrade).then(|| lacks("Upgrade", "websocket")));
         let connection = has_token(head, "connection", "upgrade");
-        hold("connection/connection", (!connection).then(|| lacks("Connection", "Upgrade")));
+        check("connection/connection", (!connection).then(|| lacks("Connection", "Upgrade")));
         let version = only(head, "sec-websocket-version") == Some("13");
-        hold("connection/version", (!version).then(|| lacks("Sec-WebSocket-Version", "13")));
+        check("connection/version", (!version).then(|| lacks("Sec-WebSocket-Version", "13")));
         let key = only(head, "sec-websocket-key").filter(|key| is_key(key));
-        hold("connection/key", key.is_none().then(|| lacks("Sec-WebSocket-Key", "16 bytes in base64")));
+        check("connection/key", key.is_none().then(|| lacks("Sec-WebSocket-Key", "16 bytes in base64")));
         if let Some(key) = key {
             let old = self.keys.contains(key);
-            if self.keys.len() < REMEMBERED {
+            if self.keys.len() < MAX_KEYS {
                 self.keys.insert(key.to_owned());
             }
             let fault = ViolationDetail::new("a handshake has the key of an earlier one").actual(key);
-            self.book.check(out, End::Client, "connection/key-fresh", index, old.then_some(fault));
+            self.requirements.check(out, End::Client, "connection/key-fresh", index, old.then_some(fault));
         }
     }
 }
 
-impl Rule for Upgrades {
+impl Rule for HandshakeRequests {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let Some(stage) = self.connections.of(event) else { return };
-        let book = self.book;
-        let mut asks = None;
+        let requirements = self.requirements;
+        let mut request = None;
         match (&event.kind, event.dir) {
             (EventKind::Handshake(head), Some(Direction::ToServer)) => {
-                *stage = HandshakeStage::Asked;
-                asks = Some(head);
+                *stage = HandshakeStage::Requested;
+                request = Some(head);
             }
             (EventKind::Handshake(head), Some(Direction::ToClient)) => {
                 *stage = match head.status() {
                     Some(101) => {
-                        book.check(out, End::Client, "connection/waits", event.i, None);
+                        requirements.check(out, End::Client, "connection/waits", event.i, None);
                         HandshakeStage::Over
                     }
                     _ => HandshakeStage::Refused,
@@ -102,20 +103,20 @@ impl Rule for Upgrades {
             }
             // After a refusal the next request may follow.
             (EventKind::Frame(_) | EventKind::Bytes { .. }, Some(Direction::ToServer)) => {
-                let told = match (&*stage, &event.kind) {
-                    (HandshakeStage::Asked, _) => Some("before its handshake was answered"),
+                let premature = match (&*stage, &event.kind) {
+                    (HandshakeStage::Requested, _) => Some("before its handshake was answered"),
                     (HandshakeStage::Refused, EventKind::Frame(_)) => Some("though its handshake was refused"),
                     _ => None,
                 };
-                if let Some(when) = told {
+                if let Some(when) = premature {
                     *stage = HandshakeStage::Over;
                     let fault = ViolationDetail::new(format!("the client sends something {when}"));
-                    book.check(out, End::Client, "connection/waits", event.i, Some(fault));
+                    requirements.check(out, End::Client, "connection/waits", event.i, Some(fault));
                 }
             }
             _ => {}
         }
-        if let Some(head) = asks.filter(|_| event.deliberate.is_none()) {
+        if let Some(head) = request.filter(|_| event.deliberate.is_none()) {
             self.request(event.i, head, out);
         }
         self.connections.ended(event);
@@ -132,18 +133,18 @@ fn path(target: &str) -> &str {
 }
 
 /// Holds each response to a handshake against its request (RFC 6455 section 4.2).
-pub struct Handshakes {
-    book: &'static RequirementIndex,
-    requests: Connections<Option<Head>>,
+pub struct HandshakeResponses {
+    requirements: &'static RequirementIndex,
+    requests: ConnectionStates<Option<Head>>,
 }
 
-impl Handshakes {
-    pub fn new(book: &'static RequirementIndex) -> Self {
-        Self { book, requests: Connections::new() }
+impl HandshakeResponses {
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, requests: ConnectionStates::new() }
     }
 }
 
-impl Rule for Handshakes {
+impl Rule for HandshakeResponses {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let Some(pending) = self.requests.of(event) else { return };
         if let EventKind::Handshake(head) = &event.kind {
@@ -151,8 +152,13 @@ impl Rule for Handshakes {
                 Some(Direction::ToServer) => *pending = Some(head.clone()),
                 Some(Direction::ToClient) => {
                     if let Some(request) = pending.take() {
-                        let answer = Answer { book: self.book, index: event.i, request: &request, response: head };
-                        answer.judge(out);
+                        let exchange = HandshakeExchange {
+                            requirements: self.requirements,
+                            index: event.i,
+                            request: &request,
+                            response: head,
+                        };
+                        exchange.judge(out);
                     }
                 }
                 None => {}
@@ -163,14 +169,14 @@ impl Rule for Handshakes {
 }
 
 /// A request and its answer.
-struct Answer<'a> {
-    book: &'static RequirementIndex,
+struct HandshakeExchange<'a> {
+    requirements: &'static RequirementIndex,
     index: u64,
     request: &'a Head,
     response: &'a Head,
 }
 
-impl Answer<'_> {
+impl HandshakeExchange<'_> {
     fn judge(&self, out: &mut Judgements) {
         let faults = request_faults(self.request);
         let accepted = self.response.status() == Some(101);
@@ -191,7 +197,7 @@ impl Answer<'_> {
         let how = if accepted { "was accepted".to_owned() } else { format!("was answered `{}`", self.response.start) };
         let fault = ViolationDetail::new(format!("a handshake with {what} {how}"));
         let fault = fault.expected("a status of 400 or above").actual(json!(status));
-        self.book.check(out, End::Server, short, self.index, (!error).then_some(fault));
+        self.requirements.check(out, End::Server, short, self.index, (!error).then_some(fault));
     }
 
     fn acceptance(&self, out: &mut Judgements) {
@@ -231,16 +237,16 @@ impl Answer<'_> {
             self.check(out, "connection/refusal", None);
         }
         if let [("connection/version-refused", _)] = faults {
-            let told = items(self.response, "sec-websocket-version").any(|version| version == "13");
+            let lists_supported = items(self.response, "sec-websocket-version").any(|version| version == "13");
             let fault =
                 ViolationDetail::new("a WebSocket version was refused without telling the one that is supported")
                     .expected("Sec-WebSocket-Version: 13");
-            self.check(out, "connection/version-told", (!told).then_some(fault));
+            self.check(out, "connection/version-told", (!lists_supported).then_some(fault));
         }
     }
 
     fn check(&self, out: &mut Judgements, short: &str, fault: Option<ViolationDetail>) {
-        self.book.check(out, End::Server, short, self.index, fault);
+        self.requirements.check(out, End::Server, short, self.index, fault);
     }
 }
 
@@ -270,73 +276,73 @@ fn request_faults(request: &Head) -> Vec<(&'static str, String)> {
 }
 
 /// So many connections to one address within [`WINDOW`] are a few.
-const FEW: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// Microseconds.
 const WINDOW: u64 = 1_000_000;
 
 /// So many clients and addresses are looked at.
-const CLIENTS: usize = 256;
+const MAX_CLIENTS: usize = 256;
 
 /// So many connections may wait for what their first event tells of them.
-const WAITING: usize = 256;
+const MAX_STARTED: usize = 256;
 
 /// Counts how often a client connects (docs/amp.md, Connecting again). Only where the process in the trace is the client:
 /// several clients may be at the other end of a server. That process may have started several in its turn: where the trace
 /// tells which process a connection is of, each is counted for itself, and what is of no known one is not counted: one that
 /// only looks whether a port accepts is gone before anybody can tell whose it was.
-pub struct Attempts {
-    book: &'static RequirementIndex,
+pub struct ConnectionAttempts {
+    requirements: &'static RequirementIndex,
     single: bool,
     /// Whether the trace tells which processes connections are of.
-    told: bool,
+    names_processes: bool,
     /// Connections of which only the beginning was seen.
-    begun: HashMap<String, Attempt>,
+    started: HashMap<String, ConnectionAttempt>,
     /// When the latest connections to an address came, by the process that they are of, where it is known.
     recent: HashMap<(String, Option<String>), VecDeque<u64>>,
 }
 
 /// A connection.
-struct Attempt {
+struct ConnectionAttempt {
     address: String,
     t: u64,
     index: u64,
 }
 
-impl Attempts {
-    pub fn new(book: &'static RequirementIndex) -> Self {
-        Self { book, single: false, told: false, begun: HashMap::new(), recent: HashMap::new() }
+impl ConnectionAttempts {
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, single: false, names_processes: false, started: HashMap::new(), recent: HashMap::new() }
     }
 
-    fn count(&mut self, attempt: Attempt, process: Option<String>, out: &mut Judgements) {
-        self.told |= process.is_some();
-        if self.told && process.is_none() {
+    fn count(&mut self, attempt: ConnectionAttempt, process: Option<String>, out: &mut Judgements) {
+        self.names_processes |= process.is_some();
+        if self.names_processes && process.is_none() {
             return;
         }
         let key = (attempt.address, process);
-        if self.recent.len() == CLIENTS && !self.recent.contains_key(&key) {
+        if self.recent.len() == MAX_CLIENTS && !self.recent.contains_key(&key) {
             return;
         }
         let recent = self.recent.entry(key).or_default();
         recent.retain(|t| attempt.t.saturating_sub(*t) < WINDOW);
         recent.push_back(attempt.t);
-        if recent.len() > FEW {
+        if recent.len() > MAX_ATTEMPTS {
             let fault = ViolationDetail::new(format!("the client connected {} times within a second", recent.len()));
-            self.book.check(out, End::Client, "lifecycle/retries-calmly", attempt.index, Some(fault));
+            self.requirements.check(out, End::Client, "lifecycle/retries-calmly", attempt.index, Some(fault));
             // Each burst tells once.
             recent.clear();
         }
     }
 }
 
-impl Rule for Attempts {
+impl Rule for ConnectionAttempts {
     fn processes(&mut self, end: End) {
         self.single = end == End::Client;
     }
 
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let Some(conn) = event.conn.as_ref().filter(|_| self.single) else { return };
-        if let Some(attempt) = self.begun.remove(conn) {
+        if let Some(attempt) = self.started.remove(conn) {
             let process = match &event.kind {
                 EventKind::Mark(mark) if mark.mark == Mark::PROCESS => Some(mark.text.clone()),
                 _ => None,
@@ -344,15 +350,16 @@ impl Rule for Attempts {
             self.count(attempt, process, out);
         }
         if let EventKind::Connected { address } = &event.kind
-            && self.begun.len() < WAITING
+            && self.started.len() < MAX_STARTED
         {
-            self.begun.insert(conn.clone(), Attempt { address: address.clone(), t: event.t, index: event.i });
+            self.started
+                .insert(conn.clone(), ConnectionAttempt { address: address.clone(), t: event.t, index: event.i });
         }
     }
 
     fn end(&mut self, out: &mut Judgements) {
-        let mut begun: Vec<Attempt> = self.begun.drain().map(|(_, attempt)| attempt).collect();
-        begun.sort_by_key(|attempt| attempt.index);
-        begun.into_iter().for_each(|attempt| self.count(attempt, None, out));
+        let mut started: Vec<ConnectionAttempt> = self.started.drain().map(|(_, attempt)| attempt).collect();
+        started.sort_by_key(|attempt| attempt.index);
+        started.into_iter().for_each(|attempt| self.count(attempt, None, out));
     }
 }

@@ -17,30 +17,30 @@ use super::shared::RequirementIndex;
 /// One that does not parse may be in the middle of being written: it tells only if nothing better is seen later.
 pub struct Lockfiles {
     edition: &'static str,
-    book: &'static RequirementIndex,
-    torn: BTreeMap<String, (u64, String)>,
+    requirements: &'static RequirementIndex,
+    incomplete: BTreeMap<String, (u64, String)>,
 }
 
 impl Lockfiles {
-    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
-        Self { edition, book, torn: BTreeMap::new() }
+    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+        Self { edition, requirements, incomplete: BTreeMap::new() }
     }
 
     fn judge(&mut self, index: u64, change: &FileChange, out: &mut Judgements) {
         let Some(content) = &change.content else {
             if matches!(change.change.as_str(), "removed" | "absent") {
-                self.torn.remove(&change.path);
+                self.incomplete.remove(&change.path);
             }
             return;
         };
         match serde_json::from_slice(content.as_bytes()) {
             Ok(Value::Object(keys)) => {
-                self.torn.remove(&change.path);
-                self.book.check(out, End::Server, "discovery/lockfile-json", index, None);
+                self.incomplete.remove(&change.path);
+                self.requirements.check(out, End::Server, "discovery/lockfile-json", index, None);
                 self.keys(index, change, &keys, out);
             }
-            Ok(_) => drop(self.torn.insert(change.path.clone(), (index, "it is no JSON object".to_owned()))),
-            Err(e) => drop(self.torn.insert(change.path.clone(), (index, e.to_string()))),
+            Ok(_) => drop(self.incomplete.insert(change.path.clone(), (index, "it is no JSON object".to_owned()))),
+            Err(e) => drop(self.incomplete.insert(change.path.clone(), (index, e.to_string()))),
         }
     }
 
@@ -56,7 +56,7 @@ impl Lockfiles {
                     .at(format!("/{name}"))
                     .expected(wanted),
             });
-            self.book.check(out, End::Server, short, index, fault);
+            self.requirements.check(out, End::Server, short, index, fault);
         };
         let token = keys.get("authToken").and_then(Value::as_str);
         key("discovery/lockfile-port", "port", "the number of a TCP port", port.is_some());
@@ -91,7 +91,7 @@ impl Lockfiles {
             let fault = ViolationDetail::new("the lockfile is not called by its port");
             let fault = fault.expected(wanted.clone()).actual(json!(name.to_string_lossy()));
             let other = (name.to_string_lossy() != wanted).then_some(fault);
-            self.book.check(out, End::Server, "discovery/lockfile-name", index, other);
+            self.requirements.check(out, End::Server, "discovery/lockfile-name", index, other);
         }
     }
 }
@@ -105,16 +105,16 @@ impl Rule for Lockfiles {
     }
 
     fn end(&mut self, out: &mut Judgements) {
-        for (path, (index, why)) in std::mem::take(&mut self.torn) {
+        for (path, (index, why)) in std::mem::take(&mut self.incomplete) {
             let name = Path::new(&path).file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
             let fault = ViolationDetail::new(format!("the lockfile {name} cannot be read: {why}"));
-            self.book.check(out, End::Server, "discovery/lockfile-json", index, Some(fault));
+            self.requirements.check(out, End::Server, "discovery/lockfile-json", index, Some(fault));
         }
     }
 }
 
 /// So many handshakes wait for a lockfile that explains them; of more, none is judged.
-const REMEMBERED: usize = 1000;
+const MAX_UNEXPLAINED: usize = 1000;
 
 /// Holds the token in each handshake against the lockfiles that name its port (docs/amp.md, Connection; quick
 /// reference, section 2).
@@ -123,18 +123,18 @@ const REMEMBERED: usize = 1000;
 /// will do, and one that fits none tells only at the end. Secrets are replaced in traces: then which of them it is
 /// counts. What was replaced so that nobody can tell is passed over.
 pub struct Tokens {
-    book: &'static RequirementIndex,
+    requirements: &'static RequirementIndex,
     /// By port, the tokens that lockfiles gave for it.
-    tokens: HashMap<u16, Vec<Token>>,
+    tokens: HashMap<u16, Vec<ShownToken>>,
     /// By connection, the port.
     ports: HashMap<String, u16>,
     /// Handshakes whose token has not been found yet, by their event.
-    unexplained: BTreeMap<u64, (u16, Option<Token>)>,
+    unexplained: BTreeMap<u64, (u16, Option<ShownToken>)>,
 }
 
 /// A token, as far as the trace shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum ShownToken {
     /// As it is.
     Plain(String),
     /// The secret of this number.
@@ -144,8 +144,8 @@ enum Token {
 }
 
 impl Tokens {
-    pub fn new(book: &'static RequirementIndex) -> Self {
-        Self { book, tokens: HashMap::new(), ports: HashMap::new(), unexplained: BTreeMap::new() }
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, tokens: HashMap::new(), ports: HashMap::new(), unexplained: BTreeMap::new() }
     }
 
     fn lockfile(&mut self, content: &[u8]) {
@@ -153,23 +153,23 @@ impl Tokens {
         let port = keys.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
         let (Some(port), Some(token)) = (port, keys.get("authToken").and_then(Value::as_str)) else { return };
         let known = self.tokens.entry(port).or_default();
-        let token = Token::shown(token);
+        let token = ShownToken::shown(token);
         if !known.contains(&token) {
             known.push(token);
         }
     }
 
     /// Whether what was shown is a token for the port; none where nobody can tell.
-    fn fits(&self, port: u16, shown: Option<&Token>) -> Option<bool> {
+    fn fits(&self, port: u16, shown: Option<&ShownToken>) -> Option<bool> {
         let known = self.tokens.get(&port)?;
-        if known.contains(&Token::Hidden) {
+        if known.contains(&ShownToken::Hidden) {
             return None;
         }
-        let secrets = known.iter().any(|token| matches!(token, Token::Secret(_)));
+        let secrets = known.iter().any(|token| matches!(token, ShownToken::Secret(_)));
         match shown {
             Some(shown) if known.contains(shown) => Some(true),
             // A secret that is whole has a number.
-            Some(Token::Hidden) if !secrets => None,
+            Some(ShownToken::Hidden) if !secrets => None,
             _ => Some(false),
         }
     }
@@ -196,10 +196,10 @@ impl Rule for Tokens {
                 }
                 let Some(port) = self.ports.get(conn).copied() else { return };
                 let target = head.start.split(' ').nth(1).unwrap_or_default();
-                let shown = auth(target).map(|value| Token::encoded(&value));
+                let shown = auth(target).map(|value| ShownToken::encoded(&value));
                 if self.fits(port, shown.as_ref()) == Some(true) {
-                    self.book.check(out, End::Client, "connection/token", event.i, None);
-                } else if self.unexplained.len() < REMEMBERED {
+                    self.requirements.check(out, End::Client, "connection/token", event.i, None);
+                } else if self.unexplained.len() < MAX_UNEXPLAINED {
                     self.unexplained.insert(event.i, (port, shown));
                 }
             }
@@ -217,12 +217,12 @@ impl Rule for Tokens {
                     "a handshake shows another token than that of the lockfile for {port}"
                 )),
             };
-            self.book.check(out, End::Client, "connection/token", index, (!fits).then_some(fault));
+            self.requirements.check(out, End::Client, "connection/token", index, (!fits).then_some(fault));
         }
     }
 }
 
-impl Token {
+impl ShownToken {
     fn shown(text: &str) -> Self {
         if let Some(number) = text.strip_prefix("<secret:").and_then(|rest| rest.strip_suffix('>')) {
             return Self::Secret(number.trim_end_matches('*').to_owned());

@@ -25,22 +25,22 @@ const OVERDUE: u64 = 30_000_000;
 
 /// Fresh rules of an edition.
 pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
-    let book = RequirementIndex::of(edition);
+    let requirements = RequirementIndex::of(edition);
     vec![
-        Box::new(lockfiles::Lockfiles::new(edition, book)),
-        Box::new(handshakes::Upgrades::new(book)),
-        Box::new(lockfiles::Tokens::new(book)),
-        Box::new(handshakes::Handshakes::new(book)),
-        Box::new(frames::Frames::new(book)),
-        Box::new(control_frames::Pings::new(book, End::Server)),
-        Box::new(control_frames::Pings::new(book, End::Client)),
-        Box::new(control_frames::Closings::new(book, End::Server)),
-        Box::new(control_frames::Closings::new(book, End::Client)),
-        Box::new(messages::Messages::new(edition, book)),
-        Box::new(requests::RequestRules::new(edition, book)),
-        Box::new(requests::Requests::new(edition, book)),
+        Box::new(lockfiles::Lockfiles::new(edition, requirements)),
+        Box::new(handshakes::HandshakeRequests::new(requirements)),
+        Box::new(lockfiles::Tokens::new(requirements)),
+        Box::new(handshakes::HandshakeResponses::new(requirements)),
+        Box::new(frames::Frames::new(requirements)),
+        Box::new(control_frames::Pings::new(requirements, End::Server)),
+        Box::new(control_frames::Pings::new(requirements, End::Client)),
+        Box::new(control_frames::Closings::new(requirements, End::Server)),
+        Box::new(control_frames::Closings::new(requirements, End::Client)),
+        Box::new(messages::Messages::new(edition, requirements)),
+        Box::new(requests::RequestContents::new(edition, requirements)),
+        Box::new(requests::Requests::new(edition, requirements)),
         Box::new(exits(edition)),
-        Box::new(handshakes::Attempts::new(book)),
+        Box::new(handshakes::ConnectionAttempts::new(requirements)),
     ]
 }
 

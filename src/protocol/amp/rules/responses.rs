@@ -11,7 +11,7 @@ use crate::protocol::amp::{PROTOCOL, schemas};
 use crate::protocol::{Judgements, Use, ViolationDetail};
 use crate::trace::End;
 
-use super::requests::{Params, Pending};
+use super::requests::{ParamsVerdict, PendingRequest};
 use super::shared::RequirementIndex;
 
 /// The capabilities that are a method of their own.
@@ -19,35 +19,35 @@ const CAPABILITY_OF: &[(&str, &str)] =
     &[("openURI", "open_uri"), ("authenticate", "authenticate"), ("getDiagnostics", "diagnostics")];
 
 /// An answer before its judge.
-pub struct Answer<'a> {
-    pub book: &'static RequirementIndex,
+pub struct ResponseCheck<'a> {
+    pub requirements: &'static RequirementIndex,
     pub edition: &'static str,
     /// The number of its event.
     pub index: u64,
     /// What it answers.
-    pub request: &'a Pending,
+    pub request: &'a PendingRequest,
 }
 
-impl Answer<'_> {
+impl ResponseCheck<'_> {
     /// Judges the id. `same` says whether it is the request's, type and all.
     pub fn id(&self, id: &Value, same: bool, out: &mut Judgements) {
-        let asked = &self.request.id;
-        if asked.is_string() {
+        let requested = &self.request.id;
+        if requested.is_string() {
             let fault = ViolationDetail::new("the id of a response is no string, though that of the request is one");
-            let fault = fault.at("/serverResponse/id").expected(asked.clone()).actual(id.clone());
+            let fault = fault.at("/serverResponse/id").expected(requested.clone()).actual(id.clone());
             self.check(out, "envelope/id-string", (!id.is_string()).then_some(fault));
         }
         let fault = ViolationDetail::new("the id of a response is not that of the request");
-        let fault = fault.at("/serverResponse/id").expected(asked.clone()).actual(id.clone());
+        let fault = fault.at("/serverResponse/id").expected(requested.clone()).actual(id.clone());
         // Only a string has to come back as it was.
-        self.check(out, "envelope/id", (!same && asked.is_string()).then_some(fault));
+        self.check(out, "envelope/id", (!same && requested.is_string()).then_some(fault));
     }
 
     /// Judges the rest.
-    pub fn judge(&self, response: &Response<'_>, shapes: &mut Shapes, out: &mut Judgements) {
+    pub fn judge(&self, response: &Response<'_>, schema_checks: &mut SchemaChecks, out: &mut Judgements) {
         let error = response.error.filter(|error| self.edition == "cli" || !error.is_null());
         if let Some(error) = error {
-            let fault = shapes
+            let fault = schema_checks
                 .faults("error", error)
                 .into_iter()
                 .next()
@@ -64,7 +64,7 @@ impl Answer<'_> {
             let fault = ViolationDetail::new("a request that names no method is answered as if it had succeeded");
             return self.check(out, "envelope/no-method", error.is_none().then_some(fault));
         };
-        if !shapes.knows(&format!("{method}.params")) {
+        if !schema_checks.knows(&format!("{method}.params")) {
             let fault = ViolationDetail::new(format!(
                 "a request for `{method}`, which does not exist, is not answered with an error"
             ));
@@ -73,7 +73,7 @@ impl Answer<'_> {
         }
         self.uses(method, error, out);
         if error.is_none() {
-            self.outcome(method, response, shapes, out);
+            self.outcome(method, response, schema_checks, out);
         }
         self.params(method, error.is_some() || failed(response), out);
     }
@@ -84,7 +84,7 @@ impl Answer<'_> {
         else {
             return;
         };
-        if matches!(self.request.params, Params::Sound) {
+        if matches!(self.request.params, ParamsVerdict::Sound) {
             let code = error.and_then(|error| error.get("code")).and_then(Value::as_i64);
             let refusal = code.filter(|code| *code == METHOD_NOT_FOUND);
             out.uses.push(Use { capability, request: method.to_owned(), refusal });
@@ -92,13 +92,13 @@ impl Answer<'_> {
     }
 
     /// Judges an answer without an error.
-    fn outcome(&self, method: &str, response: &Response<'_>, shapes: &mut Shapes, out: &mut Judgements) {
+    fn outcome(&self, method: &str, response: &Response<'_>, schema_checks: &mut SchemaChecks, out: &mut Judgements) {
         if self.edition == "guide" {
             let fault = ViolationDetail::new("a response has no `result`").at("/serverResponse");
             self.check(out, "envelope/result-key", response.result.is_none().then_some(fault));
             if let Some(value) = response.result {
-                let part = Part { index: self.index, pointer: "/serverResponse/result".to_owned(), value };
-                shapes.result(method, &part, out);
+                let part = MessagePart { index: self.index, pointer: "/serverResponse/result".to_owned(), value };
+                schema_checks.result(method, &part, out);
             }
             return;
         }
@@ -121,7 +121,7 @@ impl Answer<'_> {
         self.check(out, "envelope/method-key", fault);
         if let Some(value) = found {
             let pointer = format!("/serverResponse/{method}");
-            shapes.result(method, &Part { index: self.index, pointer: pointer.clone(), value }, out);
+            schema_checks.result(method, &MessagePart { index: self.index, pointer: pointer.clone(), value }, out);
             self.failure_message(method, value, &pointer, out);
             self.echo(value, &pointer, out);
         }
@@ -137,25 +137,27 @@ impl Answer<'_> {
     }
 
     fn echo(&self, value: &Value, pointer: &str, out: &mut Judgements) {
-        let Some(asked) = &self.request.ping else { return };
+        let Some(requested) = &self.request.ping else { return };
         let actual = value.get("message");
         // What is no text is no result of a ping.
         let Some(text) = actual.and_then(Value::as_str) else { return };
-        let other = text != asked;
+        let other = text != requested;
         let fault = ViolationDetail::new("`ping` does not give back the message that was sent")
             .at(format!("{pointer}/message"))
-            .expected(asked.clone())
+            .expected(requested.clone())
             .actual(actual.cloned().unwrap_or(Value::Null));
-        let plain = !asked.is_empty() && asked.len() < 100 && asked.chars().all(|c| c.is_ascii() && !c.is_control());
+        let plain = !requested.is_empty()
+            && requested.len() < 100
+            && requested.chars().all(|c| c.is_ascii() && !c.is_control());
         self.check(out, if plain { "ping/echo" } else { "ping/any-text" }, other.then_some(fault));
     }
 
     /// A request with bad parameters has to fail.
     fn params(&self, method: &str, failed: bool, out: &mut Judgements) {
         let (short, what) = match self.request.params {
-            Params::Sound => return,
-            Params::Missing => ("envelope/missing-param", "lacks a parameter"),
-            Params::Wrong => ("envelope/wrong-param", "has a parameter of the wrong type"),
+            ParamsVerdict::Sound => return,
+            ParamsVerdict::Missing => ("envelope/missing-param", "lacks a parameter"),
+            ParamsVerdict::Wrong => ("envelope/wrong-param", "has a parameter of the wrong type"),
         };
         let fault =
             ViolationDetail::new(format!("a request for `{method}` that {what} is answered as if it had succeeded"));
@@ -163,7 +165,7 @@ impl Answer<'_> {
     }
 
     fn check(&self, out: &mut Judgements, short: &str, fault: Option<ViolationDetail>) {
-        self.book.check(out, End::Server, short, self.index, fault);
+        self.requirements.check(out, End::Server, short, self.index, fault);
     }
 }
 
@@ -174,8 +176,8 @@ fn failed(response: &Response<'_>) -> bool {
         None => response.error.is_some_and(|error| !error.is_null()),
         Some(Value::Object(result)) => {
             let success = result.get("success").and_then(Value::as_bool);
-            let told = result.contains_key("error") || result.contains_key("message");
-            success == Some(false) || success.is_none() && told && !result.contains_key("content")
+            let explains = result.contains_key("error") || result.contains_key("message");
+            success == Some(false) || success.is_none() && explains && !result.contains_key("content")
         }
         Some(Value::Array(_)) => false,
         Some(_) => true,
@@ -183,18 +185,18 @@ fn failed(response: &Response<'_>) -> bool {
 }
 
 /// The schemas of an edition, compiled when they are first needed.
-pub struct Shapes {
+pub struct SchemaChecks {
     edition: &'static str,
-    book: &'static RequirementIndex,
+    requirements: &'static RequirementIndex,
     compiled: HashMap<String, Option<Pattern>>,
 }
 
 /// By edition and name; none where a schema is no pattern.
-type Compiled = HashMap<(&'static str, String), Option<Pattern>>;
+type CompiledSchemas = HashMap<(&'static str, String), Option<Pattern>>;
 
 /// The schema of this name, compiled once for all traces that are judged.
 fn compiled(edition: &'static str, name: &str) -> Option<Pattern> {
-    static ALL: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
+    static ALL: LazyLock<Mutex<CompiledSchemas>> = LazyLock::new(Mutex::default);
     schemas::schema(edition, name)?;
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     let compile = || Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas(edition)).ok();
@@ -202,7 +204,7 @@ fn compiled(edition: &'static str, name: &str) -> Option<Pattern> {
 }
 
 /// A part of a message, and where it is in it.
-pub struct Part<'a> {
+pub struct MessagePart<'a> {
     /// The number of the message's event.
     pub index: u64,
     /// Its place, as a JSON pointer.
@@ -211,9 +213,9 @@ pub struct Part<'a> {
     pub value: &'a Value,
 }
 
-impl Shapes {
-    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
-        Self { edition, book, compiled: HashMap::new() }
+impl SchemaChecks {
+    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+        Self { edition, requirements, compiled: HashMap::new() }
     }
 
     /// Whether the edition has a schema of this name.
@@ -236,49 +238,49 @@ impl Shapes {
     }
 
     /// Holds the result of a method to its area's requirements.
-    pub fn result(&mut self, method: &str, part: &Part<'_>, out: &mut Judgements) {
+    pub fn result(&mut self, method: &str, part: &MessagePart<'_>, out: &mut Judgements) {
         if let Some(area) = area(method) {
             self.shaped(&format!("{method}.result"), area, &format!("{area}/result"), part, out);
         }
     }
 
     /// Holds the data of a notification to its area's requirements.
-    pub fn data(&mut self, name: &str, part: &Part<'_>, out: &mut Judgements) {
+    pub fn data(&mut self, name: &str, part: &MessagePart<'_>, out: &mut Judgements) {
         if let Some(area) = area(name) {
             self.shaped(&format!("{name}.data"), area, &format!("{area}/data"), part, out);
         }
     }
 
-    fn shaped(&mut self, schema: &str, area: &str, general: &str, part: &Part<'_>, out: &mut Judgements) {
+    fn shaped(&mut self, schema: &str, area: &str, general: &str, part: &MessagePart<'_>, out: &mut Judgements) {
         if !self.knows(schema) {
             return;
         }
         let mut broken = vec![];
         for (pointer, fault) in self.faults(schema, part.value) {
             let text = part.value.pointer(&pointer).is_some_and(Value::is_string);
-            let short = specific(area, &pointer, text).unwrap_or_else(|| general.to_owned());
+            let short = specific_requirement(area, &pointer, text).unwrap_or_else(|| general.to_owned());
             if !broken.contains(&short) {
                 let place = format!("{}{pointer}", part.pointer);
-                self.book.check(out, End::Server, &short, part.index, Some(fault.at(place)));
+                self.requirements.check(out, End::Server, &short, part.index, Some(fault.at(place)));
                 broken.push(short);
             }
         }
         let mut kept = |short: &str| {
             if !broken.iter().any(|other| other == short) {
-                self.book.check(out, End::Server, short, part.index, None);
+                self.requirements.check(out, End::Server, short, part.index, None);
             }
         };
         kept(general);
         if part.value.pointer("/entries/0/diagnostics/0/severity").is_some() {
             kept("diagnostics/severity");
         }
-        positions(self.book, area, part, out);
-        twice(self.book, area, part, out);
+        check_positions(self.requirements, area, part, out);
+        check_duplicates(self.requirements, area, part, out);
     }
 }
 
 /// The requirement of its own that a wrong severity, or a text that is no URL, breaks.
-fn specific(area: &str, pointer: &str, text: bool) -> Option<String> {
+fn specific_requirement(area: &str, pointer: &str, text: bool) -> Option<String> {
     let mut keys = pointer.rsplit('/');
     let (last, before) = (keys.next()?, keys.next());
     let key = if last == "uri" || before == Some("uris") { "uri" } else { last };
@@ -286,7 +288,7 @@ fn specific(area: &str, pointer: &str, text: bool) -> Option<String> {
 }
 
 /// Judges the positions in a part: counted from 0, in whole numbers, the end not before the start.
-fn positions(book: &RequirementIndex, area: &str, part: &Part<'_>, out: &mut Judgements) {
+fn check_positions(requirements: &RequirementIndex, area: &str, part: &MessagePart<'_>, out: &mut Judgements) {
     for (pointer, numbers) in ranges(area, part.value) {
         let place = format!("{}{pointer}", part.pointer);
         let counted = numbers.iter().all(|n| *n >= 0.0 && n.fract() == 0.0);
@@ -295,19 +297,19 @@ fn positions(book: &RequirementIndex, area: &str, part: &Part<'_>, out: &mut Jud
         if !counted {
             let fault =
                 ViolationDetail::new("a position is no count from 0").at(&place).expected("whole numbers from 0");
-            book.check(out, End::Server, &format!("{area}/range"), part.index, Some(fault.actual(actual())));
+            requirements.check(out, End::Server, &format!("{area}/range"), part.index, Some(fault.actual(actual())));
         }
         if area == "selection" {
             let [start_line, start, end_line, end] = numbers;
             let reversed = (end_line, end) < (start_line, start);
             let fault = ViolationDetail::new("a selection ends before it begins").at(&place).actual(actual());
-            book.check(out, End::Server, "selection/ordered", part.index, reversed.then_some(fault));
+            requirements.check(out, End::Server, "selection/ordered", part.index, reversed.then_some(fault));
         }
     }
 }
 
 /// Judges a list of visible files: no file is in it twice.
-fn twice(book: &RequirementIndex, area: &str, part: &Part<'_>, out: &mut Judgements) {
+fn check_duplicates(requirements: &RequirementIndex, area: &str, part: &MessagePart<'_>, out: &mut Judgements) {
     if area != "visible-files" {
         return;
     }
@@ -318,7 +320,7 @@ fn twice(book: &RequirementIndex, area: &str, part: &Part<'_>, out: &mut Judgeme
             let place = format!("{}/{key}/{n}", part.pointer);
             ViolationDetail::new("a file is listed twice").at(&place).actual(list[n].clone())
         });
-        book.check(out, End::Server, "visible-files/no-duplicates", part.index, fault);
+        requirements.check(out, End::Server, "visible-files/no-duplicates", part.index, fault);
     }
 }
 

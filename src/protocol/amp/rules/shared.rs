@@ -9,25 +9,25 @@ use crate::trace::{Direction, End, Event, EventKind};
 
 /// The end that says with this event that it leaves something undone on purpose, such as answering. It is not blamed for
 /// that, and the other end is judged as ever.
-pub fn omits(event: &Event) -> Option<End> {
+pub fn omitting_end(event: &Event) -> Option<End> {
     let dir = event.dir.filter(|_| event.deliberate.is_some() && matches!(event.kind, EventKind::Mark(_)))?;
     Some(dir.sender())
 }
 
 /// State by connection, from its first event until both of its directions have ended.
-pub struct Connections<S> {
-    open: HashMap<String, Open<S>>,
+pub struct ConnectionStates<S> {
+    open: HashMap<String, ConnectionEntry<S>>,
 }
 
-struct Open<S> {
+struct ConnectionEntry<S> {
     state: S,
     /// Whether the trace does not have its beginning.
-    unseen: bool,
+    began_before_trace: bool,
     client_ended: bool,
     server_ended: bool,
 }
 
-impl<S: Default> Connections<S> {
+impl<S: Default> ConnectionStates<S> {
     /// No connections.
     pub fn new() -> Self {
         Self { open: HashMap::new() }
@@ -37,17 +37,18 @@ impl<S: Default> Connections<S> {
     pub fn of(&mut self, event: &Event) -> Option<&mut S> {
         let conn = event.conn.as_deref()?;
         if matches!(event.kind, EventKind::Connected { .. }) || !self.open.contains_key(conn) {
-            let unseen = !matches!(event.kind, EventKind::Connected { .. } | EventKind::Handshake(_));
-            let fresh = Open { state: S::default(), unseen, client_ended: false, server_ended: false };
+            let began_before_trace = !matches!(event.kind, EventKind::Connected { .. } | EventKind::Handshake(_));
+            let fresh =
+                ConnectionEntry { state: S::default(), began_before_trace, client_ended: false, server_ended: false };
             self.open.insert(conn.to_owned(), fresh);
         }
         self.open.get_mut(conn).map(|open| &mut open.state)
     }
 
     /// Whether the trace has no beginning of the event's connection, as where it was recorded from the middle on: what was
-    /// said and agreed on before, nobody knows. To be asked after [`Connections::of`].
-    pub fn is_unseen(&self, event: &Event) -> bool {
-        event.conn.as_ref().and_then(|conn| self.open.get(conn)).is_some_and(|open| open.unseen)
+    /// said and agreed on before, nobody knows. To be asked after [`ConnectionStates::of`].
+    pub fn began_before_trace(&self, event: &Event) -> bool {
+        event.conn.as_ref().and_then(|conn| self.open.get(conn)).is_some_and(|open| open.began_before_trace)
     }
 
     /// The state of a connection that the event ends altogether, which is forgotten with that.
@@ -67,7 +68,7 @@ impl<S: Default> Connections<S> {
     }
 
     /// The states of the connections that still stand at the end, in the order of their names.
-    pub fn left(&mut self) -> Vec<S> {
+    pub fn drain(&mut self) -> Vec<S> {
         let mut left: Vec<_> = self.open.drain().collect();
         left.sort_by(|a, b| a.0.cmp(&b.0));
         left.into_iter().map(|(_, open)| open.state).collect()
@@ -85,7 +86,7 @@ static CLI: LazyLock<RequirementIndex> = LazyLock::new(|| RequirementIndex::read
 static GUIDE: LazyLock<RequirementIndex> = LazyLock::new(|| RequirementIndex::read("guide"));
 
 impl RequirementIndex {
-    /// The book of an edition.
+    /// The requirements of an edition.
     pub fn of(edition: &str) -> &'static Self {
         if edition == "guide" { &GUIDE } else { &CLI }
     }
@@ -103,7 +104,7 @@ impl RequirementIndex {
             End::Client => self.client.get(short).copied(),
             End::Server => self.server.get(short).copied(),
         };
-        if found.is_none() && ![&*CLI, &*GUIDE].iter().any(|book| book.has(short)) {
+        if found.is_none() && ![&*CLI, &*GUIDE].iter().any(|requirements| requirements.has(short)) {
             out.unlisted(short);
         }
         found
@@ -124,7 +125,7 @@ impl RequirementIndex {
     }
 
     /// [`Self::check`], where a fault is said by a condition.
-    pub fn hold_if(
+    pub fn check_if(
         &self,
         out: &mut Judgements,
         end: End,

@@ -35,16 +35,16 @@ const USUAL: &[&str] = &[
 pub struct ServerToScenario {
     edition: &'static str,
     labels: Labels,
-    conns: HashMap<String, Conn>,
+    conns: HashMap<String, EditorConnection>,
     /// The paths of which it is known what was in them, or that something changed them.
     known: HashSet<String>,
 }
 
 /// The method of a request, and its parameters.
-type Asked = (String, Value);
+type RequestedMethod = (String, Value);
 
 #[derive(Default)]
-struct Conn {
+struct EditorConnection {
     request: Option<(u64, Head)>,
     /// Whether there was a step that opens it.
     open: bool,
@@ -52,7 +52,7 @@ struct Conn {
     /// Frames of the client's message under way.
     frames: Vec<Frame>,
     /// Labels of requests by their ids as JSON, newest last.
-    asked: HashMap<String, (String, Option<Asked>)>,
+    requested: HashMap<String, (String, Option<RequestedMethod>)>,
     requests: u64,
     closing: bool,
     pinged: Vec<String>,
@@ -64,7 +64,7 @@ impl ServerToScenario {
         Self { edition, labels: Labels::default(), conns: HashMap::new(), known: HashSet::new() }
     }
 
-    fn ours(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn from_client(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
         let step = |verb, args: Map<String, Value>| ScenarioElement::step(event.i, verb, on(args, name));
@@ -74,7 +74,7 @@ impl ServerToScenario {
                 vec![]
             }
             EventKind::Frame(frame) => {
-                let mut told = conn.opened(name, event.i);
+                let mut elements = conn.opened(name, event.i);
                 match frame.opcode {
                     opcode::PONG => {}
                     opcode::PING if frames::is_ping(frame, End::Client) => {
@@ -82,129 +82,129 @@ impl ServerToScenario {
                         if !text.starts_with(PROBE) {
                             conn.pinged.push(text.to_owned());
                             let payload = (!text.is_empty()).then(|| text.into());
-                            told.push(step("ping", args([("payload", payload)])));
+                            elements.push(step("ping", args([("payload", payload)])));
                         }
                     }
                     opcode::CLOSE if frames::close(frame, End::Client).is_some() => {
                         if !std::mem::replace(&mut conn.closing, true) {
-                            told.push(step("close", frames::close(frame, End::Client).unwrap_or_default()));
+                            elements.push(step("close", frames::close(frame, End::Client).unwrap_or_default()));
                         }
                     }
                     8.. => {
                         let frames = vec![frames::described(frame, End::Client)];
-                        told.push(step("send", args([("frames", Some(frames.into()))])));
+                        elements.push(step("send", args([("frames", Some(frames.into()))])));
                     }
                     _ => conn.frames.push(frame.clone()),
                 }
-                told
+                elements
             }
             EventKind::Message(message) => {
                 let sent = std::mem::take(&mut conn.frames);
                 if message.json.as_ref().is_some_and(is_probe) {
                     return vec![];
                 }
-                let mut told = conn.opened(name, event.i);
-                told.push(conn.message(edition, &sent, message, &mut self.labels, event.i, name));
-                told
+                let mut elements = conn.opened(name, event.i);
+                elements.push(conn.message(edition, &sent, message, &mut self.labels, event.i, name));
+                elements
             }
             EventKind::Bytes { bytes } => {
-                let mut told = conn.rest(name, event.i);
+                let mut elements = conn.rest(name, event.i);
                 let bytes = Map::from_iter([frames::payload(bytes)]);
-                told.push(step("send", args([("bytes", Some(bytes.into()))])));
-                told
+                elements.push(step("send", args([("bytes", Some(bytes.into()))])));
+                elements
             }
             EventKind::Closed(how) => {
-                let mut told = conn.rest(name, event.i);
+                let mut elements = conn.rest(name, event.i);
                 if !std::mem::replace(&mut conn.closing, true) {
                     let how = (*how == Closed::Reset).then(|| "reset".into());
-                    told.push(step("drop", args([("how", how)])));
+                    elements.push(step("drop", args([("how", how)])));
                 }
-                told
+                elements
             }
             _ => vec![],
         }
     }
 
-    fn theirs(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn from_editor(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
-        let seen = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
+        let observation = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
             ScenarioElement::seen(event.i, kind, on(selectors, name), value, owed)
         };
         match &event.kind {
             EventKind::Handshake(head) => {
                 let accepted = conn.request.as_ref().is_some_and(|(_, request)| rfc6455::accepts(request, head));
                 conn.accepted = accepted;
-                let mut told = conn.connect(name, accepted, event.i);
+                let mut elements = conn.connect(name, accepted, event.i);
                 let value = args([("accepted", Some(accepted.into())), ("status", head.status().map(Value::from))]);
                 if !accepted {
-                    told.push(seen("handshake", Map::new(), value, true));
+                    elements.push(observation("handshake", Map::new(), value, true));
                 }
-                told
+                elements
             }
             EventKind::Frame(frame) => {
-                let odd = frames::unusual(frame, End::Server);
+                let unusual = frames::unusual(frame, End::Server);
                 let text = frame.payload.as_text();
-                let mut told = vec![];
-                if !odd.is_empty() {
-                    told.push(seen("frame", Map::new(), odd, false));
+                let mut elements = vec![];
+                if !unusual.is_empty() {
+                    elements.push(observation("frame", Map::new(), unusual, false));
                 }
                 match (frame.opcode, text) {
                     (opcode::PONG, Some(text)) if conn.pinged.iter().any(|pinged| pinged == text) => {
-                        told.push(seen("pong", Map::new(), args([("payload", Some(text.into()))]), true));
+                        elements.push(observation("pong", Map::new(), args([("payload", Some(text.into()))]), true));
                     }
                     (opcode::CLOSE, _) => {
                         let code = match frame.payload.as_bytes() {
                             [high, low, ..] => Some(u16::from_be_bytes([*high, *low]).into()),
                             _ => None,
                         };
-                        told.push(seen("close", Map::new(), args([("code", code)]), conn.closing));
+                        elements.push(observation("close", Map::new(), args([("code", code)]), conn.closing));
                         conn.closing = true;
                     }
                     _ => {}
                 }
-                told
+                elements
             }
             EventKind::Message(message) => {
                 let Some(json) = &message.json else {
                     let file = message.payload.as_ref().and_then(|payload| {
                         let json: Value = serde_json::from_str(&frames::legible(payload.as_bytes())).ok()?;
                         let answer = envelope::response(edition, &json)?;
-                        let (_, asked) = conn.asked.get(&answer.id?.to_string())?;
-                        read(asked.as_ref(), answer.result, event.i, &mut self.known)
+                        let (_, requested) = conn.requested.get(&answer.id?.to_string())?;
+                        read(requested.as_ref(), answer.result, event.i, &mut self.known)
                     });
                     let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
-                    let message = seen("message", Map::new(), args([("text", text)]), false);
+                    let message = observation("message", Map::new(), args([("text", text)]), false);
                     return file.into_iter().chain([message]).collect();
                 };
                 if is_probe(json) {
                     return vec![];
                 }
-                let mut told = vec![];
+                let mut elements = vec![];
                 if let Some(answer) = envelope::response(edition, json)
-                    && let Some((label, asked)) = answer.id.and_then(|id| conn.asked.get(&id.to_string()))
+                    && let Some((label, requested)) = answer.id.and_then(|id| conn.requested.get(&id.to_string()))
                 {
                     let value = args([("result", answer.result.cloned()), ("error", answer.error.cloned())]);
                     let selectors = args([("to", Some(label.as_str().into()))]);
-                    told.extend(read(asked.as_ref(), answer.result, event.i, &mut self.known));
-                    told.push(seen("response", selectors, value, true));
-                    return told;
+                    elements.extend(read(requested.as_ref(), answer.result, event.i, &mut self.known));
+                    elements.push(observation("response", selectors, value, true));
+                    return elements;
                 }
                 for (name, data) in envelope::notifications(edition, json).unwrap_or_default() {
                     let selectors = args([("name", Some(name.into()))]);
-                    told.push(seen("notification", selectors, args([("data", Some(data.clone()))]), false));
+                    elements.push(observation("notification", selectors, args([("data", Some(data.clone()))]), false));
                 }
-                if told.is_empty() {
-                    told.push(seen("message", Map::new(), args([("json", Some(json.clone()))]), false));
+                if elements.is_empty() {
+                    elements.push(observation("message", Map::new(), args([("json", Some(json.clone()))]), false));
                 }
-                told
+                elements
             }
             EventKind::Closed(_) => {
-                let mut told = conn.connect(name, false, event.i);
+                let mut elements = conn.connect(name, false, event.i);
                 // Who ends the TCP connection first is a matter of time.
-                told.push(seen("closed", Map::new(), Map::new(), false));
+                elements.push(observation("closed", Map::new(), Map::new(), false));
                 conn.closing = true;
-                told
+                elements
             }
             _ => vec![],
         }
@@ -217,8 +217,8 @@ impl TraceToScenario for ServerToScenario {
             return super::folder(file, self.edition).into_iter().collect();
         }
         match (event.conn.as_deref(), event.dir) {
-            (Some(name), Some(Direction::ToServer)) => self.ours(event, name),
-            (Some(name), Some(Direction::ToClient)) => self.theirs(event, name),
+            (Some(name), Some(Direction::ToServer)) => self.from_client(event, name),
+            (Some(name), Some(Direction::ToClient)) => self.from_editor(event, name),
             _ => vec![],
         }
     }
@@ -238,7 +238,7 @@ impl TraceToScenario for ServerToScenario {
             self.conns.iter().filter(|(_, c)| c.accepted && !c.closing).map(|(n, _)| n).collect();
         open.sort();
         let label = self.labels.name("alive");
-        let (name, mut told) = match open.first() {
+        let (name, mut elements) = match open.first() {
             Some(name) => ((*name).clone(), vec![]),
             None => {
                 let name = "another".to_owned();
@@ -252,14 +252,14 @@ impl TraceToScenario for ServerToScenario {
         };
         let label_of = Some(label.as_str().into());
         let request = args([("as", label_of), ("method", Some(method.into())), ("params", params)]);
-        told.push(ScenarioElement::step(u64::MAX, "request", on(request, &name)));
+        elements.push(ScenarioElement::step(u64::MAX, "request", on(request, &name)));
         let selectors = on(args([("to", Some(label.into()))]), &name);
-        told.push(ScenarioElement::seen(u64::MAX, "response", selectors, Map::new(), true));
-        told
+        elements.push(ScenarioElement::seen(u64::MAX, "response", selectors, Map::new(), true));
+        elements
     }
 }
 
-impl Conn {
+impl EditorConnection {
     /// The step that opens it, if there was none: with a handshake that was never answered, or none at all.
     fn opened(&mut self, name: &str, index: u64) -> Vec<ScenarioElement> {
         if self.open {
@@ -276,12 +276,12 @@ impl Conn {
 
     /// What is left of it: a handshake without an answer, frames that never became a message.
     fn rest(&mut self, name: &str, index: u64) -> Vec<ScenarioElement> {
-        let mut told = self.opened(name, index);
+        let mut elements = self.opened(name, index);
         if !self.frames.is_empty() {
             let args = on(frames::sent(&std::mem::take(&mut self.frames), None, End::Client), name);
-            told.push(ScenarioElement::step(index, "send", args));
+            elements.push(ScenarioElement::step(index, "send", args));
         }
-        told
+        elements
     }
 
     fn connect(&mut self, name: &str, accepted: bool, index: u64) -> Vec<ScenarioElement> {
@@ -315,8 +315,9 @@ impl Conn {
         let request = envelope::Request { id: request.id.filter(|id| !id.is_null()), ..request };
         let label = request.id.map(|_| labels.name(request.method.unwrap_or("request")));
         if let (Some(id), Some(label)) = (request.id, &label) {
-            let asked = request.method.zip(request.params).map(|(method, params)| (method.to_owned(), params.clone()));
-            self.asked.insert(id.to_string(), (label.clone(), asked));
+            let requested =
+                request.method.zip(request.params).map(|(method, params)| (method.to_owned(), params.clone()));
+            self.requested.insert(id.to_string(), (label.clone(), requested));
         }
         let enveloped = raw.contains_key("json") && json.as_object().is_some_and(|map| map.len() == 1);
         let enveloped = enveloped && request.params.is_none_or(Value::is_object);
@@ -344,12 +345,12 @@ impl Conn {
 
 /// The text of a file that was read, where nothing had touched it before.
 fn read(
-    asked: Option<&Asked>,
+    requested: Option<&RequestedMethod>,
     result: Option<&Value>,
     index: u64,
     known: &mut HashSet<String>,
 ) -> Option<ScenarioElement> {
-    let (method, params) = asked?;
+    let (method, params) = requested?;
     if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == "openURI") {
         // What could be opened was there, whatever was in it.
         let opened = result?.get("success") == Some(&true.into());

@@ -3,22 +3,22 @@
 use std::sync::LazyLock;
 
 use crate::peer::Flaw;
-use crate::peer::amp::agent::quirks::{Effect, Quirk};
+use crate::peer::amp::agent::quirks::{AgentEffect, Quirk};
 use crate::peer::amp::edition::Edition;
 
 use super::{connection, messages};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct AgentFlaw {
     pub(super) flaw: Flaw,
-    pub(super) effect: Effect,
+    pub(super) effect: AgentEffect,
 }
 
 /// An entry: a name, editions, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $editions:ident $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        Entry {
+        AgentFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -36,7 +36,7 @@ pub(super) const BOTH: &[&str] = &["cli", "guide"];
 pub(super) const CLI: &[&str] = &["cli"];
 pub(super) const GUIDE: &[&str] = &["guide"];
 
-const TABLES: [&[Entry]; 7] = [
+const TABLES: [&[AgentFlaw]; 7] = [
     connection::DISCOVERY_FLAWS,
     connection::CONNECTION_FLAWS,
     connection::FRAMING_FLAWS,
@@ -46,7 +46,7 @@ const TABLES: [&[Entry]; 7] = [
     messages::ROBUSTNESS_FLAWS,
 ];
 
-fn entries() -> impl Iterator<Item = &'static Entry> {
+fn entries() -> impl Iterator<Item = &'static AgentFlaw> {
     TABLES.into_iter().flatten()
 }
 

@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use crate::peer::Flaw;
 use crate::peer::amp::edition::Edition;
-use crate::peer::amp::editor::quirks::{Effect, Quirk};
+use crate::peer::amp::editor::quirks::{EditorEffect, Quirk};
 
 use super::{connection, methods, notifications};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct EditorFlaw {
     pub(super) flaw: Flaw,
-    pub(super) effect: Effect,
+    pub(super) effect: EditorEffect,
 }
 
 /// An entry: a name, editions, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $editions:ident $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        Entry {
+        EditorFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -38,7 +38,7 @@ pub(super) const BOTH: &[&str] = &["cli", "guide"];
 pub(super) const CLI: &[&str] = &["cli"];
 pub(super) const GUIDE: &[&str] = &["guide"];
 
-const TABLES: [&[Entry]; 9] = [
+const TABLES: [&[EditorFlaw]; 9] = [
     connection::DISCOVERY_FLAWS,
     connection::CONNECTION_FLAWS,
     connection::FRAMING_FLAWS,
@@ -50,7 +50,7 @@ const TABLES: [&[Entry]; 9] = [
     notifications::ROBUSTNESS_FLAWS,
 ];
 
-fn entries() -> impl Iterator<Item = &'static Entry> {
+fn entries() -> impl Iterator<Item = &'static EditorFlaw> {
     TABLES.into_iter().flatten()
 }
 

@@ -7,7 +7,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::Map;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
-use tokio_tungstenite::tungstenite::Message as Theirs;
+use tokio_tungstenite::tungstenite::Message as TungsteniteMessage;
 
 use super::*;
 use crate::trace::{Clock, Direction, End, Event, Recorder, Sink};
@@ -16,15 +16,15 @@ use crate::wire::websocket::{self, ClientRequest, HandshakeOutcome, Incoming, Op
 use crate::wire::{Limits, Tap};
 
 #[derive(Clone, Default)]
-struct Kept(Arc<std::sync::Mutex<Vec<Event>>>);
+struct RecordedEvents(Arc<std::sync::Mutex<Vec<Event>>>);
 
-impl Sink for Kept {
+impl Sink for RecordedEvents {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     }
 }
 
-impl Kept {
+impl RecordedEvents {
     fn events(&self) -> Vec<Event> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -42,14 +42,14 @@ impl Kept {
 }
 
 /// A play, with variables as steps bind them.
-struct Play {
+struct HostPlay {
     host: AmpHost,
-    trace: Kept,
+    trace: RecordedEvents,
     folder: tempfile::TempDir,
     bound: Map<String, Value>,
 }
 
-impl Play {
+impl HostPlay {
     fn new(edition: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let [root, home, data_home] = ["root", "home", "data"].map(|name| {
@@ -58,7 +58,7 @@ impl Play {
             path.canonicalize().unwrap()
         });
         std::fs::write(root.join("hello.txt"), "hello\n").unwrap();
-        let trace = Kept::default();
+        let trace = RecordedEvents::default();
         let setting = Setting {
             edition: edition.to_owned(),
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
@@ -122,12 +122,12 @@ impl Play {
     }
 }
 
-fn sent(text: &Value) -> FrameSpec {
+fn text_frame(text: &Value) -> FrameSpec {
     FrameSpec::text(text.to_string())
 }
 
-fn subject(trouble: Result<(), PeerError>) -> (String, Option<String>) {
-    match trouble {
+fn subject_error(result: Result<(), PeerError>) -> (String, Option<String>) {
+    match result {
         Err(PeerError::Subject { message, proves, .. }) => (message, proves),
         other => panic!("no trouble with the subject: {other:?}"),
     }
@@ -140,7 +140,7 @@ fn lives(pid: &Value) -> bool {
 
 #[tokio::test]
 async fn a_client_that_follows_the_lockfile_is_greeted_and_answered_from_the_files() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({})).await.unwrap();
     let lock = play.lockfile();
     assert_eq!(play.lockfiles(), [format!("{}.json", play.port())]);
@@ -151,15 +151,15 @@ async fn a_client_that_follows_the_lockfile_is_greeted_and_answered_from_the_fil
     let (mut socket, _) = tokio_tungstenite::connect_async(play.whole_url()).await.unwrap();
     let path = play.root().join("hello.txt");
     let request = json!({"clientRequest": {"id": "1", "readFile": {"path": path}}});
-    socket.send(Theirs::text(request.to_string())).await.unwrap();
-    let mut said: Vec<Value> = vec![];
-    while said.len() < 3 {
+    socket.send(TungsteniteMessage::text(request.to_string())).await.unwrap();
+    let mut received: Vec<Value> = vec![];
+    while received.len() < 3 {
         let message = timeout(Duration::from_secs(5), socket.next()).await.unwrap().unwrap().unwrap();
-        said.push(serde_json::from_str(message.to_text().unwrap()).unwrap());
+        received.push(serde_json::from_str(message.to_text().unwrap()).unwrap());
     }
-    assert!(said[0]["serverNotification"]["pluginMetadata"].is_object(), "{said:?}");
-    assert_eq!(said[1]["serverNotification"]["visibleFilesDidChange"], json!({"uris": []}));
-    assert_eq!(said[2]["serverResponse"]["readFile"]["content"], "hello\n");
+    assert!(received[0]["serverNotification"]["pluginMetadata"].is_object(), "{received:?}");
+    assert_eq!(received[1]["serverNotification"]["visibleFilesDidChange"], json!({"uris": []}));
+    assert_eq!(received[2]["serverResponse"]["readFile"]["content"], "hello\n");
 
     play.act("editor", json!({"open": {"path": path}})).await.unwrap();
     let shown = timeout(Duration::from_secs(5), socket.next()).await.unwrap().unwrap().unwrap();
@@ -176,7 +176,7 @@ async fn a_client_that_follows_the_lockfile_is_greeted_and_answered_from_the_fil
 
 #[tokio::test]
 async fn who_does_not_show_the_token_is_refused() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({"token": "a/+=&#% %2B?b"})).await.unwrap();
     // Not decoded twice, nor taken with a plus for a space.
     let half = play.text("token_encoded").replace("%20", "+");
@@ -190,7 +190,7 @@ async fn who_does_not_show_the_token_is_refused() {
         let opened = play.request(ClientRequest::new(target.clone())).await;
         assert_eq!(opened.response.and_then(|head| head.status()), Some(401), "{target}");
     }
-    let (message, _) = subject(play.act("notify", json!({"name": "x"})).await);
+    let (message, _) = subject_error(play.act("notify", json!({"name": "x"})).await);
     assert!(message.contains("was not let in on connection `main`"), "{message}");
     let opened = play.request(ClientRequest { version: "HTTP/1.0".into(), ..ClientRequest::new("/") }).await;
     assert_eq!(opened.response.and_then(|head| head.status()), Some(400));
@@ -199,7 +199,7 @@ async fn who_does_not_show_the_token_is_refused() {
 
 #[tokio::test]
 async fn connections_are_named_as_they_come_and_a_port_scan_is_none() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({"then": ["again"]})).await.unwrap();
     drop(TcpStream::connect(("127.0.0.1", play.port())).await.unwrap());
     let mut clients = vec![];
@@ -219,32 +219,32 @@ async fn an_editor_that_is_to_answer_nothing_says_only_what_steps_say() {
         ("cli", json!({"id": "7", "readFile": null, "x": 1}), json!({"some": {}})),
         ("guide", json!({"id": "7", "result": null, "x": 1}), json!({"method": {"some": {}}})),
     ] {
-        let mut play = Play::new(edition);
+        let mut play = HostPlay::new(edition);
         play.act("serve", json!({"answers": "none"})).await.unwrap();
         let mut client = play.connect().await.socket;
-        client.sender.send(&sent(&json!({"clientRequest": {"id": "7", "ping": {}}})), None).await.unwrap();
+        client.sender.send(&text_frame(&json!({"clientRequest": {"id": "7", "ping": {}}})), None).await.unwrap();
         play.host.barrier(None, Duration::from_secs(5)).await.unwrap();
         let answer = json!({"id": "7", "method": "readFile", "result": null, "extra": {"x": 1}});
         play.act("answer", answer).await.unwrap();
         play.act("notify", json!({"name": "some"})).await.unwrap();
         play.act("answer", json!({"id": 7, "error": {"code": 1}})).await.unwrap();
-        let mut said = vec![];
-        while said.len() < 3 {
-            said.push(client.incoming.message().await.unwrap().json.unwrap());
+        let mut received = vec![];
+        while received.len() < 3 {
+            received.push(client.incoming.message().await.unwrap().json.unwrap());
         }
         let error = json!({"serverResponse": {"id": 7, "error": {"code": 1}}});
-        assert_eq!(said, [json!({"serverResponse": response}), json!({"serverNotification": notification}), error]);
+        assert_eq!(received, [json!({"serverResponse": response}), json!({"serverNotification": notification}), error]);
         play.host.finish().await;
     }
 }
 
 #[tokio::test]
 async fn a_step_waits_for_its_connection_and_says_whose_fault_it_is_where_there_is_none() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.host.setting.patience = Duration::from_millis(50);
     assert!(matches!(play.act("notify", json!({"name": "x"})).await, Err(PeerError::Scenario(_))));
     play.act("serve", json!({"then": ["next"]})).await.unwrap();
-    let (message, proves) = subject(play.act("notify", json!({"name": "x"})).await);
+    let (message, proves) = subject_error(play.act("notify", json!({"name": "x"})).await);
     assert!(message.starts_with("the client did not connect"), "{message}");
     assert_eq!(proves.as_deref(), Some("discovery/client-finds"));
     assert!(matches!(play.act("ping", json!({"on": "other"})).await, Err(PeerError::Scenario(_))));
@@ -264,13 +264,13 @@ async fn a_step_waits_for_its_connection_and_says_whose_fault_it_is_where_there_
 
 #[tokio::test]
 async fn a_connection_that_the_client_ended_is_no_fault_of_the_scenario() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({"then": ["abused"]})).await.unwrap();
     let client = play.connect().await.socket;
     play.act("ping", json!({})).await.unwrap();
     client.sender.reset(None).await;
     play.host.registry.wait("main", Duration::ZERO).await.unwrap().ended_by_client().await;
-    let (message, _) = subject(play.act("ping", json!({})).await);
+    let (message, _) = subject_error(play.act("ping", json!({})).await);
     assert_eq!(message, "`ping`: the client has ended connection `main`");
     // It is in its right where something was wrong before.
     let client = play.connect().await.socket;
@@ -283,7 +283,7 @@ async fn a_connection_that_the_client_ended_is_no_fault_of_the_scenario() {
 
 #[tokio::test]
 async fn an_editor_that_is_killed_leaves_a_lockfile_of_no_process_and_comes_back_elsewhere() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({})).await.unwrap();
     let (port, token, old) = (play.port(), play.text("token"), play.lockfile());
     let mut client = play.connect().await.socket;
@@ -305,7 +305,7 @@ async fn an_editor_that_is_killed_leaves_a_lockfile_of_no_process_and_comes_back
 
 #[tokio::test]
 async fn an_editor_that_quits_takes_its_leave() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({"answers": "none"})).await.unwrap();
     let mut client = play.connect().await.socket;
     play.act("ping", json!({})).await.unwrap();
@@ -328,7 +328,7 @@ async fn an_editor_that_quits_takes_its_leave() {
 
 #[tokio::test]
 async fn a_handshake_is_answered_as_the_scenario_says() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     let frames = json!([{"opcode": "text", "text": "[1]"}]);
     for (upgrade, expected) in [
         (json!({"status": "503 Service Unavailable", "body": "no"}), "the response"),
@@ -370,12 +370,12 @@ async fn a_handshake_is_answered_as_the_scenario_says() {
 
 #[tokio::test]
 async fn a_barrier_is_passed_by_a_pong_and_only_by_one() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({})).await.unwrap();
     let client = play.connect().await.socket;
     play.host.barrier(None, Duration::from_secs(5)).await.unwrap();
     client.sender.set_options(Options { pong: false, ..Options::default() });
-    let (_, proves) = subject(play.host.barrier(None, Duration::from_millis(50)).await);
+    let (_, proves) = subject_error(play.host.barrier(None, Duration::from_millis(50)).await);
     assert_eq!(proves.as_deref(), Some("framing/client-pong"));
     drop(client);
     play.host.finish().await;
@@ -383,7 +383,7 @@ async fn a_barrier_is_passed_by_a_pong_and_only_by_one() {
 
 #[tokio::test]
 async fn a_client_that_answers_no_close_frame_holds_nobody_up() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("serve", json!({"then": ["second"]})).await.unwrap();
     let clients = [play.connect().await.socket, play.connect().await.socket];
     for client in &clients {
@@ -392,12 +392,12 @@ async fn a_client_that_answers_no_close_frame_holds_nobody_up() {
     let begin = Instant::now();
     play.act("close", json!({})).await.unwrap();
     play.host.finish().await;
-    assert!(begin.elapsed() < GOODBYE * 3);
+    assert!(begin.elapsed() < CLOSE_TIMEOUT * 3);
 }
 
 #[tokio::test]
 async fn lockfiles_are_as_the_scenario_says() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     play.act("lockfile", json!({"name": "1.json", "json": {"pid": 1}})).await.unwrap();
     play.act("lockfile", json!({"name": "2.json", "hex": "ff00"})).await.unwrap();
     play.act("lockfile", json!({"name": "3.json", "folder": true})).await.unwrap();
@@ -422,7 +422,7 @@ async fn lockfiles_are_as_the_scenario_says() {
 
 #[tokio::test]
 async fn the_guides_editor_listens_where_its_clients_look_and_says_only_what_it_knows() {
-    let mut play = Play::new("guide");
+    let mut play = HostPlay::new("guide");
     play.act("serve", json!({"port": "guide"})).await.unwrap();
     let first = play.port();
     let keys: Vec<String> = play.lockfile().as_object().unwrap().keys().cloned().collect();
@@ -435,7 +435,7 @@ async fn the_guides_editor_listens_where_its_clients_look_and_says_only_what_it_
 #[tokio::test]
 async fn nobody_gets_the_port_of_an_editor_that_has_ended_until_its_client_is_gone() {
     for (edition, how) in [("guide", "kill"), ("cli", "quit")] {
-        let mut play = Play::new(edition);
+        let mut play = HostPlay::new(edition);
         play.act("serve", json!({})).await.unwrap();
         let port = play.port();
         let (_ours, theirs) = tokio_tungstenite::connect_async(play.whole_url()).await.unwrap();
@@ -454,7 +454,7 @@ async fn nobody_gets_the_port_of_an_editor_that_has_ended_until_its_client_is_go
 
 #[tokio::test]
 async fn an_editor_can_listen_on_the_other_loopback_address() {
-    let mut play = Play::new("cli");
+    let mut play = HostPlay::new("cli");
     match play.act("serve", json!({"host": "::1"})).await {
         // A machine without IPv6.
         Err(PeerError::Environment(_) | PeerError::Lacking(_)) => {}

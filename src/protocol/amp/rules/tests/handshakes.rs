@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::protocol::amp::rfc6455::accept_key;
-use crate::protocol::amp::testing::{Play, head, request_head, response_head};
+use crate::protocol::amp::testing::{TraceBuilder, head, request_head, response_head};
 use crate::trace::{EventKind, Head};
 
 /// The requirements broken by an answer to a request.
@@ -12,8 +12,8 @@ fn broken(request: Head, response: Head) -> Vec<String> {
 }
 
 /// Whatever is wrong with the request is so on purpose.
-fn exchange(request: Head, response: Head) -> Play {
-    Play::new().client(EventKind::Handshake(request)).deliberate().server(EventKind::Handshake(response))
+fn exchange(request: Head, response: Head) -> TraceBuilder {
+    TraceBuilder::new().client(EventKind::Handshake(request)).deliberate().server(EventKind::Handshake(response))
 }
 
 fn refusal(more: &[(&str, &str)]) -> Head {
@@ -107,14 +107,14 @@ fn whole() -> Value {
 }
 
 fn broken_by_lockfile(edition: &'static str, path: &str, content: &str) -> Vec<String> {
-    Play::new().file(path, content).broken(edition)
+    TraceBuilder::new().file(path, content).broken(edition)
 }
 
 #[test]
 fn a_whole_lockfile_breaks_nothing() {
     assert!(broken_by_lockfile("cli", PATH, &whole().to_string()).is_empty());
     assert!(broken_by_lockfile("guide", PATH, r#"{"port": 8080, "authToken": "secret-token"}"#).is_empty());
-    assert!(Play::new().file(PATH, &whole().to_string()).assessed("cli", "discovery/lockfile-pid"));
+    assert!(TraceBuilder::new().file(PATH, &whole().to_string()).assessed("cli", "discovery/lockfile-pid"));
 }
 
 #[test]
@@ -159,12 +159,12 @@ fn the_file_is_called_by_its_port() {
 fn a_torn_file_tells_only_if_it_stays_torn() {
     assert_eq!(broken_by_lockfile("guide", PATH, "{\"port\": 80"), ["discovery/lockfile-json"]);
     assert_eq!(broken_by_lockfile("cli", PATH, "[]"), ["discovery/lockfile-json"]);
-    assert!(Play::new().file(PATH, "").file(PATH, &whole().to_string()).broken("cli").is_empty());
+    assert!(TraceBuilder::new().file(PATH, "").file(PATH, &whole().to_string()).broken("cli").is_empty());
 }
 
 #[test]
 fn other_files_and_our_own_doings_are_passed_over() {
     assert!(broken_by_lockfile("cli", "/w/8080.json", "{}").is_empty());
     assert!(broken_by_lockfile("cli", "/h/amp/ide/notes.txt", "{}").is_empty());
-    assert!(Play::new().file(PATH, "{}").deliberate().broken("cli").is_empty());
+    assert!(TraceBuilder::new().file(PATH, "{}").deliberate().broken("cli").is_empty());
 }
