@@ -63,7 +63,7 @@ pub enum AssembledFrame {
 pub struct Assembler {
     limit: usize,
     /// Opcode and payload of the message that is not whole yet.
-    open: Option<(u8, Vec<u8>)>,
+    partial: Option<(u8, Vec<u8>)>,
 }
 
 const PROTOCOL_ERROR: u16 = 1002;
@@ -74,7 +74,7 @@ const TOO_BIG: u16 = 1009;
 impl Assembler {
     /// `limit` bounds messages, in bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, open: None }
+        Self { limit, partial: None }
     }
 
     /// Takes the next frame.
@@ -95,8 +95,8 @@ impl Assembler {
         if frame.opcode >= opcode::CLOSE && (!frame.fin || payload.len() > 125) && !tolerated(FrameFault::Control) {
             return AssembledFrame::Broken(PROTOCOL_ERROR, "a control frame is fragmented or too long");
         }
-        if frame.opcode >= opcode::CLOSE && self.open.is_some() && tolerance.forgets_at_control {
-            self.open = None;
+        if frame.opcode >= opcode::CLOSE && self.partial.is_some() && tolerance.forgets_at_control {
+            self.partial = None;
         }
         match frame.opcode {
             opcode::CONTINUATION | opcode::TEXT | opcode::BINARY => self.data(frame, tolerance),
@@ -118,14 +118,14 @@ impl Assembler {
         if !(first && frame.fin) && tolerance.refuses_fragments {
             return AssembledFrame::Broken(UNSUPPORTED, "messages have to come in one frame");
         }
-        match (&mut self.open, first) {
-            (open @ None, true) => *open = Some((frame.opcode, payload.to_vec())),
-            (Some((_, whole)), false) if whole.len() + payload.len() > self.limit => {
+        match (&mut self.partial, first) {
+            (partial @ None, true) => *partial = Some((frame.opcode, payload.to_vec())),
+            (Some((_, message)), false) if message.len() + payload.len() > self.limit => {
                 return AssembledFrame::Broken(TOO_BIG, "the message is too long");
             }
-            (Some((_, whole)), false) => whole.extend_from_slice(payload),
-            (open @ Some(_), true) if tolerated(FrameFault::Fragments) => {
-                *open = Some((frame.opcode, payload.to_vec()))
+            (Some((_, message)), false) => message.extend_from_slice(payload),
+            (partial @ Some(_), true) if tolerated(FrameFault::Fragments) => {
+                *partial = Some((frame.opcode, payload.to_vec()))
             }
             (None, false) if tolerated(FrameFault::Fragments) => return AssembledFrame::Nothing,
             (Some(_), true) => return AssembledFrame::Broken(PROTOCOL_ERROR, "a message begins within another"),
@@ -137,7 +137,7 @@ impl Assembler {
         if !frame.fin {
             return AssembledFrame::Nothing;
         }
-        match self.open.take() {
+        match self.partial.take() {
             Some((opcode::TEXT, text)) if std::str::from_utf8(&text).is_ok() => AssembledFrame::Text(text),
             Some((opcode::TEXT, text)) if tolerated(FrameFault::Utf8) => {
                 AssembledFrame::Text(String::from_utf8_lossy(&text).into_owned().into_bytes())

@@ -21,7 +21,7 @@ impl Edition {
         }
     }
 
-    /// Its id.
+    /// The id of the edition, as scenarios and options name it.
     pub fn id(self) -> &'static str {
         match self {
             Self::Cli => "cli",
@@ -49,7 +49,7 @@ impl Method {
         all.into_iter().find(|m| m.name() == name && has(m))
     }
 
-    /// Its name.
+    /// The name of the method on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ping => "ping",

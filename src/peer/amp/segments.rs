@@ -17,7 +17,7 @@ const ABSURD_LENGTH: u64 = 1 << 31;
 const BUFFER_SIZE: usize = 64 << 10;
 
 async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
-    // Either end may go at any time; that is told by the other connection's end.
+    // Either end may go at any time; the end of the other connection shows that.
     let _ = tokio::io::copy(&mut from, &mut to).await;
     let _ = to.shutdown().await;
 }
@@ -26,7 +26,7 @@ async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
 #[derive(Default)]
 pub struct SegmentFlaws {
     /// A head that does not come in one segment ends the connection.
-    pub whole_head: bool,
+    pub needs_one_head_segment: bool,
     /// What comes in one segment with the head is lost.
     pub loses_behind_head: bool,
     /// A short frame that does not come in one segment is lost.
@@ -49,16 +49,20 @@ pub enum SegmentHazard {
 impl SegmentFlaws {
     /// Whether they make a difference.
     pub fn is_any(&self) -> bool {
-        self.whole_head || self.loses_behind_head || self.loses_split || self.loses_joined || self.on_hazard.is_some()
+        self.needs_one_head_segment
+            || self.loses_behind_head
+            || self.loses_split
+            || self.loses_joined
+            || self.on_hazard.is_some()
     }
 
     /// Starts to carry what comes on one stream to the other as these cuts have it, and back as it is.
-    pub fn relay(self, cut: TcpStream, whole: TcpStream) {
-        let _ = (cut.set_nodelay(true), whole.set_nodelay(true));
-        let (cut_in, cut_out) = cut.into_split();
-        let (whole_in, whole_out) = whole.into_split();
-        tokio::spawn(copy(whole_in, cut_out));
-        tokio::spawn(self.run(cut_in, whole_out));
+    pub fn relay(self, flawed_end: TcpStream, other_end: TcpStream) {
+        let _ = (flawed_end.set_nodelay(true), other_end.set_nodelay(true));
+        let (flawed_in, flawed_out) = flawed_end.into_split();
+        let (other_in, other_out) = other_end.into_split();
+        tokio::spawn(copy(other_in, flawed_out));
+        tokio::spawn(self.run(flawed_in, other_out));
     }
 
     fn on_hazard(&self, what: SegmentHazard) {
@@ -102,7 +106,7 @@ impl SegmentFlaws {
     fn head<'a>(&self, piece: &'a [u8]) -> Option<&'a [u8]> {
         match piece.windows(4).position(|w| w == b"\r\n\r\n") {
             Some(end) if self.loses_behind_head => Some(&piece[..end + 4]),
-            None if self.whole_head => None,
+            None if self.needs_one_head_segment => None,
             _ => Some(piece),
         }
     }
@@ -111,7 +115,7 @@ impl SegmentFlaws {
     fn frames<'a>(&self, piece: &'a [u8], missing: &mut u64) -> &'a [u8] {
         let mut at = usize::try_from(*missing).unwrap_or(usize::MAX).min(piece.len());
         *missing -= at as u64;
-        let mut whole = 0;
+        let mut other_end = 0;
         while at < piece.len() {
             let begin = at;
             let Some((header, length)) = header(&piece[begin..]) else {
@@ -132,8 +136,8 @@ impl SegmentFlaws {
                 return if lost { self.lose(missing, &piece[..begin]) } else { piece };
             }
             at = usize::try_from(end).unwrap_or(piece.len());
-            whole += 1;
-            if self.loses_joined && whole == 1 && at < piece.len() {
+            other_end += 1;
+            if self.loses_joined && other_end == 1 && at < piece.len() {
                 return &piece[..at];
             }
         }

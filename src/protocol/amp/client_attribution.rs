@@ -2,7 +2,7 @@
 
 use crate::protocol::{Attribution, Base};
 
-/// Of clients.
+/// The attribution of missed expectations of clients.
 pub const CLIENT: Attribution = Attribution {
     absent: &[],
     aspects: &[],
@@ -132,7 +132,7 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("notifications/client-visible-files", &["framing/client-length-16"]),
     ("notifications/client-while-open", &["framing/client-length-16"]),
     ("envelope/client-extra-keys-ignored", &["framing/client-length-16"]),
-    // Calls are told apart by their ids.
+    // Calls are distinguished by their ids.
     ("envelope/client-late", &["envelope/client-id-unique", "envelope/client-once", "envelope/client-matched"]),
     ("envelope/client-twice", &["envelope/client-id-unique", "envelope/client-matched"]),
     ("envelope/client-unknown-id", &["envelope/client-matched"]),

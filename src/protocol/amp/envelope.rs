@@ -1,4 +1,5 @@
-//! The envelopes of both editions: what a message is, whatever it carries, and how to tell the requests of wirecert itself.
+//! The envelopes of both editions: what a message is, whatever it carries, and how to tell the requests of wirecert
+//! itself.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +8,7 @@ use crate::trace::{Direction, Event, EventKind, Message};
 
 /// A client's request, as far as it is one.
 pub struct Request<'a> {
-    /// Its id; none where it has none.
+    /// The id of the request; none where it has none.
     pub id: Option<&'a Value>,
     /// The method, if it names exactly one.
     pub method: Option<&'a str>,
@@ -17,7 +18,7 @@ pub struct Request<'a> {
 
 /// A server's response, as far as it is one.
 pub struct Response<'a> {
-    /// Its id; none where it has none.
+    /// The id of the response; none where it has none.
     pub id: Option<&'a Value>,
     /// The key that names the method (edition `cli` only).
     pub method: Option<&'a str>,
@@ -87,7 +88,7 @@ pub const METHODS: &[&str] = &["ping", "authenticate", "readFile", "editFile", "
 /// What their ids begin with. Ids of scenarios never do.
 pub const PROBE: &str = "wirecert-";
 
-/// Whether a message is a request of this kind, or the answer to one. It is ordinary traffic for rules;
+/// Whether a message is a request of this kind, or the response to one. It is ordinary traffic for rules;
 /// expectations must not see it, since no step of their scenario asked for it.
 pub fn is_probe(message: &Value) -> bool {
     ["clientRequest", "serverResponse"]
@@ -172,7 +173,7 @@ mod tests {
         assert!(!is_probe(&json!(["wirecert-"])));
     }
 
-    fn said(dir: Direction, json: serde_json::Value) -> Event {
+    fn message_event(dir: Direction, json: serde_json::Value) -> Event {
         let message = Message { text: true, json: Some(json), payload: None, frames: 1 };
         Event {
             i: 0,
@@ -186,23 +187,27 @@ mod tests {
 
     #[test]
     fn requests_answers_failures_and_notifications_are_told_apart() {
-        let asked = said(Direction::ToServer, json!({"clientRequest": {"id": "7", "ping": {"message": "m"}}}));
-        let summary = summarize("cli", &asked).unwrap();
+        let request_event =
+            message_event(Direction::ToServer, json!({"clientRequest": {"id": "7", "ping": {"message": "m"}}}));
+        let summary = summarize("cli", &request_event).unwrap();
         assert_eq!(
             (summary.sort, summary.name.as_deref(), summary.id),
             (MessageSort::Request, Some("ping"), Some(&json!("7")))
         );
-        let answer = said(Direction::ToClient, json!({"serverResponse": {"id": "7", "error": {"code": "C"}}}));
-        let summary = summarize("cli", &answer).unwrap();
+        let response_event =
+            message_event(Direction::ToClient, json!({"serverResponse": {"id": "7", "error": {"code": "C"}}}));
+        let summary = summarize("cli", &response_event).unwrap();
         assert_eq!((summary.sort, summary.content.as_deref()), (MessageSort::Failure, Some(&json!({"code": "C"}))));
         let result = json!({"success": false, "message": "no such file"});
-        let refused = said(Direction::ToClient, json!({"serverResponse": {"id": "8", "readFile": result.clone()}}));
+        let refused =
+            message_event(Direction::ToClient, json!({"serverResponse": {"id": "8", "readFile": result.clone()}}));
         let summary = summarize("cli", &refused).unwrap();
         assert_eq!((summary.sort, summary.name.as_deref()), (MessageSort::Failure, Some("readFile")));
         assert_eq!(summary.content.as_deref(), Some(&result));
-        let told = said(Direction::ToClient, json!({"serverNotification": {"visibleFilesDidChange": {"uris": []}}}));
-        let summary = summarize("cli", &told).unwrap();
+        let notification_event =
+            message_event(Direction::ToClient, json!({"serverNotification": {"visibleFilesDidChange": {"uris": []}}}));
+        let summary = summarize("cli", &notification_event).unwrap();
         assert_eq!((summary.sort, summary.name.as_deref()), (MessageSort::Notification, Some("visibleFilesDidChange")));
-        assert_eq!(summarize("cli", &said(Direction::ToClient, json!([]))), None);
+        assert_eq!(summarize("cli", &message_event(Direction::ToClient, json!([]))), None);
     }
 }

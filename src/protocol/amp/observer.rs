@@ -1,4 +1,5 @@
-//! What expectations can speak about, made from events: [`AmpObserver`] turns what a server or a client does into observations.
+//! What expectations can speak about, made from events: [`AmpObserver`] turns what a server or a client does into
+//! observations.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -210,7 +211,7 @@ fn observe_end(how: Closed) -> ObservationDraft {
     ObservationDraft::new("closed").with("how", how)
 }
 
-/// What an event tells of the client.
+/// The observations of a client that an event gives.
 fn observe_client(edition: &str, event: &Event) -> Vec<ObservationDraft> {
     match (&event.kind, event.dir) {
         (EventKind::Handshake(head), Some(Direction::ToServer)) => vec![observe_client_handshake(head)],

@@ -1,4 +1,5 @@
-//! What RFC 6455 says of a WebSocket: the opcodes of frames (section 5.2), the handshake judged from its two heads (sections 4.1 and 4.2), and UTF-8 that comes in pieces.
+//! What RFC 6455 says of a WebSocket: the opcodes of frames (section 5.2), the handshake judged from its two heads
+//! (sections 4.1 and 4.2), and UTF-8 that comes in pieces.
 
 use base64::Engine as _;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -78,7 +79,7 @@ pub mod opcode {
         opcode >= CLOSE
     }
 
-    /// Its name; none where it is reserved.
+    /// The name of an opcode; none where it is reserved.
     pub fn name(opcode: u8) -> Option<&'static str> {
         Some(match opcode {
             CONTINUATION => "continuation",
@@ -134,7 +135,7 @@ impl Utf8 {
 mod tests {
     use super::*;
 
-    fn whole(pieces: &[&[u8]]) -> bool {
+    fn is_complete(pieces: &[&[u8]]) -> bool {
         let mut text = Utf8::default();
         for piece in pieces {
             text.feed(piece);
@@ -146,19 +147,19 @@ mod tests {
     fn a_character_may_come_byte_by_byte() {
         let text = "aé€😀";
         let pieces: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
-        assert!(whole(&pieces));
-        assert!(whole(&[&text.as_bytes()[..5], b"", &text.as_bytes()[5..]]));
+        assert!(is_complete(&pieces));
+        assert!(is_complete(&[&text.as_bytes()[..5], b"", &text.as_bytes()[5..]]));
     }
 
     #[test]
     fn half_a_character_at_the_end_is_not_whole() {
-        assert!(!whole(&[b"a\xe2\x82"]));
+        assert!(!is_complete(&[b"a\xe2\x82"]));
     }
 
     #[test]
     fn bytes_that_no_character_has_break_it_for_good() {
-        assert!(!whole(&[b"\xe2", b"a"]));
-        assert!(!whole(&[b"\xff", b"fine"]));
-        assert!(!whole(&[b"\xed\xa0\x80"]));
+        assert!(!is_complete(&[b"\xe2", b"a"]));
+        assert!(!is_complete(&[b"\xff", b"fine"]));
+        assert!(!is_complete(&[b"\xed\xa0\x80"]));
     }
 }

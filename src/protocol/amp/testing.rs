@@ -63,17 +63,17 @@ pub fn close_payload(code: u16, reason: &str) -> Vec<u8> {
 }
 
 impl TraceBuilder {
-    /// Nothing yet.
+    /// A trace without events.
     pub fn new() -> Self {
         Self { conn: "main".to_owned(), t: 0, events: vec![] }
     }
 
-    /// With a connection that stands.
+    /// A trace with an accepted connection.
     pub fn open() -> Self {
         Self::new().connect("main")
     }
 
-    /// With a connection on a port.
+    /// Connects to a port.
     pub fn connect_to(self, conn: &str, port: u16) -> Self {
         let address = format!("127.0.0.1:{port}");
         self.on(conn).add(Some(Direction::ToServer), EventKind::Connected { address })

@@ -1,4 +1,5 @@
-//! The calls of the agent's caller: those that wait for a connection, those that wait for a response, and what is reported of each.
+//! The calls of the agent's caller: those that wait for a connection, those that wait for a response, and what is
+//! reported of each.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::peer::amp::edition::{self, Edition, Method};
 use super::incoming::ResponseOutcome;
 use super::quirks::{AgentEffect, Quirks, Switch};
 
-/// How long an answer is waited for (docs/amp.md, Messages).
+/// How long a response is waited for (docs/amp.md, Messages).
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// After which time a flaw makes a request again.
 const REPEAT_AFTER: Duration = Duration::from_millis(20);
@@ -21,24 +22,24 @@ const MAX_PAST_IDS: usize = 1000;
 /// A call that is a method of the edition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The number under which its outcome is told.
+    /// The number under which the outcome is reported.
     pub number: Value,
-    /// What to do.
+    /// The method to call.
     pub method: Method,
-    /// With what.
+    /// The parameters of the method.
     pub params: Value,
 }
 
 /// A request on its way out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutgoingRequest {
-    /// Its text.
+    /// The text of the request.
     pub bytes: Vec<u8>,
     /// The flaw that had a hand in it.
     pub deliberate: Option<&'static str>,
 }
 
-/// A call that waits for its answer.
+/// A call that waits for its response.
 #[derive(Debug)]
 struct OpenCall {
     id: String,
@@ -54,7 +55,7 @@ pub struct Calls {
     quirks: Quirks,
     /// Waiting for a connection, each since when.
     waiting: VecDeque<(Instant, Call)>,
-    /// Waiting for an answer, the oldest first.
+    /// Waiting for a response, the oldest first.
     open: Vec<OpenCall>,
     /// The number of the last request on this connection.
     last: u64,
@@ -64,17 +65,17 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// None.
+    /// No calls yet.
     pub fn new(edition: Edition, quirks: Quirks) -> Self {
         Self { edition, quirks, waiting: VecDeque::new(), open: vec![], last: 0, late: vec![], answered: vec![] }
     }
 
-    /// Whether none is without an outcome.
+    /// Whether every call has an outcome.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.open.is_empty()
     }
 
-    /// Whether none waits for an answer.
+    /// Whether none waits for a response.
     pub fn has_no_open(&self) -> bool {
         self.open.is_empty()
     }
@@ -98,7 +99,7 @@ impl Calls {
         expired
     }
 
-    /// The request of the next call that waits for a connection, which from now on waits for its answer.
+    /// The request of the next call that waits for a connection, which from now on waits for its response.
     pub fn next_request(&mut self, now: Instant) -> Option<OutgoingRequest> {
         if self.quirks.has(Switch::Serial) && !self.open.is_empty() {
             return None;
@@ -134,7 +135,7 @@ impl Calls {
         calls.iter().map(|call| self.request(call).1).collect()
     }
 
-    /// The id under which a request waits for the answer with this id, and its method.
+    /// The id under which a request waits for the response with this id, and its method.
     pub fn pending_request(&self, id: &str) -> Option<(String, Method)> {
         let known = |ids: &[String]| ids.iter().any(|known| known == id);
         let found = self.open.iter().find(|open| open.id == id);
@@ -171,7 +172,7 @@ impl Calls {
             .collect()
     }
 
-    /// The connection ended: takes the calls that wait for an answer, since none will come. Ids are counted anew.
+    /// The connection ended: takes the calls that wait for a response, since none will come. Ids are counted anew.
     pub fn take_open(&mut self) -> Vec<Call> {
         self.last = 0;
         self.late.clear();
@@ -188,7 +189,7 @@ impl Calls {
         open.chain(self.waiting.drain(..).map(|(_, call)| call)).collect()
     }
 
-    /// When time next brings something to the calls that wait for an answer.
+    /// When time next brings something to the calls that wait for a response.
     pub fn next_due(&self) -> Option<Instant> {
         let again = self.quirks.has(Switch::Repeats);
         let due = |open: &OpenCall| open.since + if again && !open.repeated { REPEAT_AFTER } else { RESPONSE_TIMEOUT };
@@ -245,7 +246,7 @@ fn uuid() -> String {
     )
 }
 
-/// The key of the line that tells it, `result` or `error`, and its value.
+/// The key of the line that reports an outcome, `result` or `error`, and its value.
 pub fn report_outcome(quirks: &Quirks, call: &Call, outcome: ResponseOutcome) -> (&'static str, Value) {
     let failed = match &outcome {
         ResponseOutcome::Result(result) => result.get(flag(call.method)) == Some(&json!(false)),
@@ -297,7 +298,7 @@ fn has_more(error: &Value) -> bool {
     error.as_object().is_some_and(|keys| keys.len() > 2)
 }
 
-/// The member that says whether it succeeded.
+/// The member of a result that says whether the method succeeded.
 fn flag(method: Method) -> &'static str {
     if method == Method::Authenticate { "authenticated" } else { "success" }
 }

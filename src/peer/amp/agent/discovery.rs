@@ -19,7 +19,7 @@ const MAX_FILES: usize = 10_000;
 /// How much of one is read, in bytes.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// Where a client looks.
+/// Where a client looks for editors.
 #[derive(Clone, Debug)]
 pub struct SearchScope {
     /// The data home.
@@ -31,7 +31,7 @@ pub struct SearchScope {
 /// A lockfile that counts.
 #[derive(Clone, Debug)]
 pub struct DiscoveredEditor {
-    /// Where it is.
+    /// The path of the lockfile.
     pub path: PathBuf,
     /// What it says.
     pub lock: Lock,

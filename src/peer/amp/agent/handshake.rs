@@ -20,7 +20,7 @@ use super::run::AgentEvent;
 
 /// How long the end of a connection may take that was only made to see whether it would be.
 const PROBE_CLOSE_TIMEOUT: Duration = Duration::from_millis(30);
-/// How long a flaw waits for the answer to a handshake.
+/// How long a flaw waits for the response to a handshake.
 const UNBOUNDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bounds of a connection.
@@ -29,7 +29,7 @@ fn limits(quirks: &Quirks) -> Limits {
     Limits { handshake, write: Duration::from_secs(5), ..Limits::default() }
 }
 
-/// Connects to the editor of a lockfile; none where nobody accepts, or the answer is no right one.
+/// Connects to the editor of a lockfile; none where nobody accepts, or the response is no right one.
 pub async fn connect(
     edition: Edition,
     lock: &Lock,
@@ -89,7 +89,7 @@ fn request(address: &Address, lock: &Lock, quirks: &Quirks) -> ClientRequest {
     request
 }
 
-/// Whether a flaw or the RFC takes the answer for one that accepts.
+/// Whether a flaw or the RFC takes the response for one that accepts.
 fn is_accepted(opened: &HandshakeOutcome, quirks: &Quirks) -> bool {
     let overlooked = opened.why_not.as_ref().is_some_and(|fault| {
         let unchecked = match fault {
@@ -124,7 +124,7 @@ async fn flawed_relay(address: &Address, quirks: &Quirks, events: &mpsc::Sender<
     let hangs = |trigger| quirks.has(Switch::HangsAfter(trigger));
     let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
     let segment_flaws = SegmentFlaws {
-        whole_head: quirks.has(Switch::OneSegmentHead),
+        needs_one_head_segment: quirks.has(Switch::OneSegmentHead),
         loses_behind_head: quirks.has(Switch::LosesFramesAtOnce),
         loses_split: quirks.has(Switch::LosesSplitFrames),
         loses_joined: quirks.has(Switch::LosesJoinedFrames),

@@ -1,6 +1,5 @@
-//! What a message of the editor means to a client, and which messages a client takes:
-//! one with a wrong type anywhere is dropped as a whole
-//! (docs/amp.md, Messages; quick reference, section 5). Unknown members do not matter.
+//! What a message of the editor means to a client, and which messages a client takes: one with a wrong type anywhere
+//! is dropped as a whole (docs/amp.md, Messages; quick reference, section 5). Unknown members do not matter.
 
 use JsonShape::{Any, Flag, List, Members, Number, OneOf, Text, Url};
 use serde_json::Value;
@@ -10,27 +9,27 @@ use crate::protocol::amp::envelope;
 
 use super::quirks::{AgentEffect, Quirks, Switch, Trigger};
 
-/// What a message is.
+/// A message of the editor, read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EditorMessage {
-    /// An answer to the request of this id.
+    /// A response to the request of this id.
     Response(String, ResponseOutcome),
     /// Notifications: names and data.
     Notifications(Vec<(String, Value)>),
-    /// An answer that nobody waits for.
+    /// A response that nobody waits for.
     Unexpected,
-    /// Nothing that can be used; this is what would upset a fragile client.
+    /// A message that cannot be used; the trigger is what a fragile client would fail at.
     Unusable(Trigger),
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResponseOutcome {
-    /// What the method gave.
+    /// The result of the method.
     Result(Value),
     /// The editor's error.
     Error(Value),
-    /// An answer, but to another method or without a result: an error all the same (docs/amp.md, Messages).
+    /// A response, but to another method or without a result: an error all the same (docs/amp.md, Messages).
     NoResult,
 }
 
@@ -43,7 +42,7 @@ pub struct MessageReader<'a> {
 }
 
 impl MessageReader<'_> {
-    /// Reads a message. `waiting` gives the id under which a request waits for the answer with an id, and its method.
+    /// Reads a message. `waiting` gives the id under which a request waits for the response with an id, and its method.
     pub fn read(&self, mut bytes: Vec<u8>, pending: impl Fn(&str) -> Option<(String, Method)>) -> EditorMessage {
         let change = |effect| if let AgentEffect::Incoming(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut bytes, change);
@@ -194,7 +193,7 @@ pub fn is_result(edition: Edition, method: Method, result: &Value, strict: bool)
     fits(shape, result, strict)
 }
 
-/// Whether an error is one that can be told.
+/// Whether an error can be reported.
 pub fn is_error(error: &Value) -> bool {
     fits(ERROR, error, false)
 }

@@ -1,7 +1,8 @@
 //! What can be different about a client: the hooks that flaws and freedoms hang on.
 //!
 //! Most effects are data: functions that rewrite parameters, a request, its text, the handshake or a frame on their way
-//! out, or what the user is told. The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+//! out, or what is reported to the user. The rest are [`Switch`]es, queried at the one place where the behaviour is
+//! decided.
 
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ pub type Quirk = crate::peer::quirks::Quirk<AgentEffect>;
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
 pub enum AgentEffect {
-    /// Asked for where the behaviour is decided.
+    /// Queried where the behaviour is decided.
     Switch(Switch),
     /// Rewrites the handshake's request.
     Handshake(fn(&mut ClientRequest)),
@@ -40,7 +41,7 @@ pub enum AgentEffect {
 /// Which frames an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentFrameKind {
-    /// Those that carry a request.
+    /// Frames that carry a request.
     Request,
     /// Pongs.
     Pong,
@@ -66,7 +67,7 @@ pub enum Trigger {
     Flood,
 }
 
-/// Faults of an answer to the handshake that a lax client overlooks.
+/// Faults of a response to the handshake that a lax client overlooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
     Accept,
@@ -76,7 +77,7 @@ pub enum Unchecked {
     Subprotocol,
 }
 
-/// Behaviour that is decided by asking.
+/// Behaviour that is decided by a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     // Finding an editor.
@@ -133,7 +134,7 @@ pub enum Switch {
     AnswersCloseWith1000,
     LeavesSilently,
     WrongFailureCode,
-    // Requests and answers.
+    // Requests and responses.
     OneId,
     NumericIds,
     Greets,

@@ -1,4 +1,4 @@
-//! The client itself: one loop over what it is told, what its connection brings, and what time brings.
+//! The main loop of the client: commands of the driver, events of the connection, and timers.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,7 +32,7 @@ const NOTIFICATION_DELAY: Duration = Duration::from_millis(100);
 /// How many events of the connection wait to be looked at.
 const EVENTS: usize = 64;
 
-/// What the rest of the client tells this loop.
+/// An event for the main loop of the client.
 pub enum AgentEvent {
     /// An attempt to connect is over; this is the connection, if it led to one, and the lockfile that led to it.
     Attempted(Option<(Socket, PathBuf)>),
@@ -40,21 +40,21 @@ pub enum AgentEvent {
     Message(u64, Vec<u8>),
     /// The connection of this number has ended.
     Ended(u64),
-    /// Something came that would upset a fragile client.
+    /// Something came that a fragile client fails at.
     Triggered(Trigger),
     /// A flaw makes the client hang.
     Hang,
 }
 
-/// What a client is started with.
+/// The settings of a client.
 pub struct AgentSettings {
-    /// The edition that it speaks.
+    /// The edition that the client speaks.
     pub edition: Edition,
-    /// Where it looks for editors.
+    /// Where the client looks for editors.
     pub scope: SearchScope,
-    /// How it differs.
+    /// The flaws and freedoms of the client.
     pub quirks: Quirks,
-    /// Where its connections are recorded.
+    /// Where the client's connections are recorded.
     pub recorder: Recorder,
 }
 
@@ -145,7 +145,7 @@ impl Agent {
         self.settings.quirks.has(switch)
     }
 
-    /// When time will bring something.
+    /// When the next timer is due.
     fn next_wake(&self) -> Option<Instant> {
         let look_for_editor = self.seeks().then(|| self.search.next());
         let waits = self.connection.is_none() && !self.is_patient();
@@ -278,11 +278,11 @@ impl Agent {
         self.report_state("connected").await;
     }
 
-    /// Makes the requests that can be made.
+    /// Sends the requests that can be sent.
     async fn send_requests(&mut self) {
         while let Some(connection) = &self.connection {
             let Some(request) = self.calls.next_request(Instant::now()) else { return };
-            // What could not be taken is not answered, and told so in time.
+            // A request that could not be queued gets no response, and is reported as timed out.
             connection.send(request);
         }
     }
@@ -326,7 +326,7 @@ impl Agent {
         }
     }
 
-    /// Does what flaws make of something upsetting; a sound client passes it over.
+    /// Fails at a trigger as flaws have it; a sound client ignores it.
     fn on_trigger(&mut self, trigger: Trigger) {
         self.hangs |= self.has(Switch::HangsAfter(trigger));
         self.dies |= self.has(Switch::DiesAfter(trigger));
@@ -356,7 +356,7 @@ impl Agent {
         }
     }
 
-    /// Tells what flaws have held back.
+    /// Reports the notifications that flaws have delayed.
     async fn report_delayed(&mut self) {
         self.delayed_until = None;
         for (name, data) in std::mem::take(&mut self.delayed) {
@@ -393,13 +393,13 @@ impl Agent {
     async fn write_line(&self, mut line: Value) {
         let change = |effect| if let AgentEffect::Line(change) = effect { Some(change) } else { None };
         self.settings.quirks.rewrite(&mut line, change);
-        // Without a reader there is nobody to tell.
+        // Without a reader nothing needs to be written.
         self.output.line(&line).await;
     }
 
-    /// Ends in an orderly way: what is under way is told to have failed, the connection closed.
+    /// Shuts down in an orderly way: pending calls are reported as failed, and the connection is closed.
     async fn shut_down(mut self, incoming: mpsc::Receiver<AgentEvent>) {
-        // First, so that a connection with more to tell is not held up.
+        // First, so that a connection with more events is not blocked.
         drop(incoming);
         if !self.hangs {
             for call in self.calls.take_all() {

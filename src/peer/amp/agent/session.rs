@@ -27,9 +27,9 @@ const FLOOD: u64 = 1000;
 /// How many requests wait to be sent.
 const MAX_QUEUED_REQUESTS: usize = 1024;
 
-/// A connection as its user has it: dropped, it is closed in an orderly way.
+/// A handle of a connection: when it is dropped, the connection is closed in an orderly way.
 pub struct ConnectionHandle {
-    /// Which connection it is.
+    /// The number of the connection.
     pub number: u64,
     requests: mpsc::Sender<OutgoingRequest>,
     done: tokio::task::JoinHandle<()>,
@@ -64,7 +64,7 @@ impl ConnectionHandle {
     /// Closes it, and returns when it is over, or the editor does not let that happen.
     pub async fn close(mut self, patience: Duration) {
         drop(self.requests);
-        // That it panicked would have been told.
+        // A panic would have been reported.
         let _ = timeout(patience, &mut self.done).await;
         self.done.abort();
     }
@@ -80,7 +80,7 @@ struct AgentSession {
     events: mpsc::Sender<AgentEvent>,
     /// Pongs that are to be sent later.
     pongs: Vec<(Instant, Vec<u8>)>,
-    /// How many requests wait for an answer, as far as can be told here.
+    /// How many requests are pending, as far as is known here.
     open: u64,
     /// How many messages have come.
     messages: u64,
@@ -94,7 +94,7 @@ enum SessionEnd {
     Answer(Option<u16>),
     /// The editor broke the RFC; the connection has to fail with this code and reason.
     Fail(u16, &'static str),
-    /// We have had enough.
+    /// This client leaves.
     Leave,
 }
 
@@ -107,7 +107,7 @@ impl From<SendError> for SessionEnd {
 impl AgentSession {
     async fn run(mut self) {
         let end = self.serve().await;
-        // Nobody may be there any more to be told.
+        // The receiver may be gone.
         let _ = self.events.send(AgentEvent::Ended(self.number)).await;
         self.end(end).await;
     }
@@ -184,7 +184,7 @@ impl AgentSession {
         if bytes.windows(16).any(|w| w == b"\"serverResponse\"") {
             self.open = self.open.saturating_sub(1);
         }
-        // Nobody to take it: we are about to be told to leave.
+        // The receiver is gone: the request to leave is about to come.
         let _ = self.events.send(AgentEvent::Message(self.number, bytes)).await;
     }
 
@@ -195,7 +195,7 @@ impl AgentSession {
             return Ok(());
         }
         if self.quirks.has(Switch::PongsLate) {
-            // Of many pings in a row only some need an answer (RFC 6455 section 5.5.3).
+            // Of many pings in a row only some need a response (RFC 6455 section 5.5.3).
             if self.pongs.len() < 100 {
                 self.pongs.push((Instant::now() + PONG_DELAY, payload));
             }
@@ -204,7 +204,7 @@ impl AgentSession {
         self.send(AgentFrameKind::Pong, FrameSpec::pong(payload), None).await
     }
 
-    /// Tells what a fragile client would be upset by, where a flaw makes this one fragile.
+    /// Reports a trigger, at which a flaw may make this client fail.
     async fn report_trigger(&self, trigger: Trigger) {
         let _ = self.events.send(AgentEvent::Triggered(trigger)).await;
     }

@@ -133,14 +133,14 @@ impl AmpClient {
         Ok(())
     }
 
-    async fn connect(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: ConnectStep = read(act)?;
+    async fn connect(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: ConnectStep = read(call)?;
         let name = params.name.clone().unwrap_or_else(|| MAIN.to_owned());
-        self.free_name(act.verb, &name).await?;
+        self.free_name(call.verb, &name).await?;
         let lock = self.lock()?;
         let address = params.address(&self.setting.edition, lock);
         let escaped = encode(&lock.token, Encoding::Component) != lock.token;
-        let request = params.request(lock, deliberate(act, params.deliberate.as_ref()))?;
+        let request = params.request(lock, deliberate(call, params.deliberate.as_ref()))?;
         let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
         let opened = opened.map_err(|e| unreachable(&address, e))?;
         let refused = opened.response.as_ref().and_then(|response| response.status());
@@ -163,72 +163,73 @@ impl AmpClient {
         subject_error.map_or(Ok(Performed::default()), Err)
     }
 
-    async fn open(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: OpenStep = read(act)?;
+    async fn open(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: OpenStep = read(call)?;
         let name = params.name.unwrap_or_else(|| MAIN.to_owned());
-        self.free_name(act.verb, &name).await?;
+        self.free_name(call.verb, &name).await?;
         let address = ConnectStep::default().address(&self.setting.edition, self.lock()?);
         let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
         let socket = socket.map_err(|e| unreachable(&address, e))?;
         let mut connection = Connection::start(socket, true);
-        connection.deliberate = deliberate(act, params.deliberate.as_ref());
+        connection.deliberate = deliberate(call, params.deliberate.as_ref());
         self.connections.insert(name, connection);
         Ok(Performed::default())
     }
 
-    async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let RequestStep { on, label, method, params, id, deliberate: why } = read(act)?;
+    async fn request(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let RequestStep { on, label, method, params, id, deliberate: why } = read(call)?;
         let edition = self.setting.edition.clone();
-        let connection = self.connection(act.verb, on.as_deref())?;
+        let connection = self.connection(call.verb, on.as_deref())?;
         let id = id.unwrap_or_else(|| connection.next_id());
         let message = edition::request(&edition, &id, &method, &params.unwrap_or_else(|| json!({})));
         let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
-        let manner = SendOptions { deliberate: deliberate(act, why.as_ref()), ..SendOptions::default() };
-        self.transmit(act, on.as_deref(), &pieces, &manner, 1).await?;
+        let options = SendOptions { deliberate: deliberate(call, why.as_ref()), ..SendOptions::default() };
+        self.transmit(call, on.as_deref(), &pieces, &options, 1).await?;
         Ok(Performed { bindings: label.map(|label| (label, id)).into_iter().collect() })
     }
 
-    async fn send(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: SendStep = read(act)?;
-        let pieces = params.pieces().map_err(|e| wrong(act.verb, e))?;
-        let manner = SendOptions {
-            deliberate: deliberate(act, params.deliberate.as_ref()),
+    async fn send(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: SendStep = read(call)?;
+        let pieces = params.pieces().map_err(|e| wrong(call.verb, e))?;
+        let options = SendOptions {
+            deliberate: deliberate(call, params.deliberate.as_ref()),
             split: params.split,
             ..SendOptions::default()
         };
         let binding = match (params.label, params.id) {
             (Some(label), Some(id)) => Some((label, id)),
             (None, None) => None,
-            (Some(_), None) => return Err(wrong(act.verb, "`as` needs the `id` of the request that is sent")),
-            (None, Some(_)) => return Err(wrong(act.verb, "`id` needs `as`, the label that stands for it")),
+            (Some(_), None) => return Err(wrong(call.verb, "`as` needs the `id` of the request that is sent")),
+            (None, Some(_)) => return Err(wrong(call.verb, "`id` needs `as`, the label that stands for it")),
         };
-        self.transmit(act, params.on.as_deref(), &pieces, &manner, params.repeat.unwrap_or(1)).await?;
+        self.transmit(call, params.on.as_deref(), &pieces, &options, params.repeat.unwrap_or(1)).await?;
         Ok(Performed { bindings: binding.into_iter().collect() })
     }
 
-    async fn ping(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: PingStep = read(act)?;
+    async fn ping(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: PingStep = read(call)?;
         let pieces = [Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
-        self.transmit(act, params.on.as_deref(), &pieces, &SendOptions::default(), 1).await?;
+        self.transmit(call, params.on.as_deref(), &pieces, &SendOptions::default(), 1).await?;
         Ok(Performed::default())
     }
 
-    async fn close(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: CloseStep = read(act)?;
+    async fn close(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: CloseStep = read(call)?;
         let spec = FrameSpec::close(Some(params.code.unwrap_or(1000)), &params.reason);
         let pieces = [Piece::Frame { spec, cut: None }];
-        let manner = SendOptions { deliberate: deliberate(act, params.deliberate.as_ref()), ..SendOptions::default() };
-        self.transmit(act, params.on.as_deref(), &pieces, &manner, 1).await?;
-        self.connection(act.verb, params.on.as_deref())?.close_sent = true;
+        let options =
+            SendOptions { deliberate: deliberate(call, params.deliberate.as_ref()), ..SendOptions::default() };
+        self.transmit(call, params.on.as_deref(), &pieces, &options, 1).await?;
+        self.connection(call.verb, params.on.as_deref())?.close_sent = true;
         Ok(Performed::default())
     }
 
-    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: DropStep = read(act)?;
-        let connection = self.connection(act.verb, params.on.as_deref())?;
+    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: DropStep = read(call)?;
+        let connection = self.connection(call.verb, params.on.as_deref())?;
         match params.how {
-            How::Eof => connection.sender.shutdown_deliberately(act.step).await,
-            How::Reset => connection.sender.reset(Some(act.step)).await,
+            How::Eof => connection.sender.shutdown_deliberately(call.step).await,
+            How::Reset => connection.sender.reset(Some(call.step)).await,
         }
         connection.dropped = true;
         Ok(Performed::default())
@@ -238,33 +239,33 @@ impl AmpClient {
     /// that means is for the expectations to say.
     async fn transmit(
         &mut self,
-        act: &VerbCall<'_>,
+        call: &VerbCall<'_>,
         on: Option<&str>,
         pieces: &[Piece],
-        manner: &SendOptions,
+        options: &SendOptions,
         times: u64,
     ) -> Result<(), PeerError> {
         let recorder = self.setting.recorder.clone();
-        let connection = self.connection(act.verb, on)?;
+        let connection = self.connection(call.verb, on)?;
         if connection.dropped {
             let name = connection.sender.conn();
             return Err(wrong(
-                act.verb,
+                call.verb,
                 format!("connection `{name}` was dropped by an earlier step; `connect` again"),
             ));
         }
         if !connection.session {
-            let text = format!("{}: nothing is sent, since the handshake was not accepted", act.verb);
+            let text = format!("{}: nothing is sent, since the handshake was not accepted", call.verb);
             let mark = EventKind::Mark(Mark { mark: "step".to_owned(), text });
             recorder.record(Some(connection.sender.conn()), None, mark);
             return Ok(());
         }
-        let manner = match &manner.deliberate {
-            None => SendOptions { deliberate: connection.deliberate.clone(), ..manner.clone() },
-            Some(_) => manner.clone(),
+        let options = match &options.deliberate {
+            None => SendOptions { deliberate: connection.deliberate.clone(), ..options.clone() },
+            Some(_) => options.clone(),
         };
         for _ in 0..times {
-            if !connection.transmit(pieces, &manner).await? {
+            if !connection.transmit(pieces, &options).await? {
                 return Ok(());
             }
         }
@@ -295,16 +296,16 @@ pub(super) fn unreachable(address: &Address, error: ConnectError) -> PeerError {
 }
 
 impl Peer for AmpClient {
-    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match act.verb {
-                "connect" => self.connect(&act).await,
-                "open" => self.open(&act).await,
-                "request" => self.request(&act).await,
-                "send" => self.send(&act).await,
-                "ping" => self.ping(&act).await,
-                "close" => self.close(&act).await,
-                "drop" => self.drop(&act).await,
+            match call.verb {
+                "connect" => self.connect(&call).await,
+                "open" => self.open(&call).await,
+                "request" => self.request(&call).await,
+                "send" => self.send(&call).await,
+                "ping" => self.ping(&call).await,
+                "close" => self.close(&call).await,
+                "drop" => self.drop(&call).await,
                 other => Err(PeerError::Unable(format!("the Amp client has no verb `{other}`"))),
             }
         })

@@ -15,7 +15,7 @@ use super::amp_client::MAIN;
 
 /// A connection, and what the client knows of it.
 pub struct Connection {
-    /// Sends on it.
+    /// The sending half of the socket.
     pub sender: Sender,
     /// Whether there is a WebSocket session on it, as far as we know: not after a refusal.
     pub session: bool,
@@ -23,7 +23,7 @@ pub struct Connection {
     pub dropped: bool,
     /// Whether a step has sent a close frame.
     pub close_sent: bool,
-    /// Why everything on it is wrong on purpose, if it is.
+    /// The reason why everything on the connection is wrong on purpose, if it is.
     pub deliberate: Option<String>,
     /// The id of the next request.
     next: u64,
@@ -63,8 +63,8 @@ impl Connection {
     }
 
     /// Sends all of it at once; gives whether the subject is still there to send more to.
-    pub async fn transmit(&self, pieces: &[Piece], manner: &SendOptions) -> Result<bool, PeerError> {
-        match self.sender.send_all(pieces, manner).await {
+    pub async fn transmit(&self, pieces: &[Piece], options: &SendOptions) -> Result<bool, PeerError> {
+        match self.sender.send_all(pieces, options).await {
             Ok(()) => Ok(true),
             Err(SendError::Ended { .. } | SendError::Gone { .. }) => Ok(false),
             // While we read nothing, a subject that waits for us to read is in its right.
@@ -78,7 +78,7 @@ impl Connection {
     /// Returns once a request that was sent after everything else is answered, or nothing more can come.
     ///
     /// In the edition `cli` that is `ping`. The guide has no such thing, so it is a `readFile` of a path that is
-    /// not there and, for a server that has no answer to that, `getDiagnostics`. A WebSocket ping would be
+    /// not there and, for a server that has no response to that, `getDiagnostics`. A WebSocket ping would be
     /// cheaper, but libraries answer those before the editor has seen what came ahead of them.
     pub async fn barrier(&mut self, edition: &str, within: Duration) -> Result<(), PeerError> {
         let deadline = Instant::now() + within;
@@ -108,7 +108,7 @@ impl Connection {
         })
     }
 
-    /// Makes a request of our own; gives whether it was answered in any way, or the connection ended.
+    /// Sends a request of our own; gives whether a response came, or the connection ended.
     async fn send_probe(
         &mut self,
         edition: &str,
@@ -157,7 +157,7 @@ impl Connection {
 /// How long what a server sent before it saw the end of a connection is waited for.
 const LATE_DATA_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Takes in what comes, and tells the ids of answered barriers. Everything else is in the trace.
+/// Reads incoming messages, and publishes the ids of answered barriers. Everything else is in the trace.
 async fn watch_for_barriers(mut incoming: Receiver, answered_ids: watch::Sender<String>) {
     while let Some(message) = incoming.message().await {
         let id = message.json.as_ref().and_then(edition::response_id).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! The Amp client: what stands opposite an editor.
+//! The Amp client: the peer opposite an editor.
 //!
 //! [`AmpClient`] performs the verbs of the role `amp-server`. It holds any number of named connections, each of
 //! which writes the trace by itself.

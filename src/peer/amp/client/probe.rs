@@ -18,16 +18,17 @@ use super::amp_client::{CLOSE_TIMEOUT, MAIN, unreachable};
 use super::connect::{ConnectStep, Encoding, target};
 use super::connection::Connection;
 
-/// How long a server has to answer a question before it is asked the next one as well.
+/// How long a server has to respond before the next request is sent as well.
 const RESPONSE_WAIT: Duration = Duration::from_millis(700);
 
-/// The ids of the questions; they begin with [`PROBE`].
+/// The ids of the requests; they begin with [`PROBE`].
 const CLI: &str = "wirecert-detect-1";
 const GUIDE: &str = "wirecert-detect-2";
 const GUIDE_TOO: &str = "wirecert-detect-3";
 
-/// Finds out which edition a server speaks by asking it: a `ping` as the edition `cli` has it, then `getDiagnostics`
-/// and `readFile` as the guide has them. The form of an answer tells. If none does within the patience, the keys of the lockfile do.
+/// Finds out which edition a server speaks by its responses: to a `ping` as the edition `cli` has it, then
+/// `getDiagnostics` and `readFile` as the guide has them. The form of a response shows the edition. If none does
+/// within the patience, the keys of the lockfile do.
 pub async fn detect(lock: Lock, patience: Duration, recorder: Recorder) -> Detected {
     match send_probe(&lock, patience, recorder).await {
         Ok(detected) => detected,
@@ -54,8 +55,8 @@ async fn send_probe(lock: &Lock, patience: Duration, recorder: Recorder) -> Resu
     detected
 }
 
-/// Asks one question after the other until the form of an answer tells. An answer that does not, such as an error,
-/// brings on the next question at once, as does the end of its time; answers that come late still count.
+/// Sends one request after the other until the form of a response shows the edition. A response that does not, such
+/// as an error, brings on the next request at once, as does a timeout; responses that come late still count.
 async fn probe_editions(sender: &Sender, incoming: &mut Receiver, patience: Duration) -> Result<Detected, String> {
     let deadline = Instant::now() + patience;
     let not_there = json!({"path": format!("/{PROBE}detect/not-there")});
@@ -71,14 +72,14 @@ async fn probe_editions(sender: &Sender, incoming: &mut Receiver, patience: Dura
         match timeout_at(until, await_response(incoming, id)).await {
             Ok(Ok(Some(detected))) => return Ok(detected),
             Ok(Err(why)) => return Err(why),
-            // Answered in a form that tells nothing, or not in time.
+            // The response fits both editions, or did not come in time.
             Ok(Ok(None)) | Err(_) => {}
         }
     }
     Err("no answer of it tells".to_owned())
 }
 
-/// Waits for an answer that tells, or for the answer to this question, which may tell nothing.
+/// Waits for a response that shows the edition, or for the response to this request, which may show nothing.
 async fn await_response(incoming: &mut Receiver, probe_editions: &str) -> Result<Option<Detected>, String> {
     loop {
         let Some(message) = incoming.message().await else {
@@ -92,7 +93,7 @@ async fn await_response(incoming: &mut Receiver, probe_editions: &str) -> Result
     }
 }
 
-/// What an answer's form tells, if anything. An `error` has the same form in both editions.
+/// The edition that the form of a response shows, if any. An `error` has the same form in both editions.
 fn detect_by_response(message: &Value) -> Option<Detected> {
     let response = message.get("serverResponse")?;
     let detected = |edition, how: &str| Some(Detected { edition, how: how.to_owned() });
@@ -108,7 +109,7 @@ fn detect_by_response(message: &Value) -> Option<Detected> {
     }
 }
 
-/// What the keys of the lockfile tell (docs/amp.md, Discovery; quick reference, section 1).
+/// The edition that the keys of the lockfile show (docs/amp.md, Discovery; quick reference, section 1).
 fn detect_by_lockfile(lock: &Lock, why: &str) -> Detected {
     if lock.content.is_null() {
         let how = format!("nothing tells, and this is what Amp's own CLI speaks ({why})");
@@ -125,7 +126,7 @@ fn detect_by_lockfile(lock: &Lock, why: &str) -> Detected {
     }
 }
 
-/// Connects to the server of `setting`, makes one request in its edition, waits for the answer and leaves. Everything
+/// Connects to the server of `setting`, makes one request in its edition, waits for the response and leaves. Everything
 /// else that comes is passed over.
 ///
 /// # Errors
@@ -149,16 +150,16 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     let id = json!("1");
     let message = edition::request(&edition, &id, &method, &params);
     sender.send(&FrameSpec::text(message.to_string()), None).await.map_err(|e| subject_error(e.to_string()))?;
-    let answer = match timeout_at(deadline, answer_to(&edition, &id, &mut incoming)).await {
+    let response = match timeout_at(deadline, await_answer(&edition, &id, &mut incoming)).await {
         Err(_) => Err(subject_error(format!("no answer to `{method}` within {patience:?}"))),
         Ok(None) => Err(subject_error(format!("the connection was closed before `{method}` was answered"))),
-        Ok(Some(answer)) => Ok(answer),
+        Ok(Some(response)) => Ok(response),
     };
     Connection::start(websocket::Socket { sender, incoming }, true).shut_down(CLOSE_TIMEOUT.min(patience)).await;
-    answer
+    response
 }
 
-async fn answer_to(edition: &str, id: &Value, incoming: &mut Receiver) -> Option<Answer> {
+async fn await_answer(edition: &str, id: &Value, incoming: &mut Receiver) -> Option<Answer> {
     loop {
         let json = incoming.message().await?.json.unwrap_or_default();
         let Some(response) = response(edition, &json).filter(|response| response.id == Some(id)) else { continue };

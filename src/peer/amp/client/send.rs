@@ -9,10 +9,10 @@ use crate::peer::{PeerError, VerbCall};
 use crate::protocol::parse_hex;
 use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece, opcode};
 
-/// The parameters as a type of ours. What the descriptor's shapes let through and this does not is told as the
+/// The parameters as a type of ours. What the descriptor's shapes let through and this does not is reported as the
 /// scenario's fault: a variable of the wrong type, for instance.
-pub fn read<T: DeserializeOwned>(act: &VerbCall<'_>) -> Result<T, PeerError> {
-    serde_json::from_value(Value::Object(act.params.clone())).map_err(|e| wrong(act.verb, e))
+pub fn read<T: DeserializeOwned>(call: &VerbCall<'_>) -> Result<T, PeerError> {
+    serde_json::from_value(Value::Object(call.params.clone())).map_err(|e| wrong(call.verb, e))
 }
 
 /// A fault of the scenario in a verb's parameters.
@@ -21,8 +21,8 @@ pub fn wrong(verb: &str, what: impl std::fmt::Display) -> PeerError {
 }
 
 /// The step's mark for what is wrong on purpose.
-pub fn deliberate(act: &VerbCall<'_>, why: Option<&String>) -> Option<String> {
-    why.map(|why| format!("{}: {why}", act.step))
+pub fn deliberate(call: &VerbCall<'_>, why: Option<&String>) -> Option<String> {
+    why.map(|why| format!("{}: {why}", call.step))
 }
 
 /// A header's value as text; none for null, which leaves the header out.

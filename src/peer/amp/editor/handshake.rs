@@ -1,4 +1,4 @@
-//! Who is let in: the server's answer to a handshake.
+//! The server's response to a handshake: which clients are accepted.
 
 use crate::trace::Head;
 use crate::uri;
@@ -10,19 +10,19 @@ use super::quirks::{EditorEffect, OverlookedFault, Quirks, Switch, UpgradeFlaw};
 /// What becomes of a handshake request.
 #[derive(Debug)]
 pub enum Decision {
-    /// It is answered with 101, and served.
+    /// It is accepted with 101, and the client is served.
     Serve(Reply),
-    /// It is answered with 101, and closed at once.
+    /// It is accepted with 101, and the connection is closed at once.
     Close(Reply),
-    /// It is answered, and that was all.
+    /// It is refused with a response.
     Refuse(Reply),
-    /// It gets no answer. The flaw is why.
+    /// The connection is ended without a response. The flaw is the reason.
     HangUp(Option<&'static str>),
-    /// It gets no answer, and is not told so. The flaw is why.
+    /// It gets no response, and the connection stays open. The flaw is the reason.
     Withhold(Option<&'static str>),
 }
 
-/// Who came before a client.
+/// How many clients are connected, or were, when another one comes.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionCount {
     /// How many clients are served.
@@ -31,7 +31,7 @@ pub struct ConnectionCount {
     pub before: bool,
 }
 
-/// Decides on a request.
+/// Decides on a handshake request.
 pub fn decide(mut request: Request, token: &str, quirks: &Quirks, connections: ConnectionCount) -> (Request, Decision) {
     quirks.forget();
     let accepting = Reply::accepting(&request);

@@ -27,9 +27,9 @@ pub fn editor_data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>)
 
 /// What a lockfile says.
 pub struct LockfileContent<'a> {
-    /// Where the server listens.
+    /// The port that the server listens on.
     pub port: u16,
-    /// Its secret.
+    /// The token that clients have to show.
     pub token: &'a str,
     /// What it calls itself.
     pub name: &'a str,
@@ -115,7 +115,7 @@ impl Lockfile {
         });
     }
 
-    /// Where it is.
+    /// The path of the lockfile.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -127,8 +127,8 @@ pub(super) fn string<'a>(params: &'a Params, key: &str) -> Result<&'a str, Metho
 pub(super) fn count(params: &Params, key: &str) -> Result<usize, MethodOutcome> {
     let refused = |what: &str| MethodOutcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` {what}"));
     let value = params.get(key).ok_or_else(|| refused("is missing"))?;
-    let whole = value.as_u64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64));
-    whole.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| refused("must be a whole number from 0 on"))
+    let integer = value.as_u64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64));
+    integer.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| refused("must be a whole number from 0 on"))
 }
 
 /// The code of the error of an editor that fails where there are no diagnostics.

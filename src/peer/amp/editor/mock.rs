@@ -117,13 +117,13 @@ impl RunningServer {
         self.shared.enter(Phase::Closing);
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(server) = server {
-            // It ends within a bound of its own; that it panicked would have been told.
+            // It ends within a bound of its own; a panic would have been reported.
             let _ = server.await;
         }
     }
 
-    /// Where it is, for whoever looks for it.
-    fn identity(&self) -> Value {
+    /// The port, URL and lockfile of the server, for whoever looks for it.
+    fn location(&self) -> Value {
         json!({
             "port": self.address.port(),
             "url": format!("ws://{}", self.address),
@@ -138,7 +138,7 @@ impl MockEditor {
         self.running.borrow().clone()
     }
 
-    /// Ends the server, its clients being told, and starts another one, as a user does who restarts the editor: the
+    /// Ends the server, closing its connections, and starts another one, as a user does who restarts the editor: the
     /// same files are open, but the secret is another one, and the port is, unless it was asked for.
     async fn restart(&self, port: Option<u16>, token: Option<String>) -> Result<Value, String> {
         let _changing = self.changing.lock().await;
@@ -162,9 +162,9 @@ impl MockEditor {
         };
         match started.and_then(|listener| self.identity.serve(listener, shared.clone())) {
             Ok(running) => {
-                let identity = running.identity();
+                let location = running.location();
                 self.running.send_replace(Arc::new(running));
-                Ok(identity)
+                Ok(location)
             }
             Err(error) => {
                 shared.enter(Phase::Died);
@@ -179,8 +179,8 @@ impl MockEditor {
 impl Mock for MockEditor {
     fn ready(&self) -> Value {
         let mut ready = json!({"role": "amp-server", "edition": self.identity.edition.id()});
-        if let (Value::Object(ready), Value::Object(identity)) = (&mut ready, self.running().identity()) {
-            ready.extend(identity);
+        if let (Value::Object(ready), Value::Object(location)) = (&mut ready, self.running().location()) {
+            ready.extend(location);
         }
         ready["workspace"] = self.identity.root.to_string_lossy().into();
         ready["pid"] = std::process::id().into();

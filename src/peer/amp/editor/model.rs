@@ -20,12 +20,12 @@ pub struct Editor {
     pub token: String,
     /// What is different about it.
     pub quirks: Quirks,
-    /// By real path.
+    /// The open files, by real path.
     pub(super) buffers: BTreeMap<PathBuf, Buffer>,
     /// Real paths, in the order in which they became visible.
     pub(super) visible: Vec<PathBuf>,
     pub(super) selection: Option<Selection>,
-    /// By real path.
+    /// The diagnostics of each file, by real path.
     pub(super) diagnostics: BTreeMap<PathBuf, Vec<Diagnostic>>,
     /// Files that were edited by clients, for a flaw that minds.
     pub(super) edited: Vec<PathBuf>,
@@ -34,9 +34,9 @@ pub struct Editor {
 /// A file that is open.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// Its path as it was opened.
+    /// The path under which the file was opened.
     pub shown: PathBuf,
-    /// Its text.
+    /// The text of the file as the user sees it.
     pub text: String,
     /// Whether the text has changes that are not saved.
     pub dirty: bool,
@@ -47,26 +47,26 @@ pub struct Buffer {
 pub struct Selection {
     /// The real path of its file.
     pub path: PathBuf,
-    /// Where it begins.
+    /// The position where the selection begins.
     pub start: Pos,
-    /// Where it ends, exclusive.
+    /// The position where the selection ends, exclusive.
     pub end: Pos,
 }
 
 /// A diagnostic of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Where it begins.
+    /// The position where the diagnostic begins.
     pub start: Pos,
-    /// Where it ends, exclusive.
+    /// The position where the diagnostic ends, exclusive.
     pub end: Pos,
     /// `error`, `warning`, `info` or `hint`.
     pub severity: String,
-    /// Its text.
+    /// The text of the diagnostic.
     pub message: String,
 }
 
-/// Something that clients are to be notified of, in the order in which it happened.
+/// An event that clients are notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notification {
     /// The selection is another one.
@@ -77,12 +77,12 @@ pub enum Notification {
     Message(String),
     /// The user adds to the prompt.
     Prompt(String),
-    /// Who we are.
+    /// The editor's metadata: its version.
     Metadata,
 }
 
 impl Notification {
-    /// What it is about.
+    /// The kind of the notification.
     pub fn topic(&self) -> NotificationKind {
         match self {
             Self::Selection => NotificationKind::Selection,
@@ -138,7 +138,8 @@ impl Editor {
     }
 
     /// Closes a file; its unsaved changes are lost. Nothing happens if it is not open. If the user was in it, they are
-    /// then at the beginning of the file that became visible last: clients forget a file by being told of another one.
+    /// then at the beginning of the file that became visible last: clients forget a file when they are notified of
+    /// another one.
     pub fn close(&mut self, path: &Path) -> Vec<Notification> {
         let key = self.key(path);
         self.buffers.remove(&key);
@@ -201,7 +202,7 @@ impl Editor {
         }
     }
 
-    /// What a client that has just connected is told.
+    /// The notifications for a client that has just connected.
     pub fn greeting(&self) -> Vec<Notification> {
         let mut notifications = vec![Notification::Metadata, Notification::VisibleFiles];
         notifications.extend(self.selection.as_ref().map(|_| Notification::Selection));
@@ -226,7 +227,7 @@ impl Editor {
         disk::place(&self.absolute(path))
     }
 
-    /// The path to tell clients.
+    /// The path that messages to clients have.
     pub(super) fn shown<'a>(&'a self, key: &'a Path) -> &'a Path {
         self.buffers.get(key).map_or(key, |b| &b.shown)
     }

@@ -20,16 +20,16 @@ pub struct Outgoing {
     pub deliberate: Option<&'static str>,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MethodOutcome {
-    /// It was done; this is the method's result.
+    /// The request succeeded; this is the method's result.
     Done(Value),
-    /// It could not be done: a file that is not there, or must not be written.
+    /// The request failed: a file that is not there, or must not be written.
     Failed(String),
     /// Nothing is answered; only a flaw or the freedom to ignore what is no request does that.
     Silence,
-    /// It was no proper request: a code of JSON-RPC and a text.
+    /// The request is invalid: a code of JSON-RPC and a text.
     Refused(i64, String),
 }
 
@@ -147,7 +147,7 @@ impl MessageBuilder<'_> {
 }
 
 impl Editor {
-    /// The message for a notice as things are now; none where the edition has no word for it.
+    /// The message for a notification in the present state; none where the edition has no such notification.
     pub fn notification(&self, notification: &Notification) -> Option<Outgoing> {
         let topic = notification.topic();
         self.quirks.forget();
@@ -212,14 +212,14 @@ impl Editor {
         text::column(content, pos, self.quirks.columns())
     }
 
-    /// The URI that clients are told for a path.
+    /// The URI of a path in messages to clients.
     pub(super) fn uri(&self, path: &Path) -> String {
         let path = path.to_string_lossy();
         let eager = self.quirks.has(Switch::EagerEncoding);
         disk::from_path(&path, if eager { disk::Encode::Eager } else { disk::Encode::Needed })
     }
 
-    /// The path that clients are told for a path.
+    /// The form of a path in messages to clients.
     pub(super) fn path(&self, path: &Path) -> String {
         path.to_string_lossy().into_owned()
     }

@@ -1,8 +1,8 @@
 //! What can be different about an editor: the hooks that flaws and freedoms hang on.
 //!
-//! A [`Quirk`] has a name and one [`EditorEffect`]. Most effects are data: a function that rewrites a body, a message, a
-//! lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, asked for at the one place where the
-//! behaviour is decided.
+//! A [`Quirk`] has a name and one [`EditorEffect`]. Most effects are data: a function that rewrites a body, a
+//! message, a lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, queried at the one
+//! place where the behaviour is decided.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -33,7 +33,7 @@ pub type Quirk = crate::peer::quirks::Quirk<EditorEffect>;
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
 pub enum EditorEffect {
-    /// Asked for where the behaviour is decided.
+    /// Queried where the behaviour is decided.
     Switch(Switch),
     /// Rewrites a result, an error or a notification's data.
     Body(MessageFilter, fn(&mut Value)),
@@ -43,7 +43,7 @@ pub enum EditorEffect {
     Text(MessageFilter, fn(&mut Vec<u8>)),
     /// Rewrites the content of the lockfile.
     Lockfile(fn(&mut Value)),
-    /// Rewrites the head of the answer to a handshake that is accepted.
+    /// Rewrites the head of the response to a handshake that is accepted.
     Head(fn(&mut Head)),
     /// Rewrites a frame to what is sent instead.
     Frame(EditorFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
@@ -69,7 +69,7 @@ pub enum MessageFilter {
 /// Which frames an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditorFrameKind {
-    /// Those that carry a message.
+    /// Frames that carry a message.
     Message,
     /// Pongs.
     Pong,
@@ -118,25 +118,25 @@ pub enum UpgradeFlaw {
 }
 
 impl UpgradeFlaw {
-    /// All of them.
+    /// Every way.
     pub const ALL: [Self; 7] =
         [Self::ServerError, Self::Redirect, Self::Page, Self::Nothing, Self::HangUp, Self::HalfHead, Self::Nonsense];
 }
 
-/// How a connection ends instead of an answer.
+/// How a connection ends instead of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breakdown {
-    /// In the middle of the frame with an answer.
+    /// In the middle of the frame with a response.
     InFrame,
-    /// By FIN, without a close frame.
+    /// The TCP connection ends by FIN, without a close frame.
     Fin,
-    /// By RST.
+    /// The TCP connection is reset.
     Reset,
-    /// By a close frame with this code.
+    /// A close frame with this code is sent.
     Close(u16),
 }
 
-/// Behaviour that is decided by asking.
+/// Behaviour that is decided by a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     // Lockfile and life.
@@ -336,7 +336,8 @@ impl From<Switched<EditorEffect>> for Quirks {
 }
 
 impl Quirks {
-    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::touched`] tells so until [`Quirks::forget`].
+    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::touched`] gives its name until
+    /// [`Quirks::forget`].
     pub fn has(&self, switch: Switch) -> bool {
         let Some(quirk) = self.find(switch) else { return false };
         if quirk.flaw {
@@ -359,7 +360,7 @@ impl Quirks {
         *self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins anew with what [`Quirks::touched`] tells.
+    /// Resets [`Quirks::touched`].
     pub fn forget(&self) {
         self.touch(None);
     }
@@ -379,7 +380,7 @@ impl Quirks {
         self.choose(unit).unwrap_or_default()
     }
 
-    /// Those that show now.
+    /// The quirks that show now.
     pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
         self.on.iter()
     }

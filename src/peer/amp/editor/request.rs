@@ -10,21 +10,21 @@ use super::model::{Editor, Notification};
 use super::outgoing::{self, MethodOutcome, Outgoing};
 use super::quirks::{Quirks, Switch, Trigger};
 
-/// A message that came.
+/// A message of a client, read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// A proper one.
+    /// A valid request.
     Call {
-        /// Its id as sent.
+        /// The id of the request as sent.
         id: Value,
-        /// What is asked for.
+        /// The method.
         method: Method,
-        /// With which parameters.
+        /// The parameters of the request.
         params: Map<String, Value>,
     },
-    /// One that cannot be served.
+    /// A message that cannot be served.
     Invalid {
-        /// Its id as sent; null where it has none.
+        /// The id of the request as sent; null where it has none.
         id: Value,
         /// The key that would be the method's; empty where there is none.
         name: String,
@@ -32,7 +32,7 @@ pub enum ClientRequest {
         code: i64,
         /// What is wrong.
         message: String,
-        /// What kind of thing is wrong.
+        /// The kind of the fault.
         kind: Trigger,
     },
 }
@@ -109,21 +109,21 @@ fn apply_reading_flaws<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow
     bytes.into()
 }
 
-/// Texts from outside are repeated up to a bound.
+/// A text from outside, cut to a bound before it is repeated.
 fn truncated(text: &str) -> &str {
     text.char_indices().nth(80).map_or(text, |(end, _)| &text[..end])
 }
 
-/// What a message brought about.
+/// The effects of a message.
 #[derive(Debug, Default)]
 pub struct HandledMessage {
-    /// What to send back to the client that asked, in order.
+    /// The responses to the client that sent the request, in order.
     pub responses: Vec<Outgoing>,
-    /// What to notify clients of.
+    /// The notifications to send to clients.
     pub notifications: Vec<Notification>,
     /// What was wrong with the message.
     pub fault: Option<Trigger>,
-    /// How long the answer is held back.
+    /// How long the response is delayed.
     pub delay: Option<Duration>,
     /// The id of the request; null where it had none.
     pub id: Value,
@@ -145,7 +145,7 @@ impl Editor {
                 let (outcome, notifications) = self.call(method, &params);
                 let kind = if id.is_string() { Trigger::BadParams } else { Trigger::BadEnvelope };
                 let fault = matches!(outcome, MethodOutcome::Refused(..)).then_some(kind);
-                // First, so that the answers tell which flaw holds them back.
+                // First, so that the responses name the flaw that delays them.
                 let delay = self.delay(method);
                 let responses = self.responses(&id, Some(method), method.name(), outcome);
                 HandledMessage { responses, notifications, fault, delay, id, name: method.name().to_owned() }

@@ -28,7 +28,7 @@ pub const MAX_MESSAGE: usize = 32 << 20;
 const MAX_CONNECTIONS: usize = 512;
 /// How many connections a fragile server stands.
 const FEW_CONNECTIONS: u64 = 30;
-/// How long a flaw lets a client wait for the answer to its handshake.
+/// How long a flaw lets a client wait for the response to its handshake.
 const WITHHELD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the end may take.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);

@@ -21,7 +21,7 @@ use super::shared::{Phase, SendOrder, Shared, reached};
 pub const QUIT_REASON: &str = "the editor quits";
 /// How long the other side may take to end a connection that we have ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the freedom to answer in another order holds an answer back, hoping for the next request.
+/// How long the freedom to answer in another order holds a response back, hoping for the next request.
 const REORDER_DELAY: Duration = Duration::from_millis(15);
 /// How often the freedom to send pings does.
 const PING_INTERVAL: Duration = Duration::from_millis(400);
@@ -33,7 +33,7 @@ const PING_STORM: (usize, usize) = (200, 125);
 /// How many messages may be held up on their way to a client before no more is taken from it.
 const MAX_IN_TRANSIT: usize = 1024;
 
-/// A client that was let in.
+/// The session of a client that was accepted.
 pub struct Session {
     shared: Shared,
     number: u64,
@@ -42,7 +42,7 @@ pub struct Session {
     orders: mpsc::Receiver<SendOrder>,
     phase: watch::Receiver<Phase>,
     assembler: Assembler,
-    /// Answers that are held back, and until when.
+    /// Responses that are held back, and until when.
     delayed: VecDeque<(Instant, Outgoing)>,
     /// How long messages are held up on their way, if they are.
     latency: Option<Draws>,
@@ -72,7 +72,7 @@ enum SessionEnd {
     Close(u16, &'static str),
     /// Without a close frame.
     Hang(Option<&'static str>),
-    /// By RST.
+    /// The TCP connection is reset, for this reason.
     Reset(&'static str),
 }
 
@@ -86,7 +86,7 @@ impl From<SendError> for SessionEnd {
     }
 }
 
-/// Ends a connection that was accepted only to be told that its token is wrong.
+/// Ends a connection that was accepted only to say in the close frame that its token is wrong.
 pub async fn reject(socket: Socket) {
     let Socket { sender, incoming } = socket;
     drop(incoming);
@@ -94,7 +94,7 @@ pub async fn reject(socket: Socket) {
     end_stream(sender).await;
 }
 
-/// Ends a connection after an answer that was no 101.
+/// Ends a connection after a response that was no 101.
 pub async fn refuse(socket: Socket) {
     drop(socket.incoming);
     end_stream(socket.sender).await;
@@ -108,7 +108,7 @@ async fn end_stream(sender: Sender) {
 }
 
 impl Session {
-    /// Lets a client in.
+    /// A session for a socket that was accepted.
     pub fn new(shared: Shared, socket: Socket) -> Self {
         let Socket { sender, incoming } = socket;
         // Judged here, so that what breaks the RFC is not answered as if it were sound.
@@ -245,7 +245,7 @@ impl Session {
         if bytes.len() > HUGE_MESSAGE {
             self.shared.trigger(Trigger::HugeMessage);
         }
-        // The flaw: the next client's turn comes when this one has taken its answer.
+        // The flaw: the next client's turn comes when this one has taken its response.
         let _turn = match quirks.has(Switch::AnswersOneAtATime) {
             true => Some(self.shared.turn().await),
             false => None,
@@ -268,7 +268,7 @@ impl Session {
             }
         }
         if !name.is_empty() {
-            self.shared.tell(MockEvent::Request(name));
+            self.shared.publish(MockEvent::Request(name));
         }
         let Some(fault) = fault else { return Ok(()) };
         self.shared.trigger(fault);
@@ -281,7 +281,7 @@ impl Session {
         if ends { Err(SessionEnd::Close(1003, "that was no request")) } else { Ok(()) }
     }
 
-    /// Ends the connection in a wrong way, in the place of an answer.
+    /// Ends the connection in a wrong way, in the place of a response.
     async fn break_down(&self, how: Breakdown, why: &'static str, response: Option<&Outgoing>) -> SessionEnd {
         match how {
             Breakdown::Close(code) => return SessionEnd::Close(code, "the editor is in trouble"),
@@ -298,7 +298,7 @@ impl Session {
         SessionEnd::Hang(Some(why))
     }
 
-    /// Holds an answer back: in order, or before those that are held already.
+    /// Holds a response back: in order, or before those that are held already.
     fn delay_response(&mut self, response: Outgoing, time: Duration, reordering: bool) {
         let due = Instant::now() + time;
         match self.delayed.front() {

@@ -24,7 +24,7 @@ const MAX_QUEUED: usize = 256;
 const MAX_QUEUED_BYTES: u32 = 64 << 20;
 /// How long a command waits for clients that do not read.
 const STEER_TIMEOUT: Duration = Duration::from_secs(2);
-/// How many happenings may wait for whoever watches.
+/// How many events may wait for a subscriber.
 const MAX_EVENTS: usize = 1024;
 /// How many ids of a client a flaw remembers.
 const MAX_IDS: usize = 10_000;
@@ -33,7 +33,7 @@ const MAX_IDS: usize = 10_000;
 #[derive(Clone)]
 pub struct Shared {
     server: Arc<ServerState>,
-    /// Of the server from one start to the next.
+    /// The phase of the server between one start and the next.
     phase: Arc<watch::Sender<Phase>>,
 }
 
@@ -47,7 +47,7 @@ struct ServerState {
     /// How many connections there have been.
     connections: AtomicU64,
     happenings: broadcast::Sender<MockEvent>,
-    /// Hears of everything from the beginning on, until somebody asks for it.
+    /// Receives every event from the beginning on, until the first subscriber takes it.
     first: Mutex<Option<broadcast::Receiver<MockEvent>>>,
 }
 
@@ -58,7 +58,7 @@ pub enum Phase {
     Serving,
     /// A flaw made it stop serving; it does not know.
     Hung,
-    /// It was told to quit.
+    /// It has received the command to quit.
     Quit,
     /// A flaw made it die.
     Died,
@@ -87,11 +87,11 @@ struct ConnectedClient {
     ids: HashSet<String>,
 }
 
-/// Something for a connection to send.
+/// A message for a connection to send.
 pub struct SendOrder {
-    /// What.
+    /// The message.
     pub message: Outgoing,
-    /// Whom to tell when it is sent.
+    /// Notified when the message is sent.
     pub done: Option<oneshot::Sender<()>>,
     /// Its share of what may wait, until it is sent.
     pub share: OwnedSemaphorePermit,
@@ -155,16 +155,16 @@ impl Shared {
         self.server.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Watches what clients do: who asks first is told from the beginning on, others from now on.
+    /// Subscribes to the events of clients: the first subscriber gets them from the beginning on, others from now on.
     pub fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         let first = self.server.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         first.unwrap_or_else(|| self.server.happenings.subscribe())
     }
 
-    /// Tells whoever watches what a client did.
-    pub fn tell(&self, happening: MockEvent) {
-        // Nobody may watch.
-        let _ = self.server.happenings.send(happening);
+    /// Publishes what a client did.
+    pub fn publish(&self, event: MockEvent) {
+        // There may be no subscriber.
+        let _ = self.server.happenings.send(event);
     }
 
     /// The quirks as they are now.
@@ -186,7 +186,7 @@ impl Shared {
         self.state().clients.len()
     }
 
-    /// Those who came before a client that comes now.
+    /// The number of clients when another one comes.
     pub fn connection_count(&self) -> ConnectionCount {
         let state = self.state();
         ConnectionCount { now: state.clients.len(), before: state.had_client }
@@ -222,7 +222,8 @@ impl Shared {
         }
     }
 
-    /// A client was let in: from now on it gets what all get. The first messages are those that tell it how things are.
+    /// Adds a client that was accepted: from now on it gets all notifications. The first messages have the present
+    /// state.
     pub fn join(&self) -> (u64, mpsc::Receiver<SendOrder>) {
         let mut state = self.state();
         let (outbox, orders) = Outbox::new();
@@ -235,20 +236,20 @@ impl Shared {
         }
         state.clients.push(ConnectedClient { number, outbox, ids: HashSet::new() });
         drop(state);
-        self.tell(MockEvent::Connected);
+        self.publish(MockEvent::Connected);
         (number, orders)
     }
 
-    /// A client is gone.
+    /// Removes a client that has gone.
     pub fn leave(&self, number: u64) {
         let mut state = self.state();
         state.clients.retain(|c| c.number != number);
         state.had_client = true;
         drop(state);
-        self.tell(MockEvent::Disconnected);
+        self.publish(MockEvent::Disconnected);
     }
 
-    /// Serves a message of a client. What it brings about for others is on its way then.
+    /// Serves a message of a client, and queues the notifications that it causes for others.
     pub fn serve(&self, number: u64, bytes: &[u8]) -> HandledMessage {
         let mut state = self.state();
         let mut handled = state.editor.handle(bytes);
@@ -300,7 +301,7 @@ impl Shared {
 }
 
 impl EditorState {
-    /// Sends a notice to every client; gives what tells when it is sent.
+    /// Sends a notification to every client; gives receivers that resolve when it is sent.
     fn notify(&mut self, notification: &Notification) -> Vec<oneshot::Receiver<()>> {
         let topic = notification.topic();
         let Some(message) = self.editor.notification(notification) else { return vec![] };
@@ -324,7 +325,7 @@ impl EditorState {
         waits
     }
 
-    /// The flaw that takes ids for unique among all clients: the answer goes to whoever used the id first.
+    /// The flaw that takes ids for unique among all clients: the response goes to whoever used the id first.
     fn misroute(&mut self, number: u64, handled: &mut HandledMessage) {
         let Value::String(id) = &handled.id else { return };
         let other = self.clients.iter().find(|c| c.number != number && c.ids.contains(id));

@@ -41,11 +41,11 @@ impl Setup {
         };
         let handled = self.editor.handle(request.to_string().as_bytes());
         assert_eq!(handled.responses.len(), 1, "{method}");
-        let mut answer: Value = serde_json::from_slice(&handled.responses[0].bytes).unwrap();
-        let inside = answer["serverResponse"].as_object_mut().unwrap();
+        let mut response: Value = serde_json::from_slice(&handled.responses[0].bytes).unwrap();
+        let inside = response["serverResponse"].as_object_mut().unwrap();
         assert_eq!(inside.remove("id"), Some("7".into()));
         let key = if self.editor.edition == Edition::Cli { method } else { "result" };
-        inside.get(key).or(inside.get("error")).cloned().unwrap_or_else(|| answer.clone())
+        inside.get(key).or(inside.get("error")).cloned().unwrap_or_else(|| response.clone())
     }
 
     fn notification_json(&self, notification: &Notification) -> Value {
@@ -171,9 +171,9 @@ fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
 fn what_a_flaw_did_is_marked_and_what_a_freedom_did_is_not() {
     let ping = json!({"clientRequest": {"id": "1", "ping": {"message": "ä"}}}).to_string();
     let mut flawed = setup(Edition::Cli, &["id-as-number", "no-pong"]);
-    let answer = &flawed.editor.handle(ping.as_bytes()).responses[0];
-    assert_eq!(answer.bytes, "{\"serverResponse\":{\"id\":1,\"ping\":{\"message\":\"ä\"}}}".as_bytes());
-    assert_eq!(answer.deliberate, Some("id-as-number"));
+    let response = &flawed.editor.handle(ping.as_bytes()).responses[0];
+    assert_eq!(response.bytes, "{\"serverResponse\":{\"id\":1,\"ping\":{\"message\":\"ä\"}}}".as_bytes());
+    assert_eq!(response.deliberate, Some("id-as-number"));
     let mut free = setup(Edition::Cli, &["escaped-json", "extra-keys"]);
     assert_eq!(free.editor.handle(ping.as_bytes()).responses[0].deliberate, None);
 }
@@ -184,9 +184,9 @@ fn a_switch_that_changes_an_answer_is_marked_too() {
     let path = setup.path("a b#1.txt");
     setup.editor.edit(path.as_ref(), "unsaved").unwrap();
     let request = json!({"clientRequest": {"id": "1", "readFile": {"path": path}}}).to_string();
-    let answer = &setup.editor.handle(request.as_bytes()).responses[0];
-    assert_eq!(answer.deliberate, Some("disk-not-buffer"));
-    assert!(String::from_utf8_lossy(&answer.bytes).contains("eins"));
+    let response = &setup.editor.handle(request.as_bytes()).responses[0];
+    assert_eq!(response.deliberate, Some("disk-not-buffer"));
+    assert!(String::from_utf8_lossy(&response.bytes).contains("eins"));
 }
 
 #[test]

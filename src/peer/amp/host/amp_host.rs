@@ -34,7 +34,7 @@ pub struct AmpHost {
     setting: Setting,
     edition: Edition,
     registry: Arc<ConnectionRegistry>,
-    /// By name; those that were stopped too.
+    /// The editors by name, stopped ones included.
     editors: BTreeMap<String, Editor>,
     decoys: Vec<ForeignLockfile>,
 }
@@ -46,7 +46,7 @@ impl AmpHost {
         Self { setting, edition, registry: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }
     }
 
-    fn place(&self, verb: &str) -> Result<&SubjectDirs, PeerError> {
+    fn subject_dirs(&self, verb: &str) -> Result<&SubjectDirs, PeerError> {
         let missing = "there is no folder in which a client could find an editor; such plays need a client that is \
             started by wirecert";
         self.setting.place.as_ref().ok_or_else(|| wrong(verb, missing))
@@ -97,24 +97,24 @@ impl AmpHost {
         Ok(connection)
     }
 
-    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: ServeStep = read(act)?;
-        step.check().map_err(|what| wrong(act.verb, what))?;
+    async fn serve(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: ServeStep = read(call)?;
+        step.check().map_err(|what| wrong(call.verb, what))?;
         let name = step.name().to_owned();
         if self.editors.get(&name).is_some_and(Editor::is_up) {
-            return Err(wrong(act.verb, format!("there is an editor `{name}` already; `stop` it, or name this one")));
+            return Err(wrong(call.verb, format!("there is an editor `{name}` already; `stop` it, or name this one")));
         }
         let others = || self.editors.values().filter(|editor| editor.is_up());
         if let Some(twice) = step.names().find(|name| others().any(|editor| editor.may_name(name))) {
-            return Err(wrong(act.verb, format!("a connection `{twice}` belongs to another editor already")));
+            return Err(wrong(call.verb, format!("a connection `{twice}` belongs to another editor already")));
         }
-        let place = self.place(act.verb)?.clone();
+        let dirs = self.subject_dirs(call.verb)?.clone();
         step.check_findable().await?;
-        let plan = step.plan(act, self.edition, &place)?;
+        let plan = step.plan(call, self.edition, &dirs)?;
         if let Port::Fixed(port) = plan.port {
             self.editors.values_mut().for_each(|editor| editor.release_port(port));
         }
-        let mut editor = Editor::start(plan, &self.setting, &place, self.registry.clone()).await?;
+        let mut editor = Editor::start(plan, &self.setting, &dirs, self.registry.clone()).await?;
         let bindings = editor.bindings();
         if let Some(earlier) = self.editors.remove(&name) {
             editor.succeed(earlier).await;
@@ -123,103 +123,103 @@ impl AmpHost {
         Ok(Performed { bindings })
     }
 
-    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EndStep = read(act)?;
-        let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
-        let editor = self.editor(act.verb, step.of.as_deref())?;
+    async fn stop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EndStep = read(call)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, call.step));
+        let editor = self.editor(call.verb, step.of.as_deref())?;
         editor.end(&ending, bounds).await;
         Ok(Performed::default())
     }
 
-    async fn restart(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EndStep = read(act)?;
-        let (bounds, ending) = (self.bounds(), ending(step.how, act.step));
-        let (setting, place) = (self.setting.clone(), self.place(act.verb)?.clone());
-        let editor = self.editor(act.verb, step.of.as_deref())?;
+    async fn restart(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EndStep = read(call)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, call.step));
+        let (setting, dirs) = (self.setting.clone(), self.subject_dirs(call.verb)?.clone());
+        let editor = self.editor(call.verb, step.of.as_deref())?;
         editor.end(&ending, bounds).await;
-        editor.start_anew(&setting, &place).await?;
+        editor.start_anew(&setting, &dirs).await?;
         Ok(Performed { bindings: editor.bindings() })
     }
 
-    fn lay(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: LockfileStep = read(act)?;
+    fn lay(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: LockfileStep = read(call)?;
         let data_home = step.data_home.clone().unwrap_or_else(|| String::from("."));
-        let data_home = self.place(act.verb)?.data_home.join(data_home);
-        let content = step.content().map_err(|what| wrong(act.verb, what))?;
-        let why = deliberate(act, step.deliberate.as_ref());
+        let data_home = self.subject_dirs(call.verb)?.data_home.join(data_home);
+        let content = step.content().map_err(|what| wrong(call.verb, what))?;
+        let why = deliberate(call, step.deliberate.as_ref());
         let foreign = ForeignLockfile::lay(&data_home, &step.name, content, why.as_deref(), &self.setting.recorder)?;
         self.decoys.push(foreign);
         Ok(Performed::default())
     }
 
-    async fn steer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EditorStep = read(act)?;
-        let command = steer::read(&step.command).map_err(|what| wrong(act.verb, what))?;
-        let editor = self.editor(act.verb, step.of.as_deref())?;
+    async fn steer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EditorStep = read(call)?;
+        let command = steer::read(&step.command).map_err(|what| wrong(call.verb, what))?;
+        let editor = self.editor(call.verb, step.of.as_deref())?;
         let performed = editor.shared().steer(|editor| Ok(((), editor.obey(&command)?))).await;
-        performed.map_err(|what| wrong(act.verb, what))?;
+        performed.map_err(|what| wrong(call.verb, what))?;
         Ok(Performed::default())
     }
 
-    async fn notify(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: NotifyStep = read(act)?;
+    async fn notify(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: NotifyStep = read(call)?;
         let data = step.data.unwrap_or_else(|| json!({}));
         let message = edition::notification(self.edition, &step.name, data);
-        self.send_message(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+        self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 
-    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: AnswerStep = read(act)?;
-        let message = step.message(self.edition).map_err(|what| wrong(act.verb, what))?;
-        self.send_message(act, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+    async fn answer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: AnswerStep = read(call)?;
+        let message = step.message(self.edition).map_err(|what| wrong(call.verb, what))?;
+        self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 
     /// Sends a message.
     async fn send_message(
         &self,
-        act: &VerbCall<'_>,
+        call: &VerbCall<'_>,
         on: Option<&str>,
         message: &Value,
         why: Option<&String>,
     ) -> Result<Performed, PeerError> {
-        let connection = self.connection(act.verb, on).await?;
-        let manner = SendOptions { deliberate: deliberate(act, why), ..SendOptions::default() };
-        connection.transmit(&[one_frame(FrameSpec::text(message.to_string()))], &manner, 1).await?;
+        let connection = self.connection(call.verb, on).await?;
+        let options = SendOptions { deliberate: deliberate(call, why), ..SendOptions::default() };
+        connection.transmit(&[one_frame(FrameSpec::text(message.to_string()))], &options, 1).await?;
         Ok(Performed::default())
     }
 
-    async fn send(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: SendStep = read(act)?;
-        let pieces = step.pieces().map_err(|e| wrong(act.verb, e))?;
-        let manner = SendOptions {
-            deliberate: deliberate(act, step.deliberate.as_ref()),
+    async fn send(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: SendStep = read(call)?;
+        let pieces = step.pieces().map_err(|e| wrong(call.verb, e))?;
+        let options = SendOptions {
+            deliberate: deliberate(call, step.deliberate.as_ref()),
             split: step.split,
             ..SendOptions::default()
         };
-        let connection = self.connection(act.verb, step.on.as_deref()).await?;
-        connection.transmit(&pieces, &manner, step.repeat.unwrap_or(1)).await?;
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
+        connection.transmit(&pieces, &options, step.repeat.unwrap_or(1)).await?;
         Ok(Performed::default())
     }
 
-    async fn ping(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: PingStep = read(act)?;
-        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+    async fn ping(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: PingStep = read(call)?;
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
         connection.transmit(&[one_frame(FrameSpec::ping(step.payload))], &SendOptions::default(), 1).await?;
         Ok(Performed::default())
     }
 
-    async fn close(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: CloseStep = read(act)?;
-        let connection = self.connection(act.verb, step.on.as_deref()).await?;
+    async fn close(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: CloseStep = read(call)?;
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
         let frame = FrameSpec::close(Some(step.code.unwrap_or(1000)), &step.reason);
-        connection.close(frame, deliberate(act, step.deliberate.as_ref()).as_deref(), self.bounds().goodbye).await?;
+        connection.close(frame, deliberate(call, step.deliberate.as_ref()).as_deref(), self.bounds().goodbye).await?;
         Ok(Performed::default())
     }
 
-    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: DropStep = read(act)?;
-        let connection = self.connection(act.verb, step.on.as_deref()).await?;
-        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: DropStep = read(call)?;
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
+        let why = deliberate(call, step.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
         match step.how {
             StreamEnd::Eof => connection.hang_up(&why).await,
             StreamEnd::Reset => connection.cut(&why).await,
@@ -249,20 +249,20 @@ fn ending(how: EditorEnd, step: &str) -> Ending {
 }
 
 impl Peer for AmpHost {
-    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match act.verb {
-                "serve" => self.serve(&act).await,
-                "stop" => self.stop(&act).await,
-                "restart" => self.restart(&act).await,
-                "lockfile" => self.lay(&act),
-                "editor" => self.steer(&act).await,
-                "notify" => self.notify(&act).await,
-                "answer" => self.answer(&act).await,
-                "send" => self.send(&act).await,
-                "ping" => self.ping(&act).await,
-                "close" => self.close(&act).await,
-                "drop" => self.drop(&act).await,
+            match call.verb {
+                "serve" => self.serve(&call).await,
+                "stop" => self.stop(&call).await,
+                "restart" => self.restart(&call).await,
+                "lockfile" => self.lay(&call),
+                "editor" => self.steer(&call).await,
+                "notify" => self.notify(&call).await,
+                "answer" => self.answer(&call).await,
+                "send" => self.send(&call).await,
+                "ping" => self.ping(&call).await,
+                "close" => self.close(&call).await,
+                "drop" => self.drop(&call).await,
                 other => Err(PeerError::Unable(format!("the editor of a play has no verb `{other}`"))),
             }
         })

@@ -54,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// Its name.
+    /// The name of the connection.
     pub fn name(&self) -> &str {
         self.sender.conn()
     }
@@ -107,12 +107,12 @@ impl Connection {
 
     /// Sends all of it at once, so many times. A client that goes meanwhile swallows the rest: what that means is for the
     /// expectations to say.
-    pub async fn transmit(&self, pieces: &[Piece], manner: &SendOptions, times: u64) -> Result<(), PeerError> {
-        if manner.deliberate.is_some() {
+    pub async fn transmit(&self, pieces: &[Piece], options: &SendOptions, times: u64) -> Result<(), PeerError> {
+        if options.deliberate.is_some() {
             self.tainted.store(true, Ordering::Relaxed);
         }
         for _ in 0..times {
-            match self.sender.send_all(pieces, manner).await {
+            match self.sender.send_all(pieces, options).await {
                 Ok(()) => {}
                 Err(SendError::Ended { .. } | SendError::Gone { .. }) => return Ok(()),
                 // While we read nothing, a client that waits for us to read is in its right.
@@ -149,7 +149,7 @@ impl Connection {
         self.sender.reset(Some(why)).await;
     }
 
-    /// Ends it since its editor ends: with a close frame where that is still possible, for the answer to which the
+    /// Ends it since its editor ends: with a close frame where that is still possible, for the response to which the
     /// client has so long.
     pub async fn leave(&self, within: Duration) {
         let ended_before = self.note("the end of its editor");

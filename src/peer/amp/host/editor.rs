@@ -27,7 +27,7 @@ use super::serve::EditorPlan;
 /// How long things may take.
 #[derive(Clone, Copy)]
 pub struct Bounds {
-    /// The answer to a close frame.
+    /// The response to a close frame.
     pub goodbye: Duration,
     /// What the protocol obliges the client to do.
     pub patience: Duration,
@@ -52,7 +52,7 @@ pub struct Editor {
     /// Where it listens, and its secret; what was so at last, where it has ended.
     port: u16,
     token: String,
-    /// None while it is not up.
+    /// The running server; none while the editor is not up.
     running: Option<Running>,
     lockfile: Option<ForeignLockfile>,
     /// Lockfiles of its earlier lives.
@@ -74,13 +74,13 @@ impl Editor {
     pub async fn start(
         plan: EditorPlan,
         setting: &Setting,
-        place: &SubjectDirs,
+        dirs: &SubjectDirs,
         registry: Arc<ConnectionRegistry>,
     ) -> Result<Self, PeerError> {
         let token = plan.token.clone().map_or_else(lockfile::make_token, Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
-        let root = if plan.folder.is_dir() { &plan.folder } else { &place.root };
+        let root = if plan.folder.is_dir() { &plan.folder } else { &dirs.root };
         let model = model::Editor::new(plan.edition, root, token.clone(), quirks(&plan));
         let model = model.map_err(|e| system(&format!("open the folder {}", root.display()), e))?;
         let mut editor = Self {
@@ -97,7 +97,7 @@ impl Editor {
         };
         let (listener, reserved) = listen(editor.plan.host, editor.plan.port)?;
         editor.reserved.extend(reserved);
-        editor.run(listener, setting, place)?;
+        editor.run(listener, setting, dirs)?;
         Ok(editor)
     }
 
@@ -105,16 +105,16 @@ impl Editor {
     ///
     /// # Errors
     /// As those of [`Editor::start`].
-    pub async fn start_anew(&mut self, setting: &Setting, place: &SubjectDirs) -> Result<(), PeerError> {
+    pub async fn start_anew(&mut self, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
         let (listener, reserved) = listen(self.plan.host, port)?;
         self.reserved.extend(reserved);
         self.token = lockfile::make_token().map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
-        self.run(listener, setting, place)
+        self.run(listener, setting, dirs)
     }
 
-    fn run(&mut self, listener: TcpListener, setting: &Setting, place: &SubjectDirs) -> Result<(), PeerError> {
+    fn run(&mut self, listener: TcpListener, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
         let address = listener.local_addr().map_err(|e| system("learn where it listens", e))?;
         let process =
             PlaceholderProcess::start().map_err(|e| system("start a process that stands for an editor", e))?;
@@ -128,7 +128,7 @@ impl Editor {
             names: self.names.clone(),
             registry: self.registry.clone(),
             limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
-            run_dir: place.root.parent().unwrap_or(&place.root).to_owned(),
+            run_dir: dirs.root.parent().unwrap_or(&dirs.root).to_owned(),
         };
         self.running = Some(Running { accept_task: tokio::spawn(acceptor.accept_all(listener)), process });
         // Written when connections are accepted already: whoever finds it may connect at once.
@@ -137,7 +137,7 @@ impl Editor {
             let keys = lockfile::editor_keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
             let content = LockfileContent::File(plan.content(keys));
             let why = self.plan.deliberate.as_deref().filter(|_| plan.says_anything());
-            self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
+            self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(dirs), &name, content, why, &setting.recorder)?);
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Editor {
         self.names.may_give(name)
     }
 
-    /// The variables that tell how to reach it.
+    /// The variables that a client needs to reach the editor.
     pub fn bindings(&self) -> Vec<(String, Value)> {
         let encoded = encode(&self.token, Encoding::Component);
         let address = Address::new(self.plan.host.to_string(), self.port);
@@ -233,7 +233,7 @@ impl Editor {
     }
 }
 
-/// Returns once nobody is let in any more.
+/// Returns once no client is accepted any more.
 async fn stop(accept_task: JoinHandle<()>) {
     accept_task.abort();
     // It was aborted, which is what this says.

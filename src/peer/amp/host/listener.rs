@@ -31,17 +31,17 @@ pub const PROBE_CLOSE_TIMEOUT: Duration = Duration::from_millis(50);
 /// How long a connection may stand before anything is sent on it.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Lets clients in to one editor.
+/// Accepts the clients of one editor.
 pub struct Listener {
-    /// What the editor is like.
+    /// The plan of the editor.
     pub plan: EditorPlan,
-    /// Its secret.
+    /// The editor's token.
     pub token: String,
     /// The editor itself.
     pub shared: Shared,
     /// The names of its connections.
     pub names: Arc<ConnectionNames>,
-    /// Where they are entered.
+    /// The registry that new connections are entered in.
     pub registry: Arc<ConnectionRegistry>,
     /// Bounds of each connection.
     pub limits: Limits,
@@ -50,7 +50,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Lets clients in until it is dropped.
+    /// Accepts clients until it is dropped.
     pub async fn accept_all(self, listener: TcpListener) {
         process::take_name();
         let acceptor = Arc::new(self);
@@ -88,11 +88,11 @@ impl Listener {
         // Where no request comes, the trace says what came instead.
         let Ok(request) = websocket::accept(stream, tap, &self.limits).await else { return };
         let plan = &self.plan;
-        // The mark is for what the scenario says of the answer, not for a usual one beside other things.
+        // The mark is for what the scenario says of the response, not for a usual one beside other things.
         let deliberate = plan.deliberate.as_deref().filter(|_| plan.upgrade.says_anything());
-        let (request, answer) = plan.upgrade.answer(request, &self.token, deliberate);
+        let (request, response) = plan.upgrade.respond(request, &self.token, deliberate);
         self.mark(&name);
-        let (socket, status) = match answer {
+        let (socket, status) = match response {
             HandshakeResponse::Never => (request.leave_unanswered(plan.options), None),
             HandshakeResponse::Reply(reply, frames) => {
                 let status = reply.head.status().unwrap_or_default();
@@ -120,9 +120,9 @@ impl Listener {
         }
     }
 
-    /// Whether it is a client that another wirecert has started, or a wirecert (this one, in another role, or another one) that
-    /// looks for an editor which had this port before, as far as the system tells. The editors of the guide share a hundred
-    /// ports, all of which clients may try (quick reference, section 1).
+    /// Whether it is a client that another wirecert has started, or a wirecert (this one, in another role, or another
+    /// one) that looks for an editor which had this port before, as far as the system shows. The editors of the guide
+    /// share a hundred ports, all of which clients may try (quick reference, section 1).
     async fn is_of_another_run(&self, stream: &TcpStream) -> bool {
         if self.plan.edition != Edition::Guide {
             return false;
@@ -164,8 +164,8 @@ impl Listener {
     }
 }
 
-/// Serves a client to its end. Its requests are answered as the plan says; the payloads of pongs that answer barriers go
-/// to `pong` in any case.
+/// Serves a client to its end. Its requests are answered as the plan says; the payloads of pongs that answer barriers
+/// go to `pong` in any case.
 pub async fn serve_client(
     shared: Shared,
     connection: &Connection,
@@ -200,7 +200,7 @@ pub async fn serve_client(
                     Ok(())
                 }
                 Some(Incoming::Message(message)) if can_send && answers_by_itself(plan, &message) => {
-                    answer(&shared, number, &sender, &message).await
+                    respond(&shared, number, &sender, &message).await
                 }
                 Some(_) => Ok(()),
             },
@@ -231,13 +231,13 @@ async fn send_order(sender: &Sender, order: SendOrder) -> Result<(), SendError> 
     sent
 }
 
-async fn answer(shared: &Shared, number: u64, sender: &Sender, message: &Message) -> Result<(), SendError> {
+async fn respond(shared: &Shared, number: u64, sender: &Sender, message: &Message) -> Result<(), SendError> {
     let bytes = match (&message.json, &message.payload) {
         (Some(json), _) => json.to_string().into_bytes(),
         (None, payload) => payload.as_ref().map(|payload| payload.as_bytes().to_vec()).unwrap_or_default(),
     };
-    for answer in shared.serve(number, &bytes).responses {
-        send(sender, &answer).await?;
+    for response in shared.serve(number, &bytes).responses {
+        send(sender, &response).await?;
     }
     Ok(())
 }

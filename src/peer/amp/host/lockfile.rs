@@ -1,4 +1,5 @@
-//! Lockfiles and tokens: those of our editors, others laid beside them, and those that announce a server which is no editor of a play.
+//! Lockfiles and tokens: those of our editors, others laid beside them, and those that announce a server which is no
+//! editor of a play.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write as _};
@@ -79,7 +80,7 @@ impl ForeignLockfile {
         Ok(Self { path, folder })
     }
 
-    /// Where it is.
+    /// The path of the file or folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,8 +132,8 @@ pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError>
     Ok(Announced { path: laid.path().to_owned(), token })
 }
 
-/// A secret that nobody can guess, of characters that stand for themselves in a URL. Scenarios about what has to be encoded say
-/// their own ones, so that a client that does not encode fails there and nowhere else.
+/// A secret that nobody can guess, of characters that stand for themselves in a URL. Scenarios about what has to be
+/// encoded say their own ones, so that a client that does not encode fails there and nowhere else.
 ///
 /// # Errors
 /// What the system said when it was asked for chance.

@@ -1,4 +1,4 @@
-//! The editor that stands opposite an agent.
+//! The editors of a play: the peer opposite an agent.
 //!
 //! [`AmpHost`] performs the verbs of the role `amp-client`: it starts editors, each of which listens, writes a
 //! lockfile and serves whoever connects, in the background. Their connections are known by names that scenarios give

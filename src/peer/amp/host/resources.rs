@@ -18,7 +18,7 @@ pub enum Port {
     Any,
     /// A free one of those that the quick reference has clients scan (section 1).
     Guide,
-    /// This one.
+    /// This port and no other.
     Fixed(u16),
 }
 
@@ -99,7 +99,7 @@ static IDLE: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// A process that stands for an editor: it lives until it is ended, and no longer than we do, since it reads from us.
 pub struct PlaceholderProcess {
-    /// None once it was ended.
+    /// The process; none once it was ended.
     child: Option<Child>,
     pid: u32,
 }
@@ -117,7 +117,7 @@ impl PlaceholderProcess {
         Ok(Self { pid: child.id(), child: Some(child) })
     }
 
-    /// Its id, also when it has ended.
+    /// The id of the process, also when it has ended.
     pub fn pid(&self) -> u32 {
         self.pid
     }

@@ -52,18 +52,18 @@ enum AutomaticParam {
     Ignore,
 }
 
-/// What is said of a lockfile.
+/// How a scenario describes a lockfile.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LockfilePlan {
     data_home: Option<String>,
-    /// Its file name.
+    /// The file name of the lockfile.
     pub name: Option<String>,
     keys: Map<String, Value>,
     text: Option<String>,
 }
 
-/// What an editor is like, over all its restarts.
+/// The plan of an editor, over all its restarts.
 #[derive(Clone)]
 pub struct EditorPlan {
     /// The names of its connections, as far as they are given.
@@ -72,15 +72,15 @@ pub struct EditorPlan {
     pub edition: Edition,
     /// The address it listens on.
     pub host: std::net::IpAddr,
-    /// Its port.
+    /// The port that the editor listens on.
     pub port: Port,
     /// The folder it has open, as its lockfile says.
     pub folder: PathBuf,
-    /// Its secret; none where one is to be made up.
+    /// The editor's token; none where one is to be made up.
     pub token: Option<String>,
-    /// Its lockfile; none where it has none.
+    /// The lockfile; none where the editor writes none.
     pub lockfile: Option<LockfilePlan>,
-    /// Whether it answers requests, and tells a new client how things are.
+    /// Whether the editor answers requests, and notifies a new client of the present state.
     pub answers: bool,
     /// The methods that it leaves to steps all the same.
     pub withholds: Vec<String>,
@@ -90,7 +90,7 @@ pub struct EditorPlan {
     pub options: Options,
     /// The trace's mark for all of this, where it is wrong on purpose.
     pub deliberate: Option<String>,
-    /// The step that says all of this.
+    /// The step that starts the editor.
     pub step: String,
 }
 
@@ -129,25 +129,25 @@ impl ServeStep {
         }
     }
 
-    /// What the editor is to be like.
-    pub fn plan(self, act: &VerbCall<'_>, edition: Edition, place: &SubjectDirs) -> Result<EditorPlan, PeerError> {
+    /// The plan of the editor.
+    pub fn plan(self, call: &VerbCall<'_>, edition: Edition, dirs: &SubjectDirs) -> Result<EditorPlan, PeerError> {
         let host = match self.host.as_deref() {
             None | Some("127.0.0.1") => std::net::Ipv4Addr::LOCALHOST.into(),
             Some("::1") => std::net::Ipv6Addr::LOCALHOST.into(),
-            Some(other) => return Err(wrong(act.verb, format!("`host` is 127.0.0.1 or ::1, not {other}"))),
+            Some(other) => return Err(wrong(call.verb, format!("`host` is 127.0.0.1 or ::1, not {other}"))),
         };
         let folder = match &self.folder {
-            Some(folder) => place.root.join(folder),
-            None => place.root.canonicalize().unwrap_or_else(|_| place.root.clone()),
+            Some(folder) => dirs.root.join(folder),
+            None => dirs.root.canonicalize().unwrap_or_else(|_| dirs.root.clone()),
         };
         Ok(EditorPlan {
             names: self.names().map(str::to_owned).collect(),
             edition,
             host,
-            port: port(self.port.as_ref(), edition).map_err(|what| wrong(act.verb, what))?,
+            port: port(self.port.as_ref(), edition).map_err(|what| wrong(call.verb, what))?,
             folder,
             token: self.token.clone(),
-            lockfile: lockfile(self.lockfile).map_err(|what| wrong(act.verb, what))?,
+            lockfile: lockfile(self.lockfile).map_err(|what| wrong(call.verb, what))?,
             answers: self.answers == AnswersParam::All,
             withholds: self.withholds,
             upgrade: self.upgrade.unwrap_or_default(),
@@ -156,8 +156,8 @@ impl ServeStep {
                 close: self.close == AutomaticParam::Answer,
                 read: self.read.unwrap_or(true),
             },
-            deliberate: deliberate(act, self.deliberate.as_ref()),
-            step: act.step.to_owned(),
+            deliberate: deliberate(call, self.deliberate.as_ref()),
+            step: call.step.to_owned(),
         })
     }
 }
@@ -191,10 +191,10 @@ impl LockfilePlan {
     }
 
     /// The data home it lies below.
-    pub fn data_home(&self, place: &SubjectDirs) -> PathBuf {
+    pub fn data_home(&self, dirs: &SubjectDirs) -> PathBuf {
         match &self.data_home {
-            Some(other) => place.data_home.join(Path::new(other)),
-            None => place.data_home.clone(),
+            Some(other) => dirs.data_home.join(Path::new(other)),
+            None => dirs.data_home.clone(),
         }
     }
 
@@ -215,7 +215,7 @@ impl LockfilePlan {
     }
 }
 
-/// What a scenario says of the answer to a handshake.
+/// How a scenario describes the response to a handshake.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Upgrade {
@@ -228,12 +228,12 @@ pub struct Upgrade {
     frames: Vec<Frame>,
 }
 
-/// What becomes of a handshake request.
+/// The response to a handshake request.
 #[derive(Debug)]
 pub enum HandshakeResponse {
-    /// It is answered, and frames follow at once.
+    /// A response, which frames follow at once.
     Reply(Reply, Vec<FrameSpec>),
-    /// It is not answered.
+    /// No response.
     Never,
 }
 
@@ -247,8 +247,8 @@ impl Upgrade {
     }
 
     /// What is to be done with a request, `token` being the editor's secret. `deliberate` is the trace's mark where
-    /// the answer is wrong on purpose.
-    pub fn answer(&self, request: Request, token: &str, deliberate: Option<&str>) -> (Request, HandshakeResponse) {
+    /// the response is wrong on purpose.
+    pub fn respond(&self, request: Request, token: &str, deliberate: Option<&str>) -> (Request, HandshakeResponse) {
         if self.never {
             return (request, HandshakeResponse::Never);
         }
@@ -275,7 +275,7 @@ impl Upgrade {
         !self.is_usual() || self.never || self.split.is_some() || !self.frames.is_empty()
     }
 
-    /// Whether it leaves the answer as it is, and says only how it is sent and what follows it.
+    /// Whether it leaves the response as it is, and says only how it is sent and what follows it.
     fn is_usual(&self) -> bool {
         self.status.is_none() && self.headers.is_empty() && self.body.is_none() && self.raw.is_none()
     }

@@ -9,7 +9,7 @@ use crate::protocol::parse_hex;
 
 use super::lockfile::LockfileContent;
 
-/// Of `stop` and `restart`.
+/// The parameters of `stop` and `restart`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EndStep {
@@ -26,7 +26,7 @@ pub enum EditorEnd {
     Kill,
 }
 
-/// Of `lockfile`.
+/// The parameters of `lockfile`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LockfileStep {
@@ -71,7 +71,7 @@ impl From<Map<String, Value>> for EditorStep {
     }
 }
 
-/// Of `notify`.
+/// The parameters of `notify`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyStep {
@@ -82,7 +82,7 @@ pub struct NotifyStep {
     pub deliberate: Option<String>,
 }
 
-/// Of `answer`.
+/// The parameters of `answer`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerStep {
@@ -117,7 +117,7 @@ impl AnswerStep {
     }
 }
 
-/// Of `ping`.
+/// The parameters of `ping`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PingStep {
@@ -125,7 +125,7 @@ pub struct PingStep {
     pub payload: String,
 }
 
-/// Of `close`.
+/// The parameters of `close`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CloseStep {
@@ -135,7 +135,7 @@ pub struct CloseStep {
     pub deliberate: Option<String>,
 }
 
-/// Of `drop`.
+/// The parameters of `drop`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DropStep {

@@ -6,13 +6,13 @@ use super::*;
 use crate::protocol::amp::testing::{TraceBuilder, close_payload, head, request, request_head, response};
 use crate::trace::Direction;
 
-fn seen(edition: &'static str, trace: &TraceBuilder) -> Vec<Observation> {
+fn observed(edition: &'static str, trace: &TraceBuilder) -> Vec<Observation> {
     let mut observer = AmpObserver::new(edition, End::Server);
     trace.events.iter().flat_map(|event| observer.observe(event)).collect()
 }
 
 fn last(edition: &'static str, trace: &TraceBuilder) -> Observation {
-    seen(edition, trace).pop().expect("an observation")
+    observed(edition, trace).pop().expect("an observation")
 }
 
 #[test]
@@ -37,67 +37,68 @@ fn an_acceptance_is_told_from_a_refusal() {
 fn a_response_is_the_same_in_both_editions_but_for_the_method() {
     for edition in ["cli", "guide"] {
         let trace = TraceBuilder::open().server_sends(response(edition, "7", "readFile", json!({"content": "c"})));
-        let seen = last(edition, &trace);
-        assert_eq!(seen.kind, "response");
-        assert_eq!(json!(seen.selectors), json!({"to": "7", "id": "7"}));
-        assert_eq!(seen.value["result"], json!({"content": "c"}));
-        assert_eq!(seen.value.get("method"), (edition == "cli").then(|| json!("readFile")).as_ref());
+        let observed = last(edition, &trace);
+        assert_eq!(observed.kind, "response");
+        assert_eq!(json!(observed.selectors), json!({"to": "7", "id": "7"}));
+        assert_eq!(observed.value["result"], json!({"content": "c"}));
+        assert_eq!(observed.value.get("method"), (edition == "cli").then(|| json!("readFile")).as_ref());
     }
 }
 
 #[test]
 fn an_error_has_no_result() {
     let error = json!({"code": -32601, "message": "no"});
-    let seen = last("cli", &TraceBuilder::open().server_sends(json!({"serverResponse": {"id": "1", "error": error}})));
-    assert_eq!(seen.value["error"], error);
-    assert!(!seen.value.contains_key("result"));
+    let observed =
+        last("cli", &TraceBuilder::open().server_sends(json!({"serverResponse": {"id": "1", "error": error}})));
+    assert_eq!(observed.value["error"], error);
+    assert!(!observed.value.contains_key("result"));
 }
 
 #[test]
 fn a_notification_is_known_by_its_name() {
     let trace = TraceBuilder::open().server_sends(json!({"serverNotification": {"userSentMessage": {"message": "m"}}}));
-    let kinds: Vec<_> = seen("cli", &trace).iter().map(|o| o.kind).collect();
+    let kinds: Vec<_> = observed("cli", &trace).iter().map(|o| o.kind).collect();
     assert_eq!(kinds, ["handshake", "message", "notification"]);
-    let seen = last("cli", &trace);
-    assert_eq!(json!(seen.selectors), json!({"name": "userSentMessage"}));
-    assert_eq!(seen.value["data"], json!({"message": "m"}));
+    let observed = last("cli", &trace);
+    assert_eq!(json!(observed.selectors), json!({"name": "userSentMessage"}));
+    assert_eq!(observed.value["data"], json!({"message": "m"}));
 }
 
 #[test]
 fn answers_to_probes_are_no_observations() {
-    let answer = response("cli", "wirecert-1", "ping", json!({"message": ""})).to_string();
-    let trace = TraceBuilder::open().server_sends_text(&answer).server_frame(opcode::PONG, b"wirecert-2");
-    assert_eq!(seen("cli", &trace).len(), 1, "only the handshake");
+    let response_text = response("cli", "wirecert-1", "ping", json!({"message": ""})).to_string();
+    let trace = TraceBuilder::open().server_sends_text(&response_text).server_frame(opcode::PONG, b"wirecert-2");
+    assert_eq!(observed("cli", &trace).len(), 1, "only the handshake");
     let trace =
         TraceBuilder::open().server_sends_text(r#"{"serverResponse":{"id":"1","ping":{"message":"wirecert-1"}}}"#);
-    let kinds: Vec<_> = seen("cli", &trace).iter().map(|o| o.kind).collect();
+    let kinds: Vec<_> = observed("cli", &trace).iter().map(|o| o.kind).collect();
     assert_eq!(kinds, ["handshake", "frame", "message", "response"]);
 }
 
 #[test]
 fn frames_are_told_bit_by_bit() {
-    let seen = seen("cli", &TraceBuilder::open().server_frame(opcode::PING, b"\xff"));
+    let observed = observed("cli", &TraceBuilder::open().server_frame(opcode::PING, b"\xff"));
     assert_eq!(
-        json!(seen[1].value),
+        json!(observed[1].value),
         json!({"opcode": "ping", "fin": true, "rsv": 0, "masked": false, "length": 1, "hex": "ff"})
     );
-    assert_eq!((seen[2].kind, seen[2].value.len()), ("ping", 0));
-    let seen = last("cli", &TraceBuilder::open().server_frame(11, b"ab"));
-    assert_eq!((&seen.value["opcode"], &seen.value["text"]), (&json!(11), &json!("ab")));
+    assert_eq!((observed[2].kind, observed[2].value.len()), ("ping", 0));
+    let observed = last("cli", &TraceBuilder::open().server_frame(11, b"ab"));
+    assert_eq!((&observed.value["opcode"], &observed.value["text"]), (&json!(11), &json!("ab")));
 }
 
 #[test]
 fn a_close_frame_may_come_without_a_code() {
-    let seen = last("cli", &TraceBuilder::open().server_frame(opcode::CLOSE, &close_payload(1001, "bye")));
-    assert_eq!((seen.kind, json!(seen.value)), ("close", json!({"code": 1001, "reason": "bye"})));
+    let observed = last("cli", &TraceBuilder::open().server_frame(opcode::CLOSE, &close_payload(1001, "bye")));
+    assert_eq!((observed.kind, json!(observed.value)), ("close", json!({"code": 1001, "reason": "bye"})));
     assert!(last("cli", &TraceBuilder::open().server_frame(opcode::CLOSE, b"")).value.is_empty());
 }
 
 #[test]
 fn the_end_of_the_stream_says_how() {
     let trace = TraceBuilder::open().add(Some(Direction::ToClient), EventKind::Closed(Closed::Reset));
-    let seen = last("cli", &trace);
-    assert_eq!((seen.kind, &seen.value["how"]), ("closed", &json!("reset")));
+    let observed = last("cli", &trace);
+    assert_eq!((observed.kind, &observed.value["how"]), ("closed", &json!("reset")));
 }
 
 #[test]
@@ -105,21 +106,21 @@ fn what_the_client_does_is_no_observation() {
     let trace = TraceBuilder::open()
         .client_sends(request("cli", "1", "ping", json!({"message": ""})))
         .client_frame(opcode::PING, b"");
-    assert_eq!(seen("cli", &trace).len(), 1);
+    assert_eq!(observed("cli", &trace).len(), 1);
 }
 
-fn observed(trace: &TraceBuilder) -> Vec<Observation> {
+fn observed_of_client(trace: &TraceBuilder) -> Vec<Observation> {
     let mut observer = AmpObserver::new("cli", End::Client);
     trace.events.iter().flat_map(|event| observer.observe(event)).collect()
 }
 
 #[test]
 fn a_handshake_is_seen_with_what_our_editor_made_of_it() {
-    let seen = observed(&TraceBuilder::open());
-    assert_eq!(seen[0].kind, "handshake");
-    assert_eq!(seen[0].value["valid"], true);
-    assert_eq!(seen[0].value["path"], "/");
-    assert_eq!((seen[1].kind, &seen[1].value["status"]), ("admitted", &json!(101)));
+    let observed = observed_of_client(&TraceBuilder::open());
+    assert_eq!(observed[0].kind, "handshake");
+    assert_eq!(observed[0].value["valid"], true);
+    assert_eq!(observed[0].value["path"], "/");
+    assert_eq!((observed[1].kind, &observed[1].value["status"]), ("admitted", &json!(101)));
 }
 
 #[test]
@@ -134,9 +135,9 @@ fn a_handshake_without_a_sound_key_is_not_valid() {
 #[test]
 fn a_request_is_chosen_by_its_method() {
     let trace = TraceBuilder::open().client_sends(request("cli", "7", "readFile", json!({"path": "/a"})));
-    let seen = observed(&trace);
-    let asked = seen.iter().find(|o| o.kind == "request").expect("a request");
-    assert_eq!(json!(asked.selectors), json!({"method": "readFile"}));
-    assert_eq!((&asked.value["id"], &asked.value["params"]), (&json!("7"), &json!({"path": "/a"})));
-    assert_eq!(asked.value["id_json"], json!("\"7\""));
+    let observed = observed_of_client(&trace);
+    let requested = observed.iter().find(|o| o.kind == "request").expect("a request");
+    assert_eq!(json!(requested.selectors), json!({"method": "readFile"}));
+    assert_eq!((&requested.value["id"], &requested.value["params"]), (&json!("7"), &json!({"path": "/a"})));
+    assert_eq!(requested.value["id_json"], json!("\"7\""));
 }

@@ -35,7 +35,8 @@ pub(super) const fn guide(section: &'static str) -> Section {
     Section { document: "AMP Protocol Quick Reference, 2025-12-15", section }
 }
 
-/// A table: an area, the end it binds, a capability, and entries `slug: [editions with level and source] statement why;`.
+/// A table: an area, the end it binds, a capability, and entries `slug: [editions with level and source] statement
+/// why;`.
 macro_rules! table {
     ($area:literal, $binds:ident, $capability:expr; $( $slug:literal: [ $($editions:tt)+ ] $statement:literal $why:literal; )+) => {
         &[ $( table!(@entry $area, $slug, $binds, $capability, $statement, $why; $($editions)+) ),+ ]

@@ -1,5 +1,5 @@
-//! Client requirements on discovery (which lockfiles the client finds, believes and prefers, and how it comes back to an editor),
-//! on connection (its handshake, the token in it, and what it makes of the response), and on framing.
+//! Client requirements on discovery (which lockfiles the client finds, believes and prefers, and how it comes back to
+//! an editor), on connection (its handshake, the token in it, and what it makes of the response), and on framing.
 
 use super::catalogue::{Table, cli, guide, http, rfc, table};
 

@@ -1,5 +1,6 @@
-//! Client requirements on the envelope, on the methods (what the client requests, and what becomes of the response), on the
-//! notifications, which reach whoever uses the client, and on robustness: a broken server harms no more than the exchange with it.
+//! Client requirements on the envelope, on the methods (what the client requests, and what becomes of the response),
+//! on the notifications, which reach whoever uses the client, and on robustness: a broken server harms no more than
+//! the exchange with it.
 //!
 //! The caller is whoever uses the client: the agent, or the program that drives it.
 

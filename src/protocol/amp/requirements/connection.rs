@@ -1,5 +1,6 @@
-//! Server requirements on discovery (the lockfile, and the life of the server as far as clients can see it), on connection (the
-//! token and the handshake), and on framing (what RFC 6455 asks of frames, and what the editions carry in them).
+//! Server requirements on discovery (the lockfile, and the life of the server as far as clients can see it), on
+//! connection (the token and the handshake), and on framing (what RFC 6455 asks of frames, and what the editions
+//! carry in them).
 
 use super::catalogue::{Table, cli, guide, rfc, table};
 

@@ -18,11 +18,11 @@ const MAX_PINGS: usize = 1000;
 /// Holds the pongs of one end against the pings of the other one (RFC 6455 sections 5.5.2 and 5.5.3).
 ///
 /// A pong answers the ping with its payload and all before it. One with another payload may be a heartbeat,
-/// and tells only if no right one follows. A ping is missed once it has waited for [`OVERDUE`] on a
+/// and counts only if no right one follows. A ping is missed once it has waited for [`OVERDUE`] on a
 /// connection that stood.
 pub struct Pings {
     requirements: &'static RequirementIndex,
-    /// Who has to answer.
+    /// The end that has to answer pings.
     judged: End,
     connections: ConnectionStates<PingState>,
     now: u64,
@@ -133,13 +133,13 @@ impl PingState {
 /// Judges how one end takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
 ///
 /// Nothing is said of a connection on which the other end did something wrong on purpose: there any end will do. A
-/// client may be leaving just when the server closes, so that what it owes is held against it only once it is clear that
-/// its process lives on.
+/// client may be leaving just when the server closes, so that what it owes is held against it only once it is clear
+/// that its process lives on.
 pub struct Closings {
     requirements: &'static RequirementIndex,
     judged: End,
     connections: ConnectionStates<ClosingState>,
-    /// Clients that left without an answer to a close frame: the event, and when.
+    /// Clients that left without a response to a close frame: the event, and when.
     left: Vec<(u64, u64)>,
     now: u64,
 }
@@ -154,7 +154,8 @@ struct ClosingState {
     fragmented: bool,
     /// Whether the end that is judged sent anything but a close frame.
     has_sent: bool,
-    /// Whether the end that is judged may have sent its close frame before the trace begins: it has not shown that it had not.
+    /// Whether the end that is judged may have sent its close frame before the trace begins: it has not shown that it
+    /// had not.
     may_have_closed: bool,
     /// The close frame of the end that is judged.
     own: Option<CloseFrame>,
@@ -185,8 +186,8 @@ impl CloseFrame {
     }
 }
 
-/// Whether a frame breaks RFC 6455 (sections 5.1, 5.2, 5.4, 5.5 and 8.1): the other end has to fail the connection for it. What only
-/// makes a message that is not supported, a fragment for one, does not.
+/// Whether a frame breaks RFC 6455 (sections 5.1, 5.2, 5.4, 5.5 and 8.1): the other end has to fail the connection
+/// for it. What only makes a message that is not supported, a fragment for one, does not.
 ///
 /// `fragmented`: whether its sender is within a fragmented message; `to`: the end that gets it.
 fn breaks_rfc(frame: &Frame, fragmented: bool, to: End) -> bool {
@@ -208,7 +209,7 @@ fn breaks_rfc(frame: &Frame, fragmented: bool, to: End) -> bool {
 
 /// What an end of a connection means for the end that is judged.
 enum StreamEnd {
-    /// Nothing, or it was said.
+    /// Nothing is owed, or it was judged already.
     Settled,
     /// A close frame was not answered.
     Unanswered,
@@ -261,7 +262,7 @@ impl Rule for Closings {
                 connection.established = head.start.contains(" 101");
             }
             (EventKind::Frame(frame), Some(false)) if frame.opcode == opcode::CLOSE => {
-                // Then this is the answer to it.
+                // Then this is the response to it.
                 connection.may_have_closed = began_before_trace && !connection.has_sent;
                 connection.other.get_or_insert(CloseFrame::new(event, frame));
             }
@@ -303,7 +304,7 @@ impl Rule for Closings {
     }
 }
 
-/// One event before its judge.
+/// The context in which an event is judged.
 struct CloseContext {
     requirements: &'static RequirementIndex,
     end: End,

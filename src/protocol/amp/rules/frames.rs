@@ -97,7 +97,7 @@ impl Rule for Frames {
     }
 }
 
-/// One frame before its judge.
+/// The context in which a frame is judged.
 struct FrameContext<'a> {
     requirements: &'static RequirementIndex,
     end: End,

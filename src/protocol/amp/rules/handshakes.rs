@@ -1,4 +1,5 @@
-//! Handshakes: may a client be let in as it was, is an acceptance valid, is a bad request refused, and how often does a client connect?
+//! Handshakes: may a client be let in as it was, is an acceptance valid, is a bad request refused, and how often does
+//! a client connect?
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -23,14 +24,14 @@ pub struct HandshakeRequests {
 /// How far the handshake of a connection has come.
 #[derive(Default)]
 enum HandshakeStage {
-    /// Nothing is known of one.
+    /// No handshake was seen.
     #[default]
     Unknown,
-    /// It waits for its answer.
+    /// The request waits for its response.
     Requested,
-    /// It was refused.
+    /// The handshake was refused.
     Refused,
-    /// The connection stands, or what the client did wrong was said.
+    /// The connection is established, or a violation of the client was reported.
     Over,
 }
 
@@ -168,7 +169,7 @@ impl Rule for HandshakeResponses {
     }
 }
 
-/// A request and its answer.
+/// A handshake request and the response to it.
 struct HandshakeExchange<'a> {
     requirements: &'static RequirementIndex,
     index: u64,
@@ -284,17 +285,17 @@ const WINDOW: u64 = 1_000_000;
 /// So many clients and addresses are looked at.
 const MAX_CLIENTS: usize = 256;
 
-/// So many connections may wait for what their first event tells of them.
+/// So many connections may wait for their first event, which may name their process.
 const MAX_STARTED: usize = 256;
 
-/// Counts how often a client connects (docs/amp.md, Connecting again). Only where the process in the trace is the client:
-/// several clients may be at the other end of a server. That process may have started several in its turn: where the trace
-/// tells which process a connection is of, each is counted for itself, and what is of no known one is not counted: one that
-/// only looks whether a port accepts is gone before anybody can tell whose it was.
+/// Counts how often a client connects (docs/amp.md, Connecting again). Only where the process in the trace is the
+/// client: several clients may be at the other end of a server. That process may have started several in its turn:
+/// where the trace shows which process a connection is of, each is counted for itself, and what is of no known one is
+/// not counted: one that only looks whether a port accepts is gone before its process can be found.
 pub struct ConnectionAttempts {
     requirements: &'static RequirementIndex,
     single: bool,
-    /// Whether the trace tells which processes connections are of.
+    /// Whether the trace names the processes of connections.
     names_processes: bool,
     /// Connections of which only the beginning was seen.
     started: HashMap<String, ConnectionAttempt>,
@@ -329,7 +330,7 @@ impl ConnectionAttempts {
         if recent.len() > MAX_ATTEMPTS {
             let fault = ViolationDetail::new(format!("the client connected {} times within a second", recent.len()));
             self.requirements.check(out, End::Client, "lifecycle/retries-calmly", attempt.index, Some(fault));
-            // Each burst tells once.
+            // Each burst is reported once.
             recent.clear();
         }
     }

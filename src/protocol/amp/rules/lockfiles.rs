@@ -14,7 +14,7 @@ use super::shared::RequirementIndex;
 
 /// Judges the content of every lockfile that was looked at (docs/amp.md, Discovery; quick reference, section 1).
 ///
-/// One that does not parse may be in the middle of being written: it tells only if nothing better is seen later.
+/// One that does not parse may be in the middle of being written: it counts only if no better content is seen later.
 pub struct Lockfiles {
     edition: &'static str,
     requirements: &'static RequirementIndex,
@@ -120,13 +120,13 @@ const MAX_UNEXPLAINED: usize = 1000;
 /// reference, section 2).
 ///
 /// A file may be seen after it was used, and be replaced by another: so every token that a lockfile gave for the port
-/// will do, and one that fits none tells only at the end. Secrets are replaced in traces: then which of them it is
-/// counts. What was replaced so that nobody can tell is passed over.
+/// will do, and one that fits none is judged only at the end. Secrets are replaced in traces: then which of them it is
+/// counts. A token that was replaced beyond recognition is ignored.
 pub struct Tokens {
     requirements: &'static RequirementIndex,
     /// By port, the tokens that lockfiles gave for it.
     tokens: HashMap<u16, Vec<ShownToken>>,
-    /// By connection, the port.
+    /// The port of each connection.
     ports: HashMap<String, u16>,
     /// Handshakes whose token has not been found yet, by their event.
     unexplained: BTreeMap<u64, (u16, Option<ShownToken>)>,
@@ -135,7 +135,7 @@ pub struct Tokens {
 /// A token, as far as the trace shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ShownToken {
-    /// As it is.
+    /// The token as it is.
     Plain(String),
     /// The secret of this number.
     Secret(String),
@@ -159,7 +159,7 @@ impl Tokens {
         }
     }
 
-    /// Whether what was shown is a token for the port; none where nobody can tell.
+    /// Whether what was shown is a token for the port; none where the trace does not show it.
     fn fits(&self, port: u16, shown: Option<&ShownToken>) -> Option<bool> {
         let known = self.tokens.get(&port)?;
         if known.contains(&ShownToken::Hidden) {

@@ -1,4 +1,5 @@
-//! Requests: is each one for a method of the edition with sound parameters and id, and does it get one response in time?
+//! Requests: is each one for a method of the edition with sound parameters and id, and does it get one response in
+//! time?
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -70,7 +71,7 @@ impl Rule for RequestContents {
     }
 }
 
-/// Microseconds after which the CLI gives up on an answer (docs/amp.md, Messages).
+/// Microseconds after which the CLI gives up on a response (docs/amp.md, Messages).
 const RESPONSE_DEADLINE: u64 = 2_000_000;
 
 /// For so many bytes that pass while a request waits, a second more is granted: they keep busy whoever records them,
@@ -108,15 +109,15 @@ struct RequestState {
     arrived: Option<u64>,
     /// When one of the ends began to close.
     closing: Option<u64>,
-    /// By id, as JSON text.
+    /// The pending requests, by id as JSON text.
     pending: HashMap<String, VecDeque<PendingRequest>>,
     answered: HashSet<String>,
     answered_order: VecDeque<String>,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 pub struct PendingRequest {
-    /// Its id.
+    /// The id of the request.
     pub id: Value,
     /// Its method; none where it names none or several.
     pub method: Option<String>,
@@ -191,7 +192,7 @@ impl Requests {
         let Some((pointer, _)) = self.schema_checks.faults(&name, params).into_iter().next() else {
             return ParamsVerdict::Sound;
         };
-        // What is missing is told of the object around it.
+        // A missing member is reported at the object around it.
         if pointer.is_empty() && params.is_object() { ParamsVerdict::Missing } else { ParamsVerdict::Wrong }
     }
 
@@ -230,7 +231,7 @@ impl Requests {
         check.judge(&response, &mut self.schema_checks, out);
     }
 
-    /// What is left without an answer.
+    /// Judges the requests that got no response.
     fn check_unanswered(&self, connection: &RequestState, now: u64, out: &mut Judgements) {
         if connection.delayed {
             return;
@@ -299,7 +300,7 @@ impl Rule for Requests {
                 (Some(Direction::ToServer), Some(json)) => self.on_request(event, json, out),
                 (Some(Direction::ToServer), None) => connection.tainted = true,
                 (Some(Direction::ToClient), Some(json)) => self.on_response(event, json, out),
-                // It may have been an answer, if nobody can read it.
+                // It may have been a response, if nobody can read it.
                 (Some(Direction::ToClient), None) => connection.delayed = true,
                 _ => {}
             }
@@ -378,7 +379,7 @@ impl RequestState {
     }
 }
 
-/// Judges how long an answer took that came, or had not come, at `t`, when so many bytes had passed.
+/// Judges how long a response took that came, or had not come, at `t`, when so many bytes had passed.
 fn late(
     requirements: &RequirementIndex,
     pending: &PendingRequest,

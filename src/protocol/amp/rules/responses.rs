@@ -18,13 +18,13 @@ use super::shared::RequirementIndex;
 const CAPABILITY_OF: &[(&str, &str)] =
     &[("openURI", "open_uri"), ("authenticate", "authenticate"), ("getDiagnostics", "diagnostics")];
 
-/// An answer before its judge.
+/// The context in which a response is judged.
 pub struct ResponseCheck<'a> {
     pub requirements: &'static RequirementIndex,
     pub edition: &'static str,
     /// The number of its event.
     pub index: u64,
-    /// What it answers.
+    /// The request that it answers.
     pub request: &'a PendingRequest,
 }
 
@@ -78,7 +78,7 @@ impl ResponseCheck<'_> {
         self.params(method, error.is_some() || failed(response), out);
     }
 
-    /// Tells whether there is a method which an editor may lack.
+    /// Notes whether the editor has a method that it may lack.
     fn uses(&self, method: &str, error: Option<&Value>, out: &mut Judgements) {
         let Some(capability) = CAPABILITY_OF.iter().find_map(|(of, capability)| (*of == method).then_some(*capability))
         else {
@@ -91,7 +91,7 @@ impl ResponseCheck<'_> {
         }
     }
 
-    /// Judges an answer without an error.
+    /// Judges a response without an error.
     fn outcome(&self, method: &str, response: &Response<'_>, schema_checks: &mut SchemaChecks, out: &mut Judgements) {
         if self.edition == "guide" {
             let fault = ViolationDetail::new("a response has no `result`").at("/serverResponse");
@@ -169,7 +169,7 @@ impl ResponseCheck<'_> {
     }
 }
 
-/// Whether an answer without an error tells of a failure all the same. Edition `guide` leaves the shape open: a result
+/// Whether a response without an error reports a failure all the same. Edition `guide` leaves the shape open: a result
 /// that is no object or list, or that has an `error` or a `message` and no outcome.
 fn failed(response: &Response<'_>) -> bool {
     match response.result {
@@ -207,7 +207,7 @@ fn compiled(edition: &'static str, name: &str) -> Option<Pattern> {
 pub struct MessagePart<'a> {
     /// The number of the message's event.
     pub index: u64,
-    /// Its place, as a JSON pointer.
+    /// The place of the part in the message, as a JSON pointer.
     pub pointer: String,
     /// The part.
     pub value: &'a Value,
@@ -293,7 +293,7 @@ fn check_positions(requirements: &RequirementIndex, area: &str, part: &MessagePa
         let place = format!("{}{pointer}", part.pointer);
         let counted = numbers.iter().all(|n| *n >= 0.0 && n.fract() == 0.0);
         let actual = || part.value.pointer(&pointer).cloned().unwrap_or(Value::Null);
-        // That they are the right ones, only a play can tell.
+        // Only a play can show whether they are the right ones.
         if !counted {
             let fault =
                 ViolationDetail::new("a position is no count from 0").at(&place).expected("whole numbers from 0");

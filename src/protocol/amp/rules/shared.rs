@@ -7,8 +7,8 @@ use crate::protocol::amp::requirements;
 use crate::protocol::{Judgements, RequirementId, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind};
 
-/// The end that says with this event that it leaves something undone on purpose, such as answering. It is not blamed for
-/// that, and the other end is judged as ever.
+/// The end that says with this event that it leaves something undone on purpose, such as answering. It is not blamed
+/// for that, and the other end is judged as ever.
 pub fn omitting_end(event: &Event) -> Option<End> {
     let dir = event.dir.filter(|_| event.deliberate.is_some() && matches!(event.kind, EventKind::Mark(_)))?;
     Some(dir.sender())
@@ -45,8 +45,8 @@ impl<S: Default> ConnectionStates<S> {
         self.open.get_mut(conn).map(|open| &mut open.state)
     }
 
-    /// Whether the trace has no beginning of the event's connection, as where it was recorded from the middle on: what was
-    /// said and agreed on before, nobody knows. To be asked after [`ConnectionStates::of`].
+    /// Whether the trace has no beginning of the event's connection, as where it was recorded from the middle on:
+    /// what was said and agreed on before, nobody knows. To be asked after [`ConnectionStates::of`].
     pub fn began_before_trace(&self, event: &Event) -> bool {
         event.conn.as_ref().and_then(|conn| self.open.get(conn)).is_some_and(|open| open.began_before_trace)
     }
@@ -97,8 +97,8 @@ impl RequirementIndex {
         Self { client, server: own(End::Server).map(|r| (r.short().to_owned(), r.id)).collect() }
     }
 
-    /// A requirement of an end; none where the edition does not ask this of it. Where no edition does of any end, that is told:
-    /// nothing is judged by it.
+    /// A requirement of an end; none where the edition does not ask this of it. Where no edition does of any end,
+    /// that is noted in `unlisted`: nothing is judged by it.
     fn id(&self, end: End, short: &str, out: &mut Judgements) -> Option<RequirementId> {
         let found = match end {
             End::Client => self.client.get(short).copied(),

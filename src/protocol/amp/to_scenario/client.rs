@@ -1,4 +1,4 @@
-//! What an editor did to an agent as steps, and what the agent did as observations.
+//! A trace as a scenario for agents: steps of the editor, and observations of the agent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,7 +12,7 @@ use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Payloa
 use super::frames;
 use super::server::on;
 
-/// Tells again what happened between an editor of ours and its client.
+/// Makes a scenario of the trace between an editor of ours and its client.
 pub struct ClientToScenario {
     edition: &'static str,
     /// Names of the connections after the first, in order.
@@ -167,14 +167,14 @@ impl ClientToScenario {
                 if is_probe(json) {
                     return vec![];
                 }
-                if let Some(answer) = envelope::response(edition, json) {
-                    let whole = json.as_object().is_some_and(|map| map.len() == 1);
-                    let id = answer.id.cloned().unwrap_or_default();
+                if let Some(response) = envelope::response(edition, json) {
+                    let nothing_else = json.as_object().is_some_and(|map| map.len() == 1);
+                    let id = response.id.cloned().unwrap_or_default();
                     conn.open.remove(&id.to_string());
                     let requests = conn.requests.get(&id.to_string());
-                    if let (true, Some((method, params, label))) = (whole, requests) {
+                    if let (true, Some((method, params, label))) = (nothing_else, requests) {
                         let mut elements = vec![];
-                        let content = answer.result.and_then(|result| result.get("content")).and_then(Value::as_str);
+                        let content = response.result.and_then(|result| result.get("content")).and_then(Value::as_str);
                         let path = params.get("path").and_then(Value::as_str).filter(|_| method == "readFile");
                         if let (Some(text), Some(path)) = (content, path)
                             && self.known.insert(path.to_owned())
@@ -188,9 +188,9 @@ impl ClientToScenario {
                         if !self.withheld.contains(method) {
                             self.withheld.push(method.clone());
                         }
-                        let key = (edition == "cli").then(|| answer.method.unwrap_or(method).into());
-                        let result = answer.result.filter(|_| answer.error.is_none()).cloned();
-                        let error = answer.error.cloned().or_else(|| result.is_none().then(|| json!({})));
+                        let key = (edition == "cli").then(|| response.method.unwrap_or(method).into());
+                        let result = response.result.filter(|_| response.error.is_none()).cloned();
+                        let error = response.error.cloned().or_else(|| result.is_none().then(|| json!({})));
                         let args = args([("method", key), ("result", result), ("error", error)]);
                         elements.push(step("answer", args).with_found("id", label));
                         return elements;

@@ -90,7 +90,7 @@ pub fn sent(frames: &[Frame], message: Option<&Message>, sender: End) -> Map<Str
     match message {
         Some(Message { json: Some(json), text: true, .. }) if plain => {
             let text = frames.first().and_then(|frame| frame.payload.as_text());
-            // Texts that say more than their JSON tells, such as a key twice, are sent as they were.
+            // Texts that hold more than their JSON, such as a key twice, are sent as they were.
             let same = text.is_none_or(|text| is_equivalent(text, json));
             let as_text = |text: &str| Map::from_iter([("text".to_owned(), Value::from(text))]);
             match (same && !json.is_null(), text) {
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn white_space_and_escapes_say_nothing_and_a_key_twice_does() {
-        let says = |text: &str| is_equivalent(text, &serde_json::from_str(text).unwrap_or(json!(null)));
-        assert!(says("{\"a\": [1, \"b c\"]}") && says("\"\\u00e9\"") && says("\"\\\"\""));
-        assert!(!says("{\"a\":1,\"a\":2}") && !says("[1.50]"));
+        let same = |text: &str| is_equivalent(text, &serde_json::from_str(text).unwrap_or(json!(null)));
+        assert!(same("{\"a\": [1, \"b c\"]}") && same("\"\\u00e9\"") && same("\"\\\"\""));
+        assert!(!same("{\"a\":1,\"a\":2}") && !same("[1.50]"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a client did to an editor as steps, and what the editor did as observations.
+//! A trace as a scenario for editors: steps of the client, and observations of the editor.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,7 +31,7 @@ const USUAL: &[&str] = &[
     "pragma",
 ];
 
-/// Tells again what happened between a client of ours and an editor.
+/// Makes a scenario of the trace between a client of ours and an editor.
 pub struct ServerToScenario {
     edition: &'static str,
     labels: Labels,
@@ -169,9 +169,9 @@ impl ServerToScenario {
                 let Some(json) = &message.json else {
                     let file = message.payload.as_ref().and_then(|payload| {
                         let json: Value = serde_json::from_str(&frames::legible(payload.as_bytes())).ok()?;
-                        let answer = envelope::response(edition, &json)?;
-                        let (_, requested) = conn.requested.get(&answer.id?.to_string())?;
-                        read(requested.as_ref(), answer.result, event.i, &mut self.known)
+                        let response = envelope::response(edition, &json)?;
+                        let (_, requested) = conn.requested.get(&response.id?.to_string())?;
+                        read(requested.as_ref(), response.result, event.i, &mut self.known)
                     });
                     let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
                     let message = observation("message", Map::new(), args([("text", text)]), false);
@@ -181,12 +181,12 @@ impl ServerToScenario {
                     return vec![];
                 }
                 let mut elements = vec![];
-                if let Some(answer) = envelope::response(edition, json)
-                    && let Some((label, requested)) = answer.id.and_then(|id| conn.requested.get(&id.to_string()))
+                if let Some(response) = envelope::response(edition, json)
+                    && let Some((label, requested)) = response.id.and_then(|id| conn.requested.get(&id.to_string()))
                 {
-                    let value = args([("result", answer.result.cloned()), ("error", answer.error.cloned())]);
+                    let value = args([("result", response.result.cloned()), ("error", response.error.cloned())]);
                     let selectors = args([("to", Some(label.as_str().into()))]);
-                    elements.extend(read(requested.as_ref(), answer.result, event.i, &mut self.known));
+                    elements.extend(read(requested.as_ref(), response.result, event.i, &mut self.known));
                     elements.push(observation("response", selectors, value, true));
                     return elements;
                 }
@@ -274,7 +274,7 @@ impl EditorConnection {
         }
     }
 
-    /// What is left of it: a handshake without an answer, frames that never became a message.
+    /// What is left of it: a handshake without a response, frames that never became a message.
     fn rest(&mut self, name: &str, index: u64) -> Vec<ScenarioElement> {
         let mut elements = self.opened(name, index);
         if !self.frames.is_empty() {

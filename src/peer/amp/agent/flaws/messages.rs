@@ -1,4 +1,5 @@
-//! Flaws of a client in its requests, in what it makes of responses and notifications, and in what an editor can do to it.
+//! Flaws of a client in its requests, in what it makes of responses and notifications, and in what an editor can do
+//! to it.
 
 use serde_json::{Value, json};
 

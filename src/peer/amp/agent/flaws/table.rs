@@ -14,8 +14,8 @@ pub(super) struct AgentFlaw {
     pub(super) effect: AgentEffect,
 }
 
-/// An entry: a name, editions, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
-/// what it does, in words and in effect.
+/// An entry: a name, editions, the requirement that it breaks, others whose statements it breaks as well, each with
+/// the reason; what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $editions:ident $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
         AgentFlaw {

@@ -18,11 +18,11 @@ enum FakeEditor {
     Cli,
     /// The same in the other edition; ignores what it does not understand.
     Guide,
-    /// The same, but nothing it is asked for succeeds.
+    /// Speaks the edition `guide`, but every method fails.
     Failing,
     /// The same edition, but it knows only `getDiagnostics`, and everything else is an error.
     Diagnosing,
-    /// Has no answer to anything.
+    /// Has no response to anything.
     Mute,
     /// Refuses every handshake.
     Refusing,

@@ -139,12 +139,12 @@ fn to_start(message: &mut Value) -> bool {
         return true;
     }
     let data = inside.get_mut("method").and_then(|method| method.get_mut("selectionChanged"));
-    let told = data.is_some();
+    let found = data.is_some();
     if let Some(data) = data {
         set(data, "start", json!({"line": 0, "col": 0}));
         set(data, "end", json!({"line": 0, "col": 0}));
     }
-    told
+    found
 }
 
 /// Takes every file out of a notification.
@@ -155,11 +155,11 @@ fn to_none(message: &mut Value) -> bool {
         return true;
     }
     let data = inside.get_mut("method").and_then(|method| method.get_mut("visibleFilesChanged"));
-    let told = data.is_some();
+    let found = data.is_some();
     if let Some(data) = data {
         set(data, "files", json!([]));
     }
-    told
+    found
 }
 
 fn as_uri(path: &mut Value) {

@@ -224,8 +224,8 @@ async fn an_editor_that_is_to_answer_nothing_says_only_what_steps_say() {
         let mut client = play.connect().await.socket;
         client.sender.send(&text_frame(&json!({"clientRequest": {"id": "7", "ping": {}}})), None).await.unwrap();
         play.host.barrier(None, Duration::from_secs(5)).await.unwrap();
-        let answer = json!({"id": "7", "method": "readFile", "result": null, "extra": {"x": 1}});
-        play.act("answer", answer).await.unwrap();
+        let params = json!({"id": "7", "method": "readFile", "result": null, "extra": {"x": 1}});
+        play.act("answer", params).await.unwrap();
         play.act("notify", json!({"name": "some"})).await.unwrap();
         play.act("answer", json!({"id": 7, "error": {"code": 1}})).await.unwrap();
         let mut received = vec![];
@@ -362,9 +362,9 @@ async fn a_handshake_is_answered_as_the_scenario_says() {
     let mut stream = TcpStream::connect(("127.0.0.1", play.port())).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut stream, b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
     play.act("drop", json!({})).await.unwrap();
-    let mut answer = vec![];
-    tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut answer).await.unwrap();
-    assert_eq!(answer, b"");
+    let mut response = vec![];
+    tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut response).await.unwrap();
+    assert_eq!(response, b"");
     play.host.finish().await;
 }
 

@@ -6,7 +6,7 @@ use crate::protocol::amp::rfc6455::accept_key;
 use crate::protocol::amp::testing::{TraceBuilder, head, request_head, response_head};
 use crate::trace::{EventKind, Head};
 
-/// The requirements broken by an answer to a request.
+/// The requirements broken by a response to a request.
 fn broken(request: Head, response: Head) -> Vec<String> {
     exchange(request, response).broken("cli")
 }
@@ -102,7 +102,7 @@ fn a_refusal_is_one_by_its_status() {
 
 const PATH: &str = "/home/u/.local/share/amp/ide/8080.json";
 
-fn whole() -> Value {
+fn complete() -> Value {
     json!({"port": 8080, "authToken": "secret-token", "pid": 7, "ideName": "ed", "workspaceFolders": ["/w"]})
 }
 
@@ -112,9 +112,9 @@ fn broken_by_lockfile(edition: &'static str, path: &str, content: &str) -> Vec<S
 
 #[test]
 fn a_whole_lockfile_breaks_nothing() {
-    assert!(broken_by_lockfile("cli", PATH, &whole().to_string()).is_empty());
+    assert!(broken_by_lockfile("cli", PATH, &complete().to_string()).is_empty());
     assert!(broken_by_lockfile("guide", PATH, r#"{"port": 8080, "authToken": "secret-token"}"#).is_empty());
-    assert!(TraceBuilder::new().file(PATH, &whole().to_string()).assessed("cli", "discovery/lockfile-pid"));
+    assert!(TraceBuilder::new().file(PATH, &complete().to_string()).assessed("cli", "discovery/lockfile-pid"));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn each_key_is_judged_by_itself() {
         ("pid", json!("7"), "lockfile-pid"),
     ];
     for (key, value, slug) in cases {
-        let mut content = whole();
+        let mut content = complete();
         content[key] = value.clone();
         assert_eq!(
             broken_by_lockfile("cli", PATH, &content.to_string()),
@@ -143,7 +143,7 @@ fn each_key_is_judged_by_itself() {
         );
     }
     for (key, slug) in [("ideName", "lockfile-ide-name"), ("pid", "lockfile-pid"), ("authToken", "lockfile-token")] {
-        let mut content = whole();
+        let mut content = complete();
         content.as_object_mut().unwrap().remove(key);
         assert_eq!(broken_by_lockfile("cli", PATH, &content.to_string()), [format!("discovery/{slug}")]);
     }
@@ -152,14 +152,14 @@ fn each_key_is_judged_by_itself() {
 #[test]
 fn the_file_is_called_by_its_port() {
     let other = PATH.replace("8080", "editor");
-    assert_eq!(broken_by_lockfile("cli", &other, &whole().to_string()), ["discovery/lockfile-name"]);
+    assert_eq!(broken_by_lockfile("cli", &other, &complete().to_string()), ["discovery/lockfile-name"]);
 }
 
 #[test]
 fn a_torn_file_tells_only_if_it_stays_torn() {
     assert_eq!(broken_by_lockfile("guide", PATH, "{\"port\": 80"), ["discovery/lockfile-json"]);
     assert_eq!(broken_by_lockfile("cli", PATH, "[]"), ["discovery/lockfile-json"]);
-    assert!(TraceBuilder::new().file(PATH, "").file(PATH, &whole().to_string()).broken("cli").is_empty());
+    assert!(TraceBuilder::new().file(PATH, "").file(PATH, &complete().to_string()).broken("cli").is_empty());
 }
 
 #[test]

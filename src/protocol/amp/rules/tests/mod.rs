@@ -88,7 +88,7 @@ fn a_trace_that_begins_in_the_middle_accuses_nobody_of_what_came_before() {
         EventKind::Frame(crate::trace::Frame { fin, rsv: 0, ..frame })
     };
     for edition in ["cli", "guide"] {
-        let whole = || {
+        let complete = || {
             read(edition, "1")
                 .client_frame(opcode::PING, b"p")
                 .server_frame(opcode::PONG, b"p")
@@ -99,8 +99,8 @@ fn a_trace_that_begins_in_the_middle_accuses_nobody_of_what_came_before() {
                 .server_closes(1000)
                 .ends()
         };
-        for begin in 0..whole().events.len() {
-            let mut trace = whole();
+        for begin in 0..complete().events.len() {
+            let mut trace = complete();
             trace.events.drain(..begin);
             trace.events.iter_mut().zip(0..).for_each(|(event, i)| event.i = i);
             let mut broken = trace.broken(edition);
