@@ -21,7 +21,7 @@ pub enum FrameFault {
 pub struct FrameTolerance {
     /// Whether the other end is the client, who has to mask its frames (section 5.1).
     pub from_client: bool,
-    /// What is overlooked.
+    /// The faults that are overlooked.
     pub tolerated: Vec<FrameFault>,
     /// A control frame makes it forget the message that is not whole yet.
     pub forgets_at_control: bool,
@@ -39,7 +39,7 @@ impl FrameTolerance {
     }
 }
 
-/// What a frame amounts to.
+/// The result of taking a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssembledFrame {
     /// More has to come, or it is of no consequence.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 /// A dated description of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edition {
-    /// What Amp's own CLI and the editors' plugins exchange.
+    /// The messages that Amp's own CLI and the editors' plugins exchange.
     Cli,
     /// The published quick reference.
     Guide,
@@ -30,7 +30,7 @@ impl Edition {
     }
 }
 
-/// What a client can ask for.
+/// A method that a client can request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     Ping,
@@ -62,7 +62,7 @@ impl Method {
     }
 }
 
-/// What clients are notified of.
+/// A kind of notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotificationKind {
     Selection,

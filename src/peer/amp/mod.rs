@@ -1,4 +1,6 @@
-//! AMP: editors and clients, those that perform scenarios and those that stand by themselves.
+//! AMP: the peers that perform scenarios, and the mocks that run as programs of their own.
+//!
+//! [`client::AmpClient`] and [`host::AmpHost`] are the peers, [`editor::MOCK`] and [`agent::MOCK`] the mocks.
 
 pub mod agent;
 mod assembler;

@@ -1,6 +1,6 @@
 //! Flaws that show in how a stream is cut into TCP segments, which the connection itself does not see.
 //!
-//! With one of them on, the two ends talk through a go-between that reads as such an end would.
+//! With one of them on, the two ends talk through a relay that reads as such an end would.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
     let _ = to.shutdown().await;
 }
 
-/// What an end makes of the segments in which a stream comes.
+/// Flaws of an end in how it reads the segments of a stream.
 #[derive(Default)]
 pub struct SegmentFlaws {
     /// A head that does not come in one segment ends the connection.
     pub needs_one_head_segment: bool,
-    /// What comes in one segment with the head is lost.
+    /// Bytes that come in one segment with the head are lost.
     pub loses_behind_head: bool,
     /// A short frame that does not come in one segment is lost.
     pub loses_split: bool,
@@ -37,7 +37,7 @@ pub struct SegmentFlaws {
     pub on_hazard: Option<Box<dyn Fn(SegmentHazard) + Send>>,
 }
 
-/// What would make a fragile end hang.
+/// A hazard at which a fragile end would hang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentHazard {
     /// A frame that is not whole.
@@ -102,7 +102,7 @@ impl SegmentFlaws {
         let _ = to.shutdown().await;
     }
 
-    /// What is taken of a piece with the end of a head, or a part of one, in it; none to give up.
+    /// The part of a piece that is read while the head is not complete; none to give up.
     fn head<'a>(&self, piece: &'a [u8]) -> Option<&'a [u8]> {
         match piece.windows(4).position(|w| w == b"\r\n\r\n") {
             Some(end) if self.loses_behind_head => Some(&piece[..end + 4]),
@@ -111,7 +111,7 @@ impl SegmentFlaws {
         }
     }
 
-    /// What is taken of a piece that was read at once.
+    /// The part of a piece of frames that is read.
     fn frames<'a>(&self, piece: &'a [u8], missing: &mut u64) -> &'a [u8] {
         let mut at = usize::try_from(*missing).unwrap_or(usize::MAX).min(piece.len());
         *missing -= at as u64;

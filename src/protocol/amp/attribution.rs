@@ -295,17 +295,17 @@ pub const SERVER: Attribution = Attribution {
     ],
 };
 
-/// What is about ranges that are special.
+/// Requirements on ranges in special cases.
 const GUIDE_RANGES: &[&str] =
     &["selection/caret", "selection/multi-line", "selection/ordered", "selection/data", "selection/latest"];
 
-/// That connections are failed, and ended, at all.
+/// Requirements that connections are failed, and ended, at all.
 const FAILS: &[&str] = &["robustness/bad-frame", "framing/tcp-closed"];
 
-/// That a request is answered, and that the response can be recognised.
+/// Requirements that a request is answered, and that the response can be recognised.
 const ANSWERED: &[&str] = &["envelope/answered", "envelope/id", "envelope/id-string"];
 
-/// What keeps a response from being read.
+/// Requirements whose violation keeps a response from being read.
 const UNREADABLE: &[&str] = &[
     "framing/reserved-bits",
     "framing/opcode",
@@ -316,13 +316,13 @@ const UNREADABLE: &[&str] = &[
     "envelope/top-level",
 ];
 
-/// That bad handshakes are refused at all.
+/// Requirements that bad handshakes are refused at all.
 const REFUSED: &[&str] = &["robustness/bad-handshake", "connection/not-websocket"];
 
-/// That an edit changes a file at all.
+/// Requirements that an edit changes a file at all.
 const WRITTEN: &[&str] = &["edit-file/read-back", "edit-file/disk"];
 
-/// What says that a request is answered under special circumstances.
+/// Requirements that a request is answered under special circumstances.
 const ANSWERED_ALL_THE_SAME: &[&str] = &[
     "robustness/",
     "connection/",

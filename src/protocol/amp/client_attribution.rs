@@ -79,7 +79,7 @@ pub const CLIENT: Attribution = Attribution {
     ],
 };
 
-/// That clients fail connections for what is wrong.
+/// Requirements that clients fail connections for faults.
 const FAILED: &[&str] = &[
     "framing/client-reserved-bits-refused",
     "framing/client-opcode-refused",
@@ -93,7 +93,7 @@ const JOINED: &[&str] = &["framing/client-joined-frames"];
 
 const PONG: &[&str] = &["framing/client-pong", "framing/client-pong-payload", "framing/client-pong-while-open"];
 
-/// What clients can be seen to do only where they do something simpler.
+/// Requirements that can be judged only where the client meets simpler ones.
 const RESTS_ON: &[(&str, &[&str])] = &[
     ("discovery/client-workspace-sibling", &["discovery/client-workspace"]),
     ("discovery/client-exact-workspace", &["discovery/client-workspace"]),

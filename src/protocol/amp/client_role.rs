@@ -1,4 +1,4 @@
-//! The role `amp-client`: the words with which scenarios play the editor to an agent.
+//! The role `amp-client`: the verbs and observations of scenarios that play the editor opposite an agent.
 
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};

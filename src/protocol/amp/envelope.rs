@@ -22,7 +22,7 @@ pub struct Response<'a> {
     pub id: Option<&'a Value>,
     /// The key that names the method (edition `cli` only).
     pub method: Option<&'a str>,
-    /// What the method gave.
+    /// The result of the method.
     pub result: Option<&'a Value>,
     /// The error.
     pub error: Option<&'a Value>,
@@ -85,7 +85,7 @@ pub fn notifications<'a>(edition: &str, message: &'a Value) -> Option<Vec<(&'a s
 /// The methods of edition `cli`.
 pub const METHODS: &[&str] = &["ping", "authenticate", "readFile", "editFile", "getDiagnostics", "openURI"];
 
-/// What their ids begin with. Ids of scenarios never do.
+/// The prefix of the ids of wirecert's own requests. Ids of scenarios never have it.
 pub const PROBE: &str = "wirecert-";
 
 /// Whether a message is a request of this kind, or the response to one. It is ordinary traffic for rules;

@@ -1,4 +1,4 @@
-//! Reading a lockfile with a client's eyes.
+//! Reading a lockfile as a client does.
 
 use serde_json::{Map, Value};
 

@@ -27,7 +27,7 @@ pub fn is_key(key: &str) -> bool {
     base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16)
 }
 
-/// What `Sec-WebSocket-Accept` has to be; none where the request has no key to compute it from.
+/// The value that `Sec-WebSocket-Accept` has to have; none where the request has no key to compute it from.
 pub fn accept_key(request: &Head) -> Option<String> {
     only(request, "sec-websocket-key").map(|key| derive_accept_key(key.as_bytes()))
 }

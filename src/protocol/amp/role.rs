@@ -1,4 +1,4 @@
-//! The role `amp-server`: the words with which scenarios play the Amp client at an editor.
+//! The role `amp-server`: the verbs and observations of scenarios that play the Amp client opposite an editor.
 
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};

@@ -6,7 +6,7 @@ use super::schemas;
 use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, Sent, whole};
 use crate::trace::End;
 
-/// What the protocol says of whole messages.
+/// The sample messages of the protocol.
 pub const SAMPLES: Samples = Samples { types, around, flows };
 
 /// The token in examples.

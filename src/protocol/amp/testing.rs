@@ -165,7 +165,7 @@ impl TraceBuilder {
         self.server(EventKind::Closed(Closed::Eof)).client(EventKind::Closed(Closed::Eof))
     }
 
-    /// What all rules of an edition have to say.
+    /// The judgements of all rules of an edition.
     pub fn judge(&self, edition: &'static str) -> Judgements {
         let mut out = Judgements::default();
         let mut all: Vec<Box<dyn Rule>> = rules::of(edition);

@@ -303,7 +303,7 @@ fn flag(method: Method) -> &'static str {
     if method == Method::Authenticate { "authenticated" } else { "success" }
 }
 
-/// What a success looks like.
+/// The result of a success.
 fn success(call: &Call) -> Value {
     match call.method {
         Method::Ping => json!({"message": call.params["message"]}),
@@ -321,7 +321,7 @@ fn is_empty(result: &Value) -> bool {
     empty(result) || members.into_iter().any(|(key, value)| (key == "content" || key == "entries") && empty(value))
 }
 
-/// What matters of a result.
+/// The part of a result that a caller needs.
 fn essential_part(method: Method, mut result: Value) -> Value {
     let key = match method {
         Method::Ping => "message",

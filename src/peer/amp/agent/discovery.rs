@@ -33,7 +33,7 @@ pub struct SearchScope {
 pub struct DiscoveredEditor {
     /// The path of the lockfile.
     pub path: PathBuf,
-    /// What it says.
+    /// The content of the lockfile.
     pub lock: Lock,
 }
 
@@ -194,7 +194,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How long an editor that does not accept is tried again (same place).
 const RETRY_PERIOD: Duration = Duration::from_secs(30);
 
-/// What is known of the search for an editor.
+/// The state of the search for an editor.
 #[derive(Debug)]
 pub struct EditorSearch {
     /// Since when an editor is wanted.

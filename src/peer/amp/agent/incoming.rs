@@ -92,7 +92,7 @@ impl MessageReader<'_> {
         }
     }
 
-    /// What a response says; none where a member has a type that makes it unreadable.
+    /// The outcome in a response; none where a member has a type that makes it unreadable.
     fn outcome(&self, method: Method, response: &Value) -> Option<ResponseOutcome> {
         let key = if self.edition == Edition::Guide { "result" } else { method.name() };
         let mut result = response.get(key);
@@ -138,7 +138,7 @@ fn is_deep(bytes: &[u8]) -> bool {
     })
 }
 
-/// What a value has to be.
+/// The type that a JSON value has to have.
 #[derive(Clone, Copy, Debug)]
 enum JsonShape {
     Any,

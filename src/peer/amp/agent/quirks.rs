@@ -1,4 +1,4 @@
-//! What can be different about a client: the hooks that flaws and freedoms hang on.
+//! The hooks of a client for flaws and freedoms: what each of them can change.
 //!
 //! Most effects are data: functions that rewrite parameters, a request, its text, the handshake or a frame on their way
 //! out, or what is reported to the user. The rest are [`Switch`]es, queried at the one place where the behaviour is
@@ -13,7 +13,7 @@ use crate::wire::websocket::{ClientRequest, FrameSpec};
 /// A flaw or freedom that is switched on.
 pub type Quirk = crate::peer::quirks::Quirk<AgentEffect>;
 
-/// What a quirk does.
+/// The effect of a quirk.
 #[derive(Clone, Copy, Debug)]
 pub enum AgentEffect {
     /// Queried where the behaviour is decided.
@@ -49,7 +49,7 @@ pub enum AgentFrameKind {
     Close,
 }
 
-/// What makes a fragile client hang or die.
+/// A trigger that makes a fragile client hang or die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     BadJson,

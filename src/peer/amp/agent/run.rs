@@ -40,7 +40,7 @@ pub enum AgentEvent {
     Message(u64, Vec<u8>),
     /// The connection of this number has ended.
     Ended(u64),
-    /// Something came that a fragile client fails at.
+    /// A trigger that a fragile client fails at.
     Triggered(Trigger),
     /// A flaw makes the client hang.
     Hang,

@@ -263,7 +263,7 @@ pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
     }
 }
 
-/// What is sent for a frame of ours, and the flaw that has a hand in it.
+/// The frames that are sent for a frame of ours, each with the flaw that has changed it.
 pub fn outgoing_frames(
     kind: AgentFrameKind,
     frame: FrameSpec,

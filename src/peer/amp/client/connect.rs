@@ -95,7 +95,7 @@ impl ConnectStep {
         }
     }
 
-    /// What the connection does by itself once it stands.
+    /// The automatic behaviour of the connection once it is established.
     pub fn options(&self) -> Options {
         Options {
             pong: self.pings == Answer::Answer,
@@ -140,7 +140,7 @@ fn unknown_token(word: &str) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Encoding {
-    /// As JavaScript's `encodeURIComponent` does, which Amp's CLI uses.
+    /// The encoding of JavaScript's `encodeURIComponent`, which Amp's CLI uses.
     #[default]
     Component,
     /// Every byte.

@@ -95,10 +95,10 @@ fn yes() -> bool {
 }
 
 impl SendStep {
-    /// What to send, once.
+    /// The pieces to send, once.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn pieces(&self) -> Result<Vec<Piece>, String> {
         let one_frame = |spec| vec![Piece::Frame { spec, cut: None }];
         match (&self.text, &self.json, &self.binary, &self.frames, &self.bytes) {
@@ -119,10 +119,10 @@ impl SendStep {
 }
 
 impl Frame {
-    /// What to send for it.
+    /// The piece to send for the frame.
     ///
     /// # Errors
-    /// What is wrong with it, for the scenario's author.
+    /// The fault of the frame, for the scenario's author.
     pub fn piece(&self) -> Result<Piece, String> {
         let opcode = self.opcode()?;
         let payload = match (&self.text, &self.hex, self.code, &self.reason) {

@@ -15,23 +15,23 @@ pub enum DiskError {
     /// The system refused.
     #[error("cannot {doing} {}: {source}", path.display())]
     System {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// On which file.
         path: PathBuf,
-        /// What came back.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// It is a folder, a pipe, a device.
+    /// The path is a folder, a pipe or a device.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// It is larger than [`MAX_FILE`].
+    /// The file is larger than [`MAX_FILE`].
     #[error("{} is too large to be opened here", .0.display())]
     TooLarge(PathBuf),
-    /// It holds no UTF-8 text.
+    /// The file holds no UTF-8 text.
     #[error("{} is not UTF-8 text", .0.display())]
     NotText(PathBuf),
-    /// It is not in the workspace.
+    /// The file is not in the workspace.
     #[error("{} is outside the workspace; only files inside it can be changed", .0.display())]
     Outside(PathBuf),
 }
@@ -170,16 +170,16 @@ pub fn from_path(path: &str, encode: Encode) -> String {
 /// Why a URI names no file here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UriError {
-    /// It has no scheme.
+    /// The URI has no scheme.
     #[error("not a URI: it has no scheme; a path has to be sent as file:///…")]
     NoScheme,
-    /// It has another scheme.
+    /// The URI has another scheme.
     #[error("only file URIs can be opened here")]
     Scheme,
-    /// It names another machine.
+    /// The URI names another machine.
     #[error("the URI names a file on another host")]
     Host,
-    /// It is no absolute path.
+    /// The URI has no absolute path.
     #[error("the URI has no absolute path")]
     Path,
     /// Its escapes are broken, or do not stand for UTF-8 text.

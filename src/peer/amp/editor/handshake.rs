@@ -7,18 +7,18 @@ use crate::wire::websocket::{Reply, Request, SendOptions};
 
 use super::quirks::{EditorEffect, OverlookedFault, Quirks, Switch, UpgradeFlaw};
 
-/// What becomes of a handshake request.
+/// The decision on a handshake request.
 #[derive(Debug)]
 pub enum Decision {
-    /// It is accepted with 101, and the client is served.
+    /// The request is accepted with 101, and the client is served.
     Serve(Reply),
-    /// It is accepted with 101, and the connection is closed at once.
+    /// The request is accepted with 101, and the connection is closed at once.
     Close(Reply),
-    /// It is refused with a response.
+    /// The request is refused with a response.
     Refuse(Reply),
     /// The connection is ended without a response. The flaw is the reason.
     HangUp(Option<&'static str>),
-    /// It gets no response, and the connection stays open. The flaw is the reason.
+    /// The request gets no response, and the connection stays open. The flaw is the reason.
     Withhold(Option<&'static str>),
 }
 
@@ -63,7 +63,7 @@ pub fn decide(mut request: Request, token: &str, quirks: &Quirks, connections: C
     (request, decision)
 }
 
-/// What the server makes of the head: a lax one overlooks faults, a strict one overlooks headers.
+/// Changes the head to what a flawed server reads: a lax one overlooks faults, a strict one overlooks headers.
 fn apply_reading_flaws(head: &mut Head, quirks: &Quirks) {
     let mut words: Vec<String> = head.start.split(' ').map(str::to_owned).collect();
     if let [method, _, version] = words.as_mut_slice() {
@@ -170,7 +170,7 @@ fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
     Decision::Refuse(Reply::refusing(status, "Authentication failed\n"))
 }
 
-/// What a flawed server does with a request that it should accept.
+/// The decision of a flawed server on a request that it should accept.
 fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> Decision {
     match how {
         UpgradeFlaw::ServerError => {

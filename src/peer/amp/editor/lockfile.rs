@@ -25,13 +25,13 @@ pub fn editor_data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>)
     data_home(ignored, env)
 }
 
-/// What a lockfile says.
+/// The content of a lockfile.
 pub struct LockfileContent<'a> {
     /// The port that the server listens on.
     pub port: u16,
     /// The token that clients have to show.
     pub token: &'a str,
-    /// What it calls itself.
+    /// The name that the editor gives itself.
     pub name: &'a str,
     /// The folder that is open.
     pub folder: &'a Path,
@@ -165,14 +165,14 @@ fn lockfiles(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.filter(|p| p.extension().is_some_and(|e| e == "json")).collect())
 }
 
-/// What a wrong program overlooks; nothing by default.
+/// The environment variables that a flawed program ignores; none by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IgnoredVariables {
     /// `AMP_DATA_HOME`.
     pub amp: bool,
     /// `XDG_DATA_HOME`.
     pub xdg: bool,
-    /// That it is `.local/share` below the home folder, not `.config`.
+    /// The default folder `.local/share` below the home folder: `.config` is taken instead.
     pub home: bool,
 }
 

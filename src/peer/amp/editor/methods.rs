@@ -90,7 +90,7 @@ impl Editor {
         }
     }
 
-    /// What a flawed editor makes of parameters that are missing or wrong: a success.
+    /// The success with which a flawed editor responds to parameters that are missing or wrong.
     fn lenient(&self, method: Method, params: &Params, refused: MethodOutcome) -> MethodOutcome {
         let complete = match (method, self.edition) {
             (Method::EditFile, Edition::Cli) => 2,

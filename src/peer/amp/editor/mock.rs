@@ -39,7 +39,7 @@ struct MockEditor {
     changing: tokio::sync::Mutex<()>,
 }
 
-/// What stays the same over restarts.
+/// The properties of an editor that stay the same over restarts.
 struct EditorIdentity {
     edition: Edition,
     data_home: PathBuf,

@@ -18,7 +18,7 @@ pub struct Editor {
     pub root: PathBuf,
     /// The secret of its lockfile.
     pub token: String,
-    /// What is different about it.
+    /// The flaws and freedoms of the editor.
     pub quirks: Quirks,
     /// The open files, by real path.
     pub(super) buffers: BTreeMap<PathBuf, Buffer>,
@@ -42,7 +42,7 @@ pub struct Buffer {
     pub dirty: bool,
 }
 
-/// What is selected; a caret where start and end are the same.
+/// The selection; a caret where start and end are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The real path of its file.

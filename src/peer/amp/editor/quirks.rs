@@ -1,4 +1,4 @@
-//! What can be different about an editor: the hooks that flaws and freedoms hang on.
+//! The hooks of an editor for flaws and freedoms: what each of them can change.
 //!
 //! A [`Quirk`] has a name and one [`EditorEffect`]. Most effects are data: a function that rewrites a body, a
 //! message, a lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, queried at the one
@@ -30,7 +30,7 @@ pub enum Columns {
 /// A flaw or freedom that is switched on.
 pub type Quirk = crate::peer::quirks::Quirk<EditorEffect>;
 
-/// What a quirk does.
+/// The effect of a quirk.
 #[derive(Clone, Copy, Debug)]
 pub enum EditorEffect {
     /// Queried where the behaviour is decided.
@@ -52,7 +52,7 @@ pub enum EditorEffect {
 /// Which messages an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageFilter {
-    /// All.
+    /// All messages.
     Any,
     /// Responses of every kind.
     Response,
@@ -77,7 +77,7 @@ pub enum EditorFrameKind {
     Close,
 }
 
-/// What makes a fragile server stop serving everybody.
+/// A trigger that makes a fragile server stop serving everybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     BadJson,
@@ -390,7 +390,7 @@ impl Quirks {
         self.on.names()
     }
 
-    /// What has happened at the editor, on which it depends which of them show.
+    /// The history of the editor, on which it depends which quirks show.
     pub fn course(&self) -> &MockHistory {
         self.on.course()
     }

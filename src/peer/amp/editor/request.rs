@@ -1,4 +1,4 @@
-//! Requests of clients: how they are read, what is wrong with them, and what becomes of each.
+//! Requests of clients: how they are read, their faults, and how each is handled.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub enum ClientRequest {
         name: String,
         /// A code of JSON-RPC.
         code: i64,
-        /// What is wrong.
+        /// The fault, in words.
         message: String,
         /// The kind of the fault.
         kind: Trigger,
@@ -93,7 +93,7 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> ClientRequest {
     }
 }
 
-/// What a flawed reader makes of the text before it understands it.
+/// The text as a flawed reader reads it.
 fn apply_reading_flaws<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     let escaped = bytes.windows(2).any(|pair| pair == b"\\u");
     if quirks.has(Switch::OnlyCompactRequests) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
@@ -121,7 +121,7 @@ pub struct HandledMessage {
     pub responses: Vec<Outgoing>,
     /// The notifications to send to clients.
     pub notifications: Vec<Notification>,
-    /// What was wrong with the message.
+    /// The fault of the message, if it has one.
     pub fault: Option<Trigger>,
     /// How long the response is delayed.
     pub delay: Option<Duration>,

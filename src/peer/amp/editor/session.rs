@@ -30,6 +30,8 @@ const FEW_REQUESTS: u64 = 100;
 /// How many pings the freedom to send many sends, and with how many bytes each.
 const PING_STORM: (usize, usize) = (200, 125);
 
+/// Beyond this many bytes a message is huge to a fragile server.
+const HUGE_MESSAGE: usize = 1 << 20;
 /// How many messages may be held up on their way to a client before no more is taken from it.
 const MAX_IN_TRANSIT: usize = 1024;
 
@@ -53,7 +55,7 @@ pub struct Session {
 
 /// A message that is held up on its way.
 struct InTransit {
-    /// Until when.
+    /// When the message is due.
     due: Instant,
     message: Outgoing,
     /// Its share of what may wait for a client, if it has one.
@@ -64,13 +66,13 @@ struct InTransit {
 enum SessionEnd {
     /// The other side ended the connection.
     Gone,
-    /// It was cut.
+    /// The connection was cut.
     Cut,
     /// A close frame came; it is to be answered with this code.
     Answer(Option<u16>),
-    /// It is to be closed with this code and reason.
+    /// The connection is to be closed with this code and reason.
     Close(u16, &'static str),
-    /// Without a close frame.
+    /// The connection ends without a close frame.
     Hang(Option<&'static str>),
     /// The TCP connection is reset, for this reason.
     Reset(&'static str),
@@ -400,9 +402,6 @@ fn breakdown(quirk: &Quirk) -> Option<(Breakdown, &'static str)> {
     }
 }
 
-/// Beyond this many bytes a message is huge to a fragile server.
-const HUGE_MESSAGE: usize = 1 << 20;
-
 /// How the frames of clients are taken.
 pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
     use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
@@ -417,7 +416,7 @@ pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
     }
 }
 
-/// What is sent for a frame of ours, and the flaw that has a hand in it.
+/// The frames that are sent for a frame of ours, each with the flaw that has changed it.
 pub fn outgoing_frames(
     kind: EditorFrameKind,
     frame: FrameSpec,

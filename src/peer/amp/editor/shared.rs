@@ -37,7 +37,7 @@ pub struct Shared {
     phase: Arc<watch::Sender<Phase>>,
 }
 
-/// What outlives a restart.
+/// The state that outlives a restart.
 struct ServerState {
     state: Mutex<EditorState>,
     recorder: Recorder,
@@ -54,11 +54,11 @@ struct ServerState {
 /// Whether the server goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It serves.
+    /// The server serves.
     Serving,
     /// A flaw made it stop serving; it does not know.
     Hung,
-    /// It has received the command to quit.
+    /// The server has received the command to quit.
     Quit,
     /// A flaw made it die.
     Died,
@@ -208,7 +208,7 @@ impl Shared {
         });
     }
 
-    /// Something happened that a fragile server does not survive.
+    /// Reports a trigger that a fragile server does not survive.
     pub fn trigger(&self, trigger: Trigger) {
         let (hangs, dies) = {
             let state = self.state();

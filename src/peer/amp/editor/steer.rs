@@ -124,7 +124,7 @@ impl Editor {
         done.map_err(|e| e.to_string())
     }
 
-    /// Everything that is open, as JSON.
+    /// The state of the editor as JSON: everything that is open.
     pub(super) fn state(&self) -> Value {
         let shown = |key: &PathBuf| self.shown(key).to_string_lossy().into_owned();
         let pos = |p: Pos| json!({"line": p.line, "col": p.col});

@@ -1,4 +1,4 @@
-//! The editor without its server: what it answers and tells.
+//! The editor without its server: its responses and notifications.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ impl Setup {
         self.root.join(name).to_string_lossy().into_owned()
     }
 
-    /// What comes back inside the wrapper, without the id.
+    /// The inside of the response to a request, without the id.
     fn request(&mut self, method: &str, params: Value) -> Value {
         let request = match self.editor.edition {
             Edition::Cli => json!({"clientRequest": {"id": "7", method: params}}),

@@ -40,7 +40,7 @@ pub struct AmpHost {
 }
 
 impl AmpHost {
-    /// One that serves nothing yet.
+    /// A host without editors.
     pub fn new(setting: Setting) -> Self {
         let edition = Edition::parse(&setting.edition).unwrap_or(Edition::Cli);
         Self { setting, edition, registry: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }

@@ -20,7 +20,7 @@ pub struct Connection {
     editor: String,
     /// The status with which the client was refused, if it was.
     refused: Option<u16>,
-    /// What we did to end it, if we did.
+    /// The way in which we ended the connection, if we did.
     ended: Mutex<Option<String>>,
     /// Whether anything was wrong with it on purpose: then a client may end it.
     tainted: AtomicBool,

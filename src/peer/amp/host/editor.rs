@@ -29,7 +29,7 @@ use super::serve::EditorPlan;
 pub struct Bounds {
     /// The response to a close frame.
     pub goodbye: Duration,
-    /// What the protocol obliges the client to do.
+    /// The time that the client has for what the protocol obliges it to do.
     pub patience: Duration,
 }
 
@@ -43,7 +43,7 @@ pub enum Ending {
     Kill(String),
 }
 
-/// One editor.
+/// One editor of a play.
 pub struct Editor {
     plan: EditorPlan,
     names: Arc<ConnectionNames>,
@@ -104,7 +104,7 @@ impl Editor {
     /// Starts it again after its end: on another port, with another secret and a new lockfile.
     ///
     /// # Errors
-    /// As those of [`Editor::start`].
+    /// The errors of [`Editor::start`].
     pub async fn start_anew(&mut self, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
         let (listener, reserved) = listen(self.plan.host, port)?;

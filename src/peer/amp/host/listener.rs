@@ -145,7 +145,7 @@ impl Listener {
         self.names.next()
     }
 
-    /// What is not done leaves no event of its own to be marked, so that there is one here.
+    /// Records a mark for what the editor omits, since an omission leaves no event of its own.
     fn mark(&self, name: &str) {
         let plan = &self.plan;
         let omitted = [

@@ -34,7 +34,7 @@ pub fn editor_keys(edition: Edition, folder: &Path, port: u16, token: &str, pid:
     }
 }
 
-/// What lies where clients look for lockfiles.
+/// The content of a lockfile, or of something in its place.
 pub enum LockfileContent {
     /// A file.
     File(Vec<u8>),
@@ -42,7 +42,7 @@ pub enum LockfileContent {
     Folder,
 }
 
-/// Something of ours that lies there.
+/// A file or folder of ours among the lockfiles.
 pub struct ForeignLockfile {
     path: PathBuf,
     folder: bool,
@@ -136,7 +136,7 @@ pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError>
 /// encoded say their own ones, so that a client that does not encode fails there and nowhere else.
 ///
 /// # Errors
-/// What the system said when it was asked for chance.
+/// The error of the system's source of random bytes.
 pub fn make_token() -> std::io::Result<String> {
     let mut bytes = [0; 24];
     let mut random = std::fs::File::open("/dev/urandom")?;

@@ -14,7 +14,7 @@ use crate::wire::tcp::{self, BACKLOG};
 /// Which port an editor listens on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
-    /// Any free one.
+    /// Any free port.
     Any,
     /// A free one of those that the quick reference has clients scan (section 1).
     Guide,
@@ -108,7 +108,7 @@ impl PlaceholderProcess {
     /// Takes one that no other editor has, or starts one.
     ///
     /// # Errors
-    /// What the system said.
+    /// The error of the system.
     pub fn start() -> io::Result<Self> {
         let child = match take_idle() {
             Some(child) => child,

@@ -86,7 +86,7 @@ pub struct EditorPlan {
     pub withholds: Vec<String>,
     /// How it answers handshakes.
     pub upgrade: Upgrade,
-    /// What its connections do by themselves.
+    /// The automatic behaviour of the editor's connections.
     pub options: Options,
     /// The trace's mark for all of this, where it is wrong on purpose.
     pub deliberate: Option<String>,
@@ -108,7 +108,7 @@ impl ServeStep {
     /// Checks what the descriptor's shapes let through.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn check(&self) -> Result<(), String> {
         let names: Vec<&str> = self.names().collect();
         if let Some(twice) = names.iter().enumerate().find(|(n, name)| names[..*n].contains(name)) {
@@ -241,7 +241,7 @@ impl Upgrade {
     /// Checks it.
     ///
     /// # Errors
-    /// What is wrong with it, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn check(&self) -> Result<(), String> {
         self.frames().map(|_| ())
     }

@@ -41,10 +41,10 @@ pub struct LockfileStep {
 }
 
 impl LockfileStep {
-    /// What is to lie there.
+    /// The content of the file, or a folder.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn content(&self) -> Result<LockfileContent, String> {
         match (&self.json, &self.text, &self.hex, self.folder) {
             (Some(json), None, None, None) => Ok(LockfileContent::File(json.to_string().into_bytes())),
@@ -102,7 +102,7 @@ impl AnswerStep {
     /// The response.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn message(&self, edition: Edition) -> Result<Value, String> {
         let (key, body) = match (&self.result, &self.error, edition, &self.method) {
             (None, Some(error), ..) => ("error", error),

@@ -165,7 +165,7 @@ const TOKEN: Table = table! { "connection", Client, None;
         "`localhost` stands for that address, too.";
 };
 
-/// What a sound answer may look like.
+/// The forms that a valid response may have.
 const HANDSHAKE_RESPONSE: Table = table! { "connection", Client, None;
     "client-response-case": [both Must rfc("4.1, answer, items 2 and 3")]
         "Header names, and the tokens `websocket` and `Upgrade`, are understood in any case in the answer."
@@ -193,7 +193,7 @@ const HANDSHAKE_RESPONSE: Table = table! { "connection", Client, None;
         "";
 };
 
-/// What the client has to insist on.
+/// The checks of the response that the client has to make.
 const HANDSHAKE_CHECKED: Table = table! { "connection", Client, None;
     "client-accept-checked": [both Should rfc("4.1, answer, item 4")]
         "An answer with a wrong `Sec-WebSocket-Accept`, or none, gives no session."
@@ -212,7 +212,7 @@ const HANDSHAKE_CHECKED: Table = table! { "connection", Client, None;
         "";
 };
 
-/// What the client sends.
+/// The frames that the client sends.
 const FRAMES_SENT: Table = table! { "framing", Client, None;
     "client-masked": [both Must rfc("5.1")]
         "The client masks every frame that it sends."

@@ -21,7 +21,7 @@ pub const TABLES: &[Table] = &[
     ROBUSTNESS,
 ];
 
-/// What the client sends.
+/// The messages that the client sends.
 const REQUESTS: Table = table! { "envelope", Client, None;
     "client-request": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Requests")]
         "Every message of the client is a request with an id that names exactly one method."

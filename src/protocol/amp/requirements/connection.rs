@@ -166,7 +166,7 @@ const HANDSHAKE: Table = table! { "connection", Server, None;
         "";
 };
 
-/// What the server sends.
+/// The frames that the server sends.
 const FRAMES_SENT: Table = table! { "framing", Server, None;
     "text-frames": [cli Must cli("Messages"), guide Must guide("3. Message Framing")]
         "Messages are sent as text, not as binary data."

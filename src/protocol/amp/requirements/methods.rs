@@ -17,7 +17,7 @@ pub const TABLES: &[Table] = &[
     EDIT_UNSAVED,
 ];
 
-/// What the server sends.
+/// The messages that the server sends.
 const ENVELOPE_RESPONSES: Table = table! { "envelope", Server, None;
     "top-level": [cli Must cli("Messages"), guide Must guide("4. Message Structure")]
         "Every message is an object with an object `serverResponse` or `serverNotification`."
@@ -63,7 +63,7 @@ const ENVELOPE_RESPONSES: Table = table! { "envelope", Server, None;
         "The CLI gives up on it then.";
 };
 
-/// What the server has to cope with.
+/// The requests that the server has to cope with.
 const ENVELOPE_REQUESTS: Table = table! { "envelope", Server, None;
     "pipelined": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
         "Requests that are sent without waiting for answers are all answered."

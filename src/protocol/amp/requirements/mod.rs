@@ -1,4 +1,4 @@
-//! The requirements of both AMP editions, one file per area or family of areas.
+//! The requirements of both AMP editions, one file for each family of areas. [`all`] is the catalogue.
 //!
 //! A statement that holds in both editions has the same area and slug in both. Levels: what the
 //! document states, what the RFC obliges a well-behaved end to, and what Amp's own CLI breaks without

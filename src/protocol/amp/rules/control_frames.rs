@@ -159,7 +159,7 @@ struct ClosingState {
     may_have_closed: bool,
     /// The close frame of the end that is judged.
     own: Option<CloseFrame>,
-    /// That of the other one.
+    /// The close frame of the other end.
     other: Option<CloseFrame>,
     ended: bool,
     other_ended: bool,
@@ -207,7 +207,7 @@ fn breaks_rfc(frame: &Frame, fragmented: bool, to: End) -> bool {
         || close && (payload.len() == 1 || code.is_some_and(|code| !may_be_sent(code)))
 }
 
-/// What an end of a connection means for the end that is judged.
+/// The meaning of the end of a stream for the end that is judged.
 enum StreamEnd {
     /// Nothing is owed, or it was judged already.
     Settled,
@@ -372,7 +372,7 @@ impl ClosingState {
         StreamEnd::Settled
     }
 
-    /// What the end that is judged has not done by now, though it had the time.
+    /// Judges what the end that is judged has not done by now, though it had the time.
     fn check_overdue(&self, now: u64, context: &CloseContext, out: &mut Judgements) {
         let Some(received) = self.other else { return };
         if self.tainted || self.other_ended || self.ended || self.own.is_none() && self.may_have_closed {

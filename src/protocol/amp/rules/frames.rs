@@ -22,7 +22,7 @@ struct FrameState {
     server: FrameDirection,
 }
 
-/// One direction.
+/// The state of one direction.
 #[derive(Default)]
 struct FrameDirection {
     /// Whether it is known which message its frames belong to.

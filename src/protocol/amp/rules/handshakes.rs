@@ -1,4 +1,4 @@
-//! Handshakes: may a client be let in as it was, is an acceptance valid, is a bad request refused, and how often does
+//! Handshakes: is a request one that a server has to accept, is an acceptance valid, is a bad request refused, and how often does
 //! a client connect?
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -191,7 +191,7 @@ impl HandshakeExchange<'_> {
         }
     }
 
-    /// Something in the request breaks the RFC, and an error status has to answer it.
+    /// Judges the response to a request that breaks the RFC: it has to be an error status.
     fn refused(&self, out: &mut Judgements, short: &str, what: &str, accepted: bool) {
         let status = self.response.status();
         let error = status.is_some_and(|status| status >= 400);
@@ -251,7 +251,7 @@ impl HandshakeExchange<'_> {
     }
 }
 
-/// What in a request breaks the RFC, with the requirement that wants it refused.
+/// The faults of a request by the RFC, each with the requirement to refuse it.
 fn request_faults(request: &Head) -> Vec<(&'static str, String)> {
     let mut faults = vec![];
     let mut words = request.start.split(' ');

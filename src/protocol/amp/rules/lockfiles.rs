@@ -139,7 +139,7 @@ enum ShownToken {
     Plain(String),
     /// The secret of this number.
     Secret(String),
-    /// Something that was replaced, by nobody knows what.
+    /// A token that was replaced by something unknown.
     Hidden,
 }
 
@@ -233,7 +233,7 @@ impl ShownToken {
         }
     }
 
-    /// As a query has it.
+    /// A token as the query of a URL has it.
     fn encoded(value: &str) -> Self {
         match Self::shown(value) {
             Self::Plain(text) => Self::Plain(uri::decode(&text)),

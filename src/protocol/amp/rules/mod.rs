@@ -1,7 +1,7 @@
 //! Rules: what any trace of AMP can be held against, however it came about.
 //!
-//! Each file is one rule. They keep what is open only: the handshake, the message in parts, the pings, closes and
-//! requests that wait for a response. [`RequirementIndex`] knows the ids of an edition, so that a rule judges what
+//! [`of`] gives the rules of an edition. A rule keeps only what is open: the handshake, the message in parts, the pings,
+//! close frames and requests that wait for a response. [`RequirementIndex`] knows the ids of an edition, so that a rule judges what
 //! the edition asks for and passes over the rest.
 
 mod control_frames;

@@ -123,7 +123,7 @@ pub struct PendingRequest {
     pub method: Option<String>,
     /// The text that a `ping` has to give back.
     pub ping: Option<String>,
-    /// What is wrong with its parameters.
+    /// The verdict on its parameters.
     pub params: ParamsVerdict,
     /// Whether it is wrong on purpose.
     pub deliberate: bool,
@@ -136,11 +136,11 @@ pub struct PendingRequest {
 /// The parameters of a request, by its method's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamsVerdict {
-    /// They are as they should be, or nobody knows.
+    /// The parameters are valid, or there is no schema for them.
     Sound,
-    /// One is missing.
+    /// A parameter is missing.
     Missing,
-    /// One has the wrong type.
+    /// A parameter has the wrong type.
     Wrong,
 }
 

@@ -223,7 +223,7 @@ impl SchemaChecks {
         schemas::schema(self.edition, name).is_some()
     }
 
-    /// What is wrong with a value by a schema: places in the value, and what is wrong there. Nothing where there is no
+    /// The faults of a value by a schema: places in the value, and what is wrong there. Nothing where there is no
     /// such schema.
     pub fn faults(&mut self, name: &str, value: &Value) -> Vec<(String, ViolationDetail)> {
         let edition = self.edition;

@@ -17,7 +17,7 @@ pub fn payload(payload: &Payload) -> (String, Value) {
     }
 }
 
-/// What is unusual about a frame that an end sent, under the fields of the observation `frame`.
+/// The unusual fields of a frame that an end sent, as the observation `frame` names them.
 pub fn unusual(frame: &Frame, sender: End) -> Map<String, Value> {
     let mut fields = Map::new();
     if frame.masked != (sender == End::Client) {

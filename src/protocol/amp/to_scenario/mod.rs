@@ -1,13 +1,13 @@
 //! Scenarios from traces: [`ServerToScenario`] where the subject was the editor, [`ClientToScenario`] where it was
 //! the agent.
 
-use crate::protocol::amp::lockfile;
-use crate::protocol::scenario_element::ScenarioElement;
-use crate::trace::{FileChange, Payload};
-
 mod client;
 mod frames;
 mod server;
+
+use crate::protocol::amp::lockfile;
+use crate::protocol::scenario_element::ScenarioElement;
+use crate::trace::{FileChange, Payload};
 
 pub use client::ClientToScenario;
 pub use server::ServerToScenario;

@@ -365,7 +365,7 @@ fn read(
     Some(ScenarioElement::File { index, path: path.to_owned(), bytes: frames::bytes(text) })
 }
 
-/// What a handshake shows that is not usual, as `connect` has it.
+/// The unusual parts of a handshake request, as parameters of `connect`.
 fn shown(head: &Head) -> Map<String, Value> {
     let mut words = head.start.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

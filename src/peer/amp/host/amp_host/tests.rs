@@ -1,4 +1,4 @@
-//! The editors of plays against our own client, and against one that others wrote.
+//! The editors of plays against our own client, and against that of tungstenite.
 
 use std::path::PathBuf;
 use std::sync::PoisonError;

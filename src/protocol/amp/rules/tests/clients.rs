@@ -199,7 +199,7 @@ fn a_close_code_that_may_not_be_sent_is_not_sent_back() {
     assert_eq!(trace.broken("cli"), ["framing/close-code", "framing/client-close-refused"]);
 }
 
-/// What the rules say where the process in the trace is the client.
+/// The requirements that the rules find broken where the process in the trace is the client.
 fn judged(trace: &TraceBuilder) -> Judgements {
     let (mut all, mut out) = (rules::of("cli"), Judgements::default());
     all.iter_mut().for_each(|rule| rule.processes(End::Client));

@@ -11,7 +11,7 @@ use crate::protocol::amp::rfc6455::opcode;
 use crate::protocol::amp::testing::{TraceBuilder, request, response};
 use crate::trace::{Direction, EventKind, Exited};
 
-/// What one method gives, in the shape of an edition.
+/// A trace of one `readFile`, in the shape of an edition.
 fn read(edition: &'static str, id: &str) -> TraceBuilder {
     TraceBuilder::open().client_sends(request(edition, id, "readFile", json!({"path": "/a"}))).server_sends(response(
         edition,
