@@ -21,7 +21,7 @@ const MAX_PAST_IDS: usize = 1000;
 
 /// A call that is a method of the edition.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct AgentCall {
     /// The number under which the outcome is reported.
     pub number: Value,
     /// The method to call.
@@ -45,7 +45,7 @@ struct OpenCall {
     id: String,
     since: Instant,
     repeated: bool,
-    call: Call,
+    call: AgentCall,
 }
 
 /// The calls that have no outcome yet.
@@ -54,7 +54,7 @@ pub struct Calls {
     edition: Edition,
     quirks: Quirks,
     /// Waiting for a connection, each since when.
-    waiting: VecDeque<(Instant, Call)>,
+    waiting: VecDeque<(Instant, AgentCall)>,
     /// Waiting for a response, the oldest first.
     open: Vec<OpenCall>,
     /// The number of the last request on this connection.
@@ -81,7 +81,7 @@ impl Calls {
     }
 
     /// Lets a call wait for a connection.
-    pub fn wait(&mut self, call: Call, now: Instant) {
+    pub fn wait(&mut self, call: AgentCall, now: Instant) {
         self.waiting.push_back((now, call));
     }
 
@@ -91,7 +91,7 @@ impl Calls {
     }
 
     /// Takes the calls that have waited for a connection for too long.
-    pub fn take_unconnected(&mut self, patience: Duration, now: Instant) -> Vec<Call> {
+    pub fn take_unconnected(&mut self, patience: Duration, now: Instant) -> Vec<AgentCall> {
         let mut expired = vec![];
         while let Some((_, call)) = self.waiting.pop_front_if(|(since, _)| *since + patience <= now) {
             expired.push(call);
@@ -110,7 +110,7 @@ impl Calls {
         Some(request)
     }
 
-    fn request(&mut self, call: &Call) -> (String, OutgoingRequest) {
+    fn request(&mut self, call: &AgentCall) -> (String, OutgoingRequest) {
         self.last += 1;
         let id = match () {
             () if self.quirks.has(Switch::UuidIds) => uuid(),
@@ -152,14 +152,14 @@ impl Calls {
     }
 
     /// Takes the call whose request has this id.
-    pub fn take(&mut self, id: &str) -> Option<Call> {
+    pub fn take(&mut self, id: &str) -> Option<AgentCall> {
         let at = self.open.iter().position(|open| open.id == id)?;
         remember(&mut self.answered, id.to_owned());
         Some(self.open.remove(at).call)
     }
 
     /// Takes the calls whose time to be answered is over.
-    pub fn take_late(&mut self, now: Instant) -> Vec<Call> {
+    pub fn take_late(&mut self, now: Instant) -> Vec<AgentCall> {
         if self.quirks.has(Switch::NoTimeout) {
             return vec![];
         }
@@ -173,7 +173,7 @@ impl Calls {
     }
 
     /// The connection ended: takes the calls that wait for a response, since none will come. Ids are counted anew.
-    pub fn take_open(&mut self) -> Vec<Call> {
+    pub fn take_open(&mut self) -> Vec<AgentCall> {
         self.last = 0;
         self.late.clear();
         self.answered.clear();
@@ -184,7 +184,7 @@ impl Calls {
     }
 
     /// Takes all calls.
-    pub fn take_all(&mut self) -> Vec<Call> {
+    pub fn take_all(&mut self) -> Vec<AgentCall> {
         let open = self.open.drain(..).map(|open| open.call);
         open.chain(self.waiting.drain(..).map(|(_, call)| call)).collect()
     }
@@ -247,7 +247,7 @@ fn uuid() -> String {
 }
 
 /// The key of the line that reports an outcome, `result` or `error`, and its value.
-pub fn report_outcome(quirks: &Quirks, call: &Call, outcome: ResponseOutcome) -> (&'static str, Value) {
+pub fn report_outcome(quirks: &Quirks, call: &AgentCall, outcome: ResponseOutcome) -> (&'static str, Value) {
     let failed = match &outcome {
         ResponseOutcome::Result(result) => result.get(flag(call.method)) == Some(&json!(false)),
         ResponseOutcome::Error(_) | ResponseOutcome::NoResult => true,
@@ -267,7 +267,7 @@ pub fn report_outcome(quirks: &Quirks, call: &Call, outcome: ResponseOutcome) ->
     }
 }
 
-fn report_result(quirks: &Quirks, call: &Call, mut result: Value) -> (&'static str, Value) {
+fn report_result(quirks: &Quirks, call: &AgentCall, mut result: Value) -> (&'static str, Value) {
     if quirks.has(Switch::EmptyIsFailure(call.method)) && is_empty(&result) {
         return ("error", error_json("empty", "there is nothing"));
     }
@@ -304,7 +304,7 @@ fn flag(method: Method) -> &'static str {
 }
 
 /// The result of a success.
-fn success(call: &Call) -> Value {
+fn success(call: &AgentCall) -> Value {
     match call.method {
         Method::Ping => json!({"message": call.params["message"]}),
         Method::Authenticate => json!({"authenticated": true}),
@@ -344,8 +344,8 @@ mod tests {
         Calls::new(Edition::Cli, Quirks::default())
     }
 
-    fn call(number: u64) -> Call {
-        Call { number: json!(number), method: Method::Ping, params: json!({"message": "m"}) }
+    fn call(number: u64) -> AgentCall {
+        AgentCall { number: json!(number), method: Method::Ping, params: json!({"message": "m"}) }
     }
 
     fn open(calls: &mut Calls, number: u64, now: Instant) -> String {
@@ -389,7 +389,7 @@ mod tests {
     }
 
     fn reported(method: Method, outcome: ResponseOutcome) -> (&'static str, Value) {
-        let call = Call { number: json!(1), method, params: json!({"message": "m"}) };
+        let call = AgentCall { number: json!(1), method, params: json!({"message": "m"}) };
         super::report_outcome(&Quirks::default(), &call, outcome)
     }
 

@@ -14,7 +14,7 @@ use crate::trace::{End, Recorder};
 use crate::wire::Tap;
 use crate::wire::websocket::Socket;
 
-use super::calls::{self, Call, Calls};
+use super::calls::{self, AgentCall, Calls};
 use super::discovery::{self, DiscoveredEditor, EditorSearch, SearchScope};
 use super::handshake;
 use super::incoming::{EditorMessage, MessageReader, ResponseOutcome};
@@ -301,7 +301,7 @@ impl Agent {
         self.called = true;
         let now = Instant::now();
         self.search.hurry(now);
-        self.calls.wait(Call { number: call.id, method, params }, now);
+        self.calls.wait(AgentCall { number: call.id, method, params }, now);
         self.send_requests().await;
     }
 
@@ -368,7 +368,7 @@ impl Agent {
         self.write_line(json!({"event": name, "data": data})).await;
     }
 
-    async fn report_outcome(&self, call: &Call, outcome: ResponseOutcome) {
+    async fn report_outcome(&self, call: &AgentCall, outcome: ResponseOutcome) {
         let (key, value) = calls::report_outcome(&self.settings.quirks, call, outcome);
         self.write_line(json!({"id": call.number, key: value})).await;
         if key == "error" {
@@ -376,7 +376,7 @@ impl Agent {
         }
     }
 
-    async fn report_failure(&self, call: &Call, code: &str, message: &str) {
+    async fn report_failure(&self, call: &AgentCall, code: &str, message: &str) {
         self.write_line(json!({"id": call.number, "error": {"code": code, "message": message}})).await;
         self.settings.quirks.course().error();
     }

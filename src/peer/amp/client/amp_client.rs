@@ -16,7 +16,7 @@ use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
 use crate::wire::{Limits, Tap};
 
 use super::connect::{ConnectStep, Encoding, encode};
-use super::connection::Connection;
+use super::connection::AmpConnection;
 use super::send::{SendStep, deliberate, read, wrong};
 
 /// The connection that a step means which names none.
@@ -28,7 +28,7 @@ pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// A client of the role `amp-server`, in the edition of its [`Setting`].
 pub struct AmpClient {
     setting: Setting,
-    connections: HashMap<String, Connection>,
+    connections: HashMap<String, AmpConnection>,
 }
 
 #[derive(Default, Deserialize)]
@@ -104,7 +104,7 @@ impl AmpClient {
     }
 
     /// The connection of this name, for a verb.
-    fn connection(&mut self, verb: &str, name: Option<&str>) -> Result<&mut Connection, PeerError> {
+    fn connection(&mut self, verb: &str, name: Option<&str>) -> Result<&mut AmpConnection, PeerError> {
         let name = name.unwrap_or(MAIN);
         let others = {
             let mut names: Vec<&str> = self.connections.keys().map(String::as_str).collect();
@@ -158,7 +158,7 @@ impl AmpClient {
         });
         opened.socket.sender.set_options(params.options());
         // Whatever came of it, it is there, so that it is ended properly.
-        let connection = Connection::start(opened.socket, opened.accepted);
+        let connection = AmpConnection::start(opened.socket, opened.accepted);
         self.connections.insert(name, connection);
         subject_error.map_or(Ok(Performed::default()), Err)
     }
@@ -170,7 +170,7 @@ impl AmpClient {
         let address = ConnectStep::default().address(&self.setting.edition, self.lock()?);
         let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
         let socket = socket.map_err(|e| unreachable(&address, e))?;
-        let mut connection = Connection::start(socket, true);
+        let mut connection = AmpConnection::start(socket, true);
         connection.deliberate = deliberate(call, params.deliberate.as_ref());
         self.connections.insert(name, connection);
         Ok(Performed::default())

@@ -14,7 +14,7 @@ use crate::wire::websocket::{FrameSpec, Piece, Receiver, SendError, SendOptions,
 use super::amp_client::MAIN;
 
 /// A connection, and what the client knows of it.
-pub struct Connection {
+pub struct AmpConnection {
     /// The sending half of the socket.
     pub sender: Sender,
     /// Whether there is a WebSocket session on it, as far as we know: not after a refusal.
@@ -33,7 +33,7 @@ pub struct Connection {
     answered: watch::Receiver<String>,
 }
 
-impl Connection {
+impl AmpConnection {
     /// Takes a socket over; whether there is a session on it is for the caller to know.
     pub fn start(socket: Socket, session: bool) -> Self {
         let (answered_ids, answered) = watch::channel(String::new());

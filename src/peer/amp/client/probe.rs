@@ -16,7 +16,7 @@ use crate::wire::{Limits, Tap};
 
 use super::amp_client::{CLOSE_TIMEOUT, MAIN, unreachable};
 use super::connect::{ConnectStep, Encoding, target};
-use super::connection::Connection;
+use super::connection::AmpConnection;
 
 /// How long a server has to respond before the next request is sent as well.
 const RESPONSE_WAIT: Duration = Duration::from_millis(700);
@@ -155,7 +155,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
         Ok(None) => Err(subject_error(format!("the connection was closed before `{method}` was answered"))),
         Ok(Some(response)) => Ok(response),
     };
-    Connection::start(websocket::Socket { sender, incoming }, true).shut_down(CLOSE_TIMEOUT.min(patience)).await;
+    AmpConnection::start(websocket::Socket { sender, incoming }, true).shut_down(CLOSE_TIMEOUT.min(patience)).await;
     response
 }
 

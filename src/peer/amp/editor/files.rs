@@ -83,7 +83,7 @@ impl Editor {
             Edition::Cli => Ok(string(params, "fullContent")?.to_owned()),
             Edition::Guide => {
                 let (start, end) = (count(params, "start")?, count(params, "end")?);
-                self.spliced(&key, start, end, string(params, "newText")?)
+                self.splice(&key, start, end, string(params, "newText")?)
             }
         };
         Ok(match new.and_then(|new| self.put(&path, key, new)) {
@@ -96,7 +96,7 @@ impl Editor {
     }
 
     /// The text of a file with a range of bytes replaced.
-    fn spliced(&self, key: &Path, start: usize, end: usize, new: &str) -> Result<String, String> {
+    fn splice(&self, key: &Path, start: usize, end: usize, new: &str) -> Result<String, String> {
         let old = match self.buffers.get(key) {
             Some(buffer) => buffer.text.clone(),
             None => match disk::read(key) {
@@ -217,7 +217,7 @@ impl Editor {
     fn path_of(&self, params: &Params, method: Method) -> Result<PathBuf, MethodOutcome> {
         let path = string(params, "path")?;
         let decodes = self.quirks.has(Switch::DecodesNames(method));
-        let path = if decodes { misread(path) } else { path.to_owned() };
+        let path = if decodes { misread_path(path) } else { path.to_owned() };
         let relative = !Path::new(&path).is_absolute();
         if path.is_empty() || relative && self.edition == Edition::Cli && !self.quirks.has(Switch::CliRelativePaths) {
             return Err(MethodOutcome::Failed(format!("`{path}` is no absolute path")));
@@ -240,7 +240,7 @@ impl Editor {
 }
 
 /// A path taken for a part of a URI, as a careless editor does.
-fn misread(path: &str) -> String {
+fn misread_path(path: &str) -> String {
     let path = path.split('#').next().unwrap_or_default().replace(['[', ']', '*'], "");
     uri::decode_strictly(&path).unwrap_or(path)
 }

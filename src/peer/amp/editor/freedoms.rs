@@ -11,7 +11,7 @@ use crate::wire::websocket::FrameSpec;
 
 use super::disk;
 use super::outgoing::{escape, pretty, reverse_keys};
-use super::quirks::{Columns, EditorEffect, EditorFrameKind, MessageFilter, Quirk, Switch};
+use super::quirks::{ColumnUnit, EditorEffect, EditorFrameKind, MessageFilter, Quirk, Switch};
 
 struct EditorFreedom {
     freedom: Freedom,
@@ -61,9 +61,9 @@ const FREEDOMS: &[EditorFreedom] = &[
         EditorEffect::Switch(Switch::EndInclusive)),
     freedom!("makes-folders" CLI "`editFile` makes the folders that a new file needs."
         EditorEffect::Switch(Switch::MakesFolders)),
-    freedom!("columns-in-bytes" BOTH "Columns count bytes." EditorEffect::Switch(Switch::ColumnsIn(Columns::Bytes))),
+    freedom!("columns-in-bytes" BOTH "Columns count bytes." EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Bytes))),
     freedom!("columns-in-utf16" BOTH "Columns count code units of UTF-16."
-        EditorEffect::Switch(Switch::ColumnsIn(Columns::Utf16))),
+        EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Utf16))),
     freedom!("lines-from-one" GUIDE "Lines of selections are counted from 1, columns from 0."
     EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
         b[place]["line"] = (b[place]["line"].as_u64().unwrap_or_default() + 1).into();

@@ -9,7 +9,7 @@ use super::quirks::{EditorEffect, OverlookedFault, Quirks, Switch, UpgradeFlaw};
 
 /// The decision on a handshake request.
 #[derive(Debug)]
-pub enum Decision {
+pub enum HandshakeDecision {
     /// The request is accepted with 101, and the client is served.
     Serve(Reply),
     /// The request is accepted with 101, and the connection is closed at once.
@@ -32,8 +32,13 @@ pub struct ConnectionCount {
 }
 
 /// Decides on a handshake request.
-pub fn decide(mut request: Request, token: &str, quirks: &Quirks, connections: ConnectionCount) -> (Request, Decision) {
-    quirks.forget();
+pub fn decide(
+    mut request: Request,
+    token: &str,
+    quirks: &Quirks,
+    connections: ConnectionCount,
+) -> (Request, HandshakeDecision) {
+    quirks.reset_last_flaw();
     let accepting = Reply::accepting(&request);
     let original = request.head.clone();
     apply_reading_flaws(&mut request.head, quirks);
@@ -42,23 +47,23 @@ pub fn decide(mut request: Request, token: &str, quirks: &Quirks, connections: C
     let decision = match fault {
         Some(what) => refuse_fault(&request.head, what, quirks),
         None if !admits(&request, quirks, connections) => {
-            Decision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
+            HandshakeDecision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
         }
         None if knows_token(&request, token, quirks) => {
             match UpgradeFlaw::ALL.into_iter().find(|how| quirks.has(Switch::Upgrade(*how))) {
                 Some(how) => not_upgraded(accepting, how),
-                None => Decision::Serve(apply_head_flaws(accepting, quirks)),
+                None => HandshakeDecision::Serve(apply_head_flaws(accepting, quirks)),
             }
         }
         None => refuse_token(accepting, quirks),
     };
-    let why = quirks.touched();
+    let why = quirks.last_flaw();
     let decision = match decision {
-        Decision::Serve(reply) => Decision::Serve(with_deliberate(reply, why)),
-        Decision::Close(reply) => Decision::Close(with_deliberate(reply, why)),
-        Decision::Refuse(reply) => Decision::Refuse(with_deliberate(reply, why)),
-        Decision::HangUp(_) => Decision::HangUp(why),
-        Decision::Withhold(_) => Decision::Withhold(why),
+        HandshakeDecision::Serve(reply) => HandshakeDecision::Serve(with_deliberate(reply, why)),
+        HandshakeDecision::Close(reply) => HandshakeDecision::Close(with_deliberate(reply, why)),
+        HandshakeDecision::Refuse(reply) => HandshakeDecision::Refuse(with_deliberate(reply, why)),
+        HandshakeDecision::HangUp(_) => HandshakeDecision::HangUp(why),
+        HandshakeDecision::Withhold(_) => HandshakeDecision::Withhold(why),
     };
     (request, decision)
 }
@@ -92,23 +97,23 @@ fn apply_reading_flaws(head: &mut Head, quirks: &Quirks) {
     });
 }
 
-fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
+fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> HandshakeDecision {
     let text = format!("{what}\n");
     if quirks.has(Switch::HangsUpOnBadHandshake) {
-        return Decision::HangUp(None);
+        return HandshakeDecision::HangUp(None);
     }
     if !has_token(head, "upgrade", "websocket") {
         if quirks.has(Switch::AnswersHttpWithPage) {
-            return Decision::Refuse(Reply::refusing("200 OK", "an editor\n"));
+            return HandshakeDecision::Refuse(Reply::refusing("200 OK", "an editor\n"));
         }
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
         reply.head.headers.push(("Upgrade".to_owned(), "websocket".to_owned()));
-        return Decision::Refuse(reply);
+        return HandshakeDecision::Refuse(reply);
     }
     if !head.start.starts_with("GET ") {
         let mut reply = Reply::refusing("405 Method Not Allowed", &text);
         reply.head.headers.push(("Allow".to_owned(), "GET".to_owned()));
-        return Decision::Refuse(reply);
+        return HandshakeDecision::Refuse(reply);
     }
     if head.header("sec-websocket-version").any(|version| version != "13") {
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
@@ -116,9 +121,9 @@ fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
         if !quirks.has(Switch::VersionNotTold) {
             reply.head.headers.push(("Sec-WebSocket-Version".to_owned(), "13".to_owned()));
         }
-        return Decision::Refuse(reply);
+        return HandshakeDecision::Refuse(reply);
     }
-    Decision::Refuse(Reply::refusing("400 Bad Request", &text))
+    HandshakeDecision::Refuse(Reply::refusing("400 Bad Request", &text))
 }
 
 fn admits(request: &Request, quirks: &Quirks, connections: ConnectionCount) -> bool {
@@ -153,12 +158,12 @@ fn knows_token(request: &Request, token: &str, quirks: &Quirks) -> bool {
     }
 }
 
-fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
+fn refuse_token(accepting: Reply, quirks: &Quirks) -> HandshakeDecision {
     if quirks.has(Switch::RefusesSilently) {
-        return Decision::HangUp(None);
+        return HandshakeDecision::HangUp(None);
     }
     if quirks.has(Switch::RefuseAfterAccept) {
-        return Decision::Close(accepting);
+        return HandshakeDecision::Close(accepting);
     }
     let status = if quirks.has(Switch::Refuse400) {
         "400 Bad Request"
@@ -167,28 +172,28 @@ fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
     } else {
         "401 Unauthorized"
     };
-    Decision::Refuse(Reply::refusing(status, "Authentication failed\n"))
+    HandshakeDecision::Refuse(Reply::refusing(status, "Authentication failed\n"))
 }
 
 /// The decision of a flawed server on a request that it should accept.
-fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> Decision {
+fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> HandshakeDecision {
     match how {
         UpgradeFlaw::ServerError => {
-            Decision::Refuse(Reply::refusing("500 Internal Server Error", "something went wrong\n"))
+            HandshakeDecision::Refuse(Reply::refusing("500 Internal Server Error", "something went wrong\n"))
         }
         UpgradeFlaw::Redirect => {
             let mut reply = Reply::refusing("307 Temporary Redirect", "the editor is elsewhere\n");
             reply.head.headers.push(("Location".to_owned(), "http://127.0.0.1:1/".to_owned()));
-            Decision::Refuse(reply)
+            HandshakeDecision::Refuse(reply)
         }
-        UpgradeFlaw::Page => Decision::Refuse(Reply::refusing("200 OK", "an editor\n")),
-        UpgradeFlaw::Nothing => Decision::Withhold(None),
-        UpgradeFlaw::HangUp => Decision::HangUp(None),
+        UpgradeFlaw::Page => HandshakeDecision::Refuse(Reply::refusing("200 OK", "an editor\n")),
+        UpgradeFlaw::Nothing => HandshakeDecision::Withhold(None),
+        UpgradeFlaw::HangUp => HandshakeDecision::HangUp(None),
         UpgradeFlaw::HalfHead => {
             accepting.manner.cut = Some(crate::wire::http_head::encode(&accepting.head).len() / 2);
-            Decision::Refuse(accepting)
+            HandshakeDecision::Refuse(accepting)
         }
-        UpgradeFlaw::Nonsense => Decision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
+        UpgradeFlaw::Nonsense => HandshakeDecision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
     }
 }
 

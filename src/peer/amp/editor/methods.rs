@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::peer::amp::edition::{Edition, Method};
 
 use super::disk::{self, UriError};
-use super::model::{Diagnostic, Editor, Notification};
+use super::model::{Editor, FileDiagnostic, Notification};
 use super::outgoing::MethodOutcome;
 use super::quirks::Switch;
 use super::request::INVALID_PARAMS;
@@ -140,7 +140,7 @@ impl Editor {
             Edition::Cli => Some(string(params, "path")?),
             Edition::Guide => None,
         };
-        let mut found: Vec<(&PathBuf, &[Diagnostic])> = self
+        let mut found: Vec<(&PathBuf, &[FileDiagnostic])> = self
             .diagnostics
             .iter()
             .filter(|(key, _)| wanted.is_none_or(|path| self.in_scope(key, path)))
@@ -179,13 +179,13 @@ impl Editor {
     }
 
     /// The diagnostics of one file in the words of the edition `cli`.
-    fn entry(&self, key: &Path, items: &[Diagnostic]) -> Value {
+    fn entry(&self, key: &Path, items: &[FileDiagnostic]) -> Value {
         let content = self.text(key);
         let items: Vec<Value> = items.iter().map(|d| self.diagnostic(&content, d)).collect();
         json!({"uri": self.uri(self.shown(key)), "diagnostics": items})
     }
 
-    fn diagnostic(&self, content: &str, d: &Diagnostic) -> Value {
+    fn diagnostic(&self, content: &str, d: &FileDiagnostic) -> Value {
         let unit = self.quirks.columns();
         let offset = |pos: Pos| match self.quirks.has(Switch::OffsetsInLine) {
             true => text::column(content, pos, unit),
@@ -203,7 +203,7 @@ impl Editor {
     }
 
     /// One diagnostic in the edition `guide`, which leaves the shape of an item open.
-    fn item(&self, key: &Path, d: &Diagnostic) -> Value {
+    fn item(&self, key: &Path, d: &FileDiagnostic) -> Value {
         let content = self.text(key);
         let place = |pos: Pos| json!({"line": pos.line, "col": text::column(&content, pos, self.quirks.columns())});
         let (start, end) = (text::clamp(&content, d.start), text::clamp(&content, d.end));

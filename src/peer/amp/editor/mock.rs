@@ -17,8 +17,8 @@ use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind,
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
 use super::quirks::{EditorEffect, Quirks, Switch};
-use super::shared::{Phase, Shared};
-use super::steer::{self, Command};
+use super::shared::{Phase, SharedServer};
+use super::steer::{self, SteerCommand};
 use super::{flaws, freedoms, server};
 
 /// The mock editor.
@@ -49,7 +49,7 @@ struct EditorIdentity {
 
 /// A server from its start to its end.
 struct RunningServer {
-    shared: Shared,
+    shared: SharedServer,
     address: SocketAddr,
     lockfile: Option<Lockfile>,
     server: Mutex<Option<JoinHandle<()>>>,
@@ -77,7 +77,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         .map_err(|source| system(format!("find the data home {}", data_home.display()), source))?;
     let name = options.name.unwrap_or_else(|| "wirecert".to_owned());
     let identity = EditorIdentity { edition, data_home, name, root: editor.root.clone() };
-    let shared = Shared::new(editor, options.recorder, options.latency);
+    let shared = SharedServer::new(editor, options.recorder, options.latency);
     let listener = identity.listen(options.port, &quirks)?;
     let running = identity.serve(listener, shared)?;
     let (running, changing) = (watch::Sender::new(Arc::new(running)), tokio::sync::Mutex::default());
@@ -93,7 +93,7 @@ impl EditorIdentity {
     }
 
     /// Serves where it listens, and lets that be found.
-    fn serve(&self, listener: TcpListener, shared: Shared) -> Result<RunningServer, MockError> {
+    fn serve(&self, listener: TcpListener, shared: SharedServer) -> Result<RunningServer, MockError> {
         let address = listener.local_addr().map_err(|source| system("learn where it listens".to_owned(), source))?;
         let token = shared.token();
         shared.recorder().add_secret(&token);
@@ -192,15 +192,15 @@ impl Mock for MockEditor {
             let command = steer::read(command)?;
             let shared = self.running().shared.clone();
             match command {
-                Command::State => shared.steer(|editor| Ok((editor.state(), vec![]))).await,
-                Command::Clients => Ok(json!({"count": shared.clients()})),
-                Command::Restart(port, token) => self.restart(port, token).await,
-                Command::Quit => {
+                SteerCommand::State => shared.steer(|editor| Ok((editor.state(), vec![]))).await,
+                SteerCommand::Clients => Ok(json!({"count": shared.clients()})),
+                SteerCommand::Restart(port, token) => self.restart(port, token).await,
+                SteerCommand::Quit => {
                     let _changing = self.changing.lock().await;
                     self.running().shared.enter(Phase::Quit);
                     Ok(json!({}))
                 }
-                Command::Switch(name, on) => {
+                SteerCommand::Switch(name, on) => {
                     shared
                         .steer(|editor| {
                             let quirk = with_registry(editor.edition, |with_registry| with_registry.either(&name))?;
@@ -209,7 +209,7 @@ impl Mock for MockEditor {
                         })
                         .await
                 }
-                command => shared.steer(|editor| Ok((json!({}), editor.obey(&command)?))).await,
+                command => shared.steer(|editor| Ok((json!({}), editor.apply(&command)?))).await,
             }
         })
     }
@@ -217,7 +217,9 @@ impl Mock for MockEditor {
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         let edition = self.identity.edition;
         match steer::read(command)? {
-            Command::Switch(name, _) => with_registry(edition, |with_registry| with_registry.either(&name)).map(drop),
+            SteerCommand::Switch(name, _) => {
+                with_registry(edition, |with_registry| with_registry.either(&name)).map(drop)
+            }
             command => steer::exists(edition, &command),
         }
     }

@@ -26,7 +26,7 @@ pub struct Editor {
     pub(super) visible: Vec<PathBuf>,
     pub(super) selection: Option<Selection>,
     /// The diagnostics of each file, by real path.
-    pub(super) diagnostics: BTreeMap<PathBuf, Vec<Diagnostic>>,
+    pub(super) diagnostics: BTreeMap<PathBuf, Vec<FileDiagnostic>>,
     /// Files that were edited by clients, for a flaw that minds.
     pub(super) edited: Vec<PathBuf>,
 }
@@ -55,7 +55,7 @@ pub struct Selection {
 
 /// A diagnostic of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
+pub struct FileDiagnostic {
     /// The position where the diagnostic begins.
     pub start: Pos,
     /// The position where the diagnostic ends, exclusive.
@@ -193,7 +193,7 @@ impl Editor {
     }
 
     /// Replaces the diagnostics of a file.
-    pub fn set_diagnostics(&mut self, path: &Path, items: Vec<Diagnostic>) {
+    pub fn set_diagnostics(&mut self, path: &Path, items: Vec<FileDiagnostic>) {
         let key = self.key(path);
         if items.is_empty() {
             self.diagnostics.remove(&key);
@@ -203,7 +203,7 @@ impl Editor {
     }
 
     /// The notifications for a client that has just connected.
-    pub fn greeting(&self) -> Vec<Notification> {
+    pub fn initial_notifications(&self) -> Vec<Notification> {
         let mut notifications = vec![Notification::Metadata, Notification::VisibleFiles];
         notifications.extend(self.selection.as_ref().map(|_| Notification::Selection));
         if self.quirks.has(Switch::NoStateAtFirst) {

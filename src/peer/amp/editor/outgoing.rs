@@ -65,7 +65,7 @@ pub fn encode_response(
         }
         MethodOutcome::Refused(code, text) => ("error", json!({"code": code, "message": text}), MessageFilter::Error),
     };
-    let mut builder = MessageBuilder { quirks, why: quirks.touched() };
+    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
     builder.body(of, &mut body);
     let key = match (key, edition) {
         ("", Edition::Cli) => name,
@@ -88,7 +88,7 @@ pub fn encode_notification(
     mut data: Value,
 ) -> Option<Outgoing> {
     let name = topic.name(edition)?;
-    let mut builder = MessageBuilder { quirks, why: quirks.touched() };
+    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
     let of = MessageFilter::Notification(Some(topic));
     builder.body(of, &mut data);
     Some(builder.finish(of, edition::notification(edition, name, data)))
@@ -150,7 +150,7 @@ impl Editor {
     /// The message for a notification in the present state; none where the edition has no such notification.
     pub fn notification(&self, notification: &Notification) -> Option<Outgoing> {
         let topic = notification.topic();
-        self.quirks.forget();
+        self.quirks.reset_last_flaw();
         if self.quirks.has(Switch::Silent(topic)) {
             return None;
         }

@@ -17,7 +17,7 @@ use crate::wire::websocket::FrameSpec;
 
 /// The unit in which columns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Columns {
+pub enum ColumnUnit {
     /// Unicode characters.
     #[default]
     Characters,
@@ -102,7 +102,6 @@ pub enum OverlookedFault {
     HttpVersion,
     Key,
     Version,
-    NotWebSocket,
 }
 
 /// How a handshake request with the right token is answered where it is not accepted as it should be.
@@ -292,7 +291,7 @@ pub enum Switch {
     OutOfOrder,
     Unhurried,
     EagerEncoding,
-    ColumnsIn(Columns),
+    ColumnsIn(ColumnUnit),
     CaretWithLine,
     DropsFinalNewline,
     AddsFinalNewline,
@@ -320,7 +319,7 @@ pub enum Switch {
 pub struct Quirks {
     on: Switched<EditorEffect>,
     /// The flaw that was last asked for.
-    touched: Mutex<Option<&'static str>>,
+    last_flaw: Mutex<Option<&'static str>>,
 }
 
 impl Clone for Quirks {
@@ -331,17 +330,17 @@ impl Clone for Quirks {
 
 impl From<Switched<EditorEffect>> for Quirks {
     fn from(on: Switched<EditorEffect>) -> Self {
-        Self { on, touched: Mutex::default() }
+        Self { on, last_flaw: Mutex::default() }
     }
 }
 
 impl Quirks {
-    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::touched`] gives its name until
-    /// [`Quirks::forget`].
+    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::last_flaw`] gives its name until
+    /// [`Quirks::reset_last_flaw`].
     pub fn has(&self, switch: Switch) -> bool {
         let Some(quirk) = self.find(switch) else { return false };
         if quirk.flaw {
-            self.touch(Some(quirk.name));
+            self.note_flaw(Some(quirk.name));
         }
         true
     }
@@ -355,18 +354,18 @@ impl Quirks {
         self.on.find_effect(|effect| matches!(effect, EditorEffect::Switch(s) if s == switch))
     }
 
-    /// The flaw that has been asked for and was on since the last [`Quirks::forget`].
-    pub fn touched(&self) -> Option<&'static str> {
-        *self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The flaw that has been asked for and was on since the last [`Quirks::reset_last_flaw`].
+    pub fn last_flaw(&self) -> Option<&'static str> {
+        *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets [`Quirks::touched`].
-    pub fn forget(&self) {
-        self.touch(None);
+    /// Resets [`Quirks::last_flaw`].
+    pub fn reset_last_flaw(&self) {
+        self.note_flaw(None);
     }
 
-    fn touch(&self, flaw: Option<&'static str>) {
-        *self.touched.lock().unwrap_or_else(PoisonError::into_inner) = flaw;
+    fn note_flaw(&self, flaw: Option<&'static str>) {
+        *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner) = flaw;
     }
 
     /// The first switch for which `choose` gives something.
@@ -375,7 +374,7 @@ impl Quirks {
     }
 
     /// The unit in which columns are counted.
-    pub fn columns(&self) -> Columns {
+    pub fn columns(&self) -> ColumnUnit {
         let unit = |switch| if let Switch::ColumnsIn(unit) = switch { Some(unit) } else { None };
         self.choose(unit).unwrap_or_default()
     }

@@ -139,7 +139,7 @@ const UNHURRIED_DELAY: Duration = Duration::from_millis(60);
 impl Editor {
     /// Serves one message.
     pub fn handle(&mut self, bytes: &[u8]) -> HandledMessage {
-        self.quirks.forget();
+        self.quirks.reset_last_flaw();
         match read(self.edition, &self.quirks, bytes) {
             ClientRequest::Call { id, method, params } => {
                 let (outcome, notifications) = self.call(method, &params);

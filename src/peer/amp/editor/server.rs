@@ -17,10 +17,10 @@ use crate::wire::tcp::{self, accepted};
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
-use super::handshake::{self, Decision};
+use super::handshake::{self, HandshakeDecision};
 use super::quirks::{Quirks, Switch, Trigger};
-use super::session::{self, Session};
-use super::shared::{Phase, Shared, reached};
+use super::session::{self, EditorSession};
+use super::shared::{Phase, SharedServer, reached};
 
 /// No message longer than this is taken, in bytes.
 pub const MAX_MESSAGE: usize = 32 << 20;
@@ -61,7 +61,7 @@ pub fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io::Resul
 }
 
 /// Lets clients in until the server is to end, and then ends their connections.
-pub async fn run(listener: TcpListener, shared: Shared) {
+pub async fn run(listener: TcpListener, shared: SharedServer) {
     let mut sessions = JoinSet::new();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut count = 0;
@@ -105,7 +105,7 @@ pub async fn run(listener: TcpListener, shared: Shared) {
 }
 
 /// Makes the handshake with a client. Gives its session if it is let in.
-async fn accept_client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
+async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> Option<EditorSession> {
     let quirks = shared.quirks();
     let stream = behind_relay(stream, &quirks, &shared).await?;
     let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
@@ -139,20 +139,20 @@ async fn accept_client(stream: TcpStream, number: u64, shared: Shared) -> Option
     }
     let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.connection_count());
     match decision {
-        Decision::Serve(reply) => Some(Session::new(shared, request.reply(&reply).await.ok()?)),
-        Decision::Close(reply) => {
+        HandshakeDecision::Serve(reply) => Some(EditorSession::new(shared, request.reply(&reply).await.ok()?)),
+        HandshakeDecision::Close(reply) => {
             session::reject(request.reply(&reply).await.ok()?).await;
             None
         }
-        Decision::Refuse(reply) => {
+        HandshakeDecision::Refuse(reply) => {
             session::refuse(request.reply(&reply).await.ok()?).await;
             None
         }
-        Decision::HangUp(why) => {
+        HandshakeDecision::HangUp(why) => {
             request.hang_up(why).await;
             None
         }
-        Decision::Withhold(why) => {
+        HandshakeDecision::Withhold(why) => {
             let _ = timeout(WITHHELD_TIMEOUT, reached(&mut phase, Phase::Closing)).await;
             request.hang_up(why).await;
             None
@@ -161,7 +161,7 @@ async fn accept_client(stream: TcpStream, number: u64, shared: Shared) -> Option
 }
 
 /// The stream to serve: this one, or the other end of a go-between. None where the client has been given up.
-pub async fn behind_relay(stream: TcpStream, quirks: &Quirks, shared: &Shared) -> Option<TcpStream> {
+pub async fn behind_relay(stream: TcpStream, quirks: &Quirks, shared: &SharedServer) -> Option<TcpStream> {
     if quirks.has(Switch::OneSegmentHead) {
         let mut first = [0; 4096];
         let n = stream.peek(&mut first).await.ok()?;

@@ -15,7 +15,7 @@ use super::outgoing::Outgoing;
 use super::quirks::{Breakdown, EditorEffect, EditorFrameKind, Quirk, Quirks, Switch, Trigger};
 use super::request::HandledMessage;
 use super::server::MAX_MESSAGE;
-use super::shared::{Phase, SendOrder, Shared, reached};
+use super::shared::{Phase, SendOrder, SharedServer, reached};
 
 /// The reason in the close frames of an editor that quits.
 pub const QUIT_REASON: &str = "the editor quits";
@@ -36,8 +36,8 @@ const HUGE_MESSAGE: usize = 1 << 20;
 const MAX_IN_TRANSIT: usize = 1024;
 
 /// The session of a client that was accepted.
-pub struct Session {
-    shared: Shared,
+pub struct EditorSession {
+    shared: SharedServer,
     number: u64,
     sender: Sender,
     incoming: Receiver,
@@ -109,9 +109,9 @@ async fn end_stream(sender: Sender) {
     let _ = timeout(CLOSE_TIMEOUT, sender.ended()).await;
 }
 
-impl Session {
+impl EditorSession {
     /// A session for a socket that was accepted.
-    pub fn new(shared: Shared, socket: Socket) -> Self {
+    pub fn new(shared: SharedServer, socket: Socket) -> Self {
         let Socket { sender, incoming } = socket;
         // Judged here, so that what breaks the RFC is not answered as if it were sound.
         let read = !shared.quirks().has(Switch::NeverReads);

@@ -31,7 +31,7 @@ const MAX_IDS: usize = 10_000;
 
 /// The editor, its clients, and whether it goes on. Cheap to clone.
 #[derive(Clone)]
-pub struct Shared {
+pub struct SharedServer {
     server: Arc<ServerState>,
     /// The phase of the server between one start and the next.
     phase: Arc<watch::Sender<Phase>>,
@@ -117,7 +117,7 @@ impl Outbox {
     }
 }
 
-impl Shared {
+impl SharedServer {
     pub fn new(editor: Editor, recorder: Recorder, latency: Option<Latency>) -> Self {
         let state = EditorState { editor, clients: vec![], next: 0, had_client: false };
         let (happenings, first) = broadcast::channel(MAX_EVENTS);
@@ -229,7 +229,7 @@ impl Shared {
         let (outbox, orders) = Outbox::new();
         state.next += 1;
         let number = state.next;
-        for notification in state.editor.greeting() {
+        for notification in state.editor.initial_notifications() {
             if let Some(message) = state.editor.notification(&notification) {
                 outbox.put(message, None);
             }

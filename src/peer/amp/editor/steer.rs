@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::amp::edition::Edition;
 
-use super::model::{Diagnostic, Editor, Notification};
+use super::model::{Editor, FileDiagnostic, Notification};
 use super::quirks::Switch;
 use super::text::Pos;
 
 /// A command, read and checked.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command {
+pub enum SteerCommand {
     /// Makes a file visible.
     Open(PathBuf),
     /// Closes a file.
@@ -22,7 +22,7 @@ pub enum Command {
     /// Changes a file's text without saving it.
     Edit(PathBuf, String),
     /// Sets a file's diagnostics.
-    Diagnostics(PathBuf, Vec<Diagnostic>),
+    Diagnostics(PathBuf, Vec<FileDiagnostic>),
     /// Sends clients a user's message.
     Message(String),
     /// Adds to the clients' prompt.
@@ -56,7 +56,7 @@ pub const COMMAND_NAMES: [&str; 12] = [
 ];
 
 /// Reads a command: an object of one key, the command's name, whose value is an object with its parameters.
-pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
+pub fn read(command: &Map<String, Value>) -> Result<SteerCommand, String> {
     let (name, params) = match command.iter().next() {
         Some(only) if command.len() == 1 => only,
         _ => return Err("a command is an object of one key, such as {\"open\":{\"path\":\"/w/a.txt\"}}".to_owned()),
@@ -66,20 +66,22 @@ pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
     };
     let mut reader = ParamReader { command: name, params, used: vec![] };
     let read = match name.as_str() {
-        "open" => Command::Open(reader.path()?),
-        "close" => Command::Close(reader.path()?),
-        "select" => {
-            Command::Select(reader.path()?, reader.pos("start_line", "start_col")?, reader.pos("end_line", "end_col")?)
-        }
-        "edit" => Command::Edit(reader.path()?, reader.string("text")?),
-        "diagnostics" => Command::Diagnostics(reader.path()?, reader.items()?),
-        "message" => Command::Message(reader.string("message")?),
-        "prompt" => Command::Prompt(reader.string("message")?),
-        "restart" => Command::Restart(reader.port()?, reader.token()?),
-        "quit" => Command::Quit,
-        "state" => Command::State,
-        "clients" => Command::Clients,
-        "switch" => Command::Switch(reader.string("name")?, reader.bool("on")?),
+        "open" => SteerCommand::Open(reader.path()?),
+        "close" => SteerCommand::Close(reader.path()?),
+        "select" => SteerCommand::Select(
+            reader.path()?,
+            reader.pos("start_line", "start_col")?,
+            reader.pos("end_line", "end_col")?,
+        ),
+        "edit" => SteerCommand::Edit(reader.path()?, reader.string("text")?),
+        "diagnostics" => SteerCommand::Diagnostics(reader.path()?, reader.items()?),
+        "message" => SteerCommand::Message(reader.string("message")?),
+        "prompt" => SteerCommand::Prompt(reader.string("message")?),
+        "restart" => SteerCommand::Restart(reader.port()?, reader.token()?),
+        "quit" => SteerCommand::Quit,
+        "state" => SteerCommand::State,
+        "clients" => SteerCommand::Clients,
+        "switch" => SteerCommand::Switch(reader.string("name")?, reader.bool("on")?),
         _ => return Err(format!("there is no command `{name:.80}`; there are {}", COMMAND_NAMES.join(", "))),
     };
     reader.check_all_used()?;
@@ -87,9 +89,9 @@ pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
 }
 
 /// Whether an edition has what a command brings about.
-pub fn exists(edition: Edition, command: &Command) -> Result<(), String> {
+pub fn exists(edition: Edition, command: &SteerCommand) -> Result<(), String> {
     match (edition, command) {
-        (Edition::Guide, Command::Message(_) | Command::Prompt(_)) => {
+        (Edition::Guide, SteerCommand::Message(_) | SteerCommand::Prompt(_)) => {
             Err("the edition `guide` has no such notification".to_owned())
         }
         _ => Ok(()),
@@ -98,26 +100,31 @@ pub fn exists(edition: Edition, command: &Command) -> Result<(), String> {
 
 impl Editor {
     /// Does what a command that concerns the editor alone says. Gives what clients are to be notified of.
-    pub fn obey(&mut self, command: &Command) -> Result<Vec<Notification>, String> {
+    pub fn apply(&mut self, command: &SteerCommand) -> Result<Vec<Notification>, String> {
         exists(self.edition, command)?;
-        if let Command::Select(path, ..) | Command::Edit(path, _) | Command::Diagnostics(path, _) = command
+        if let SteerCommand::Select(path, ..) | SteerCommand::Edit(path, _) | SteerCommand::Diagnostics(path, _) =
+            command
             && self.quirks.has(Switch::OnlyOpenFiles)
             && !self.is_visible(path)
         {
             return Err(format!("{} is not open", path.display()));
         }
         let done = match command {
-            Command::Open(path) => self.open(path),
-            Command::Select(path, start, end) => self.select(path, *start, *end),
-            Command::Edit(path, text) => self.edit(path, text),
-            Command::Close(path) => return Ok(self.close(path)),
-            Command::Diagnostics(path, items) => {
+            SteerCommand::Open(path) => self.open(path),
+            SteerCommand::Select(path, start, end) => self.select(path, *start, *end),
+            SteerCommand::Edit(path, text) => self.edit(path, text),
+            SteerCommand::Close(path) => return Ok(self.close(path)),
+            SteerCommand::Diagnostics(path, items) => {
                 self.set_diagnostics(path, items.clone());
                 return Ok(vec![]);
             }
-            Command::Message(text) => return Ok(vec![Notification::Message(text.clone())]),
-            Command::Prompt(text) => return Ok(vec![Notification::Prompt(text.clone())]),
-            Command::Restart(..) | Command::Quit | Command::State | Command::Clients | Command::Switch(..) => {
+            SteerCommand::Message(text) => return Ok(vec![Notification::Message(text.clone())]),
+            SteerCommand::Prompt(text) => return Ok(vec![Notification::Prompt(text.clone())]),
+            SteerCommand::Restart(..)
+            | SteerCommand::Quit
+            | SteerCommand::State
+            | SteerCommand::Clients
+            | SteerCommand::Switch(..) => {
                 return Ok(vec![]);
             }
         };
@@ -202,7 +209,7 @@ impl<'a> ParamReader<'a> {
         Ok(Pos { line: self.number(line)?, col: self.number(col)? })
     }
 
-    fn items(&mut self) -> Result<Vec<Diagnostic>, String> {
+    fn items(&mut self) -> Result<Vec<FileDiagnostic>, String> {
         let Value::Array(items) = self.get("items")? else { return Err(self.wrong("items", "a list of objects")) };
         let read = |item: &Value| {
             let Value::Object(params) = item else { return Err("each diagnostic must be an object".to_owned()) };
@@ -215,7 +222,7 @@ impl<'a> ParamReader<'a> {
             }
             let message = reader.string("message")?;
             reader.check_all_used()?;
-            Ok(Diagnostic { start, end: end.max(start), severity, message })
+            Ok(FileDiagnostic { start, end: end.max(start), severity, message })
         };
         items.iter().map(read).collect()
     }
@@ -232,7 +239,7 @@ impl<'a> ParamReader<'a> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Command, String> {
+    fn parse(text: &str) -> Result<SteerCommand, String> {
         let Value::Object(command) = serde_json::from_str(text).unwrap() else { panic!("no object: {text}") };
         read(&command)
     }
@@ -248,9 +255,9 @@ mod tests {
     #[test]
     fn a_command_says_what_to_do_with_what() {
         let select = r#"{"select":{"path":"a","start_line":1,"start_col":2,"end_line":3,"end_col":4}}"#;
-        let expected = Command::Select("a".into(), Pos { line: 1, col: 2 }, Pos { line: 3, col: 4 });
+        let expected = SteerCommand::Select("a".into(), Pos { line: 1, col: 2 }, Pos { line: 3, col: 4 });
         assert_eq!(parse(select), Ok(expected));
-        assert_eq!(parse(r#"{"quit":{}}"#), Ok(Command::Quit));
+        assert_eq!(parse(r#"{"quit":{}}"#), Ok(SteerCommand::Quit));
     }
 
     #[test]

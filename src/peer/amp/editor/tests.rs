@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::peer::amp::edition::Edition;
 
-use super::model::{Diagnostic, Editor, Notification};
+use super::model::{Editor, FileDiagnostic, Notification};
 use super::quirks::Quirks;
 use super::text::Pos;
 use super::{flaws, freedoms};
@@ -150,7 +150,7 @@ fn the_guide_has_paths_where_the_cli_has_uris() {
 fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
     let mut setup = setup(Edition::Cli, &[]);
     let path = setup.path("a b#1.txt");
-    let item = Diagnostic {
+    let item = FileDiagnostic {
         start: Pos { line: 1, col: 0 },
         end: Pos { line: 1, col: 4 },
         severity: "error".to_owned(),

@@ -13,8 +13,8 @@ use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, V
 use crate::trace::{EventKind, Mark};
 use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
 
-use super::connection::{Connection, ConnectionRegistry};
-use super::editor::{Bounds, Editor, Ending};
+use super::connection::{ConnectionRegistry, HostConnection};
+use super::editor::{Bounds, Ending, PlayEditor};
 use super::listener::PROBE_CLOSE_TIMEOUT;
 use super::lockfile::ForeignLockfile;
 use super::resources::Port;
@@ -35,7 +35,7 @@ pub struct AmpHost {
     edition: Edition,
     registry: Arc<ConnectionRegistry>,
     /// The editors by name, stopped ones included.
-    editors: BTreeMap<String, Editor>,
+    editors: BTreeMap<String, PlayEditor>,
     decoys: Vec<ForeignLockfile>,
 }
 
@@ -56,7 +56,7 @@ impl AmpHost {
         Bounds { goodbye: CLOSE_TIMEOUT.min(self.setting.patience), patience: self.setting.patience }
     }
 
-    fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut Editor, PeerError> {
+    fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut PlayEditor, PeerError> {
         let name = of.unwrap_or(MAIN);
         self.editors
             .get_mut(name)
@@ -64,7 +64,7 @@ impl AmpHost {
     }
 
     /// The connection of this name, for which the client has some time.
-    async fn connection(&self, verb: &str, on: Option<&str>) -> Result<Arc<Connection>, PeerError> {
+    async fn connection(&self, verb: &str, on: Option<&str>) -> Result<Arc<HostConnection>, PeerError> {
         let name = on.unwrap_or(MAIN);
         if !self.editors.values().any(|editor| editor.may_name(name)) {
             let advice = format!(
@@ -101,7 +101,7 @@ impl AmpHost {
         let step: ServeStep = read(call)?;
         step.check().map_err(|what| wrong(call.verb, what))?;
         let name = step.name().to_owned();
-        if self.editors.get(&name).is_some_and(Editor::is_up) {
+        if self.editors.get(&name).is_some_and(PlayEditor::is_up) {
             return Err(wrong(call.verb, format!("there is an editor `{name}` already; `stop` it, or name this one")));
         }
         let others = || self.editors.values().filter(|editor| editor.is_up());
@@ -114,7 +114,7 @@ impl AmpHost {
         if let Port::Fixed(port) = plan.port {
             self.editors.values_mut().for_each(|editor| editor.release_port(port));
         }
-        let mut editor = Editor::start(plan, &self.setting, &dirs, self.registry.clone()).await?;
+        let mut editor = PlayEditor::start(plan, &self.setting, &dirs, self.registry.clone()).await?;
         let bindings = editor.bindings();
         if let Some(earlier) = self.editors.remove(&name) {
             editor.succeed(earlier).await;
@@ -156,7 +156,7 @@ impl AmpHost {
         let step: EditorStep = read(call)?;
         let command = steer::read(&step.command).map_err(|what| wrong(call.verb, what))?;
         let editor = self.editor(call.verb, step.of.as_deref())?;
-        let performed = editor.shared().steer(|editor| Ok(((), editor.obey(&command)?))).await;
+        let performed = editor.shared().steer(|editor| Ok(((), editor.apply(&command)?))).await;
         performed.map_err(|what| wrong(call.verb, what))?;
         Ok(Performed::default())
     }

@@ -15,7 +15,7 @@ use crate::protocol::amp::PROBE;
 use crate::wire::websocket::{FrameSpec, Piece, SendError, SendOptions, Sender};
 
 /// A connection, and what the editor knows of it.
-pub struct Connection {
+pub struct HostConnection {
     sender: Sender,
     editor: String,
     /// The status with which the client was refused, if it was.
@@ -32,7 +32,7 @@ pub struct Connection {
     pong: watch::Receiver<String>,
 }
 
-impl Connection {
+impl HostConnection {
     /// A connection of this editor's. `refused` is the status with which the client was refused, if it was; `soiled`
     /// says whether the connection was made in a wrong way on purpose.
     pub fn new(
@@ -217,7 +217,7 @@ impl Connection {
 
 /// The connections of all editors of a play.
 pub struct ConnectionRegistry {
-    connections: watch::Sender<BTreeMap<String, Arc<Connection>>>,
+    connections: watch::Sender<BTreeMap<String, Arc<HostConnection>>>,
     /// Connections on which nothing was sent.
     probes: AtomicU64,
 }
@@ -230,14 +230,14 @@ impl Default for ConnectionRegistry {
 
 impl ConnectionRegistry {
     /// Enters a connection, in place of an earlier one of its name.
-    pub fn enter(&self, connection: Arc<Connection>) {
+    pub fn enter(&self, connection: Arc<HostConnection>) {
         self.connections.send_modify(|all| {
             all.insert(connection.name().to_owned(), connection);
         });
     }
 
     /// The connection of this name, for which the client has so long.
-    pub async fn wait(&self, name: &str, within: Duration) -> Option<Arc<Connection>> {
+    pub async fn wait(&self, name: &str, within: Duration) -> Option<Arc<HostConnection>> {
         let mut connections = self.connections.subscribe();
         let there = connections.wait_for(|all| all.contains_key(name));
         let all = timeout(within, there).await.ok()?.ok()?;
@@ -245,7 +245,7 @@ impl ConnectionRegistry {
     }
 
     /// The connection that takes the name of this one, for which the client has so long.
-    pub async fn wait_after(&self, before: &Arc<Connection>, within: Duration) -> Option<Arc<Connection>> {
+    pub async fn wait_after(&self, before: &Arc<HostConnection>, within: Duration) -> Option<Arc<HostConnection>> {
         let mut connections = self.connections.subscribe();
         let name = before.name();
         let there = connections.wait_for(|all| all.get(name).is_some_and(|now| !Arc::ptr_eq(now, before)));
@@ -254,17 +254,17 @@ impl ConnectionRegistry {
     }
 
     /// The connection of this name, if there is one.
-    pub fn get(&self, name: &str) -> Option<Arc<Connection>> {
+    pub fn get(&self, name: &str) -> Option<Arc<HostConnection>> {
         self.connections.borrow().get(name).cloned()
     }
 
     /// The connections for which this holds.
-    pub fn all(&self, wanted: impl Fn(&Connection) -> bool) -> Vec<Arc<Connection>> {
+    pub fn all(&self, wanted: impl Fn(&HostConnection) -> bool) -> Vec<Arc<HostConnection>> {
         self.connections.borrow().values().filter(|connection| wanted(connection)).cloned().collect()
     }
 
     /// Forgets the connections for which this holds.
-    pub fn forget(&self, unwanted: impl Fn(&Connection) -> bool) {
+    pub fn forget(&self, unwanted: impl Fn(&HostConnection) -> bool) {
         self.connections.send_modify(|all| all.retain(|_, connection| !unwanted(connection)));
     }
 

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use crate::peer::amp::client::connect::{Encoding, encode};
 use crate::peer::amp::editor::model;
 use crate::peer::amp::editor::quirks::{EditorEffect, Quirk, Quirks, Switch};
-use crate::peer::amp::editor::shared::Shared;
+use crate::peer::amp::editor::shared::SharedServer;
 use crate::peer::quirks::Quirks as Switched;
 use crate::peer::{PeerError, Setting, SubjectDirs};
 use crate::trace::{EventKind, FileChange};
@@ -44,16 +44,16 @@ pub enum Ending {
 }
 
 /// One editor of a play.
-pub struct Editor {
+pub struct PlayEditor {
     plan: EditorPlan,
     names: Arc<ConnectionNames>,
     registry: Arc<ConnectionRegistry>,
-    shared: Shared,
+    shared: SharedServer,
     /// Where it listens, and its secret; what was so at last, where it has ended.
     port: u16,
     token: String,
     /// The running server; none while the editor is not up.
-    running: Option<Running>,
+    running: Option<RunningEditor>,
     lockfile: Option<ForeignLockfile>,
     /// Lockfiles of its earlier lives.
     left: Vec<ForeignLockfile>,
@@ -61,12 +61,12 @@ pub struct Editor {
     reserved: Vec<ReservedPort>,
 }
 
-struct Running {
+struct RunningEditor {
     accept_task: JoinHandle<()>,
     process: PlaceholderProcess,
 }
 
-impl Editor {
+impl PlayEditor {
     /// Starts an editor. When this returns, it accepts connections, and its lockfile is there.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Editor {
         let model = model.map_err(|e| system(&format!("open the folder {}", root.display()), e))?;
         let mut editor = Self {
             names: Arc::new(ConnectionNames::new(plan.names.clone())),
-            shared: Shared::new(model, setting.recorder.clone(), None),
+            shared: SharedServer::new(model, setting.recorder.clone(), None),
             plan,
             registry,
             port: 0,
@@ -104,7 +104,7 @@ impl Editor {
     /// Starts it again after its end: on another port, with another secret and a new lockfile.
     ///
     /// # Errors
-    /// The errors of [`Editor::start`].
+    /// The errors of [`PlayEditor::start`].
     pub async fn start_anew(&mut self, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
         let (listener, reserved) = listen(self.plan.host, port)?;
@@ -130,7 +130,7 @@ impl Editor {
             limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
             run_dir: dirs.root.parent().unwrap_or(&dirs.root).to_owned(),
         };
-        self.running = Some(Running { accept_task: tokio::spawn(acceptor.accept_all(listener)), process });
+        self.running = Some(RunningEditor { accept_task: tokio::spawn(acceptor.accept_all(listener)), process });
         // Written when connections are accepted already: whoever finds it may connect at once.
         if let Some(plan) = &self.plan.lockfile {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
@@ -149,7 +149,7 @@ impl Editor {
     }
 
     /// The editor behind the connections.
-    pub fn shared(&self) -> &Shared {
+    pub fn shared(&self) -> &SharedServer {
         &self.shared
     }
 

@@ -12,14 +12,14 @@ use tokio::time::timeout;
 use crate::config::RUN_DIR_VARIABLE;
 use crate::peer::amp::edition::Edition;
 use crate::peer::amp::editor::outgoing::Outgoing;
-use crate::peer::amp::editor::shared::{SendOrder, Shared};
+use crate::peer::amp::editor::shared::{SendOrder, SharedServer};
 use crate::protocol::amp::{PROBE, envelope};
 use crate::trace::{Direction, End, EventKind, Mark, Message};
 use crate::wire::tcp::accepted;
 use crate::wire::websocket::{self, FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
 use crate::wire::{Limits, Tap, process};
 
-use super::connection::{Connection, ConnectionNames, ConnectionRegistry};
+use super::connection::{ConnectionNames, ConnectionRegistry, HostConnection};
 use super::serve::{EditorPlan, HandshakeResponse};
 
 /// How many connections of one editor there may be at a time, handshakes included.
@@ -38,7 +38,7 @@ pub struct Listener {
     /// The editor's token.
     pub token: String,
     /// The editor itself.
-    pub shared: Shared,
+    pub shared: SharedServer,
     /// The names of its connections.
     pub names: Arc<ConnectionNames>,
     /// The registry that new connections are entered in.
@@ -104,7 +104,7 @@ impl Listener {
         let refused = status.filter(|status| *status != 101);
         let (pong_sender, pong) = watch::channel(String::new());
         let editor = self.names.first().to_owned();
-        let connection = Connection::new(sender.clone(), editor, refused, deliberate.is_some(), pong);
+        let connection = HostConnection::new(sender.clone(), editor, refused, deliberate.is_some(), pong);
         let connection = Arc::new(connection);
         self.registry.enter(connection.clone());
         if refused.is_some() {
@@ -167,8 +167,8 @@ impl Listener {
 /// Serves a client to its end. Its requests are answered as the plan says; the payloads of pongs that answer barriers
 /// go to `pong` in any case.
 pub async fn serve_client(
-    shared: Shared,
-    connection: &Connection,
+    shared: SharedServer,
+    connection: &HostConnection,
     sender: Sender,
     mut incoming: Receiver,
     plan: &EditorPlan,
@@ -231,7 +231,7 @@ async fn send_order(sender: &Sender, order: SendOrder) -> Result<(), SendError> 
     sent
 }
 
-async fn respond(shared: &Shared, number: u64, sender: &Sender, message: &Message) -> Result<(), SendError> {
+async fn respond(shared: &SharedServer, number: u64, sender: &Sender, message: &Message) -> Result<(), SendError> {
     let bytes = match (&message.json, &message.payload) {
         (Some(json), _) => json.to_string().into_bytes(),
         (None, payload) => payload.as_ref().map(|payload| payload.as_bytes().to_vec()).unwrap_or_default(),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::peer::amp::client::send::{Frame, deliberate, headers, wrong};
 use crate::peer::amp::edition::Edition;
-use crate::peer::amp::editor::handshake::{ConnectionCount, Decision, decide};
+use crate::peer::amp::editor::handshake::{ConnectionCount, HandshakeDecision, decide};
 use crate::peer::amp::editor::quirks::Quirks;
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
 use crate::wire::websocket::{FrameSpec, Options, Piece, Reply, Request, SendOptions};
@@ -255,10 +255,13 @@ impl Upgrade {
         let accepting = Reply::accepting(&request);
         let (request, usual) =
             match decide(request, token, &Quirks::default(), ConnectionCount { now: 0, before: false }) {
-                (request, Decision::Serve(reply) | Decision::Close(reply) | Decision::Refuse(reply)) => {
-                    (request, reply)
-                }
-                (request, Decision::HangUp(_) | Decision::Withhold(_)) => {
+                (
+                    request,
+                    HandshakeDecision::Serve(reply)
+                    | HandshakeDecision::Close(reply)
+                    | HandshakeDecision::Refuse(reply),
+                ) => (request, reply),
+                (request, HandshakeDecision::HangUp(_) | HandshakeDecision::Withhold(_)) => {
                     (request, Reply::refusing("400 Bad Request", ""))
                 }
             };

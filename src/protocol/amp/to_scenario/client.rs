@@ -47,7 +47,7 @@ impl ClientToScenario {
         Self { edition, names, conns, known: Default::default(), withheld, upgrade: None }
     }
 
-    fn from_client(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn client_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         if let EventKind::Handshake(_) = &event.kind
             && !self.names.iter().any(|known| known == name)
         {
@@ -119,7 +119,7 @@ impl ClientToScenario {
         }
     }
 
-    fn from_editor(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn editor_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
         let step = |verb, args: Map<String, Value>| ScenarioElement::step(event.i, verb, on(args, name));
@@ -128,8 +128,8 @@ impl ClientToScenario {
                 let unusual = conn.request.take().and_then(|request| unusual_upgrade(&request, head));
                 conn.refused = unusual.is_some();
                 // How the first was answered is how all are: refusing a wrong token is what our editor does by itself.
-                let from_editor = event.deliberate.is_some() || head.status() != Some(401);
-                if let (1, Some(upgrade)) = (self.names.len(), unusual.filter(|_| from_editor)) {
+                let editor_event = event.deliberate.is_some() || head.status() != Some(401);
+                if let (1, Some(upgrade)) = (self.names.len(), unusual.filter(|_| editor_event)) {
                     self.upgrade.get_or_insert(upgrade);
                 }
                 vec![]
@@ -246,10 +246,10 @@ impl TraceToScenario for ClientToScenario {
         match (event.conn.as_deref(), event.dir) {
             (Some(name), Some(Direction::ToServer)) => {
                 let mut elements = self.unfinished(event.i, |other| other == name);
-                elements.extend(self.from_client(event, name));
+                elements.extend(self.client_event(event, name));
                 elements
             }
-            (Some(name), Some(Direction::ToClient)) => self.from_editor(event, name),
+            (Some(name), Some(Direction::ToClient)) => self.editor_event(event, name),
             _ if matches!(event.kind, EventKind::Mark(_)) => self.unfinished(event.i, |_| true),
             _ => vec![],
         }

@@ -64,7 +64,7 @@ impl ServerToScenario {
         Self { edition, labels: Labels::default(), conns: HashMap::new(), known: HashSet::new() }
     }
 
-    fn from_client(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn client_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
         let step = |verb, args: Map<String, Value>| ScenarioElement::step(event.i, verb, on(args, name));
@@ -125,7 +125,7 @@ impl ServerToScenario {
         }
     }
 
-    fn from_editor(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn editor_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
         let observation = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
@@ -217,8 +217,8 @@ impl TraceToScenario for ServerToScenario {
             return super::folder(file, self.edition).into_iter().collect();
         }
         match (event.conn.as_deref(), event.dir) {
-            (Some(name), Some(Direction::ToServer)) => self.from_client(event, name),
-            (Some(name), Some(Direction::ToClient)) => self.from_editor(event, name),
+            (Some(name), Some(Direction::ToServer)) => self.client_event(event, name),
+            (Some(name), Some(Direction::ToClient)) => self.editor_event(event, name),
             _ => vec![],
         }
     }
