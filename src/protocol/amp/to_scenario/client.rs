@@ -128,8 +128,8 @@ impl ClientToScenario {
                 let unusual = conn.request.take().and_then(|request| unusual_upgrade(&request, head));
                 conn.refused = unusual.is_some();
                 // How the first was answered is how all are: refusing a wrong token is what our editor does by itself.
-                let editor_event = event.deliberate.is_some() || head.status() != Some(401);
-                if let (1, Some(upgrade)) = (self.names.len(), unusual.filter(|_| editor_event)) {
+                let by_scenario = event.deliberate.is_some() || head.status() != Some(401);
+                if let (1, Some(upgrade)) = (self.names.len(), unusual.filter(|_| by_scenario)) {
                     self.upgrade.get_or_insert(upgrade);
                 }
                 vec![]
