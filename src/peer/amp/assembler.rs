@@ -21,12 +21,12 @@ pub enum FrameFault {
 pub struct FrameTolerance {
     /// Whether the other end is the client, who has to mask its frames (section 5.1).
     pub from_client: bool,
-    /// What is overlooked.
-    pub overlooks: Vec<FrameFault>,
+    /// The faults that are overlooked.
+    pub tolerated: Vec<FrameFault>,
     /// A control frame makes it forget the message that is not whole yet.
     pub forgets_at_control: bool,
     /// Longer data frames are passed over, in bytes.
-    pub deaf_beyond: Option<u64>,
+    pub ignores_beyond: Option<u64>,
     /// Fragments end the connection.
     pub refuses_fragments: bool,
     /// Each fragment has to be UTF-8 by itself.
@@ -34,14 +34,14 @@ pub struct FrameTolerance {
 }
 
 impl FrameTolerance {
-    fn overlooks(&self, fault: FrameFault) -> bool {
-        self.overlooks.contains(&fault)
+    fn tolerates(&self, fault: FrameFault) -> bool {
+        self.tolerated.contains(&fault)
     }
 }
 
-/// What a frame amounts to.
+/// The result of taking a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum AssembledFrame {
     /// More has to come, or it is of no consequence.
     Nothing,
     /// A whole text message.
@@ -63,7 +63,7 @@ pub enum Input {
 pub struct Assembler {
     limit: usize,
     /// Opcode and payload of the message that is not whole yet.
-    open: Option<(u8, Vec<u8>)>,
+    partial: Option<(u8, Vec<u8>)>,
 }
 
 const PROTOCOL_ERROR: u16 = 1002;
@@ -74,83 +74,83 @@ const TOO_BIG: u16 = 1009;
 impl Assembler {
     /// `limit` bounds messages, in bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, open: None }
+        Self { limit, partial: None }
     }
 
     /// Takes the next frame.
-    pub fn frame(&mut self, frame: &Frame, manners: &FrameTolerance) -> Input {
-        let tolerated = |fault| manners.overlooks(fault);
+    pub fn frame(&mut self, frame: &Frame, tolerance: &FrameTolerance) -> AssembledFrame {
+        let tolerated = |fault| tolerance.tolerates(fault);
         let payload = frame.payload.as_bytes();
         if frame.length > self.limit as u64 || payload.len() as u64 != frame.length {
-            return Input::Broken(TOO_BIG, "the frame is too long");
+            return AssembledFrame::Broken(TOO_BIG, "the frame is too long");
         }
-        if frame.masked != manners.from_client && !tolerated(FrameFault::Mask) {
+        if frame.masked != tolerance.from_client && !tolerated(FrameFault::Mask) {
             let why =
                 if frame.masked { "servers must not mask their frames" } else { "clients have to mask their frames" };
-            return Input::Broken(PROTOCOL_ERROR, why);
+            return AssembledFrame::Broken(PROTOCOL_ERROR, why);
         }
         if frame.rsv != 0 && !tolerated(FrameFault::ReservedBits) {
-            return Input::Broken(PROTOCOL_ERROR, "a reserved bit is set");
+            return AssembledFrame::Broken(PROTOCOL_ERROR, "a reserved bit is set");
         }
         if frame.opcode >= opcode::CLOSE && (!frame.fin || payload.len() > 125) && !tolerated(FrameFault::Control) {
-            return Input::Broken(PROTOCOL_ERROR, "a control frame is fragmented or too long");
+            return AssembledFrame::Broken(PROTOCOL_ERROR, "a control frame is fragmented or too long");
         }
-        if frame.opcode >= opcode::CLOSE && self.open.is_some() && manners.forgets_at_control {
-            self.open = None;
+        if frame.opcode >= opcode::CLOSE && self.partial.is_some() && tolerance.forgets_at_control {
+            self.partial = None;
         }
         match frame.opcode {
-            opcode::CONTINUATION | opcode::TEXT | opcode::BINARY => self.data(frame, manners),
-            opcode::CLOSE => close(payload, manners),
-            opcode::PING => Input::Ping(payload.to_vec()),
-            opcode::PONG => Input::Pong,
-            _ if tolerated(FrameFault::Opcode) => Input::Nothing,
-            _ => Input::Broken(PROTOCOL_ERROR, "the opcode is reserved"),
+            opcode::CONTINUATION | opcode::TEXT | opcode::BINARY => self.data(frame, tolerance),
+            opcode::CLOSE => close(payload, tolerance),
+            opcode::PING => AssembledFrame::Ping(payload.to_vec()),
+            opcode::PONG => AssembledFrame::Pong,
+            _ if tolerated(FrameFault::Opcode) => AssembledFrame::Nothing,
+            _ => AssembledFrame::Broken(PROTOCOL_ERROR, "the opcode is reserved"),
         }
     }
 
-    fn data(&mut self, frame: &Frame, manners: &FrameTolerance) -> Input {
+    fn data(&mut self, frame: &Frame, tolerance: &FrameTolerance) -> AssembledFrame {
         let payload = frame.payload.as_bytes();
         let first = frame.opcode != opcode::CONTINUATION;
-        let tolerated = |fault| manners.overlooks(fault);
-        if manners.deaf_beyond.is_some_and(|n| frame.length > n) {
-            return Input::Nothing;
+        let tolerated = |fault| tolerance.tolerates(fault);
+        if tolerance.ignores_beyond.is_some_and(|n| frame.length > n) {
+            return AssembledFrame::Nothing;
         }
-        if !(first && frame.fin) && manners.refuses_fragments {
-            return Input::Broken(UNSUPPORTED, "messages have to come in one frame");
+        if !(first && frame.fin) && tolerance.refuses_fragments {
+            return AssembledFrame::Broken(UNSUPPORTED, "messages have to come in one frame");
         }
-        match (&mut self.open, first) {
-            (open @ None, true) => *open = Some((frame.opcode, payload.to_vec())),
-            (Some((_, whole)), false) if whole.len() + payload.len() > self.limit => {
-                return Input::Broken(TOO_BIG, "the message is too long");
+        match (&mut self.partial, first) {
+            (partial @ None, true) => *partial = Some((frame.opcode, payload.to_vec())),
+            (Some((_, message)), false) if message.len() + payload.len() > self.limit => {
+                return AssembledFrame::Broken(TOO_BIG, "the message is too long");
             }
-            (Some((_, whole)), false) => whole.extend_from_slice(payload),
-            (open @ Some(_), true) if tolerated(FrameFault::Fragments) => {
-                *open = Some((frame.opcode, payload.to_vec()))
+            (Some((_, message)), false) => message.extend_from_slice(payload),
+            (partial @ Some(_), true) if tolerated(FrameFault::Fragments) => {
+                *partial = Some((frame.opcode, payload.to_vec()))
             }
-            (None, false) if tolerated(FrameFault::Fragments) => return Input::Nothing,
-            (Some(_), true) => return Input::Broken(PROTOCOL_ERROR, "a message begins within another"),
-            (None, false) => return Input::Broken(PROTOCOL_ERROR, "a continuation of nothing"),
+            (None, false) if tolerated(FrameFault::Fragments) => return AssembledFrame::Nothing,
+            (Some(_), true) => return AssembledFrame::Broken(PROTOCOL_ERROR, "a message begins within another"),
+            (None, false) => return AssembledFrame::Broken(PROTOCOL_ERROR, "a continuation of nothing"),
         }
-        if std::str::from_utf8(payload).is_err() && !frame.fin && manners.checks_fragments_alone {
-            return Input::Broken(BAD_TEXT, "the text is no UTF-8");
+        if std::str::from_utf8(payload).is_err() && !frame.fin && tolerance.checks_fragments_alone {
+            return AssembledFrame::Broken(BAD_TEXT, "the text is no UTF-8");
         }
         if !frame.fin {
-            return Input::Nothing;
+            return AssembledFrame::Nothing;
         }
-        match self.open.take() {
-            Some((opcode::TEXT, text)) if std::str::from_utf8(&text).is_ok() => Input::Text(text),
+        match self.partial.take() {
+            Some((opcode::TEXT, text)) if std::str::from_utf8(&text).is_ok() => AssembledFrame::Text(text),
             Some((opcode::TEXT, text)) if tolerated(FrameFault::Utf8) => {
-                Input::Text(String::from_utf8_lossy(&text).into_owned().into_bytes())
+                AssembledFrame::Text(String::from_utf8_lossy(&text).into_owned().into_bytes())
             }
-            Some((opcode::TEXT, _)) => Input::Broken(BAD_TEXT, "the text is no UTF-8"),
-            _ => Input::Binary,
+            Some((opcode::TEXT, _)) => AssembledFrame::Broken(BAD_TEXT, "the text is no UTF-8"),
+            _ => AssembledFrame::Binary,
         }
     }
 }
 
-fn close(payload: &[u8], manners: &FrameTolerance) -> Input {
+fn close(payload: &[u8], tolerance: &FrameTolerance) -> AssembledFrame {
     let sound = match payload {
-        [] => return Input::Close(None),
+        [] => return AssembledFrame::Close(None),
         [_] => Err((PROTOCOL_ERROR, None)),
         [a, b, reason @ ..] => match u16::from_be_bytes([*a, *b]) {
             code if !may_be_sent(code) => Err((PROTOCOL_ERROR, Some(code))),
@@ -159,9 +159,9 @@ fn close(payload: &[u8], manners: &FrameTolerance) -> Input {
         },
     };
     match sound {
-        Ok(code) => Input::Close(Some(code)),
-        Err((_, sent)) if manners.overlooks(FrameFault::Close) => Input::Close(sent),
-        Err((code, _)) => Input::Broken(code, "the close frame is malformed"),
+        Ok(code) => AssembledFrame::Close(Some(code)),
+        Err((_, sent)) if tolerance.tolerates(FrameFault::Close) => AssembledFrame::Close(sent),
+        Err((code, _)) => AssembledFrame::Broken(code, "the close frame is malformed"),
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
         Frame { fin, rsv: 0, opcode, masked: true, length, length_bits: None, payload: Payload::from(payload) }
     }
 
-    fn feed(frames: &[Frame]) -> Vec<Input> {
+    fn feed(frames: &[Frame]) -> Vec<AssembledFrame> {
         let mut assembler = Assembler::new(1000);
         frames
             .iter()
@@ -191,7 +191,10 @@ mod tests {
     #[test]
     fn a_message_may_come_in_pieces_that_part_a_character_with_a_ping_between() {
         let inputs = feed(&[frame(1, false, b"\xc3"), frame(9, true, b"p"), frame(0, true, b"\xa4")]);
-        assert_eq!(inputs, [Input::Nothing, Input::Ping(b"p".to_vec()), Input::Text("ä".into())]);
+        assert_eq!(
+            inputs,
+            [AssembledFrame::Nothing, AssembledFrame::Ping(b"p".to_vec()), AssembledFrame::Text("ä".into())]
+        );
     }
 
     #[test]
@@ -211,20 +214,23 @@ mod tests {
             (frame(8, true, &1005u16.to_be_bytes()), 1002),
             (frame(8, true, b"\x03\xe8\xff"), 1007),
         ] {
-            assert!(matches!(feed(std::slice::from_ref(&broken))[0], Input::Broken(c, _) if c == code), "{broken:?}");
+            assert!(
+                matches!(feed(std::slice::from_ref(&broken))[0], AssembledFrame::Broken(c, _) if c == code),
+                "{broken:?}"
+            );
         }
-        assert!(matches!(feed(&[frame(1, false, b"a"), plain])[1], Input::Broken(1002, _)));
+        assert!(matches!(feed(&[frame(1, false, b"a"), plain])[1], AssembledFrame::Broken(1002, _)));
         let long = [frame(1, false, &[b'x'; 600]), frame(0, true, &[b'x'; 600])];
-        assert!(matches!(feed(&long)[1], Input::Broken(1009, _)));
+        assert!(matches!(feed(&long)[1], AssembledFrame::Broken(1009, _)));
     }
 
     #[test]
     fn a_lax_reader_takes_a_malformed_close_frame_with_the_code_that_it_has() {
-        let lax = FrameTolerance { overlooks: vec![FrameFault::Close], ..FrameTolerance::default() };
+        let lax = FrameTolerance { tolerated: vec![FrameFault::Close], ..FrameTolerance::default() };
         for (payload, code) in
             [(&b"\x03"[..], None), (&1005u16.to_be_bytes(), Some(1005)), (b"\x03\xe8\xff", Some(1000))]
         {
-            assert_eq!(close(payload, &lax), Input::Close(code));
+            assert_eq!(close(payload, &lax), AssembledFrame::Close(code));
         }
     }
 }

@@ -1,10 +1,11 @@
-//! AMP: editors and clients, those that perform scenarios and those that stand by themselves.
+//! AMP: the peers that perform scenarios, and the mocks that run as programs of their own.
+//!
+//! [`client::AmpClient`] and [`host::AmpHost`] are the peers, [`editor::MOCK`] and [`agent::MOCK`] the mocks.
 
 pub mod agent;
 mod assembler;
 pub mod client;
-mod data_home;
+mod edition;
 pub mod editor;
 pub mod host;
-mod rewrite;
 mod segments;

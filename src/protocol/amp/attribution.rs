@@ -2,7 +2,7 @@
 
 use crate::protocol::{Aspect, Attribution, Base, Due};
 
-/// Of editors.
+/// The attribution of missed expectations of editors.
 pub const SERVER: Attribution = Attribution {
     absent: &[
         Due { kind: "response", with: None, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
@@ -117,7 +117,7 @@ pub const SERVER: Attribution = Attribution {
         ("selection/notified", &["selection/ordered"]),
     ],
     rests_on: &[
-        // Whoever ends a connection instead of an answer ends it in some way.
+        // Whoever ends a connection instead of a response ends it in some way.
         ("framing/failure-code", &["envelope/answered"]),
         ("framing/close-answered", &["envelope/answered"]),
         ("framing/close-echoed", &["envelope/answered"]),
@@ -154,7 +154,7 @@ pub const SERVER: Attribution = Attribution {
         ("open-uri/invalid", &["envelope/result-key"]),
         ("visible-files/every-client", &["visible-files/path"]),
         ("visible-files/latest", &["visible-files/path"]),
-        // What is told of a file that is read.
+        // The result for a file that is read.
         ("envelope/result-key", &["read-file/not-open"]),
         ("framing/shortest-length", &["read-file/not-open"]),
         ("edit-file/inside-character", &["read-file/not-open"]),
@@ -295,17 +295,17 @@ pub const SERVER: Attribution = Attribution {
     ],
 };
 
-/// What is about ranges that are special.
+/// Requirements on ranges in special cases.
 const GUIDE_RANGES: &[&str] =
     &["selection/caret", "selection/multi-line", "selection/ordered", "selection/data", "selection/latest"];
 
-/// That connections are failed, and ended, at all.
+/// Requirements that connections are failed, and ended, at all.
 const FAILS: &[&str] = &["robustness/bad-frame", "framing/tcp-closed"];
 
-/// That a request is answered, and that the answer can be told to be one.
+/// Requirements that a request is answered, and that the response can be recognised.
 const ANSWERED: &[&str] = &["envelope/answered", "envelope/id", "envelope/id-string"];
 
-/// What keeps an answer from being read.
+/// Requirements whose violation keeps a response from being read.
 const UNREADABLE: &[&str] = &[
     "framing/reserved-bits",
     "framing/opcode",
@@ -316,13 +316,13 @@ const UNREADABLE: &[&str] = &[
     "envelope/top-level",
 ];
 
-/// That bad handshakes are refused at all.
+/// Requirements that bad handshakes are refused at all.
 const REFUSED: &[&str] = &["robustness/bad-handshake", "connection/not-websocket"];
 
-/// That an edit changes a file at all.
+/// Requirements that an edit changes a file at all.
 const WRITTEN: &[&str] = &["edit-file/read-back", "edit-file/disk"];
 
-/// What says that a request is answered under special circumstances.
+/// Requirements that a request is answered under special circumstances.
 const ANSWERED_ALL_THE_SAME: &[&str] = &[
     "robustness/",
     "connection/",
@@ -349,7 +349,7 @@ const ANSWERED_ALL_THE_SAME: &[&str] = &[
     "edit-file/large",
 ];
 
-/// What says when a selection is told, and to whom.
+/// When a notification of the selection is sent, and to whom.
 const SELECTION_ABSENT: &[&str] = &[
     "selection/every-client",
     "selection/initial",

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Attribution, Base};
 
-/// Of clients.
+/// The attribution of missed expectations of clients.
 pub const CLIENT: Attribution = Attribution {
     absent: &[],
     aspects: &[],
@@ -79,7 +79,7 @@ pub const CLIENT: Attribution = Attribution {
     ],
 };
 
-/// That clients fail connections for what is wrong.
+/// Requirements that clients fail connections for faults.
 const FAILED: &[&str] = &[
     "framing/client-reserved-bits-refused",
     "framing/client-opcode-refused",
@@ -93,7 +93,7 @@ const JOINED: &[&str] = &["framing/client-joined-frames"];
 
 const PONG: &[&str] = &["framing/client-pong", "framing/client-pong-payload", "framing/client-pong-while-open"];
 
-/// What clients can be seen to do only where they do something simpler.
+/// Requirements that can be judged only where the client meets simpler ones.
 const RESTS_ON: &[(&str, &[&str])] = &[
     ("discovery/client-workspace-sibling", &["discovery/client-workspace"]),
     ("discovery/client-exact-workspace", &["discovery/client-workspace"]),
@@ -132,7 +132,7 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("notifications/client-visible-files", &["framing/client-length-16"]),
     ("notifications/client-while-open", &["framing/client-length-16"]),
     ("envelope/client-extra-keys-ignored", &["framing/client-length-16"]),
-    // Calls are told apart by their ids.
+    // Calls are distinguished by their ids.
     ("envelope/client-late", &["envelope/client-id-unique", "envelope/client-once", "envelope/client-matched"]),
     ("envelope/client-twice", &["envelope/client-id-unique", "envelope/client-matched"]),
     ("envelope/client-unknown-id", &["envelope/client-matched"]),

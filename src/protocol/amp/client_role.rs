@@ -1,12 +1,12 @@
-//! The role `amp-client`: the words with which scenarios play the editor to an agent.
+//! The role `amp-client`: the verbs and observations of scenarios that play the editor opposite an agent.
 
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
 use super::words::{
-    BINARY, BYTES, CLOSE_CODE, CLOSE_REASON, CLOSE_SEEN, FRAME, FRAME_SEEN, JSON, MESSAGE_SEEN, ON, PING, PING_SEEN,
-    REPEAT, STIMULI, TEXT,
+    BINARY, BYTES, CLOSE_CODE, CLOSE_FIELDS, CLOSE_REASON, FRAME, FRAME_FIELDS, JSON, MESSAGE_FIELDS, ON, PING,
+    PING_FIELDS, REPEAT, STIMULI, TEXT,
 };
 
 /// An agent that works with an editor.
@@ -314,7 +314,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a message, whatever it is.",
         on_connection: true,
         selectors: &[],
-        fields: MESSAGE_SEEN,
+        fields: MESSAGE_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -323,7 +323,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a frame.",
         on_connection: true,
         selectors: &[],
-        fields: FRAME_SEEN,
+        fields: FRAME_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -332,7 +332,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a ping.",
         on_connection: true,
         selectors: &[],
-        fields: PING_SEEN,
+        fields: PING_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -341,7 +341,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a pong.",
         on_connection: true,
         selectors: &[],
-        fields: PING_SEEN,
+        fields: PING_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -350,7 +350,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The client sent a close frame.",
         on_connection: true,
         selectors: &[],
-        fields: CLOSE_SEEN,
+        fields: CLOSE_FIELDS,
         pick: Pick::First,
         default_proves: None,
     },

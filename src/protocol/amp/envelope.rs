@@ -1,10 +1,14 @@
-//! The envelopes of both editions: what a message is, whatever it carries.
+//! The envelopes of both editions: what a message is, whatever it carries, and how to tell the requests of wirecert
+//! itself.
 
 use serde_json::{Map, Value, json};
 
+use crate::protocol::{MessageSort, MessageSummary};
+use crate::trace::{Direction, Event, EventKind, Message};
+
 /// A client's request, as far as it is one.
 pub struct Request<'a> {
-    /// Its id; none where it has none.
+    /// The id of the request; none where it has none.
     pub id: Option<&'a Value>,
     /// The method, if it names exactly one.
     pub method: Option<&'a str>,
@@ -14,11 +18,11 @@ pub struct Request<'a> {
 
 /// A server's response, as far as it is one.
 pub struct Response<'a> {
-    /// Its id; none where it has none.
+    /// The id of the response; none where it has none.
     pub id: Option<&'a Value>,
     /// The key that names the method (edition `cli` only).
     pub method: Option<&'a str>,
-    /// What the method gave.
+    /// The result of the method.
     pub result: Option<&'a Value>,
     /// The error.
     pub error: Option<&'a Value>,
@@ -81,6 +85,46 @@ pub fn notifications<'a>(edition: &str, message: &'a Value) -> Option<Vec<(&'a s
 /// The methods of edition `cli`.
 pub const METHODS: &[&str] = &["ping", "authenticate", "readFile", "editFile", "getDiagnostics", "openURI"];
 
+/// The prefix of the ids of wirecert's own requests. Ids of scenarios never have it.
+pub const PROBE: &str = "wirecert-";
+
+/// Whether a message is a request of this kind, or the response to one. It is ordinary traffic for rules;
+/// expectations must not see it, since no step of their scenario asked for it.
+pub fn is_probe(message: &Value) -> bool {
+    ["clientRequest", "serverResponse"]
+        .iter()
+        .filter_map(|envelope| message.get(envelope)?.get("id")?.as_str())
+        .any(|id| id.starts_with(PROBE))
+}
+
+/// The summary of a message that is in one of the envelopes.
+pub fn summarize<'a>(edition: &str, event: &'a Event) -> Option<MessageSummary<'a>> {
+    let EventKind::Message(Message { json: Some(json), .. }) = &event.kind else { return None };
+    if event.dir == Some(Direction::ToServer) {
+        let request = request(edition, json)?;
+        let summary =
+            MessageSummary { id: request.id, ..MessageSummary::new(MessageSort::Request).carrying(request.params) };
+        return Some(request.method.map_or(summary.clone(), |method| summary.named(method)));
+    }
+    if let Some(response) = response(edition, json) {
+        let (sort, content) = match response.error {
+            Some(error) => (MessageSort::Failure, Some(error)),
+            None if failed(response.result) => (MessageSort::Failure, response.result),
+            None => (MessageSort::Response, response.result),
+        };
+        let summary = MessageSummary { id: response.id, ..MessageSummary::new(sort).carrying(content) };
+        let name = response.method.filter(|_| response.error.is_none());
+        return Some(name.map_or(summary.clone(), |name| summary.named(name)));
+    }
+    let (name, data) = notifications(edition, json)?.into_iter().next()?;
+    Some(MessageSummary::new(MessageSort::Notification).named(name).carrying(Some(data)))
+}
+
+/// Whether a result says of itself that it is none.
+fn failed(result: Option<&Value>) -> bool {
+    result.and_then(|result| result.get("success")) == Some(&Value::Bool(false))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -119,5 +163,51 @@ mod tests {
         let message = json!({"serverNotification": {"method": {"visibleFilesChanged": {"files": []}}}});
         assert_eq!(notifications("guide", &message).unwrap(), [("visibleFilesChanged", &json!({"files": []}))]);
         assert!(notifications("cli", &json!({"serverResponse": {}})).is_none());
+    }
+
+    #[test]
+    fn a_probe_is_told_by_its_id_in_either_direction() {
+        assert!(is_probe(&json!({"clientRequest": {"id": "wirecert-barrier-1", "ping": {}}})));
+        assert!(is_probe(&json!({"serverResponse": {"id": "wirecert-barrier-1", "error": {}}})));
+        assert!(!is_probe(&json!({"serverResponse": {"id": "1", "ping": {"message": "wirecert-"}}})));
+        assert!(!is_probe(&json!(["wirecert-"])));
+    }
+
+    fn message_event(dir: Direction, json: serde_json::Value) -> Event {
+        let message = Message { text: true, json: Some(json), payload: None, frames: 1 };
+        Event {
+            i: 0,
+            t: 0,
+            conn: Some("main".into()),
+            dir: Some(dir),
+            deliberate: None,
+            kind: EventKind::Message(message),
+        }
+    }
+
+    #[test]
+    fn requests_answers_failures_and_notifications_are_told_apart() {
+        let request_event =
+            message_event(Direction::ToServer, json!({"clientRequest": {"id": "7", "ping": {"message": "m"}}}));
+        let summary = summarize("cli", &request_event).unwrap();
+        assert_eq!(
+            (summary.sort, summary.name.as_deref(), summary.id),
+            (MessageSort::Request, Some("ping"), Some(&json!("7")))
+        );
+        let response_event =
+            message_event(Direction::ToClient, json!({"serverResponse": {"id": "7", "error": {"code": "C"}}}));
+        let summary = summarize("cli", &response_event).unwrap();
+        assert_eq!((summary.sort, summary.content.as_deref()), (MessageSort::Failure, Some(&json!({"code": "C"}))));
+        let result = json!({"success": false, "message": "no such file"});
+        let refused =
+            message_event(Direction::ToClient, json!({"serverResponse": {"id": "8", "readFile": result.clone()}}));
+        let summary = summarize("cli", &refused).unwrap();
+        assert_eq!((summary.sort, summary.name.as_deref()), (MessageSort::Failure, Some("readFile")));
+        assert_eq!(summary.content.as_deref(), Some(&result));
+        let notification_event =
+            message_event(Direction::ToClient, json!({"serverNotification": {"visibleFilesDidChange": {"uris": []}}}));
+        let summary = summarize("cli", &notification_event).unwrap();
+        assert_eq!((summary.sort, summary.name.as_deref()), (MessageSort::Notification, Some("visibleFilesDidChange")));
+        assert_eq!(summarize("cli", &message_event(Direction::ToClient, json!([]))), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Reading a lockfile with a client's eyes.
+//! Reading a lockfile as a client does.
 
 use serde_json::{Map, Value};
 
@@ -45,8 +45,8 @@ fn pid(keys: &Map<String, Value>) -> Result<u32, String> {
 /// A JSON number without a fraction; `8080.0` is one, since JSON knows no integers.
 fn whole_number(keys: &Map<String, Value>, key: &str) -> Result<i64, String> {
     let value = member(keys, key)?;
-    let whole = value.as_i64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64));
-    whole.ok_or_else(|| format!("`{key}` is {}, not a whole number", kind(value)))
+    let integer = value.as_i64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64));
+    integer.ok_or_else(|| format!("`{key}` is {}, not a whole number", kind(value)))
 }
 
 fn folders(keys: &Map<String, Value>) -> Result<Vec<String>, String> {
@@ -105,17 +105,17 @@ mod tests {
         read(edition, content.to_string().as_bytes())
     }
 
-    fn whole() -> Value {
+    fn integer() -> Value {
         json!({"port": 8080, "authToken": "secret-token", "pid": 7, "ideName": "ed", "workspaceFolders": ["/w"]})
     }
 
     #[test]
     fn the_cli_needs_all_five_keys() {
-        let lock = read_json("cli", &whole()).unwrap();
+        let lock = read_json("cli", &integer()).unwrap();
         assert_eq!((lock.port, lock.token.as_str(), lock.pid), (8080, "secret-token", Some(7)));
         assert_eq!(lock.folders, ["/w"]);
         for key in ["port", "authToken", "pid", "ideName", "workspaceFolders"] {
-            let mut content = whole();
+            let mut content = integer();
             content.as_object_mut().unwrap().remove(key);
             assert_eq!(read_json("cli", &content).unwrap_err(), format!("`{key}` is missing"));
         }
@@ -142,7 +142,7 @@ mod tests {
             ("workspaceFolders", json!([1]), "`workspaceFolders` has a number in it, not only strings"),
         ];
         for (key, value, expected) in cases {
-            let mut content = whole();
+            let mut content = integer();
             content[key] = value;
             assert_eq!(read_json("cli", &content).unwrap_err(), expected);
         }

@@ -7,13 +7,10 @@ mod attribution;
 mod client_attribution;
 mod client_role;
 pub mod envelope;
-mod handshake;
 pub mod lockfile;
-mod message_summary;
 mod observer;
-mod opcode;
-mod probe;
 mod requirements;
+mod rfc6455;
 mod role;
 mod rules;
 mod samples;
@@ -21,10 +18,9 @@ mod schemas;
 #[cfg(test)]
 mod testing;
 mod to_scenario;
-mod utf8;
 mod words;
 
-pub use probe::{PROBE, is_probe};
+pub use envelope::{PROBE, is_probe};
 
 use super::{Edition, Protocol};
 
@@ -49,7 +45,7 @@ pub static PROTOCOL: Protocol = Protocol {
     rules: |edition| rules::of(known(edition)),
     refusal: envelope::refusal,
     observer: |edition, subject| Box::new(observer::AmpObserver::new(known(edition), subject)),
-    summarize: |edition, event| message_summary::summarize(known(edition), event),
+    summarize: |edition, event| envelope::summarize(known(edition), event),
     schema: schemas::schema,
     schema_names: schemas::names,
     samples: samples::SAMPLES,

@@ -1,17 +1,17 @@
-//! What expectations can speak about, made from events.
+//! What expectations can speak about, made from events: [`AmpObserver`] turns what a server or a client does into
+//! observations.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use base64::Engine as _;
 use serde_json::{Map, Value};
 
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
 
-use super::probe::{PROBE, is_probe};
-use super::{envelope, handshake, opcode};
-
-mod client;
+use super::envelope::{self, PROBE, is_probe};
+use super::rfc6455::{self, has_token, only, opcode};
 
 /// Payloads beyond this size are not shown as hexadecimal digits.
 const HEX_LIMIT: usize = 4096;
@@ -37,7 +37,7 @@ impl Observer for AmpObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
         let Some(conn) = event.conn.as_deref() else { return vec![] };
         if self.subject == End::Client {
-            return client::seen(self.edition, event).into_iter().map(|seen| seen.on(event, conn)).collect();
+            return observe_client(self.edition, event).into_iter().map(|observed| observed.on(event, conn)).collect();
         }
         if event.dir == Some(Direction::ToServer) {
             match &event.kind {
@@ -50,14 +50,14 @@ impl Observer for AmpObserver {
         if event.dir != Some(Direction::ToClient) {
             return vec![];
         }
-        let seen = match &event.kind {
-            EventKind::Handshake(head) => vec![handshake_seen(self.requests.remove(conn).as_ref(), head)],
-            EventKind::Frame(frame) => frame_seen(frame),
-            EventKind::Message(message) => self.message_seen(message),
-            EventKind::Closed(how) => vec![closed_seen(*how)],
+        let observed = match &event.kind {
+            EventKind::Handshake(head) => vec![observe_server_handshake(self.requests.remove(conn).as_ref(), head)],
+            EventKind::Frame(frame) => observe_frame(frame),
+            EventKind::Message(message) => self.observe_server_message(message),
+            EventKind::Closed(how) => vec![observe_end(*how)],
             _ => vec![],
         };
-        seen.into_iter().map(|seen| seen.on(event, conn)).collect()
+        observed.into_iter().map(|observed| observed.on(event, conn)).collect()
     }
 }
 
@@ -97,22 +97,22 @@ impl ObservationDraft {
 }
 
 /// A frame as it is, and what it means if it is a control frame.
-fn frame_seen(frame: &Frame) -> Vec<ObservationDraft> {
+fn observe_frame(frame: &Frame) -> Vec<ObservationDraft> {
     if answers_probe(frame) {
         return vec![];
     }
-    let mut seen = vec![frame_as_it_is(frame)];
+    let mut observed = vec![describe_frame(frame)];
     match frame.opcode {
-        opcode::PING => seen.push(ObservationDraft::new("ping").with_some("payload", frame.payload.as_text())),
-        opcode::PONG => seen.push(ObservationDraft::new("pong").with_some("payload", frame.payload.as_text())),
-        opcode::CLOSE => seen.push(close_seen(&frame.payload)),
+        opcode::PING => observed.push(ObservationDraft::new("ping").with_some("payload", frame.payload.as_text())),
+        opcode::PONG => observed.push(ObservationDraft::new("pong").with_some("payload", frame.payload.as_text())),
+        opcode::CLOSE => observed.push(observe_close_frame(&frame.payload)),
         _ => {}
     }
-    seen
+    observed
 }
 
 impl AmpObserver {
-    fn message_seen(&self, message: &Message) -> Vec<ObservationDraft> {
+    fn observe_server_message(&self, message: &Message) -> Vec<ObservationDraft> {
         let Some(json) = &message.json else {
             let text = message.payload.as_ref().and_then(Payload::as_text);
             return vec![ObservationDraft::new("message").with_some("text", text)];
@@ -120,23 +120,23 @@ impl AmpObserver {
         if is_probe(json) {
             return vec![];
         }
-        let mut seen = vec![ObservationDraft::new("message").with("json", json.clone())];
+        let mut observed = vec![ObservationDraft::new("message").with("json", json.clone())];
         if let Some(response) = envelope::response(self.edition, json) {
-            let mut answer = ObservationDraft::new("response")
+            let mut response_draft = ObservationDraft::new("response")
                 .with_some("result", response.result.cloned())
                 .with_some("error", response.error.cloned())
                 .with_some("method", response.method)
                 .with("json", json.clone());
             if let Some(id) = response.id {
-                answer = answer.selected("to", id.clone()).selected("id", id.clone());
+                response_draft = response_draft.selected("to", id.clone()).selected("id", id.clone());
             }
-            seen.push(answer);
+            observed.push(response_draft);
         }
         for (name, data) in envelope::notifications(self.edition, json).unwrap_or_default() {
             let notification = ObservationDraft::new("notification").selected("name", name);
-            seen.push(notification.with("data", data.clone()).with("json", json.clone()));
+            observed.push(notification.with("data", data.clone()).with("json", json.clone()));
         }
-        seen
+        observed
     }
 }
 
@@ -165,15 +165,15 @@ fn headers(head: &Head) -> Map<String, Value> {
     headers
 }
 
-fn handshake_seen(request: Option<&Head>, response: &Head) -> ObservationDraft {
+fn observe_server_handshake(request: Option<&Head>, response: &Head) -> ObservationDraft {
     ObservationDraft::new("handshake")
         .with_some("status", response.status())
-        .with("accepted", request.is_some_and(|request| handshake::accepts(request, response)))
+        .with("accepted", request.is_some_and(|request| rfc6455::accepts(request, response)))
         .with("headers", headers(response))
         .with_some("body", response.body.as_ref().and_then(Payload::as_text))
 }
 
-fn frame_as_it_is(frame: &Frame) -> ObservationDraft {
+fn describe_frame(frame: &Frame) -> ObservationDraft {
     let opcode = opcode::name(frame.opcode).map_or_else(|| frame.opcode.into(), Value::from);
     let bytes = frame.payload.as_bytes();
     let hex = (bytes.len() <= HEX_LIMIT).then(|| {
@@ -193,22 +193,83 @@ fn frame_as_it_is(frame: &Frame) -> ObservationDraft {
         .with_some("hex", hex)
 }
 
-fn close_seen(payload: &Payload) -> ObservationDraft {
-    let seen = ObservationDraft::new("close");
+fn observe_close_frame(payload: &Payload) -> ObservationDraft {
+    let observed = ObservationDraft::new("close");
     match payload.as_bytes() {
-        [high, low, reason @ ..] => seen
+        [high, low, reason @ ..] => observed
             .with("code", u16::from_be_bytes([*high, *low]))
             .with("reason", String::from_utf8_lossy(reason).into_owned()),
-        _ => seen,
+        _ => observed,
     }
 }
 
-fn closed_seen(how: Closed) -> ObservationDraft {
+fn observe_end(how: Closed) -> ObservationDraft {
     let how = match how {
         Closed::Eof => "eof",
         Closed::Reset => "reset",
     };
     ObservationDraft::new("closed").with("how", how)
+}
+
+/// The observations of a client that an event gives.
+fn observe_client(edition: &str, event: &Event) -> Vec<ObservationDraft> {
+    match (&event.kind, event.dir) {
+        (EventKind::Handshake(head), Some(Direction::ToServer)) => vec![observe_client_handshake(head)],
+        // What our editor made of the client's handshake says whether it was right.
+        (EventKind::Handshake(head), Some(Direction::ToClient)) => {
+            vec![ObservationDraft::new("admitted").with_some("status", head.status())]
+        }
+        (EventKind::Frame(frame), Some(Direction::ToServer)) => observe_frame(frame),
+        (EventKind::Message(message), Some(Direction::ToServer)) => observe_client_message(edition, message),
+        (EventKind::Closed(how), Some(Direction::ToServer)) => vec![observe_end(*how)],
+        _ => vec![],
+    }
+}
+
+fn observe_client_handshake(head: &Head) -> ObservationDraft {
+    let mut words = head.start.split(' ');
+    let (method, target, version) = (words.next(), words.next(), words.next());
+    ObservationDraft::new("handshake")
+        .with_some("method", method)
+        .with_some("target", target)
+        .with_some("path", target.map(|target| target.split('?').next().unwrap_or(target)))
+        .with_some("version", version)
+        .with("headers", headers(head))
+        .with("valid", is_valid_handshake(head))
+}
+
+/// Whether a server has to take it for a WebSocket handshake (RFC 6455 section 4.2.1).
+fn is_valid_handshake(head: &Head) -> bool {
+    let mut words = head.start.split(' ');
+    let line = words.next() == Some("GET")
+        && words.next().is_some_and(|target| target.starts_with('/'))
+        && words.next() == Some("HTTP/1.1");
+    let key = |key: &str| base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|key| key.len() == 16);
+    line && only(head, "host").is_some()
+        && has_token(head, "upgrade", "websocket")
+        && has_token(head, "connection", "upgrade")
+        && only(head, "sec-websocket-version") == Some("13")
+        && only(head, "sec-websocket-key").is_some_and(key)
+}
+
+fn observe_client_message(edition: &str, message: &Message) -> Vec<ObservationDraft> {
+    let Some(json) = &message.json else {
+        let text = message.payload.as_ref().and_then(Payload::as_text);
+        return vec![ObservationDraft::new("message").with_some("text", text)];
+    };
+    let mut observed = vec![ObservationDraft::new("message").with("json", json.clone())];
+    if let Some(request) = envelope::request(edition, json) {
+        let request_draft = ObservationDraft::new("request")
+            .with_some("id", request.id.cloned())
+            .with_some("id_json", request.id.map(Value::to_string))
+            .with_some("params", request.params.cloned())
+            .with("json", json.clone());
+        observed.push(match request.method {
+            Some(method) => request_draft.selected("method", Value::from(method)),
+            None => request_draft,
+        });
+    }
+    observed
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The role `amp-server`: the words with which scenarios play the Amp client at an editor.
+//! The role `amp-server`: the verbs and observations of scenarios that play the Amp client opposite an editor.
 
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
@@ -6,8 +6,8 @@ use crate::trace::End;
 
 use super::lockfile;
 use super::words::{
-    BINARY, BYTES, CLOSE_CODE, CLOSE_REASON, CLOSE_SEEN, FRAME, FRAME_SEEN, JSON, MESSAGE_SEEN, ON, PING, PING_SEEN,
-    REPEAT, STIMULI, TEXT,
+    BINARY, BYTES, CLOSE_CODE, CLOSE_FIELDS, CLOSE_REASON, FRAME, FRAME_FIELDS, JSON, MESSAGE_FIELDS, ON, PING,
+    PING_FIELDS, REPEAT, STIMULI, TEXT,
 };
 
 /// An editor that serves an agent.
@@ -204,7 +204,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a message, whatever it is.",
         on_connection: true,
         selectors: &[],
-        fields: MESSAGE_SEEN,
+        fields: MESSAGE_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -213,7 +213,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a frame.",
         on_connection: true,
         selectors: &[],
-        fields: FRAME_SEEN,
+        fields: FRAME_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -222,7 +222,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a ping.",
         on_connection: true,
         selectors: &[],
-        fields: PING_SEEN,
+        fields: PING_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -231,7 +231,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a pong.",
         on_connection: true,
         selectors: &[],
-        fields: PING_SEEN,
+        fields: PING_FIELDS,
         pick: Pick::Any,
         default_proves: None,
     },
@@ -240,7 +240,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         doc: "The server sent a close frame.",
         on_connection: true,
         selectors: &[],
-        fields: CLOSE_SEEN,
+        fields: CLOSE_FIELDS,
         pick: Pick::First,
         default_proves: None,
     },

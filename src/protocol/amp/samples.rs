@@ -6,7 +6,7 @@ use super::schemas;
 use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, Sent, whole};
 use crate::trace::End;
 
-/// What the protocol says of whole messages.
+/// The sample messages of the protocol.
 pub const SAMPLES: Samples = Samples { types, around, flows };
 
 /// The token in examples.
@@ -150,10 +150,10 @@ fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<
         return Script::new().file(&message.name, &in_home(&path.replace("{port}", &port)), body.clone()).turns();
     }
     let script = Script::new().socket(MAIN, &target());
-    let Some(asked) = message.answers.first() else {
+    let Some(request_name) = message.answers.first() else {
         return script.text(MAIN, message.sender, &message.name, body.clone()).turns();
     };
-    let mut request = example(asked);
+    let mut request = example(request_name);
     // A number answers the text of the same digits, if wrongly so.
     let id = match body.pointer("/serverResponse/id") {
         Some(Value::String(id)) => Some(Value::from(id.clone())),
@@ -162,7 +162,7 @@ fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<
     };
     same_id(&mut request, "clientRequest", id.as_ref());
     same_message(body, "serverResponse", &mut request, "clientRequest");
-    let script = script.text(MAIN, End::Client, asked, request);
+    let script = script.text(MAIN, End::Client, request_name, request);
     script.text(MAIN, End::Server, &message.name, body.clone()).close(MAIN).turns()
 }
 
@@ -170,9 +170,9 @@ fn in_home(path: &str) -> String {
     format!("/home/ada/.local/share/{path}")
 }
 
-/// A request and its answer, with an id of their own.
-fn pair(method: &str, answer: &str, id: &str, example: Example<'_>) -> (Value, Value) {
-    let (mut request, mut response) = (example(&format!("{method}.request")), example(answer));
+/// A request and its response, with an id of their own.
+fn pair(method: &str, response_name: &str, id: &str, example: Example<'_>) -> (Value, Value) {
+    let (mut request, mut response) = (example(&format!("{method}.request")), example(response_name));
     same_id(&mut request, "clientRequest", Some(&id.into()));
     same_id(&mut response, "serverResponse", Some(&id.into()));
     same_message(&request, "clientRequest", &mut response, "serverResponse");
@@ -183,11 +183,11 @@ fn flows(edition: &str, example: Example<'_>) -> Vec<Flow> {
     let mut flows = vec![];
     let methods = named(edition, ".params");
     for method in &methods {
-        let answer = format!("{method}.response");
-        let (request, response) = pair(method, &answer, "1", example);
+        let response_name = format!("{method}.response");
+        let (request, response) = pair(method, &response_name, "1", example);
         let script = Script::new().socket(MAIN, &target());
         let script = script.text(MAIN, End::Client, &format!("{method}.request"), request);
-        let script = script.text(MAIN, End::Server, &answer, response).close(MAIN);
+        let script = script.text(MAIN, End::Server, &response_name, response).close(MAIN);
         flows.push(script.flow(&format!("{method}.pair"), &format!("A client asks for `{method}` and gets a result.")));
         let (request, response) = pair(method, "error.response", "1", example);
         let script = Script::new().socket(MAIN, &target());

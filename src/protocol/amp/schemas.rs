@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn a_diagnostic_has_every_member() {
         let range = json!({"startLine": 0, "startCharacter": 0, "endLine": 0, "endCharacter": 1});
-        let whole = json!({"range": range, "severity": "error", "description": "d", "lineContent": "l",
+        let complete = json!({"range": range, "severity": "error", "description": "d", "lineContent": "l",
             "startOffset": 0, "endOffset": 1});
         let entries = |d: &Value| json!({"entries": [{"uri": "file:///a%20b", "diagnostics": [d]}]});
-        assert!(allows("cli", "getDiagnostics.result", entries(&whole)));
+        assert!(allows("cli", "getDiagnostics.result", entries(&complete)));
         for key in ["range", "severity", "description", "lineContent", "startOffset", "endOffset"] {
-            let mut without = whole.clone();
+            let mut without = complete.clone();
             without.as_object_mut().unwrap().remove(key);
             assert!(!allows("cli", "getDiagnostics.result", entries(&without)), "{key}");
         }

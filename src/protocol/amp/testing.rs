@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, Message, Payload};
 
-use super::handshake;
-use super::opcode;
+use super::rfc6455::{self, opcode};
 use super::rules;
 
 /// The key of RFC 6455 section 1.3, and what it has to be answered with.
@@ -16,7 +15,7 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 /// A trace in the making, on one connection at a time.
-pub struct Play {
+pub struct TraceBuilder {
     conn: String,
     t: u64,
     pub events: Vec<Event>,
@@ -63,18 +62,18 @@ pub fn close_payload(code: u16, reason: &str) -> Vec<u8> {
     [&code.to_be_bytes(), reason.as_bytes()].concat()
 }
 
-impl Play {
-    /// Nothing yet.
+impl TraceBuilder {
+    /// A trace without events.
     pub fn new() -> Self {
         Self { conn: "main".to_owned(), t: 0, events: vec![] }
     }
 
-    /// With a connection that stands.
+    /// A trace with an accepted connection.
     pub fn open() -> Self {
         Self::new().connect("main")
     }
 
-    /// With a connection on a port.
+    /// Connects to a port.
     pub fn connect_to(self, conn: &str, port: u16) -> Self {
         let address = format!("127.0.0.1:{port}");
         self.on(conn).add(Some(Direction::ToServer), EventKind::Connected { address })
@@ -85,7 +84,7 @@ impl Play {
         let again = self.events.iter().filter(|event| matches!(event.kind, EventKind::Connected { .. })).count();
         let key = if again == 0 { KEY.to_owned() } else { BASE64.encode(format!("{again:016}")) };
         let request = request_head(&[("Sec-WebSocket-Key", &key)]);
-        let accept = handshake::accept_key(&request).unwrap_or_default();
+        let accept = rfc6455::accept_key(&request).unwrap_or_default();
         let response = response_head(&[("Sec-WebSocket-Accept", &accept)]);
         self.connect_to(conn, 1).client(EventKind::Handshake(request)).server(EventKind::Handshake(response))
     }
@@ -133,20 +132,20 @@ impl Play {
         self.server(EventKind::Frame(frame(opcode, payload)))
     }
 
-    pub fn asks(self, json: Value) -> Self {
+    pub fn client_sends(self, json: Value) -> Self {
         self.client(message(json))
     }
 
-    pub fn says(self, json: Value) -> Self {
+    pub fn server_sends(self, json: Value) -> Self {
         self.server(message(json))
     }
 
     /// A text message with its frame.
-    pub fn says_text(self, text: &str) -> Self {
+    pub fn server_sends_text(self, text: &str) -> Self {
         let json = serde_json::from_str(text).ok();
         let payload = json.is_none().then(|| Payload::Text(text.to_owned()));
-        let play = self.server_frame(opcode::TEXT, text.as_bytes());
-        play.server(EventKind::Message(Message { text: true, json, payload, frames: 1 }))
+        let trace = self.server_frame(opcode::TEXT, text.as_bytes());
+        trace.server(EventKind::Message(Message { text: true, json, payload, frames: 1 }))
     }
 
     pub fn client_closes(self, code: u16) -> Self {
@@ -166,7 +165,7 @@ impl Play {
         self.server(EventKind::Closed(Closed::Eof)).client(EventKind::Closed(Closed::Eof))
     }
 
-    /// What all rules of an edition have to say.
+    /// The judgements of all rules of an edition.
     pub fn judge(&self, edition: &'static str) -> Judgements {
         let mut out = Judgements::default();
         let mut all: Vec<Box<dyn Rule>> = rules::of(edition);

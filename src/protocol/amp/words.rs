@@ -1,20 +1,20 @@
-//! Words that both roles have in common: how messages and frames are sent and seen, and what happens in an editor.
+//! The verbs, fields and stimuli that both roles have in common.
 
 use crate::protocol::{Field, Shape, Verb};
 
 /// The connection that a step is about.
 pub const ON: Field = Field::optional("on", Shape::Bound("connection"), "On which connection; `main` where not said.");
 
-/// What is sent, as text.
+/// A message that is sent as text.
 pub const TEXT: Field = Field::optional("text", Shape::String, "A text message.");
 
-/// What is sent, as JSON.
+/// A message that is sent as JSON.
 pub const JSON: Field = Field::optional("json", Shape::Any, "A text message with this JSON.");
 
-/// What is sent, as a binary message.
+/// A message that is sent as binary data.
 pub const BINARY: Field = Field::optional("binary", Shape::Hex, "A binary message, as hexadecimal digits.");
 
-/// What is sent, as bytes without a frame.
+/// Bytes that are sent without a frame.
 pub const BYTES: Field = Field::optional(
     "bytes",
     Shape::OneOf(&[
@@ -78,14 +78,14 @@ pub const FRAME: Shape = Shape::Object(&[
     Field::optional("cut", Shape::Integer { min: 0, max: 1 << 30 }, "Sends only the first so many bytes of the frame."),
 ]);
 
-/// What is seen of a message.
-pub const MESSAGE_SEEN: &[Field] = &[
+/// The fields of an observed message.
+pub const MESSAGE_FIELDS: &[Field] = &[
     Field::optional("json", Shape::Pattern, "Its JSON; absent where it is none."),
     Field::optional("text", Shape::Pattern, "Its text, where it is no JSON."),
 ];
 
-/// What is seen of a frame.
-pub const FRAME_SEEN: &[Field] = &[
+/// The fields of an observed frame.
+pub const FRAME_FIELDS: &[Field] = &[
     Field::optional("opcode", Shape::Pattern, "Its opcode: the name, or the number of one without a name."),
     Field::optional("fin", Shape::Pattern, "The FIN bit."),
     Field::optional("rsv", Shape::Pattern, "The reserved bits as a number."),
@@ -95,11 +95,12 @@ pub const FRAME_SEEN: &[Field] = &[
     Field::optional("hex", Shape::Pattern, "The payload as hexadecimal digits."),
 ];
 
-/// What is seen of a ping.
-pub const PING_SEEN: &[Field] = &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")];
+/// The fields of an observed ping.
+pub const PING_FIELDS: &[Field] =
+    &[Field::optional("payload", Shape::Pattern, "Its payload, where it is valid UTF-8.")];
 
-/// What is seen of a close frame.
-pub const CLOSE_SEEN: &[Field] = &[
+/// The fields of an observed close frame.
+pub const CLOSE_FIELDS: &[Field] = &[
     Field::optional("code", Shape::Pattern, "Its code; absent where it carried none."),
     Field::optional("reason", Shape::Pattern, "Its reason; absent where it carried no code."),
 ];
@@ -109,7 +110,7 @@ const PATH: Field = Field::required("path", Shape::String, "The absolute path of
 const POSITION: Shape = Shape::Integer { min: 0, max: i32::MAX as i64 };
 const MESSAGE: Field = Field::required("message", Shape::String, "The text.");
 
-/// What happens in an editor.
+/// The stimuli: events in an editor.
 pub const STIMULI: &[Verb] = &[
     Verb { name: "open", doc: "Makes a file visible in the editor.", shape: Shape::Object(&[PATH]) },
     Verb { name: "close", doc: "Closes a file in the editor.", shape: Shape::Object(&[PATH]) },

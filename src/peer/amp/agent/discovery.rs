@@ -1,13 +1,17 @@
-//! Which editors there are, and which of them is ours.
+//! Discovery: which editors there are, which of them is the agent's, when to look for one and which one to try.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use tokio::time::Instant;
+
+use crate::peer::amp::edition::Edition;
 use crate::protocol::Lock;
 use crate::protocol::amp::lockfile;
 
-use super::super::editor::edition::Edition;
 use super::quirks::{Quirks, Switch};
 
 /// How many files of the folder are looked at.
@@ -15,7 +19,7 @@ const MAX_FILES: usize = 10_000;
 /// How much of one is read, in bytes.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// Where a client looks.
+/// Where a client looks for editors.
 #[derive(Clone, Debug)]
 pub struct SearchScope {
     /// The data home.
@@ -27,9 +31,9 @@ pub struct SearchScope {
 /// A lockfile that counts.
 #[derive(Clone, Debug)]
 pub struct DiscoveredEditor {
-    /// Where it is.
+    /// The path of the lockfile.
     pub path: PathBuf,
-    /// What it says.
+    /// The content of the lockfile.
     pub lock: Lock,
 }
 
@@ -38,9 +42,9 @@ pub struct DiscoveredEditor {
 /// In `cli` there is one or none: among the editors that are alive, the one that has open what the client works in,
 /// else the one that has open a folder around or inside it; where several are left, their user has to choose
 /// (docs/amp.md, Choosing an editor). In `guide` every lockfile counts (quick reference, section 1).
-pub fn editors(edition: Edition, place: &SearchScope, quirks: &Quirks) -> Vec<DiscoveredEditor> {
+pub fn editors(edition: Edition, scope: &SearchScope, quirks: &Quirks) -> Vec<DiscoveredEditor> {
     let folder = if quirks.has(Switch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
-    let mut found = lockfiles(edition, &place.data_home.join(folder), quirks);
+    let mut found = lockfiles(edition, &scope.data_home.join(folder), quirks);
     if quirks.has(Switch::RangeOnly) {
         found.retain(|f| (8000..=8100).contains(&f.lock.port));
     }
@@ -50,7 +54,7 @@ pub fn editors(edition: Edition, place: &SearchScope, quirks: &Quirks) -> Vec<Di
     match edition {
         Edition::Guide => found,
         Edition::Cli if quirks.has(Switch::AnyWorkspace) => found,
-        Edition::Cli => choose(found, &place.workspace, quirks),
+        Edition::Cli => choose(found, &scope.workspace, quirks),
     }
 }
 
@@ -62,8 +66,8 @@ fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Discovered
     paths.sort();
     let mut found = vec![];
     for path in paths {
-        let is_ours = path.extension().is_some_and(|e| e == "json");
-        let content = if is_ours { read(&path) } else { None };
+        let is_lockfile = path.extension().is_some_and(|e| e == "json");
+        let content = if is_lockfile { read(&path) } else { None };
         let Some(content) = content else {
             if quirks.has(Switch::BlockedByForeignFiles) {
                 return vec![];
@@ -81,7 +85,7 @@ fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Discovered
         };
         let alive = edition == Edition::Guide || quirks.has(Switch::IgnoresPid);
         if alive || lock.pid.is_none_or(is_alive) {
-            found.extend(as_taken(edition, DiscoveredEditor { path, lock }, quirks));
+            found.extend(apply_flaws(edition, DiscoveredEditor { path, lock }, quirks));
         } else if quirks.has(Switch::RemovesDead) {
             // Another client may have done so before.
             let _ = std::fs::remove_file(&path);
@@ -97,7 +101,7 @@ fn blocked(content: &[u8], quirks: &Quirks) -> bool {
 }
 
 /// A lockfile as flaws have it understood.
-fn as_taken(edition: Edition, mut found: DiscoveredEditor, quirks: &Quirks) -> Option<DiscoveredEditor> {
+fn apply_flaws(edition: Edition, mut found: DiscoveredEditor, quirks: &Quirks) -> Option<DiscoveredEditor> {
     let keys = found.lock.content.as_object().map_or(0, serde_json::Map::len);
     if quirks.has(Switch::RefusesExtraKeys) && keys > if edition == Edition::Guide { 2 } else { 5 } {
         return None;
@@ -128,8 +132,8 @@ fn is_alive(pid: u32) -> bool {
 
 fn choose(found: Vec<DiscoveredEditor>, workspace: &Path, quirks: &Quirks) -> Vec<DiscoveredEditor> {
     let has = |switch| quirks.has(switch);
-    let real = |path: &Path| if has(Switch::LinksNotFollowed) { path.to_owned() } else { real(path) };
-    let ours = real(workspace);
+    let resolve_links = |path: &Path| if has(Switch::LinksNotFollowed) { path.to_owned() } else { resolve_links(path) };
+    let ours = resolve_links(workspace);
     let first = if has(Switch::FirstFolderOnly) { 1 } else { usize::MAX };
     // Of whole names: `/a/bc` is not inside `/a/b`.
     let within = |inner: &Path, outer: &Path| match has(Switch::ComparesTexts) {
@@ -145,7 +149,9 @@ fn choose(found: Vec<DiscoveredEditor>, workspace: &Path, quirks: &Quirks) -> Ve
     };
     let (same, others): (Vec<_>, Vec<_>) = found
         .into_iter()
-        .map(|found| (found.lock.folders.iter().take(first).map(|f| real(Path::new(f))).collect::<Vec<_>>(), found))
+        .map(|found| {
+            (found.lock.folders.iter().take(first).map(|f| resolve_links(Path::new(f))).collect::<Vec<_>>(), found)
+        })
         .filter(|(folders, _)| folders.iter().any(related))
         .partition(|(folders, _)| folders.contains(&ours));
     let left = match () {
@@ -166,7 +172,7 @@ fn choose(found: Vec<DiscoveredEditor>, workspace: &Path, quirks: &Quirks) -> Ve
 }
 
 /// A path with its links followed, as far as it exists.
-fn real(path: &Path) -> PathBuf {
+fn resolve_links(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -181,9 +187,86 @@ fn folders(content: &serde_json::Value) -> Vec<String> {
     }
 }
 
+/// How often lockfiles are read while an editor is wanted.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How often the same editor is tried, and how often lockfiles are read later (docs/amp.md, Connection).
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// How long an editor that does not accept is tried again (same place).
+const RETRY_PERIOD: Duration = Duration::from_secs(30);
+
+/// The state of the search for an editor.
+#[derive(Debug)]
+pub struct EditorSearch {
+    /// Since when an editor is wanted.
+    since: Instant,
+    /// When lockfiles are to be read next.
+    next: Instant,
+    /// When each editor was tried last.
+    attempted: HashMap<(u16, String), Instant>,
+    /// When an ended connection was last a reason to try at once.
+    granted_at: Option<Instant>,
+    /// How long after the end of a connection nothing is tried.
+    pause: Duration,
+    /// Whether it is tried again and again without a pause, which is wrong.
+    hammers: bool,
+}
+
+impl EditorSearch {
+    /// A search that begins.
+    pub fn new(now: Instant, quirks: &Quirks) -> Self {
+        let pause = if quirks.has(Switch::LateReconnect) { RETRY_INTERVAL } else { Duration::ZERO };
+        let hammers = quirks.has(Switch::Hammers);
+        Self { since: now, next: now, attempted: HashMap::new(), granted_at: None, pause, hammers }
+    }
+
+    /// The connection ended: an editor is wanted again, at once unless that has just been tried.
+    pub fn restart(&mut self, now: Instant) {
+        self.since = now;
+        self.next = now + self.pause;
+        if self.granted_at.is_none_or(|before| before + RETRY_INTERVAL <= now) {
+            self.granted_at = Some(now);
+            self.attempted.clear();
+        }
+    }
+
+    /// A call came: it is worth looking at once, and to try again what has been given up.
+    pub fn hurry(&mut self, now: Instant) {
+        self.since = now;
+        self.next = self.next.min(now + POLL_INTERVAL);
+    }
+
+    /// When lockfiles are to be read next.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Those editors that are to be tried now: each every second, and for half a minute at most; another one at once.
+    pub fn choose(&mut self, editors: Vec<DiscoveredEditor>, now: Instant) -> Vec<DiscoveredEditor> {
+        if self.hammers {
+            self.next = now + Duration::from_millis(10);
+            return editors;
+        }
+        let retrying = now < self.since + RETRY_PERIOD;
+        self.next = now + if retrying { POLL_INTERVAL } else { RETRY_INTERVAL };
+        let key = |found: &DiscoveredEditor| (found.lock.port, found.lock.token.clone());
+        self.attempted.retain(|attempted, _| editors.iter().any(|found| key(found) == *attempted));
+        let mut chosen = vec![];
+        for found in editors {
+            if self.attempted.get(&key(&found)).is_some_and(|before| !retrying || now < *before + RETRY_INTERVAL) {
+                continue;
+            }
+            self.attempted.insert(key(&found), now);
+            chosen.push(found);
+        }
+        chosen
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+
+    use crate::protocol::Lock;
 
     use super::*;
 
@@ -221,8 +304,8 @@ mod tests {
         }
 
         fn ports(&self, edition: Edition, quirks: &Quirks) -> Vec<u16> {
-            let place = SearchScope { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
-            editors(edition, &place, quirks).iter().map(|found| found.lock.port).collect()
+            let scope = SearchScope { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
+            editors(edition, &scope, quirks).iter().map(|found| found.lock.port).collect()
         }
 
         fn ports_of_cli(&self) -> Vec<u16> {
@@ -286,5 +369,52 @@ mod tests {
         machine.file("8000.json", "{\"port\": 8000, \"authToken\": \"t\", \"pid\": 2147483647}");
         machine.file("8002.json", "{\"port\": 8002}");
         assert_eq!(machine.ports(Edition::Guide, &Quirks::default()), [8000, 8001]);
+    }
+
+    fn lock(port: u16) -> DiscoveredEditor {
+        let lock = Lock { port, token: "t".into(), pid: None, folders: vec![], content: json!({}), url: None };
+        DiscoveredEditor { path: "/x.json".into(), lock }
+    }
+
+    fn ports(found: &[DiscoveredEditor]) -> Vec<u16> {
+        found.iter().map(|f| f.lock.port).collect()
+    }
+
+    #[tokio::test]
+    async fn the_same_editor_is_tried_every_second_and_at_once_after_a_connection_that_has_ended() {
+        let start = Instant::now();
+        let mut search = EditorSearch::new(start, &Quirks::default());
+        let mut attempted = |range: std::ops::Range<u64>, again: bool| -> Vec<u64> {
+            if again {
+                search.restart(start + Duration::from_millis(range.start * 100));
+            }
+            range
+                .map(|n| n * 100)
+                .filter(|ms| !search.choose(vec![lock(1)], start + Duration::from_millis(*ms)).is_empty())
+                .collect()
+        };
+        assert_eq!(attempted(0..25, false), [0, 1000, 2000]);
+        assert_eq!(attempted(25..27, true), [2500]);
+        assert_eq!(attempted(27..40, true), [3500]);
+    }
+
+    #[tokio::test]
+    async fn another_editor_is_tried_at_once() {
+        let start = Instant::now();
+        let mut search = EditorSearch::new(start, &Quirks::default());
+        assert_eq!(ports(&search.choose(vec![lock(1)], start)), [1]);
+        assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], start + Duration::from_millis(2))), [2]);
+    }
+
+    #[tokio::test]
+    async fn after_half_a_minute_only_others_are_tried_until_a_call_comes() {
+        let start = Instant::now();
+        let mut search = EditorSearch::new(start, &Quirks::default());
+        assert_eq!(ports(&search.choose(vec![lock(1)], start)), [1]);
+        let later = start + RETRY_PERIOD;
+        assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], later)), [2]);
+        assert_eq!(search.next(), later + RETRY_INTERVAL);
+        search.hurry(later);
+        assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], later + RETRY_INTERVAL)), [1, 2]);
     }
 }

@@ -5,19 +5,19 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::editor::outgoing::{escape, pretty, reverse_keys};
 
-use super::super::editor::edition::Edition;
-use super::super::rewrite::{escape, pretty, reverse_keys};
-use super::quirks::{Effect, Quirk, Switch};
+use super::quirks::{AgentEffect, Quirk, Switch};
 
-struct Entry {
+struct AgentFreedom {
     freedom: Freedom,
-    effect: Effect,
+    effect: AgentEffect,
 }
 
 macro_rules! freedom {
     ($name:literal $editions:ident $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
-        Entry {
+        AgentFreedom {
             freedom: Freedom {
                 name: $name,
                 about: $about,
@@ -39,68 +39,68 @@ const BOTH: &[&str] = &["cli", "guide"];
 const CLI: &[&str] = &["cli"];
 const GUIDE: &[&str] = &["guide"];
 
-const FREEDOMS: &[Entry] = &[
+const FREEDOMS: &[AgentFreedom] = &[
     freedom!("connects-at-first-call" BOTH "It connects when the first call comes."
-        Effect::Switch(Switch::AtFirstCall)),
+        AgentEffect::Switch(Switch::AtFirstCall)),
     freedom!("connects-again-at-next-call" BOTH "After its connection has ended it connects again when the next call comes."
-        Effect::Switch(Switch::AtNextCall)),
+        AgentEffect::Switch(Switch::AtNextCall)),
     freedom!("does-not-come-back" CLI forgoes ["lifecycle/client-connects-again", "lifecycle/client-reconnects"]
-        "After its connection has ended it looks for no other." Effect::Switch(Switch::ConnectsOnce)),
+        "After its connection has ended it looks for no other." AgentEffect::Switch(Switch::ConnectsOnce)),
     freedom!("probes-by-handshake" BOTH "Before it connects, it looks whether the editor lets it in, and leaves."
-        Effect::Switch(Switch::ProbesHandshake)),
+        AgentEffect::Switch(Switch::ProbesHandshake)),
     freedom!("token-as-it-is" GUIDE forgoes ["connection/client-token-encoded"] "The token is shown as the lockfile has it."
-        Effect::Switch(Switch::TokenNotEncoded)),
+        AgentEffect::Switch(Switch::TokenNotEncoded)),
     freedom!("quoted-ids" BOTH "The ids of requests hold quotation marks and backslashes."
-        Effect::Switch(Switch::QuotedIds)),
+        AgentEffect::Switch(Switch::QuotedIds)),
     freedom!("ids-as-numbers" GUIDE forgoes ["envelope/client-id-string"] "The ids of requests are numbers."
-        Effect::Switch(Switch::NumericIds)),
-    freedom!("wrapped-results" BOTH "Results stand beside what its own API says of them." Effect::Line(|line| {
+        AgentEffect::Switch(Switch::NumericIds)),
+    freedom!("wrapped-results" BOTH "Results stand beside what its own API says of them." AgentEffect::Line(|line| {
         if let Some(result) = line.get_mut("result") {
             *result = json!({"value": result.take(), "fromCache": false});
         }
     })),
     freedom!("ipv4-only" CLI forgoes ["connection/client-ipv6"] "It connects to 127.0.0.1 only."
-        Effect::Switch(Switch::Ipv4Only)),
-    freedom!("uuid-ids" BOTH "The ids of requests are UUIDs." Effect::Switch(Switch::UuidIds)),
+        AgentEffect::Switch(Switch::Ipv4Only)),
+    freedom!("uuid-ids" BOTH "The ids of requests are UUIDs." AgentEffect::Switch(Switch::UuidIds)),
     freedom!("essence" BOTH "Of a result only what matters is told: the content, whether it succeeded."
-        Effect::Switch(Switch::Essence)),
-    freedom!("no-states" BOTH "It does not say how it stands with its editor." Effect::Switch(Switch::NoStates)),
-    freedom!("probes-port" BOTH "Before it connects, it looks whether the port accepts." Effect::Switch(Switch::Probes)),
-    freedom!("junk" BOTH "It says more than calls need, on stdout and stderr." Effect::Switch(Switch::Junk)),
-    freedom!("pongs-late" BOTH "Pings are answered after a while." Effect::Switch(Switch::PongsLate)),
-    freedom!("sends-pings" BOTH "It sends pings of its own." Effect::Switch(Switch::SendsPings)),
+        AgentEffect::Switch(Switch::Essence)),
+    freedom!("no-states" BOTH "It does not say how it stands with its editor." AgentEffect::Switch(Switch::NoStates)),
+    freedom!("probes-port" BOTH "Before it connects, it looks whether the port accepts." AgentEffect::Switch(Switch::Probes)),
+    freedom!("junk" BOTH "It says more than calls need, on stdout and stderr." AgentEffect::Switch(Switch::Junk)),
+    freedom!("pongs-late" BOTH "Pings are answered after a while." AgentEffect::Switch(Switch::PongsLate)),
+    freedom!("sends-pings" BOTH "It sends pings of its own." AgentEffect::Switch(Switch::SendsPings)),
     freedom!("removes-dead" BOTH "It removes lockfiles of processes that have ended."
-        Effect::Switch(Switch::RemovesDead)),
+        AgentEffect::Switch(Switch::RemovesDead)),
     freedom!("late-reconnect" BOTH "After a connection has ended it waits for a second before it connects again."
-        Effect::Switch(Switch::LateReconnect)),
-    freedom!("headers-by-chance" BOTH "The headers of its handshake have another order and case." Effect::Handshake(|r| {
+        AgentEffect::Switch(Switch::LateReconnect)),
+    freedom!("headers-by-chance" BOTH "The headers of its handshake have another order and case." AgentEffect::Handshake(|r| {
         for (name, value) in [("Upgrade", "WebSocket"), ("Connection", "keep-alive, upgrade"), ("Sec-WebSocket-Version", "13")] {
             r.headers.push((name.to_owned(), None));
             r.headers.push((name.to_ascii_lowercase(), Some(value.to_owned())));
         }
     })),
-    freedom!("more-headers" BOTH "Its handshake has headers that nobody needs." Effect::Handshake(|r| {
+    freedom!("more-headers" BOTH "Its handshake has headers that nobody needs." AgentEffect::Handshake(|r| {
         for (name, value) in [("Origin", "http://localhost"), ("User-Agent", "agent/1.0"), ("Cache-Control", "no-cache")] {
             r.headers.push((name.to_owned(), Some(value.to_owned())));
         }
     })),
-    freedom!("offers-deflate" BOTH "Its handshake offers to compress." Effect::Handshake(|r| {
+    freedom!("offers-deflate" BOTH "Its handshake offers to compress." AgentEffect::Handshake(|r| {
         let offer = "permessage-deflate; client_max_window_bits";
         r.headers.push(("Sec-WebSocket-Extensions".to_owned(), Some(offer.to_owned())));
     })),
     freedom!("offers-subprotocol" BOTH "Its handshake offers a subprotocol."
-        Effect::Handshake(|r| r.subprotocols.push("amp".to_owned()))),
-    freedom!("pretty-json" BOTH "Its messages have white space between their tokens." Effect::Text(pretty)),
-    freedom!("keys-reversed" BOTH "The keys of objects come in another order." Effect::Request(reverse_keys)),
-    freedom!("escaped-json" BOTH "Characters beyond ASCII, and slashes, are escaped." Effect::Text(escape)),
-    freedom!("extra-keys" BOTH "Requests have keys that nobody knows." Effect::Request(|r| r["trace"] = 1.into())),
-    freedom!("leaves-with-1001" BOTH "It closes its connection with the code 1001." Effect::Switch(Switch::LeavesWith(1001))),
+        AgentEffect::Handshake(|r| r.subprotocols.push("amp".to_owned()))),
+    freedom!("pretty-json" BOTH "Its messages have white space between their tokens." AgentEffect::Text(pretty)),
+    freedom!("keys-reversed" BOTH "The keys of objects come in another order." AgentEffect::Request(reverse_keys)),
+    freedom!("escaped-json" BOTH "Characters beyond ASCII, and slashes, are escaped." AgentEffect::Text(escape)),
+    freedom!("extra-keys" BOTH "Requests have keys that nobody knows." AgentEffect::Request(|r| r["trace"] = 1.into())),
+    freedom!("leaves-with-1001" BOTH "It closes its connection with the code 1001." AgentEffect::Switch(Switch::LeavesWith(1001))),
     freedom!("leaves-without-code" BOTH "It closes its connection without a code."
-        Effect::Switch(Switch::LeavesWithoutCode)),
+        AgentEffect::Switch(Switch::LeavesWithoutCode)),
     freedom!("failures-as-errors" BOTH "What the editor could not do is told as an error without a code."
-        Effect::Switch(Switch::FailuresAsErrors)),
+        AgentEffect::Switch(Switch::FailuresAsErrors)),
     freedom!("errors-in-words" BOTH "Errors are told by a message only."
-    Effect::Line(|line| if let Some(Value::Object(error)) = line.get_mut("error") {
+    AgentEffect::Line(|line| if let Some(Value::Object(error)) = line.get_mut("error") {
         error.remove("code");
     })),
 ];

@@ -6,36 +6,36 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::peer::amp::client::connect::{Encoding, target};
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
 use crate::protocol::Lock;
 use crate::trace::{Clock, End, Head, Recorder};
 use crate::wire::tcp::{self, Address};
 use crate::wire::websocket::{self, ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions, Socket};
 use crate::wire::{Limits, Tap};
 
-use super::super::client::token::{Encoding, target};
-use super::super::editor::edition::Edition;
-use super::super::segments::{Cuts, Notice};
-use super::quirks::{Effect, Quirks, Switch, Trigger, Unchecked};
-use super::run::Event;
+use super::quirks::{AgentEffect, Quirks, Switch, Trigger, Unchecked};
+use super::run::AgentEvent;
 
 /// How long the end of a connection may take that was only made to see whether it would be.
-const PROBE: Duration = Duration::from_millis(30);
-/// How long a flaw waits for the answer to a handshake.
-const FOREVER: Duration = Duration::from_secs(24 * 60 * 60);
+const PROBE_CLOSE_TIMEOUT: Duration = Duration::from_millis(30);
+/// How long a flaw waits for the response to a handshake.
+const UNBOUNDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bounds of a connection.
 fn limits(quirks: &Quirks) -> Limits {
-    let handshake = if quirks.has(Switch::HandshakeUnbounded) { FOREVER } else { Duration::from_secs(3) };
+    let handshake = if quirks.has(Switch::HandshakeUnbounded) { UNBOUNDED } else { Duration::from_secs(3) };
     Limits { handshake, write: Duration::from_secs(5), ..Limits::default() }
 }
 
-/// Connects to the editor of a lockfile; none where nobody accepts, or the answer is no right one.
+/// Connects to the editor of a lockfile; none where nobody accepts, or the response is no right one.
 pub async fn connect(
     edition: Edition,
     lock: &Lock,
     quirks: &Quirks,
     tap: Tap,
-    events: &mpsc::Sender<Event>,
+    events: &mpsc::Sender<AgentEvent>,
 ) -> Option<Socket> {
     let address = address(edition, lock, quirks);
     let limits = limits(quirks);
@@ -44,16 +44,16 @@ pub async fn connect(
     }
     if quirks.has(Switch::ProbesHandshake) {
         // What it finds out is what it finds out again. It is no connection of the trace's.
-        let unseen = Tap::new(Recorder::new(Clock::start(), vec![]), "probe".to_owned(), End::Client);
-        let probe = websocket::connect(&address, &request(&address, lock, quirks), unseen, &limits).await.ok()?;
+        let unrecorded = Tap::new(Recorder::new(Clock::start(), vec![]), "probe".to_owned(), End::Client);
+        let probe = websocket::connect(&address, &request(&address, lock, quirks), unrecorded, &limits).await.ok()?;
         probe.socket.sender.shutdown().await;
         // An editor that does not answer its close holds nothing up.
-        let _ = timeout(PROBE, probe.socket.sender.ended()).await;
+        let _ = timeout(PROBE_CLOSE_TIMEOUT, probe.socket.sender.ended()).await;
     }
-    let near = go_between(&address, quirks, events).await;
-    let near = near.as_ref().unwrap_or(&address);
+    let relay = flawed_relay(&address, quirks, events).await;
+    let relay = relay.as_ref().unwrap_or(&address);
     let request = request(&address, lock, quirks);
-    let opened = websocket::connect(near, &request, tap, &limits).await.ok()?;
+    let opened = websocket::connect(relay, &request, tap, &limits).await.ok()?;
     if is_accepted(&opened, quirks) {
         return Some(opened.socket);
     }
@@ -63,7 +63,7 @@ pub async fn connect(
         _ => false,
     };
     if hangs {
-        let _ = events.send(Event::Hang).await;
+        let _ = events.send(AgentEvent::Hang).await;
     }
     opened.socket.sender.shutdown().await;
     None
@@ -83,13 +83,13 @@ fn request(address: &Address, lock: &Lock, quirks: &Quirks) -> ClientRequest {
     request.headers.push(("Host".to_owned(), Some(address.to_string())));
     // Judged by the session, so that what breaks the RFC is not answered as if it were sound.
     request.options = Options { pong: false, close: false, read: true };
-    let change = |effect| if let Effect::Handshake(change) = effect { Some(change) } else { None };
+    let change = |effect| if let AgentEffect::Handshake(change) = effect { Some(change) } else { None };
     let why = quirks.rewrite(&mut request, change).or(quirks.why(Switch::TokenNotEncoded));
     request.manner = SendOptions { deliberate: why.map(str::to_owned), ..request.manner };
     request
 }
 
-/// Whether a flaw or the RFC takes the answer for one that accepts.
+/// Whether a flaw or the RFC takes the response for one that accepts.
 fn is_accepted(opened: &HandshakeOutcome, quirks: &Quirks) -> bool {
     let overlooked = opened.why_not.as_ref().is_some_and(|fault| {
         let unchecked = match fault {
@@ -120,39 +120,39 @@ fn is_refused(response: &Head, quirks: &Quirks) -> bool {
 }
 
 /// Where to connect to instead, if a flaw puts a go-between before the editor.
-async fn go_between(address: &Address, quirks: &Quirks, events: &mpsc::Sender<Event>) -> Option<Address> {
+async fn flawed_relay(address: &Address, quirks: &Quirks, events: &mpsc::Sender<AgentEvent>) -> Option<Address> {
     let hangs = |trigger| quirks.has(Switch::HangsAfter(trigger));
-    let notices = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
-    let cuts = Cuts {
-        whole_head: quirks.has(Switch::OneSegmentHead),
+    let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
+    let segment_flaws = SegmentFlaws {
+        needs_one_head_segment: quirks.has(Switch::OneSegmentHead),
         loses_behind_head: quirks.has(Switch::LosesFramesAtOnce),
         loses_split: quirks.has(Switch::LosesSplitFrames),
         loses_joined: quirks.has(Switch::LosesJoinedFrames),
-        notice: notices.then(|| {
+        on_hazard: watches.then(|| {
             let (events, quirks) = (events.clone(), quirks.clone());
-            let notice = move |what| {
+            let on_hazard = move |what| {
                 let trigger = match what {
-                    Notice::HalfFrame => Trigger::HalfFrame,
-                    Notice::HugeLength => Trigger::HugeLength,
+                    SegmentHazard::HalfFrame => Trigger::HalfFrame,
+                    SegmentHazard::HugeLength => Trigger::HugeLength,
                 };
                 if quirks.has(Switch::HangsAfter(trigger)) {
                     // Where there is no room, the client is busy hanging.
-                    let _ = events.try_send(Event::Hang);
+                    let _ = events.try_send(AgentEvent::Hang);
                 }
             };
-            Box::new(notice) as Box<dyn Fn(Notice) + Send>
+            Box::new(on_hazard) as Box<dyn Fn(SegmentHazard) + Send>
         }),
     };
-    if !cuts.matter() {
+    if !segment_flaws.is_any() {
         return None;
     }
-    let far: TcpStream = tcp::open(address, Duration::from_secs(3)).await.ok()?;
+    let editor: TcpStream = tcp::open(address, Duration::from_secs(3)).await.ok()?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.ok()?;
-    let near = Address::new("127.0.0.1", listener.local_addr().ok()?.port());
+    let relay = Address::new("127.0.0.1", listener.local_addr().ok()?.port());
     tokio::spawn(async move {
         if let Ok((stream, _)) = listener.accept().await {
-            cuts.between(far, stream);
+            segment_flaws.relay(editor, stream);
         }
     });
-    Some(near)
+    Some(relay)
 }

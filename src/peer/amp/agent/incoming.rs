@@ -1,94 +1,99 @@
-//! What a message of the editor says to a client.
+//! What a message of the editor means to a client, and which messages a client takes: one with a wrong type anywhere
+//! is dropped as a whole (docs/amp.md, Messages; quick reference, section 5). Unknown members do not matter.
 
+use JsonShape::{Any, Flag, List, Members, Number, OneOf, Text, Url};
 use serde_json::Value;
 
+use crate::peer::amp::edition::{Edition, Method};
 use crate::protocol::amp::envelope;
 
-use super::super::editor::edition::{Edition, Method};
-use super::quirks::{Effect, Quirks, Switch, Trigger};
-use super::shapes;
+use super::quirks::{AgentEffect, Quirks, Switch, Trigger};
 
-/// What a message is.
+/// A message of the editor, read.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {
-    /// An answer to the request of this id.
-    Answer(String, Outcome),
+pub enum EditorMessage {
+    /// A response to the request of this id.
+    Response(String, ResponseOutcome),
     /// Notifications: names and data.
     Notifications(Vec<(String, Value)>),
-    /// An answer that nobody waits for.
-    Unasked,
-    /// Nothing that can be used; this is what would upset a fragile client.
+    /// A response that nobody waits for.
+    Unexpected,
+    /// A message that cannot be used; the trigger is what a fragile client would fail at.
     Unusable(Trigger),
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// What the method gave.
+pub enum ResponseOutcome {
+    /// The result of the method.
     Result(Value),
     /// The editor's error.
     Error(Value),
-    /// An answer, but to another method or without a result: an error all the same (docs/amp.md, Messages).
+    /// A response, but to another method or without a result: an error all the same (docs/amp.md, Messages).
     NoResult,
 }
 
 /// Reads messages.
-pub struct Reader<'a> {
+pub struct MessageReader<'a> {
     /// The edition.
     pub edition: Edition,
     /// How the reader differs.
     pub quirks: &'a Quirks,
 }
 
-impl Reader<'_> {
-    /// Reads a message. `waiting` gives the id under which a request waits for the answer with an id, and its method.
-    pub fn read(&self, mut bytes: Vec<u8>, waiting: impl Fn(&str) -> Option<(String, Method)>) -> Message {
-        let change = |effect| if let Effect::Incoming(change) = effect { Some(change) } else { None };
+impl MessageReader<'_> {
+    /// Reads a message. `waiting` gives the id under which a request waits for the response with an id, and its method.
+    pub fn read(&self, mut bytes: Vec<u8>, pending: impl Fn(&str) -> Option<(String, Method)>) -> EditorMessage {
+        let change = |effect| if let AgentEffect::Incoming(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut bytes, change);
         if self.quirks.has(Switch::OnlyCompact) && !is_compact(&bytes) {
-            return Message::Unusable(Trigger::BadJson);
+            return EditorMessage::Unusable(Trigger::BadJson);
         }
         let json: Value = match serde_json::from_slice(&bytes) {
             Ok(json) => json,
-            Err(_) if is_deep(&bytes) => return Message::Unusable(Trigger::DeepJson),
-            Err(_) => return Message::Unusable(Trigger::BadJson),
+            Err(_) if is_deep(&bytes) => return EditorMessage::Unusable(Trigger::DeepJson),
+            Err(_) => return EditorMessage::Unusable(Trigger::BadJson),
         };
         if self.quirks.has(Switch::Strict) && json.as_object().is_some_and(|keys| keys.len() > 1) {
-            return Message::Unusable(Trigger::BadEnvelope);
+            return EditorMessage::Unusable(Trigger::BadEnvelope);
         }
         if let Some(response) = envelope::response(self.edition.id(), &json) {
             let id = match response.id {
                 Some(Value::String(id)) => id.clone(),
                 Some(Value::Number(id)) if self.quirks.has(Switch::NumericIds) => id.to_string(),
-                _ => return Message::Unasked,
+                _ => return EditorMessage::Unexpected,
             };
-            let Some((id, method)) = waiting(&id) else { return Message::Unasked };
+            let Some((id, method)) = pending(&id) else { return EditorMessage::Unexpected };
             return match self.outcome(method, &json["serverResponse"]) {
-                Some(outcome) => Message::Answer(id, outcome),
-                None => Message::Unusable(Trigger::WrongTypes),
+                Some(outcome) => EditorMessage::Response(id, outcome),
+                None => EditorMessage::Unusable(Trigger::WrongTypes),
             };
         }
         match envelope::notifications(self.edition.id(), &json) {
             Some(notifications) => self.notifications(&notifications),
-            None => Message::Unusable(Trigger::BadEnvelope),
+            None => EditorMessage::Unusable(Trigger::BadEnvelope),
         }
     }
 
-    fn notifications(&self, notifications: &[(&str, &Value)]) -> Message {
-        if !notifications.iter().any(|(name, _)| shapes::is_topic(self.edition, name)) {
-            return Message::Unusable(Trigger::UnknownNotification);
+    fn notifications(&self, notifications: &[(&str, &Value)]) -> EditorMessage {
+        if !notifications.iter().any(|(name, _)| is_topic(self.edition, name)) {
+            return EditorMessage::Unusable(Trigger::UnknownNotification);
         }
         let strict = self.quirks.has(Switch::Strict);
         let usable: Vec<(String, Value)> = notifications
             .iter()
-            .filter(|(name, data)| shapes::is_notification(self.edition, name, data, strict))
+            .filter(|(name, data)| is_notification(self.edition, name, data, strict))
             .map(|(name, data)| ((*name).to_owned(), (*data).clone()))
             .collect();
-        if usable.is_empty() { Message::Unusable(Trigger::WrongTypes) } else { Message::Notifications(usable) }
+        if usable.is_empty() {
+            EditorMessage::Unusable(Trigger::WrongTypes)
+        } else {
+            EditorMessage::Notifications(usable)
+        }
     }
 
-    /// What a response says; none where a member has a type that makes it unreadable.
-    fn outcome(&self, method: Method, response: &Value) -> Option<Outcome> {
+    /// The outcome in a response; none where a member has a type that makes it unreadable.
+    fn outcome(&self, method: Method, response: &Value) -> Option<ResponseOutcome> {
         let key = if self.edition == Edition::Guide { "result" } else { method.name() };
         let mut result = response.get(key);
         let strict = self.quirks.has(Switch::Strict);
@@ -100,16 +105,16 @@ impl Reader<'_> {
                 .as_object()
                 .and_then(|keys| keys.iter().find(|(key, _)| !matches!(key.as_str(), "id" | "error")).map(|(_, v)| v));
             if let Some(result) = result {
-                return Some(Outcome::Result(result.clone()));
+                return Some(ResponseOutcome::Result(result.clone()));
             }
         }
         match (response.get("error"), result) {
-            (Some(error), _) if !error.is_null() => shapes::is_error(error).then(|| Outcome::Error(error.clone())),
-            (_, None | Some(Value::Null | Value::Bool(false))) => Some(Outcome::NoResult),
+            (Some(error), _) if !error.is_null() => is_error(error).then(|| ResponseOutcome::Error(error.clone())),
+            (_, None | Some(Value::Null | Value::Bool(false))) => Some(ResponseOutcome::NoResult),
             (_, Some(result)) => {
                 let lax = self.quirks.has(Switch::WrongTypes);
-                let usable = lax || shapes::is_result(self.edition, method, result, strict);
-                usable.then(|| Outcome::Result(result.clone()))
+                let usable = lax || is_result(self.edition, method, result, strict);
+                usable.then(|| ResponseOutcome::Result(result.clone()))
             }
         }
     }
@@ -133,23 +138,137 @@ fn is_deep(bytes: &[u8]) -> bool {
     })
 }
 
+/// The type that a JSON value has to have.
+#[derive(Clone, Copy, Debug)]
+enum JsonShape {
+    Any,
+    Text,
+    Number,
+    Flag,
+    /// A text that parses as a URL.
+    Url,
+    /// A text that is one of these.
+    OneOf(&'static [&'static str]),
+    List(&'static JsonShape),
+    /// Members that must be there, and those that may.
+    Members(&'static [(&'static str, JsonShape)], &'static [(&'static str, JsonShape)]),
+}
+
+const RANGE: JsonShape =
+    Members(&[("startLine", Number), ("startCharacter", Number), ("endLine", Number), ("endCharacter", Number)], &[]);
+const DIAGNOSTIC: JsonShape = Members(
+    &[
+        ("range", RANGE),
+        ("severity", OneOf(&["error", "warning", "info", "hint"])),
+        ("description", Text),
+        ("lineContent", Text),
+        ("startOffset", Number),
+        ("endOffset", Number),
+    ],
+    &[],
+);
+const ENTRY: JsonShape = Members(&[("uri", Url), ("diagnostics", List(&DIAGNOSTIC))], &[]);
+const MESSAGE: JsonShape = Members(&[("message", Text)], &[]);
+const POSITION: JsonShape = Members(&[("line", Number), ("col", Number)], &[]);
+const SELECTION: JsonShape = Members(&[("range", RANGE), ("content", Text)], &[]);
+const ERROR: JsonShape = Members(&[("code", Number), ("message", Text)], &[]);
+
+/// Whether a method's result is one that can be used.
+pub fn is_result(edition: Edition, method: Method, result: &Value, strict: bool) -> bool {
+    let shape = match (edition, method) {
+        (Edition::Cli, Method::Ping) => MESSAGE,
+        (Edition::Cli, Method::Authenticate) => Members(&[("authenticated", Flag)], &[]),
+        (Edition::Cli, Method::ReadFile) => Members(
+            &[("success", Flag)],
+            &[("content", Text), ("message", Text), ("encoding", Text), ("isDirty", Flag)],
+        ),
+        (Edition::Cli, Method::EditFile) => Members(&[("success", Flag)], &[("message", Text)]),
+        (Edition::Cli, Method::GetDiagnostics) => Members(&[("entries", List(&ENTRY))], &[]),
+        (Edition::Cli, Method::OpenUri) => Members(&[("success", Flag)], &[("message", Text)]),
+        (Edition::Guide, Method::ReadFile) => Members(&[("content", Text)], &[]),
+        (Edition::Guide, Method::EditFile | Method::OpenUri) => Members(&[("success", Flag)], &[]),
+        (Edition::Guide, Method::GetDiagnostics) => List(&Any),
+        (Edition::Guide, Method::Ping | Method::Authenticate) => Any,
+    };
+    fits(shape, result, strict)
+}
+
+/// Whether an error can be reported.
+pub fn is_error(error: &Value) -> bool {
+    fits(ERROR, error, false)
+}
+
+/// Whether there is such a notification, and its data can be used.
+pub fn is_notification(edition: Edition, name: &str, data: &Value, strict: bool) -> bool {
+    let shape = match (edition, name) {
+        (Edition::Cli, "selectionDidChange") => Members(&[("uri", Url), ("selections", List(&SELECTION))], &[]),
+        (Edition::Cli, "visibleFilesDidChange") => Members(&[("uris", List(&Url))], &[]),
+        (Edition::Cli, "pluginMetadata") => Members(&[("version", Text)], &[("pluginDirectory", Text)]),
+        (Edition::Cli, "userSentMessage" | "appendToPrompt") => MESSAGE,
+        (Edition::Guide, "selectionChanged") => Members(&[("path", Text), ("start", POSITION), ("end", POSITION)], &[]),
+        (Edition::Guide, "visibleFilesChanged") => Members(&[("files", List(&Text))], &[]),
+        _ => return false,
+    };
+    fits(shape, data, strict)
+}
+
+/// Whether there is a notification of this name.
+pub fn is_topic(edition: Edition, name: &str) -> bool {
+    use crate::peer::amp::edition::NotificationKind;
+    let all = [
+        NotificationKind::Selection,
+        NotificationKind::VisibleFiles,
+        NotificationKind::Message,
+        NotificationKind::Prompt,
+        NotificationKind::Metadata,
+    ];
+    all.iter().any(|topic| topic.name(edition) == Some(name))
+}
+
+/// `strict` allows no members but those that are known, which is wrong.
+fn fits(shape: JsonShape, value: &Value, strict: bool) -> bool {
+    match shape {
+        Any => true,
+        Text => value.is_string(),
+        Number => value.is_number(),
+        Flag => value.is_boolean(),
+        Url => value.as_str().is_some_and(is_url),
+        OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        List(item) => value.as_array().is_some_and(|items| items.iter().all(|i| fits(*item, i, strict))),
+        Members(needed, known) => value.as_object().is_some_and(|members| {
+            let fit = |(key, shape): &(&str, JsonShape)| members.get(*key).is_none_or(|v| fits(*shape, v, strict));
+            let is_known = |key: &str| needed.iter().chain(known).any(|(known, _)| *known == key);
+            needed.iter().all(|(key, _)| members.contains_key(*key))
+                && needed.iter().chain(known).all(fit)
+                && (!strict || members.keys().all(|key| is_known(key)))
+        }),
+    }
+}
+
+/// Whether a text has a scheme, which is what makes it an absolute URL.
+fn is_url(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn read(edition: Edition, method: Method, text: &str) -> Message {
-        let waiting = |id: &str| (id == "1").then(|| (id.to_owned(), method));
-        Reader { edition, quirks: &Quirks::default() }.read(text.into(), waiting)
+    fn read(edition: Edition, method: Method, text: &str) -> EditorMessage {
+        let pending = |id: &str| (id == "1").then(|| (id.to_owned(), method));
+        MessageReader { edition, quirks: &Quirks::default() }.read(text.into(), pending)
     }
 
-    fn read_cli(message: &Value) -> Message {
+    fn read_cli(message: &Value) -> EditorMessage {
         read(Edition::Cli, Method::Ping, &message.to_string())
     }
 
-    fn answer(outcome: Outcome) -> Message {
-        Message::Answer("1".to_owned(), outcome)
+    fn response(outcome: ResponseOutcome) -> EditorMessage {
+        EditorMessage::Response("1".to_owned(), outcome)
     }
 
     #[test]
@@ -157,17 +276,20 @@ mod tests {
         let result = json!({"message": "m"});
         assert_eq!(
             read_cli(&json!({"serverResponse": {"id": "1", "ping": result}})),
-            answer(Outcome::Result(result.clone()))
+            response(ResponseOutcome::Result(result.clone()))
         );
         let error = json!({"code": -1, "message": "no"});
         assert_eq!(
             read_cli(&json!({"serverResponse": {"id": "1", "error": error}})),
-            answer(Outcome::Error(error.clone()))
+            response(ResponseOutcome::Error(error.clone()))
         );
-        assert_eq!(read_cli(&json!({"serverResponse": {"id": "1"}})), answer(Outcome::NoResult));
-        assert_eq!(read_cli(&json!({"serverResponse": {"id": "1", "readFile": {}}})), answer(Outcome::NoResult));
+        assert_eq!(read_cli(&json!({"serverResponse": {"id": "1"}})), response(ResponseOutcome::NoResult));
+        assert_eq!(
+            read_cli(&json!({"serverResponse": {"id": "1", "readFile": {}}})),
+            response(ResponseOutcome::NoResult)
+        );
         let guide = json!({"serverResponse": {"id": "1", "result": {"content": ""}}}).to_string();
-        let result = answer(Outcome::Result(json!({"content": ""})));
+        let result = response(ResponseOutcome::Result(json!({"content": ""})));
         assert_eq!(read(Edition::Guide, Method::ReadFile, &guide), result);
     }
 
@@ -182,14 +304,14 @@ mod tests {
             (json!({"serverResponse": []}), BadEnvelope),
             (json!([]), BadEnvelope),
         ] {
-            assert_eq!(read_cli(&message), Message::Unusable(why), "{message}");
+            assert_eq!(read_cli(&message), EditorMessage::Unusable(why), "{message}");
         }
-        assert_eq!(read(Edition::Cli, Method::Ping, "{"), Message::Unusable(BadJson));
+        assert_eq!(read(Edition::Cli, Method::Ping, "{"), EditorMessage::Unusable(BadJson));
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
-        assert_eq!(read(Edition::Cli, Method::Ping, &deep), Message::Unusable(DeepJson));
+        assert_eq!(read(Edition::Cli, Method::Ping, &deep), EditorMessage::Unusable(DeepJson));
         for id in [json!("2"), json!(1), json!(null)] {
             let message = json!({"serverResponse": {"id": id, "ping": {"message": "m"}}});
-            assert_eq!(read_cli(&message), Message::Unasked, "{message}");
+            assert_eq!(read_cli(&message), EditorMessage::Unexpected, "{message}");
         }
     }
 
@@ -198,7 +320,34 @@ mod tests {
         let data = json!({"message": "m", "extra": 1});
         assert_eq!(
             read_cli(&json!({"serverNotification": {"userSentMessage": data}})),
-            Message::Notifications(vec![("userSentMessage".to_owned(), data.clone())])
+            EditorMessage::Notifications(vec![("userSentMessage".to_owned(), data.clone())])
         );
+    }
+
+    #[test]
+    fn a_member_of_another_type_spoils_a_result_and_one_that_nobody_knows_does_not() {
+        let read = |result| is_result(Edition::Cli, Method::ReadFile, &result, false);
+        assert!(read(json!({"success": true, "content": "x", "extra": 1})));
+        assert!(read(json!({"success": false})));
+        assert!(!read(json!({"content": "x"})));
+        assert!(!read(json!({"success": true, "content": 1})));
+        assert!(!read(json!("x")));
+        assert!(is_result(Edition::Guide, Method::GetDiagnostics, &json!([1, {}]), false));
+        assert!(!is_result(Edition::Guide, Method::GetDiagnostics, &json!({"entries": []}), false));
+    }
+
+    #[test]
+    fn uris_have_a_scheme() {
+        let files = |uri: &str| is_notification(Edition::Cli, "visibleFilesDidChange", &json!({"uris": [uri]}), false);
+        assert!(files("file:///a%20b"));
+        assert!(!files("/a"));
+        assert!(!files(""));
+    }
+
+    #[test]
+    fn notifications_of_the_other_edition_are_unknown() {
+        let data = json!({"files": ["/a"]});
+        assert!(is_notification(Edition::Guide, "visibleFilesChanged", &data, false));
+        assert!(!is_notification(Edition::Cli, "visibleFilesChanged", &data, false));
     }
 }

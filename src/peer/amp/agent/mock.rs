@@ -1,13 +1,13 @@
 //! The reference client as a mock.
 
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::editor::lockfile::{IgnoredVariables, data_home};
 use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 
-use super::super::data_home::{Overlooked, data_home};
-use super::super::editor::edition::Edition;
 use super::discovery::SearchScope;
-use super::quirks::{Effect, Quirks, Switch};
-use super::run::{self, Settings};
+use super::quirks::{AgentEffect, Quirks, Switch};
+use super::run::{self, AgentSettings};
 use super::{flaws, freedoms};
 
 /// The reference client.
@@ -24,23 +24,23 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let edition = Edition::parse(&options.edition).ok_or_else(|| {
         MockError::Option(format!("there is no edition `{}`; there are cli and guide", options.edition))
     })?;
-    let quirks = known(edition, |known| Quirks::chosen(&options, known))?;
-    let overlooked = Overlooked {
+    let quirks = with_registry(edition, |with_registry| Quirks::chosen(&options, with_registry))?;
+    let ignored = IgnoredVariables {
         amp: quirks.has(Switch::IgnoresAmpDataHome),
         xdg: quirks.has(Switch::IgnoresXdg),
         home: quirks.has(Switch::IgnoresHome),
     };
-    let named = options.data_home.or_else(|| data_home(overlooked, |name| std::env::var_os(name)));
+    let named = options.data_home.or_else(|| data_home(ignored, |name| std::env::var_os(name)));
     let data_home =
         named.ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?;
-    let place = SearchScope { data_home, workspace: options.workspace };
-    Ok(run::run(Settings { edition, place, quirks, recorder: options.recorder }, lines).await)
+    let scope = SearchScope { data_home, workspace: options.workspace };
+    Ok(run::run(AgentSettings { edition, scope, quirks, recorder: options.recorder }, lines).await)
 }
 
 /// Does something with what can be different about it in an edition.
-fn known<T>(edition: Edition, look: impl FnOnce(&QuirkRegistry<'_, Effect>) -> T) -> T {
+fn with_registry<T>(edition: Edition, use_registry: impl FnOnce(&QuirkRegistry<'_, AgentEffect>) -> T) -> T {
     let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
-    look(&QuirkRegistry {
+    use_registry(&QuirkRegistry {
         flaw: &|name| flaws::find(edition, name),
         freedom: &|name| freedoms::find(edition, name),
         names,

@@ -1,21 +1,18 @@
 //! The reference client: plays `amp-client`, driven by lines on stdin and stdout.
 //!
-//! `run` is the whole of it: it looks for an editor, keeps a connection to it, makes the calls that it is
-//! told to make, and says what came of them. Flaws and freedoms make it different in small ways.
+//! [`run::run`] is the main loop: it looks for an editor, keeps a connection to it, makes the calls that the driver
+//! sends, and reports their outcomes. Flaws and freedoms change its behaviour in small ways. [`MOCK`] is the descriptor of
+//! the mock.
 
 mod calls;
 mod discovery;
 mod flaws;
-mod frames;
 mod freedoms;
 mod handshake;
 mod incoming;
 mod mock;
 mod quirks;
-mod report;
 mod run;
-mod seek;
 mod session;
-mod shapes;
 
 pub use mock::MOCK;

@@ -1,22 +1,22 @@
-//! What can be different about a client: the hooks that flaws and freedoms hang on.
+//! The hooks of a client for flaws and freedoms: what each of them can change.
 //!
 //! Most effects are data: functions that rewrite parameters, a request, its text, the handshake or a frame on their way
-//! out, or what the user is told. The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+//! out, or what is reported to the user. The rest are [`Switch`]es, queried at the one place where the behaviour is
+//! decided.
 
 use serde_json::Value;
 
+use crate::peer::amp::assembler::FrameFault;
+use crate::peer::amp::edition::Method;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
-use super::super::assembler::FrameFault;
-use super::super::editor::edition::Method;
-
 /// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<AgentEffect>;
 
-/// What a quirk does.
+/// The effect of a quirk.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
-    /// Asked for where the behaviour is decided.
+pub enum AgentEffect {
+    /// Queried where the behaviour is decided.
     Switch(Switch),
     /// Rewrites the handshake's request.
     Handshake(fn(&mut ClientRequest)),
@@ -27,11 +27,11 @@ pub enum Effect {
     /// Rewrites the text of a request.
     Text(fn(&mut Vec<u8>)),
     /// Rewrites a frame to what is sent instead.
-    Frame(Kind, fn(FrameSpec) -> Vec<FrameSpec>),
+    Frame(AgentFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
     /// Rewrites what is reported of a result, of every method or of one.
     Result(Option<Method>, fn(&mut Value)),
     /// Rewrites what is reported of a notification, by its name; none is not reported.
-    Told(fn(&str, Value) -> Option<Value>),
+    Reported(fn(&str, Value) -> Option<Value>),
     /// Rewrites the bytes of a message that came.
     Incoming(fn(&mut Vec<u8>)),
     /// Rewrites a line on its way out.
@@ -40,8 +40,8 @@ pub enum Effect {
 
 /// Which frames an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Those that carry a request.
+pub enum AgentFrameKind {
+    /// Frames that carry a request.
     Request,
     /// Pongs.
     Pong,
@@ -49,7 +49,7 @@ pub enum Kind {
     Close,
 }
 
-/// What makes a fragile client hang or die.
+/// A trigger that makes a fragile client hang or die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     BadJson,
@@ -67,7 +67,7 @@ pub enum Trigger {
     Flood,
 }
 
-/// Faults of an answer to the handshake that a lax client overlooks.
+/// Faults of a response to the handshake that a lax client overlooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
     Accept,
@@ -77,7 +77,7 @@ pub enum Unchecked {
     Subprotocol,
 }
 
-/// Behaviour that is decided by asking.
+/// Behaviour that is decided by a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     // Finding an editor.
@@ -134,7 +134,7 @@ pub enum Switch {
     AnswersCloseWith1000,
     LeavesSilently,
     WrongFailureCode,
-    // Requests and answers.
+    // Requests and responses.
     OneId,
     NumericIds,
     Greets,
@@ -183,21 +183,21 @@ pub enum Switch {
 }
 
 /// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<Effect>;
+pub type Quirks = crate::peer::quirks::Quirks<AgentEffect>;
 
 impl Quirks {
     /// Whether a behaviour is switched on.
     pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+        self.any(|effect| matches!(effect, AgentEffect::Switch(s) if s == switch))
     }
 
     /// The name of the flaw that switches a behaviour on, if one does: the reason to give in our own trace.
     pub fn why(&self, switch: Switch) -> Option<&'static str> {
-        self.iter().find(|q| q.flaw && matches!(q.effect, Effect::Switch(s) if s == switch)).map(|q| q.name)
+        self.iter().find(|q| q.flaw && matches!(q.effect, AgentEffect::Switch(s) if s == switch)).map(|q| q.name)
     }
 
     /// The first switch for which `choose` gives something.
     pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.choose_effect(|effect| if let Effect::Switch(switch) = effect { choose(switch) } else { None })
+        self.choose_effect(|effect| if let AgentEffect::Switch(switch) = effect { choose(switch) } else { None })
     }
 }

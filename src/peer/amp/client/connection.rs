@@ -7,14 +7,15 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::peer::PeerError;
+use crate::peer::amp::edition;
 use crate::protocol::amp::PROBE;
 use crate::wire::websocket::{FrameSpec, Piece, Receiver, SendError, SendOptions, Sender, Socket};
 
-use super::envelope;
+use super::amp_client::MAIN;
 
 /// A connection, and what the client knows of it.
-pub struct Connection {
-    /// Sends on it.
+pub struct AmpConnection {
+    /// The sending half of the socket.
     pub sender: Sender,
     /// Whether there is a WebSocket session on it, as far as we know: not after a refusal.
     pub session: bool,
@@ -22,7 +23,7 @@ pub struct Connection {
     pub dropped: bool,
     /// Whether a step has sent a close frame.
     pub close_sent: bool,
-    /// Why everything on it is wrong on purpose, if it is.
+    /// The reason why everything on the connection is wrong on purpose, if it is.
     pub deliberate: Option<String>,
     /// The id of the next request.
     next: u64,
@@ -32,11 +33,11 @@ pub struct Connection {
     answered: watch::Receiver<String>,
 }
 
-impl Connection {
+impl AmpConnection {
     /// Takes a socket over; whether there is a session on it is for the caller to know.
     pub fn start(socket: Socket, session: bool) -> Self {
-        let (tell, answered) = watch::channel(String::new());
-        tokio::spawn(watch_for_barriers(socket.incoming, tell));
+        let (answered_ids, answered) = watch::channel(String::new());
+        tokio::spawn(watch_for_barriers(socket.incoming, answered_ids));
         Self {
             sender: socket.sender,
             session,
@@ -62,8 +63,8 @@ impl Connection {
     }
 
     /// Sends all of it at once; gives whether the subject is still there to send more to.
-    pub async fn transmit(&self, pieces: &[Piece], manner: &SendOptions) -> Result<bool, PeerError> {
-        match self.sender.send_all(pieces, manner).await {
+    pub async fn transmit(&self, pieces: &[Piece], options: &SendOptions) -> Result<bool, PeerError> {
+        match self.sender.send_all(pieces, options).await {
             Ok(()) => Ok(true),
             Err(SendError::Ended { .. } | SendError::Gone { .. }) => Ok(false),
             // While we read nothing, a subject that waits for us to read is in its right.
@@ -77,21 +78,21 @@ impl Connection {
     /// Returns once a request that was sent after everything else is answered, or nothing more can come.
     ///
     /// In the edition `cli` that is `ping`. The guide has no such thing, so it is a `readFile` of a path that is
-    /// not there and, for a server that has no answer to that, `getDiagnostics`. A WebSocket ping would be
+    /// not there and, for a server that has no response to that, `getDiagnostics`. A WebSocket ping would be
     /// cheaper, but libraries answer those before the editor has seen what came ahead of them.
     pub async fn barrier(&mut self, edition: &str, within: Duration) -> Result<(), PeerError> {
         let deadline = Instant::now() + within;
         if edition == "guide" {
             let path = json!({"path": format!("/{PROBE}barrier/not-there")});
-            if self.ask(edition, "readFile", &path, Instant::now() + within / 2).await? {
+            if self.send_probe(edition, "readFile", &path, Instant::now() + within / 2).await? {
                 return Ok(());
             }
-            if self.ask(edition, "getDiagnostics", &json!({}), deadline).await? {
+            if self.send_probe(edition, "getDiagnostics", &json!({}), deadline).await? {
                 return Ok(());
             }
         } else {
             let message = json!({"message": format!("{PROBE}barrier")});
-            if self.ask(edition, "ping", &message, deadline).await? {
+            if self.send_probe(edition, "ping", &message, deadline).await? {
                 return Ok(());
             }
         }
@@ -107,16 +108,22 @@ impl Connection {
         })
     }
 
-    /// Makes a request of our own; gives whether it was answered in any way, or the connection ended.
-    async fn ask(&mut self, edition: &str, method: &str, params: &Value, until: Instant) -> Result<bool, PeerError> {
+    /// Sends a request of our own; gives whether a response came, or the connection ended.
+    async fn send_probe(
+        &mut self,
+        edition: &str,
+        method: &str,
+        params: &Value,
+        until: Instant,
+    ) -> Result<bool, PeerError> {
         if !self.session || self.dropped || self.sender.has_ended() {
             return Ok(true);
         }
         self.barriers += 1;
         // A server that mixes up the ids of its connections fails where that is asked, and not at barriers.
-        let of = if self.sender.conn() == super::MAIN { String::new() } else { format!("{}-", self.sender.conn()) };
+        let of = if self.sender.conn() == MAIN { String::new() } else { format!("{}-", self.sender.conn()) };
         let id = format!("{PROBE}barrier-{of}{}", self.barriers);
-        let message = envelope::request(edition, &json!(id), method, params);
+        let message = edition::request(edition, &json!(id), method, params);
         let piece = Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None };
         if !self.transmit(&[piece], &SendOptions::default()).await? {
             return Ok(true);
@@ -130,7 +137,7 @@ impl Connection {
 
     /// Ends it in an orderly way: a closing handshake, for which the server has so long, then FIN. Where no handshake was
     /// accepted, there is nothing to close but the stream.
-    pub async fn leave(self, within: Duration) {
+    pub async fn shut_down(self, within: Duration) {
         let open = self.sender.is_framed() && self.session && !self.dropped && !self.sender.has_ended();
         if open && self.sender.options().read {
             if !self.close_sent {
@@ -142,20 +149,20 @@ impl Connection {
         self.sender.shutdown().await;
         if self.dropped {
             // What the server sent before it saw the end belongs to this connection, not to the next one of its name.
-            let _ = timeout(within.min(LATE), self.sender.ended()).await;
+            let _ = timeout(within.min(LATE_DATA_TIMEOUT), self.sender.ended()).await;
         }
     }
 }
 
 /// How long what a server sent before it saw the end of a connection is waited for.
-const LATE: Duration = Duration::from_millis(200);
+const LATE_DATA_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Takes in what comes, and tells the ids of answered barriers. Everything else is in the trace.
-async fn watch_for_barriers(mut incoming: Receiver, tell: watch::Sender<String>) {
+/// Reads incoming messages, and publishes the ids of answered barriers. Everything else is in the trace.
+async fn watch_for_barriers(mut incoming: Receiver, answered_ids: watch::Sender<String>) {
     while let Some(message) = incoming.message().await {
-        let id = message.json.as_ref().and_then(envelope::response_id).and_then(Value::as_str);
+        let id = message.json.as_ref().and_then(edition::response_id).and_then(Value::as_str);
         if let Some(id) = id.filter(|id| id.starts_with(PROBE)) {
-            tell.send_replace(id.to_owned());
+            answered_ids.send_replace(id.to_owned());
         }
     }
 }

@@ -1,12 +1,43 @@
-//! The verb `send`: from parameters to frames and bytes.
+//! Reading the parameters of verbs, and the verb `send`: from parameters to frames and bytes.
 
 use serde::Deserialize;
-use serde_json::Value;
-
-use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece, opcode};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::peer::params::given;
+use crate::peer::{PeerError, VerbCall};
 use crate::protocol::parse_hex;
+use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece, opcode};
+
+/// The parameters as a type of ours. What the descriptor's shapes let through and this does not is reported as the
+/// scenario's fault: a variable of the wrong type, for instance.
+pub fn read<T: DeserializeOwned>(call: &VerbCall<'_>) -> Result<T, PeerError> {
+    serde_json::from_value(Value::Object(call.params.clone())).map_err(|e| wrong(call.verb, e))
+}
+
+/// A fault of the scenario in a verb's parameters.
+pub fn wrong(verb: &str, what: impl std::fmt::Display) -> PeerError {
+    PeerError::Scenario(format!("`{verb}`: {what}"))
+}
+
+/// The step's mark for what is wrong on purpose.
+pub fn deliberate(call: &VerbCall<'_>, why: Option<&String>) -> Option<String> {
+    why.map(|why| format!("{}: {why}", call.step))
+}
+
+/// A header's value as text; none for null, which leaves the header out.
+pub fn header(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Header lines in the order given.
+pub fn headers(map: &Map<String, Value>) -> Vec<(String, Option<String>)> {
+    map.iter().map(|(name, value)| (name.clone(), header(value))).collect()
+}
 
 /// The parameters of `send`.
 #[derive(Debug, Default, Deserialize)]
@@ -64,16 +95,16 @@ fn yes() -> bool {
 }
 
 impl SendStep {
-    /// What to send, once.
+    /// The pieces to send, once.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn pieces(&self) -> Result<Vec<Piece>, String> {
-        let whole = |spec| vec![Piece::Frame { spec, cut: None }];
+        let one_frame = |spec| vec![Piece::Frame { spec, cut: None }];
         match (&self.text, &self.json, &self.binary, &self.frames, &self.bytes) {
-            (Some(text), None, None, None, None) => Ok(whole(FrameSpec::text(text.clone()))),
-            (None, Some(json), None, None, None) => Ok(whole(FrameSpec::text(json.to_string()))),
-            (None, None, Some(hex), None, None) => Ok(whole(FrameSpec::binary(parse_hex(hex)?))),
+            (Some(text), None, None, None, None) => Ok(one_frame(FrameSpec::text(text.clone()))),
+            (None, Some(json), None, None, None) => Ok(one_frame(FrameSpec::text(json.to_string()))),
+            (None, None, Some(hex), None, None) => Ok(one_frame(FrameSpec::binary(parse_hex(hex)?))),
             (None, None, None, Some(frames), None) => frames.iter().map(Frame::piece).collect(),
             (None, None, None, None, Some(Bytes { text: Some(text), hex: None })) => {
                 Ok(vec![Piece::Bytes(text.clone().into_bytes())])
@@ -88,10 +119,10 @@ impl SendStep {
 }
 
 impl Frame {
-    /// What to send for it.
+    /// The piece to send for the frame.
     ///
     /// # Errors
-    /// What is wrong with it, for the scenario's author.
+    /// The fault of the frame, for the scenario's author.
     pub fn piece(&self) -> Result<Piece, String> {
         let opcode = self.opcode()?;
         let payload = match (&self.text, &self.hex, self.code, &self.reason) {

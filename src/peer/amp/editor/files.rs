@@ -5,19 +5,20 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::peer::amp::edition::{Edition, Method};
+use crate::uri;
+
 use super::disk::{self, DiskError};
-use super::edition::{Edition, Method};
 use super::methods::{Params, count, string};
 use super::model::Editor;
-use super::outgoing::Outcome;
+use super::outgoing::MethodOutcome;
 use super::quirks::Switch;
-use crate::uri;
 
 /// How much a flaw that loses long texts leaves of them, in bytes.
 pub const PIECE: usize = 64 << 10;
 
 impl Editor {
-    pub(super) fn read_file(&self, params: &Params) -> Result<Outcome, Outcome> {
+    pub(super) fn read_file(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let path = self.path_of(params, Method::ReadFile)?;
         let key = self.find(&path, Method::ReadFile);
         let buffer = self.buffers.get(&key);
@@ -30,24 +31,28 @@ impl Editor {
         }
         let read = match buffer {
             Some(_) if self.quirks.has(Switch::OpenFails) => {
-                return Ok(Outcome::Failed("the file is in use".to_owned()));
+                return Ok(MethodOutcome::Failed("the file is in use".to_owned()));
             }
             Some(buffer) => Ok(Cow::Borrowed(buffer.text.as_str())),
-            None if self.quirks.has(Switch::OpenOnly) => return Ok(Outcome::Failed("the file is not open".to_owned())),
+            None if self.quirks.has(Switch::OpenOnly) => {
+                return Ok(MethodOutcome::Failed("the file is not open".to_owned()));
+            }
             None => disk::read(&key).map(Cow::Owned),
         };
         let content = match read {
             Ok(content) => content,
-            Err(DiskError::NotText(_)) if self.quirks.has(Switch::BadBytesUnanswered) => return Ok(Outcome::Silence),
+            Err(DiskError::NotText(_)) if self.quirks.has(Switch::BadBytesUnanswered) => {
+                return Ok(MethodOutcome::Silence);
+            }
             Err(DiskError::NotText(_)) if self.quirks.has(Switch::LossyBytes) => {
                 String::from_utf8_lossy(&disk::read_bytes(&key).unwrap_or_default()).into_owned().into()
             }
             Err(e) if e.is_missing() && self.quirks.has(Switch::MissingIsEmpty) => "".into(),
             Err(DiskError::NotAFile(_)) if self.quirks.has(Switch::DirectoryIsListed) => "".into(),
-            Err(e) => return Ok(Outcome::Failed(e.to_string())),
+            Err(e) => return Ok(MethodOutcome::Failed(e.to_string())),
         };
         if content.is_empty() && self.quirks.has(Switch::RefusesEmptyFile) {
-            return Ok(Outcome::Failed("the file has no content".to_owned()));
+            return Ok(MethodOutcome::Failed("the file has no content".to_owned()));
         }
         let mut content: &str = &content;
         if self.quirks.has(Switch::DropsFinalNewline) {
@@ -59,37 +64,39 @@ impl Editor {
             let _ = self.quirks.has(Switch::CutsAt(most));
             content = &content[..content.floor_char_boundary(most)];
         }
-        Ok(Outcome::Done(match self.edition {
+        Ok(MethodOutcome::Done(match self.edition {
             Edition::Cli => json!({"success": true, "content": content, "isDirty": dirty}),
             Edition::Guide => json!({"content": content}),
         }))
     }
 
-    pub(super) fn edit_file(&mut self, params: &Params) -> Result<Outcome, Outcome> {
+    pub(super) fn edit_file(&mut self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let path = self.path_of(params, Method::EditFile)?;
         let key = self.find(&path, Method::EditFile);
         if self.quirks.has(Switch::LeavesFolders)
             && let Some(folder) = key.parent().filter(|f| !f.exists() && f.starts_with(&self.root))
         {
             let _ = std::fs::create_dir_all(folder);
-            return Ok(Outcome::Failed("there is no such file".to_owned()));
+            return Ok(MethodOutcome::Failed("there is no such file".to_owned()));
         }
         let new = match self.edition {
             Edition::Cli => Ok(string(params, "fullContent")?.to_owned()),
             Edition::Guide => {
                 let (start, end) = (count(params, "start")?, count(params, "end")?);
-                self.spliced(&key, start, end, string(params, "newText")?)
+                self.splice(&key, start, end, string(params, "newText")?)
             }
         };
         Ok(match new.and_then(|new| self.put(&path, key, new)) {
-            Ok(()) if self.edition == Edition::Cli => Outcome::Done(json!({"success": true, "appliedChanges": true})),
-            Ok(()) => Outcome::Done(json!({"success": true})),
-            Err(message) => Outcome::Failed(message),
+            Ok(()) if self.edition == Edition::Cli => {
+                MethodOutcome::Done(json!({"success": true, "appliedChanges": true}))
+            }
+            Ok(()) => MethodOutcome::Done(json!({"success": true})),
+            Err(message) => MethodOutcome::Failed(message),
         })
     }
 
     /// The text of a file with a range of bytes replaced.
-    fn spliced(&self, key: &Path, start: usize, end: usize, new: &str) -> Result<String, String> {
+    fn splice(&self, key: &Path, start: usize, end: usize, new: &str) -> Result<String, String> {
         let old = match self.buffers.get(key) {
             Some(buffer) => buffer.text.clone(),
             None => match disk::read(key) {
@@ -207,13 +214,13 @@ impl Editor {
     }
 
     /// The path of a request. The guide's example has a relative one; the CLI sends absolute ones only.
-    fn path_of(&self, params: &Params, method: Method) -> Result<PathBuf, Outcome> {
+    fn path_of(&self, params: &Params, method: Method) -> Result<PathBuf, MethodOutcome> {
         let path = string(params, "path")?;
         let decodes = self.quirks.has(Switch::DecodesNames(method));
-        let path = if decodes { misread(path) } else { path.to_owned() };
+        let path = if decodes { misread_path(path) } else { path.to_owned() };
         let relative = !Path::new(&path).is_absolute();
         if path.is_empty() || relative && self.edition == Edition::Cli && !self.quirks.has(Switch::CliRelativePaths) {
-            return Err(Outcome::Failed(format!("`{path}` is no absolute path")));
+            return Err(MethodOutcome::Failed(format!("`{path}` is no absolute path")));
         }
         Ok(self.root.join(path))
     }
@@ -233,7 +240,7 @@ impl Editor {
 }
 
 /// A path taken for a part of a URI, as a careless editor does.
-fn misread(path: &str) -> String {
+fn misread_path(path: &str) -> String {
     let path = path.split('#').next().unwrap_or_default().replace(['[', ']', '*'], "");
     uri::decode_strictly(&path).unwrap_or(path)
 }

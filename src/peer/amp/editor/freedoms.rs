@@ -5,21 +5,22 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
+use crate::peer::amp::edition::{Edition, Method, NotificationKind};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
-use super::super::rewrite::{escape, pretty, reverse_keys};
-use super::edition::{Edition, Method, NotificationKind};
-use super::quirks::{Columns, Effect, Kind, Of, Quirk, Switch};
+use super::disk;
+use super::outgoing::{escape, pretty, reverse_keys};
+use super::quirks::{ColumnUnit, EditorEffect, EditorFrameKind, MessageFilter, Quirk, Switch};
 
-struct Entry {
+struct EditorFreedom {
     freedom: Freedom,
-    effect: Effect,
+    effect: EditorEffect,
 }
 
 macro_rules! freedom {
     ($name:literal $editions:ident $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
-        Entry {
+        EditorFreedom {
             freedom: Freedom {
                 name: $name,
                 about: $about,
@@ -41,105 +42,105 @@ const BOTH: &[&str] = &["cli", "guide"];
 const CLI: &[&str] = &["cli"];
 const GUIDE: &[&str] = &["guide"];
 
-const FREEDOMS: &[Entry] = &[
+const FREEDOMS: &[EditorFreedom] = &[
     freedom!("out-of-order" BOTH "Requests that come at once are answered in reverse order."
-        Effect::Switch(Switch::OutOfOrder)),
-    freedom!("unhurried" BOTH "Answers take their time, well below the client's bound." Effect::Switch(Switch::Unhurried)),
-    freedom!("pretty-json" BOTH "Messages have white space between their tokens." Effect::Text(Of::Any, pretty)),
-    freedom!("keys-reversed" BOTH "The keys of objects come in another order." Effect::Whole(Of::Any, reverse_keys)),
-    freedom!("escaped-json" BOTH "Characters beyond ASCII, and slashes, are escaped." Effect::Text(Of::Any, escape)),
+        EditorEffect::Switch(Switch::OutOfOrder)),
+    freedom!("unhurried" BOTH "Answers take their time, well below the client's bound." EditorEffect::Switch(Switch::Unhurried)),
+    freedom!("pretty-json" BOTH "Messages have white space between their tokens." EditorEffect::Text(MessageFilter::Any, pretty)),
+    freedom!("keys-reversed" BOTH "The keys of objects come in another order." EditorEffect::Message(MessageFilter::Any, reverse_keys)),
+    freedom!("escaped-json" BOTH "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Text(MessageFilter::Any, escape)),
     freedom!("extra-keys" BOTH "Results, errors and notifications have a key that nobody knows."
-        Effect::Body(Of::Any, extra)),
-    freedom!("error-data" BOTH "Errors have `data`." Effect::Body(Of::Error, |b| b["data"] = json!({"hint": "?"}))),
+        EditorEffect::Body(MessageFilter::Any, extra)),
+    freedom!("error-data" BOTH "Errors have `data`." EditorEffect::Body(MessageFilter::Error, |b| b["data"] = json!({"hint": "?"}))),
     freedom!("error-texts" BOTH forgoes ["envelope/error-codes"] "Errors and failures have other texts, and errors other codes."
-        Effect::Body(Of::Any, other_texts)),
-    freedom!("drops-final-newline" BOTH "`readFile` drops the final newline." Effect::Switch(Switch::DropsFinalNewline)),
+        EditorEffect::Body(MessageFilter::Any, other_texts)),
+    freedom!("drops-final-newline" BOTH "`readFile` drops the final newline." EditorEffect::Switch(Switch::DropsFinalNewline)),
     freedom!("adds-final-newline" BOTH "`editFile` adds a final newline that is missing."
-        Effect::Switch(Switch::AddsFinalNewline)),
+        EditorEffect::Switch(Switch::AddsFinalNewline)),
     freedom!("inclusive-end" GUIDE "The `end` of an edit is the last byte of what is replaced."
-        Effect::Switch(Switch::EndInclusive)),
+        EditorEffect::Switch(Switch::EndInclusive)),
     freedom!("makes-folders" CLI "`editFile` makes the folders that a new file needs."
-        Effect::Switch(Switch::MakesFolders)),
-    freedom!("columns-in-bytes" BOTH "Columns count bytes." Effect::Switch(Switch::ColumnsIn(Columns::Bytes))),
+        EditorEffect::Switch(Switch::MakesFolders)),
+    freedom!("columns-in-bytes" BOTH "Columns count bytes." EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Bytes))),
     freedom!("columns-in-utf16" BOTH "Columns count code units of UTF-16."
-        Effect::Switch(Switch::ColumnsIn(Columns::Utf16))),
+        EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Utf16))),
     freedom!("lines-from-one" GUIDE "Lines of selections are counted from 1, columns from 0."
-    Effect::Body(Of::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
+    EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
         b[place]["line"] = (b[place]["line"].as_u64().unwrap_or_default() + 1).into();
     })),
     freedom!("positions-from-one" GUIDE "Lines and columns of selections are counted from 1."
-    Effect::Body(Of::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
+    EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
         for axis in ["line", "col"] {
             b[place][axis] = (b[place][axis].as_u64().unwrap_or_default() + 1).into();
         }
     })),
     freedom!("offsets-in-line" CLI "The offsets of diagnostics are counted in their line."
-        Effect::Switch(Switch::OffsetsInLine)),
+        EditorEffect::Switch(Switch::OffsetsInLine)),
     freedom!("diagnostics-by-prefix" CLI "Files belong to a path if theirs begins with it as text."
-        Effect::Switch(Switch::DiagnosticsByString)),
+        EditorEffect::Switch(Switch::DiagnosticsByString)),
     freedom!("two-severities" CLI "The editor knows only errors and warnings: whatever is no error is a warning."
-        Effect::Body(Of::Success(Some(Method::GetDiagnostics)), two_severities)),
+        EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), two_severities)),
     freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
-        Effect::Body(Of::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
+        EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
     freedom!("no-state-at-first" BOTH forgoes ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
-        Effect::Switch(Switch::NoStateAtFirst)),
-    freedom!("no-metadata" CLI forgoes ["metadata/sent"] "`pluginMetadata` is not sent." Effect::Switch(Switch::NoMetadata)),
-    freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." Effect::Switch(Switch::MetadataLate)),
+        EditorEffect::Switch(Switch::NoStateAtFirst)),
+    freedom!("no-metadata" CLI forgoes ["metadata/sent"] "`pluginMetadata` is not sent." EditorEffect::Switch(Switch::NoMetadata)),
+    freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." EditorEffect::Switch(Switch::MetadataLate)),
     freedom!("metadata-with-directory" CLI "`pluginMetadata` names a directory."
-        Effect::Body(Of::Notification(Some(NotificationKind::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
-    freedom!("eager-encoding" CLI "URIs are percent-encoded where they need not be." Effect::Switch(Switch::EagerEncoding)),
-    freedom!("uri-with-host" CLI "URIs name `localhost`." Effect::Whole(Of::Notification(None), |m| {
+        EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
+    freedom!("eager-encoding" CLI "URIs are percent-encoded where they need not be." EditorEffect::Switch(Switch::EagerEncoding)),
+    freedom!("uri-with-host" CLI "URIs name `localhost`." EditorEffect::Message(MessageFilter::Notification(None), |m| {
         uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
     })),
-    freedom!("caret-with-line" CLI "The content of a caret is the text of its line." Effect::Switch(Switch::CaretWithLine)),
+    freedom!("caret-with-line" CLI "The content of a caret is the text of its line." EditorEffect::Switch(Switch::CaretWithLine)),
     freedom!("only-open-files" BOTH "Nothing can be selected, changed or found fault with in a file that was not opened before."
-        Effect::Switch(Switch::OnlyOpenFiles)),
-    freedom!("repeats-notifications" BOTH "Notifications are sent twice." Effect::Switch(Switch::RepeatsNotifications)),
-    freedom!("errors-for-failures" BOTH "What could not be done is told by an error." Effect::Switch(Switch::ErrorsForFailures)),
+        EditorEffect::Switch(Switch::OnlyOpenFiles)),
+    freedom!("repeats-notifications" BOTH "Notifications are sent twice." EditorEffect::Switch(Switch::RepeatsNotifications)),
+    freedom!("errors-for-failures" BOTH "What could not be done is told by an error." EditorEffect::Switch(Switch::ErrorsForFailures)),
     freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
-        Effect::Switch(Switch::FailuresForErrors)),
+        EditorEffect::Switch(Switch::FailuresForErrors)),
     freedom!("quiet-on-bad-input" BOTH forgoes ["envelope/parse-error"] "A message without an id that can be read is not answered."
-        Effect::Switch(Switch::QuietOnBadInput)),
+        EditorEffect::Switch(Switch::QuietOnBadInput)),
     freedom!("bare-results" CLI "Results have no members but those that are required."
-    Effect::Body(Of::Success(None), |b| {
+    EditorEffect::Body(MessageFilter::Success(None), |b| {
         if let Value::Object(map) = b {
             map.retain(|key, _| !["isDirty", "appliedChanges"].contains(&key.as_str()));
         }
     })),
     freedom!("full-results" CLI "Results have every member that the edition has."
-        Effect::Body(Of::Success(Some(Method::ReadFile)), |b| b["encoding"] = "utf-8".into())),
+        EditorEffect::Body(MessageFilter::Success(Some(Method::ReadFile)), |b| b["encoding"] = "utf-8".into())),
     freedom!("relative-paths" CLI "Relative paths are taken as below the folder that is open."
-        Effect::Switch(Switch::CliRelativePaths)),
-    freedom!("lossy-text" BOTH "What is no UTF-8 in a file is replaced." Effect::Switch(Switch::LossyBytes)),
-    freedom!("refuses-with-400" BOTH "A wrong token is refused with the status 400." Effect::Switch(Switch::Refuse400)),
-    freedom!("refuses-with-403" BOTH "A wrong token is refused with the status 403." Effect::Switch(Switch::Refuse403)),
+        EditorEffect::Switch(Switch::CliRelativePaths)),
+    freedom!("lossy-text" BOTH "What is no UTF-8 in a file is replaced." EditorEffect::Switch(Switch::LossyBytes)),
+    freedom!("refuses-with-400" BOTH "A wrong token is refused with the status 400." EditorEffect::Switch(Switch::Refuse400)),
+    freedom!("refuses-with-403" BOTH "A wrong token is refused with the status 403." EditorEffect::Switch(Switch::Refuse403)),
     freedom!("refuses-by-close" BOTH "A wrong token is refused by a close frame after the handshake."
-        Effect::Switch(Switch::RefuseAfterAccept)),
-    freedom!("plain-token" BOTH "The token needs no percent-encoding." Effect::Switch(Switch::PlainToken)),
+        EditorEffect::Switch(Switch::RefuseAfterAccept)),
+    freedom!("plain-token" BOTH "The token needs no percent-encoding." EditorEffect::Switch(Switch::PlainToken)),
     freedom!("lockfile-extra-keys" BOTH "The lockfile has more keys than the edition has."
-    Effect::Lockfile(|l| {
+    EditorEffect::Lockfile(|l| {
         l["version"] = json!(1);
         l["transport"] = "ws".into();
     })),
     freedom!("home-only" GUIDE "The lockfile is in `~/.local/share` whatever variables say."
-        Effect::Switch(Switch::HomeOnly)),
+        EditorEffect::Switch(Switch::HomeOnly)),
     freedom!("lockfile-two-folders" CLI "The lockfile lists a second folder."
-    Effect::Lockfile(|l| if let Some(folders) = l["workspaceFolders"].as_array_mut() {
+    EditorEffect::Lockfile(|l| if let Some(folders) = l["workspaceFolders"].as_array_mut() {
         folders.push("/opt/elsewhere".into());
     })),
     freedom!("lockfile-root-folder" CLI "The lockfile's folder is the root of the file system, which contains all others."
-        Effect::Lockfile(|l| l["workspaceFolders"] = json!(["/"]))),
+        EditorEffect::Lockfile(|l| l["workspaceFolders"] = json!(["/"]))),
     freedom!("lockfile-folder-around" CLI "The lockfile's folder is the one around the folder that is open."
-    Effect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
+    EditorEffect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
         let around = std::path::Path::new(folder).parent().unwrap_or(std::path::Path::new("/"));
         l["workspaceFolders"] = json!([format!("{}/", around.display())]);
     })),
     freedom!("lockfile-folder-by-detour" CLI "The lockfile's folder is the one that is open, by a path with a detour."
-    Effect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
+    EditorEffect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
         l["workspaceFolders"] = json!([format!("{folder}/../{}/.", folder.rsplit('/').next().unwrap_or_default())]);
     })),
     freedom!("heads-in-other-case" BOTH "The names and words of the handshake's head are written in another case."
-    Effect::Head(|head| for (name, value) in &mut head.headers {
+    EditorEffect::Head(|head| for (name, value) in &mut head.headers {
         let word = name != "Sec-WebSocket-Accept";
         *name = name.to_lowercase();
         if word {
@@ -147,7 +148,7 @@ const FREEDOMS: &[Entry] = &[
         }
     })),
     freedom!("heads-with-more" BOTH "The handshake's answer has more headers, and lists `Upgrade` among others."
-    Effect::Head(|head| {
+    EditorEffect::Head(|head| {
         head.headers.push(("Server".to_owned(), "editor".to_owned()));
         if has_token(head, "connection", "upgrade") {
             head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("connection"));
@@ -155,14 +156,14 @@ const FREEDOMS: &[Entry] = &[
         }
     })),
     freedom!("unknown-notifications" BOTH "Before each message goes a notification that nobody knows."
-        Effect::Frame(Kind::Message, |f| vec![FrameSpec::text(STRANGE), f])),
+        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f])),
     freedom!("ping-storm" BOTH "A client that connects is sent 200 pings of 125 bytes."
-        Effect::Switch(Switch::PingStorm)),
+        EditorEffect::Switch(Switch::PingStorm)),
     freedom!("lockfile-late" BOTH "The lockfile comes a third of a second after the port accepts connections."
-        Effect::Switch(Switch::LockfileLate)),
+        EditorEffect::Switch(Switch::LockfileLate)),
     freedom!("lockfile-in-two-writes" BOTH "The lockfile is half written for a third of a second."
-        Effect::Switch(Switch::LockfileInTwoWrites)),
-    freedom!("heartbeat" BOTH "The editor sends pings of its own." Effect::Switch(Switch::Heartbeat)),
+        EditorEffect::Switch(Switch::LockfileInTwoWrites)),
+    freedom!("heartbeat" BOTH "The editor sends pings of its own." EditorEffect::Switch(Switch::Heartbeat)),
 ];
 
 /// A notification that no edition has.
@@ -208,7 +209,7 @@ fn as_in_lsp(items: &mut Value) {
     for item in items.as_array_mut().into_iter().flatten() {
         let place = |p: &Value| json!({"line": p["line"], "character": p["col"]});
         *item = json!({
-            "uri": super::file_uri::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
+            "uri": disk::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
             "range": {"start": place(&item["start"]), "end": place(&item["end"])},
             "message": item["message"], "severity": 1, "source": "mock",
         });

@@ -1,70 +1,75 @@
-//! Who is let in: the server's answer to a handshake.
+//! The server's response to a handshake: which clients are accepted.
 
 use crate::trace::Head;
 use crate::uri;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::{Reply, Request, SendOptions};
 
-use super::quirks::{Effect, OverlookedFault, Quirks, Switch, Upgrade};
+use super::quirks::{EditorEffect, OverlookedFault, Quirks, Switch, UpgradeFlaw};
 
-/// What becomes of a handshake request.
+/// The decision on a handshake request.
 #[derive(Debug)]
-pub enum Decision {
-    /// It is answered with 101, and served.
+pub enum HandshakeDecision {
+    /// The request is accepted with 101, and the client is served.
     Serve(Reply),
-    /// It is answered with 101, and closed at once.
+    /// The request is accepted with 101, and the connection is closed at once.
     Close(Reply),
-    /// It is answered, and that was all.
+    /// The request is refused with a response.
     Refuse(Reply),
-    /// It gets no answer. The flaw is why.
+    /// The connection is ended without a response. The flaw is the reason.
     HangUp(Option<&'static str>),
-    /// It gets no answer, and is not told so. The flaw is why.
+    /// The request gets no response, and the connection stays open. The flaw is the reason.
     Withhold(Option<&'static str>),
 }
 
-/// Who came before a client.
+/// How many clients are connected, or were, when another one comes.
 #[derive(Clone, Copy, Debug)]
-pub struct TooManyConnections {
+pub struct ConnectionCount {
     /// How many clients are served.
     pub now: usize,
     /// Whether one that was served is gone.
     pub before: bool,
 }
 
-/// Decides on a request.
-pub fn decide(mut request: Request, token: &str, quirks: &Quirks, crowd: TooManyConnections) -> (Request, Decision) {
-    quirks.forget();
+/// Decides on a handshake request.
+pub fn decide(
+    mut request: Request,
+    token: &str,
+    quirks: &Quirks,
+    connections: ConnectionCount,
+) -> (Request, HandshakeDecision) {
+    quirks.reset_last_flaw();
     let accepting = Reply::accepting(&request);
     let original = request.head.clone();
-    see_through(&mut request.head, quirks);
+    apply_reading_flaws(&mut request.head, quirks);
     let fault = request.fault();
     request.head = original;
     let decision = match fault {
         Some(what) => refuse_fault(&request.head, what, quirks),
-        None if !admits(&request, quirks, crowd) => {
-            Decision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
+        None if !admits(&request, quirks, connections) => {
+            HandshakeDecision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
         }
         None if knows_token(&request, token, quirks) => {
-            match Upgrade::ALL.into_iter().find(|how| quirks.has(Switch::Upgrade(*how))) {
+            match UpgradeFlaw::ALL.into_iter().find(|how| quirks.has(Switch::Upgrade(*how))) {
                 Some(how) => not_upgraded(accepting, how),
-                None => Decision::Serve(dressed(accepting, quirks)),
+                None => HandshakeDecision::Serve(apply_head_flaws(accepting, quirks)),
             }
         }
         None => refuse_token(accepting, quirks),
     };
-    let why = quirks.touched();
+    let why = quirks.last_flaw();
     let decision = match decision {
-        Decision::Serve(reply) => Decision::Serve(marked(reply, why)),
-        Decision::Close(reply) => Decision::Close(marked(reply, why)),
-        Decision::Refuse(reply) => Decision::Refuse(marked(reply, why)),
-        Decision::HangUp(_) => Decision::HangUp(why),
-        Decision::Withhold(_) => Decision::Withhold(why),
+        HandshakeDecision::Serve(reply) => HandshakeDecision::Serve(with_deliberate(reply, why)),
+        HandshakeDecision::Close(reply) => HandshakeDecision::Close(with_deliberate(reply, why)),
+        HandshakeDecision::Refuse(reply) => HandshakeDecision::Refuse(with_deliberate(reply, why)),
+        HandshakeDecision::HangUp(_) => HandshakeDecision::HangUp(why),
+        HandshakeDecision::Withhold(_) => HandshakeDecision::Withhold(why),
     };
     (request, decision)
 }
 
-/// What the server makes of the head: a lax one overlooks faults, a strict one overlooks headers.
-fn see_through(head: &mut Head, quirks: &Quirks) {
+/// Changes the head to what a flawed server reads: a lax one overlooks faults, a strict one overlooks headers.
+fn apply_reading_flaws(head: &mut Head, quirks: &Quirks) {
     let mut words: Vec<String> = head.start.split(' ').map(str::to_owned).collect();
     if let [method, _, version] = words.as_mut_slice() {
         if *method != "GET" && quirks.has(Switch::Overlooks(OverlookedFault::Method)) {
@@ -92,23 +97,23 @@ fn see_through(head: &mut Head, quirks: &Quirks) {
     });
 }
 
-fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
+fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> HandshakeDecision {
     let text = format!("{what}\n");
     if quirks.has(Switch::HangsUpOnBadHandshake) {
-        return Decision::HangUp(None);
+        return HandshakeDecision::HangUp(None);
     }
     if !has_token(head, "upgrade", "websocket") {
         if quirks.has(Switch::AnswersHttpWithPage) {
-            return Decision::Refuse(Reply::refusing("200 OK", "an editor\n"));
+            return HandshakeDecision::Refuse(Reply::refusing("200 OK", "an editor\n"));
         }
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
         reply.head.headers.push(("Upgrade".to_owned(), "websocket".to_owned()));
-        return Decision::Refuse(reply);
+        return HandshakeDecision::Refuse(reply);
     }
     if !head.start.starts_with("GET ") {
         let mut reply = Reply::refusing("405 Method Not Allowed", &text);
         reply.head.headers.push(("Allow".to_owned(), "GET".to_owned()));
-        return Decision::Refuse(reply);
+        return HandshakeDecision::Refuse(reply);
     }
     if head.header("sec-websocket-version").any(|version| version != "13") {
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
@@ -116,16 +121,16 @@ fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> Decision {
         if !quirks.has(Switch::VersionNotTold) {
             reply.head.headers.push(("Sec-WebSocket-Version".to_owned(), "13".to_owned()));
         }
-        return Decision::Refuse(reply);
+        return HandshakeDecision::Refuse(reply);
     }
-    Decision::Refuse(Reply::refusing("400 Bad Request", &text))
+    HandshakeDecision::Refuse(Reply::refusing("400 Bad Request", &text))
 }
 
-fn admits(request: &Request, quirks: &Quirks, crowd: TooManyConnections) -> bool {
+fn admits(request: &Request, quirks: &Quirks, connections: ConnectionCount) -> bool {
     let offers = |name| request.head.header(name).next().is_some();
-    !(crowd.now >= 1 && quirks.has(Switch::OneClient)
-        || crowd.before && quirks.has(Switch::OneConnection)
-        || crowd.now >= 8 && quirks.has(Switch::EightClients)
+    !(connections.now >= 1 && quirks.has(Switch::OneClient)
+        || connections.before && quirks.has(Switch::OneConnection)
+        || connections.now >= 8 && quirks.has(Switch::EightClients)
         || offers("sec-websocket-protocol") && quirks.has(Switch::RefusesSubprotocols)
         || offers("sec-websocket-extensions") && quirks.has(Switch::RefusesExtensions))
 }
@@ -153,12 +158,12 @@ fn knows_token(request: &Request, token: &str, quirks: &Quirks) -> bool {
     }
 }
 
-fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
+fn refuse_token(accepting: Reply, quirks: &Quirks) -> HandshakeDecision {
     if quirks.has(Switch::RefusesSilently) {
-        return Decision::HangUp(None);
+        return HandshakeDecision::HangUp(None);
     }
     if quirks.has(Switch::RefuseAfterAccept) {
-        return Decision::Close(accepting);
+        return HandshakeDecision::Close(accepting);
     }
     let status = if quirks.has(Switch::Refuse400) {
         "400 Bad Request"
@@ -167,35 +172,35 @@ fn refuse_token(accepting: Reply, quirks: &Quirks) -> Decision {
     } else {
         "401 Unauthorized"
     };
-    Decision::Refuse(Reply::refusing(status, "Authentication failed\n"))
+    HandshakeDecision::Refuse(Reply::refusing(status, "Authentication failed\n"))
 }
 
-/// What a flawed server does with a request that it should accept.
-fn not_upgraded(mut accepting: Reply, how: Upgrade) -> Decision {
+/// The decision of a flawed server on a request that it should accept.
+fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> HandshakeDecision {
     match how {
-        Upgrade::ServerError => {
-            Decision::Refuse(Reply::refusing("500 Internal Server Error", "something went wrong\n"))
+        UpgradeFlaw::ServerError => {
+            HandshakeDecision::Refuse(Reply::refusing("500 Internal Server Error", "something went wrong\n"))
         }
-        Upgrade::Redirect => {
+        UpgradeFlaw::Redirect => {
             let mut reply = Reply::refusing("307 Temporary Redirect", "the editor is elsewhere\n");
             reply.head.headers.push(("Location".to_owned(), "http://127.0.0.1:1/".to_owned()));
-            Decision::Refuse(reply)
+            HandshakeDecision::Refuse(reply)
         }
-        Upgrade::Page => Decision::Refuse(Reply::refusing("200 OK", "an editor\n")),
-        Upgrade::Nothing => Decision::Withhold(None),
-        Upgrade::HangUp => Decision::HangUp(None),
-        Upgrade::HalfHead => {
+        UpgradeFlaw::Page => HandshakeDecision::Refuse(Reply::refusing("200 OK", "an editor\n")),
+        UpgradeFlaw::Nothing => HandshakeDecision::Withhold(None),
+        UpgradeFlaw::HangUp => HandshakeDecision::HangUp(None),
+        UpgradeFlaw::HalfHead => {
             accepting.manner.cut = Some(crate::wire::http_head::encode(&accepting.head).len() / 2);
-            Decision::Refuse(accepting)
+            HandshakeDecision::Refuse(accepting)
         }
-        Upgrade::Nonsense => Decision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
+        UpgradeFlaw::Nonsense => HandshakeDecision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
     }
 }
 
 /// The acceptance with what quirks do to its head.
-fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
+fn apply_head_flaws(mut reply: Reply, quirks: &Quirks) -> Reply {
     for quirk in quirks.iter() {
-        if let Effect::Head(change) = quirk.effect {
+        if let EditorEffect::Head(change) = quirk.effect {
             change(&mut reply.head);
             if quirk.flaw {
                 reply.manner = SendOptions::deliberate(Some(quirk.name));
@@ -205,7 +210,7 @@ fn dressed(mut reply: Reply, quirks: &Quirks) -> Reply {
     reply
 }
 
-fn marked(mut reply: Reply, why: Option<&'static str>) -> Reply {
+fn with_deliberate(mut reply: Reply, why: Option<&'static str>) -> Reply {
     if reply.manner.deliberate.is_none() {
         reply.manner = SendOptions { deliberate: why.map(str::to_owned), ..reply.manner };
     }

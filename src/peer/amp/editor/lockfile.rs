@@ -1,4 +1,4 @@
-//! The lockfile: by it clients find the editor.
+//! The lockfile, by which clients find the editor, and the data home where it is.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -8,30 +8,30 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::data_home::Overlooked;
-use super::edition::Edition;
-use super::quirks::{Effect, Quirks, Switch};
+use crate::peer::amp::edition::Edition;
+
+use super::quirks::{EditorEffect, Quirks, Switch};
 
 /// The folder for lockfiles below the data home.
 const FOLDER: &str = "amp/ide";
 
 /// The data home; a flaw may overlook what names it.
-pub fn data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let overlooked = Overlooked {
+pub fn editor_data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let ignored = IgnoredVariables {
         amp: quirks.has(Switch::IgnoresAmpDataHome) || quirks.has(Switch::HomeOnly),
         xdg: quirks.has(Switch::IgnoresXdg) || quirks.has(Switch::HomeOnly),
         home: quirks.has(Switch::IgnoresHome),
     };
-    super::super::data_home::data_home(overlooked, env)
+    data_home(ignored, env)
 }
 
-/// What a lockfile says.
-pub struct Content<'a> {
-    /// Where the server listens.
+/// The content of a lockfile.
+pub struct LockfileContent<'a> {
+    /// The port that the server listens on.
     pub port: u16,
-    /// Its secret.
+    /// The token that clients have to show.
     pub token: &'a str,
-    /// What it calls itself.
+    /// The name that the editor gives itself.
     pub name: &'a str,
     /// The folder that is open.
     pub folder: &'a Path,
@@ -47,7 +47,7 @@ pub struct Lockfile {
 }
 
 /// How late a freedom has the lockfile, or the rest of it.
-const LATE: Duration = Duration::from_millis(330);
+const WRITE_DELAY: Duration = Duration::from_millis(330);
 
 impl Lockfile {
     /// Writes the lockfile below a data home, at once and readable by its owner only; none where a flaw has no lockfile.
@@ -55,7 +55,7 @@ impl Lockfile {
         data_home: &Path,
         edition: Edition,
         quirks: &Quirks,
-        content: &Content<'_>,
+        content: &LockfileContent<'_>,
     ) -> io::Result<Option<Self>> {
         let folder = data_home.join(if quirks.has(Switch::LockfileElsewhere) { "amp" } else { FOLDER });
         let mut builder = std::fs::DirBuilder::new();
@@ -78,7 +78,7 @@ impl Lockfile {
             }
             std::fs::write(&running, "")?;
         }
-        let keys = json(edition, quirks, content);
+        let keys = content_json(edition, quirks, content);
         let port = keys["port"].as_u64().unwrap_or(content.port.into());
         let mut text = keys.to_string();
         if quirks.has(Switch::LockfileTorn) {
@@ -92,30 +92,30 @@ impl Lockfile {
         let lockfile = Self { path, leave: quirks.has(Switch::LockfileLeft), removed: Arc::default() };
         let halves = quirks.has(Switch::LockfileInTwoWrites);
         if halves {
-            put(&lockfile.path, &text.as_bytes()[..text.len() / 2])?;
+            write_private_file(&lockfile.path, &text.as_bytes()[..text.len() / 2])?;
         }
         if halves || quirks.has(Switch::LockfileLate) {
-            lockfile.put_later(text);
+            lockfile.write_later(text);
         } else {
-            put(&lockfile.path, text.as_bytes())?;
+            write_private_file(&lockfile.path, text.as_bytes())?;
         }
         Ok(Some(lockfile))
     }
 
     /// Writes it later, unless it has been removed by then.
-    fn put_later(&self, text: String) {
+    fn write_later(&self, text: String) {
         let (path, removed) = (self.path.clone(), self.removed.clone());
         tokio::spawn(async move {
-            tokio::time::sleep(LATE).await;
+            tokio::time::sleep(WRITE_DELAY).await;
             let removed = removed.lock().unwrap_or_else(PoisonError::into_inner);
             if !*removed {
                 // Who waits for it finds out.
-                let _ = put(&path, text.as_bytes());
+                let _ = write_private_file(&path, text.as_bytes());
             }
         });
     }
 
-    /// Where it is.
+    /// The path of the lockfile.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -132,7 +132,7 @@ impl Lockfile {
 }
 
 /// Writes a file at once, readable by its owner only.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     // Not called .json until it is whole: clients read every file that is.
     let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
@@ -141,7 +141,7 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn json(edition: Edition, quirks: &Quirks, content: &Content<'_>) -> Value {
+fn content_json(edition: Edition, quirks: &Quirks, content: &LockfileContent<'_>) -> Value {
     let mut keys = match edition {
         Edition::Guide => json!({"port": content.port, "authToken": content.token}),
         Edition::Cli => json!({
@@ -153,7 +153,7 @@ fn json(edition: Edition, quirks: &Quirks, content: &Content<'_>) -> Value {
         }),
     };
     for quirk in quirks.iter() {
-        if let Effect::Lockfile(change) = quirk.effect {
+        if let EditorEffect::Lockfile(change) = quirk.effect {
             change(&mut keys);
         }
     }
@@ -165,6 +165,29 @@ fn lockfiles(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.filter(|p| p.extension().is_some_and(|e| e == "json")).collect())
 }
 
+/// The environment variables that a flawed program ignores; none by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IgnoredVariables {
+    /// `AMP_DATA_HOME`.
+    pub amp: bool,
+    /// `XDG_DATA_HOME`.
+    pub xdg: bool,
+    /// The default folder `.local/share` below the home folder: `.config` is taken instead.
+    pub home: bool,
+}
+
+/// The folder below which all data of the kind lies: `AMP_DATA_HOME`, else (on Linux) `XDG_DATA_HOME`, else
+/// `~/.local/share`. None where there is no home either. Empty and relative values do not count (XDG Base Directory
+/// Specification).
+pub fn data_home(ignored: IgnoredVariables, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name: &str| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let amp = || path("AMP_DATA_HOME").filter(|_| !ignored.amp);
+    let has_xdg = cfg!(not(any(target_os = "macos", windows)));
+    let xdg = || path("XDG_DATA_HOME").filter(|_| has_xdg && !ignored.xdg);
+    let below = if ignored.home { ".config" } else { ".local/share" };
+    amp().or_else(xdg).or_else(|| path("HOME").map(|home| home.join(below)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,7 +196,7 @@ mod tests {
     fn a_lockfile_is_private_whole_and_gone_when_removed() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
-        let content = Content { port: 4711, token: "a-secret-token", name: "ed", folder: Path::new("/w") };
+        let content = LockfileContent { port: 4711, token: "a-secret-token", name: "ed", folder: Path::new("/w") };
         let written = Lockfile::write(dir.path(), Edition::Cli, &Quirks::default(), &content).unwrap().unwrap();
         assert_eq!(written.path(), dir.path().join("amp/ide/4711.json"));
         assert_eq!(std::fs::metadata(written.path()).unwrap().permissions().mode() & 0o777, 0o600);
@@ -186,5 +209,21 @@ mod tests {
         written.remove();
         written.remove();
         assert_eq!(std::fs::read_dir(dir.path().join("amp/ide")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_strongest_variable_that_names_an_absolute_folder_wins() {
+        let home = |set: &[(&str, &str)]| {
+            let set: Vec<(String, OsString)> = set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            let env = move |name: &str| set.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone());
+            data_home(IgnoredVariables::default(), env)
+        };
+        let all = [("AMP_DATA_HOME", "/amp"), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/me")];
+        assert_eq!(home(&all), Some("/amp".into()));
+        assert_eq!(home(&all[2..]), Some("/home/me/.local/share".into()));
+        assert_eq!(home(&[("AMP_DATA_HOME", ""), ("HOME", "/h")]), Some("/h/.local/share".into()));
+        #[cfg(target_os = "linux")]
+        assert_eq!(home(&all[1..]), Some("/xdg".into()));
+        assert_eq!(home(&[]), None);
     }
 }

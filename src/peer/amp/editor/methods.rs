@@ -1,27 +1,29 @@
-//! What clients can ask for, but files and diagnostics.
+//! What clients can request, but for files: `ping`, `authenticate`, `openURI`, `getDiagnostics`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::edition::{Edition, Method};
-use super::file_uri::{self, UriError};
-use super::model::{Editor, Notice};
-use super::outgoing::Outcome;
+use crate::peer::amp::edition::{Edition, Method};
+
+use super::disk::{self, UriError};
+use super::model::{Editor, FileDiagnostic, Notification};
+use super::outgoing::MethodOutcome;
 use super::quirks::Switch;
 use super::request::INVALID_PARAMS;
+use super::text::{self, Pos};
 
 /// The parameters of a request.
 pub(super) type Params = Map<String, Value>;
 
 impl Editor {
     /// Does what a request asks for. Gives what came of it and what clients are to be notified of.
-    pub(super) fn call(&mut self, method: Method, params: &Params) -> (Outcome, Vec<Notice>) {
+    pub(super) fn call(&mut self, method: Method, params: &Params) -> (MethodOutcome, Vec<Notification>) {
         let unknown = params.keys().find(|key| !self.knows(method, key));
         if let Some(key) = unknown
             && self.quirks.has(Switch::RefusesExtraKeys)
         {
-            return (Outcome::Refused(INVALID_PARAMS, format!("unknown parameter `{key:.80}`")), vec![]);
+            return (MethodOutcome::Refused(INVALID_PARAMS, format!("unknown parameter `{key:.80}`")), vec![]);
         }
         let done = match method {
             Method::Ping => self.ping(params).map(|o| (o, vec![])),
@@ -34,31 +36,31 @@ impl Editor {
         done.unwrap_or_else(|refused| (self.lenient(method, params, refused), vec![]))
     }
 
-    fn ping(&self, params: &Params) -> Result<Outcome, Outcome> {
+    fn ping(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let message = string(params, "message")?;
         let first_line = self.quirks.has(Switch::PingOneLine);
         let message = if first_line { message.lines().next().unwrap_or("pong") } else { message };
-        Ok(Outcome::Done(json!({"message": message})))
+        Ok(MethodOutcome::Done(json!({"message": message})))
     }
 
-    fn authenticate(&self, params: &Params) -> Result<Outcome, Outcome> {
+    fn authenticate(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let right = string(params, "authToken")? == self.token;
         let right =
             (right && !self.quirks.has(Switch::AuthenticateRefuses)) || self.quirks.has(Switch::AuthenticateAccepts);
-        Ok(Outcome::Done(json!({"authenticated": right})))
+        Ok(MethodOutcome::Done(json!({"authenticated": right})))
     }
 
-    fn open_uri(&mut self, params: &Params) -> Result<(Outcome, Vec<Notice>), Outcome> {
+    fn open_uri(&mut self, params: &Params) -> Result<(MethodOutcome, Vec<Notification>), MethodOutcome> {
         let uri = string(params, "uri")?;
-        let success = || (Outcome::Done(json!({"success": true})), vec![]);
+        let success = || (MethodOutcome::Done(json!({"success": true})), vec![]);
         if self.quirks.has(Switch::RefusesUris) {
-            return Ok((Outcome::Failed("cannot open anything".to_owned()), vec![]));
+            return Ok((MethodOutcome::Failed("cannot open anything".to_owned()), vec![]));
         }
-        let path = match file_uri::to_path(uri) {
+        let path = match disk::to_path(uri) {
             Ok(path) => path,
             Err(UriError::Scheme) if self.quirks.has(Switch::OpensAnyScheme) => return Ok(success()),
             Err(UriError::NoScheme) if self.quirks.has(Switch::OpensAnything) => return Ok(success()),
-            Err(e) => return Ok((Outcome::Failed(e.to_string()), vec![])),
+            Err(e) => return Ok((MethodOutcome::Failed(e.to_string()), vec![])),
         };
         let raw = self.quirks.has(Switch::OpensRawUri);
         let path = if raw { uri.trim_start_matches("file://") } else { &path };
@@ -68,9 +70,9 @@ impl Editor {
                 self.visible.truncate(before);
                 Ok(success())
             }
-            Ok(notices) => Ok((success().0, notices)),
+            Ok(notifications) => Ok((success().0, notifications)),
             Err(e) if e.is_missing() && self.quirks.has(Switch::OpensMissing) => Ok(success()),
-            Err(e) => Ok((Outcome::Failed(e.to_string()), vec![])),
+            Err(e) => Ok((MethodOutcome::Failed(e.to_string()), vec![])),
         }
     }
 
@@ -88,8 +90,8 @@ impl Editor {
         }
     }
 
-    /// What a flawed editor makes of parameters that are missing or wrong: a success.
-    fn lenient(&self, method: Method, params: &Params, refused: Outcome) -> Outcome {
+    /// The success with which a flawed editor responds to parameters that are missing or wrong.
+    fn lenient(&self, method: Method, params: &Params, refused: MethodOutcome) -> MethodOutcome {
         let complete = match (method, self.edition) {
             (Method::EditFile, Edition::Cli) => 2,
             (Method::EditFile, Edition::Guide) => 4,
@@ -101,7 +103,7 @@ impl Editor {
         if !self.quirks.has(lax) {
             return refused;
         }
-        Outcome::Done(match method {
+        MethodOutcome::Done(match method {
             Method::Ping => json!({"message": ""}),
             Method::Authenticate => json!({"authenticated": true}),
             Method::ReadFile if self.edition == Edition::Guide => json!({"content": ""}),
@@ -113,18 +115,101 @@ impl Editor {
 }
 
 /// A parameter that has to be a string.
-pub(super) fn string<'a>(params: &'a Params, key: &str) -> Result<&'a str, Outcome> {
+pub(super) fn string<'a>(params: &'a Params, key: &str) -> Result<&'a str, MethodOutcome> {
     match params.get(key) {
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(Outcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` must be a string"))),
-        None => Err(Outcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` is missing"))),
+        Some(_) => Err(MethodOutcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` must be a string"))),
+        None => Err(MethodOutcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` is missing"))),
     }
 }
 
 /// A parameter that has to be a whole number from 0 on. `3.0` is one: JSON knows no integers.
-pub(super) fn count(params: &Params, key: &str) -> Result<usize, Outcome> {
-    let refused = |what: &str| Outcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` {what}"));
+pub(super) fn count(params: &Params, key: &str) -> Result<usize, MethodOutcome> {
+    let refused = |what: &str| MethodOutcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` {what}"));
     let value = params.get(key).ok_or_else(|| refused("is missing"))?;
-    let whole = value.as_u64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64));
-    whole.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| refused("must be a whole number from 0 on"))
+    let integer = value.as_u64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64));
+    integer.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| refused("must be a whole number from 0 on"))
+}
+
+/// The code of the error of an editor that fails where there are no diagnostics.
+const NO_DIAGNOSTICS: i64 = -32000;
+
+impl Editor {
+    pub(super) fn get_diagnostics(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
+        let wanted = match self.edition {
+            Edition::Cli => Some(string(params, "path")?),
+            Edition::Guide => None,
+        };
+        let mut found: Vec<(&PathBuf, &[FileDiagnostic])> = self
+            .diagnostics
+            .iter()
+            .filter(|(key, _)| wanted.is_none_or(|path| self.in_scope(key, path)))
+            .map(|(key, items)| (key, items.as_slice()))
+            .collect();
+        if self.quirks.has(Switch::NoDiagnostics) {
+            found.clear();
+        }
+        if self.quirks.has(Switch::DiagnosticsOfCurrentOnly) {
+            found.retain(|(key, _)| self.selection.as_ref().is_some_and(|s| s.path == **key));
+        }
+        if self.quirks.has(Switch::FirstDiagnosticOnly) {
+            found.iter_mut().for_each(|(_, items)| *items = &items[..1.min(items.len())]);
+        }
+        if found.is_empty() && self.quirks.has(Switch::ErrorWhenNoDiagnostics) {
+            return Ok(MethodOutcome::Refused(NO_DIAGNOSTICS, "there are no diagnostics".to_owned()));
+        }
+        Ok(MethodOutcome::Done(match self.edition {
+            Edition::Cli => {
+                json!({"entries": found.iter().map(|(key, items)| self.entry(key, items)).collect::<Vec<_>>()})
+            }
+            Edition::Guide => found.iter().flat_map(|(key, items)| items.iter().map(|d| self.item(key, d))).collect(),
+        }))
+    }
+
+    /// Whether a file is asked for: by its own path, or by that of a folder around it.
+    fn in_scope(&self, key: &Path, path: &str) -> bool {
+        if self.quirks.has(Switch::DiagnosticsOfEverything) {
+            return true;
+        }
+        if self.quirks.has(Switch::DiagnosticsByString) {
+            return self.shown(key).to_string_lossy().starts_with(path);
+        }
+        let wanted = self.key(Path::new(path));
+        *key == wanted || key.starts_with(&wanted) && !self.quirks.has(Switch::DiagnosticsOfFilesOnly)
+    }
+
+    /// The diagnostics of one file in the words of the edition `cli`.
+    fn entry(&self, key: &Path, items: &[FileDiagnostic]) -> Value {
+        let content = self.text(key);
+        let items: Vec<Value> = items.iter().map(|d| self.diagnostic(&content, d)).collect();
+        json!({"uri": self.uri(self.shown(key)), "diagnostics": items})
+    }
+
+    fn diagnostic(&self, content: &str, d: &FileDiagnostic) -> Value {
+        let unit = self.quirks.columns();
+        let offset = |pos: Pos| match self.quirks.has(Switch::OffsetsInLine) {
+            true => text::column(content, pos, unit),
+            false => text::measure(&content[..text::offset(content, pos)], unit),
+        };
+        let (start, end) = (text::clamp(content, d.start), text::clamp(content, d.end));
+        json!({
+            "range": self.range(content, start, end),
+            "severity": d.severity,
+            "description": d.message,
+            "lineContent": text::line(content, start.line),
+            "startOffset": offset(start),
+            "endOffset": offset(end),
+        })
+    }
+
+    /// One diagnostic in the edition `guide`, which leaves the shape of an item open.
+    fn item(&self, key: &Path, d: &FileDiagnostic) -> Value {
+        let content = self.text(key);
+        let place = |pos: Pos| json!({"line": pos.line, "col": text::column(&content, pos, self.quirks.columns())});
+        let (start, end) = (text::clamp(&content, d.start), text::clamp(&content, d.end));
+        json!({
+            "path": self.path(self.shown(key)), "start": place(start), "end": place(end),
+            "severity": d.severity, "message": d.message,
+        })
+    }
 }

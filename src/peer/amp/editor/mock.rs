@@ -10,15 +10,15 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
+use crate::peer::amp::edition::Edition;
 use crate::peer::quirks::{QuirkRegistry, Quirks as Switched};
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 
-use super::edition::Edition;
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
-use super::quirks::{Effect, Quirks, Switch};
-use super::shared::{Phase, Shared};
-use super::steer::{self, Command};
+use super::quirks::{EditorEffect, Quirks, Switch};
+use super::shared::{Phase, SharedServer};
+use super::steer::{self, SteerCommand};
 use super::{flaws, freedoms, server};
 
 /// The mock editor.
@@ -32,14 +32,14 @@ pub static MOCK: MockKind = MockKind {
 };
 
 struct MockEditor {
-    place: EditorIdentity,
+    identity: EditorIdentity,
     /// The server that runs.
-    running: watch::Sender<Arc<Running>>,
+    running: watch::Sender<Arc<RunningServer>>,
     /// Held while the server is ended, or started anew.
     changing: tokio::sync::Mutex<()>,
 }
 
-/// What stays the same over restarts.
+/// The properties of an editor that stay the same over restarts.
 struct EditorIdentity {
     edition: Edition,
     data_home: PathBuf,
@@ -48,8 +48,8 @@ struct EditorIdentity {
 }
 
 /// A server from its start to its end.
-struct Running {
-    shared: Shared,
+struct RunningServer {
+    shared: SharedServer,
     address: SocketAddr,
     lockfile: Option<Lockfile>,
     server: Mutex<Option<JoinHandle<()>>>,
@@ -59,7 +59,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let edition = Edition::parse(&options.edition).ok_or_else(|| {
         MockError::Option(format!("there is no edition `{}`; there are cli and guide", options.edition))
     })?;
-    let quirks = known(edition, |known| Switched::chosen(&options, known)).map(Quirks::from)?;
+    let quirks = with_registry(edition, |with_registry| Switched::chosen(&options, with_registry)).map(Quirks::from)?;
     let token = match options.token {
         Some(token) if token.is_empty() => return Err(MockError::Option("the token must not be empty".to_owned())),
         Some(token) => token,
@@ -70,18 +70,18 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         .map_err(|source| system(format!("open the workspace {}", workspace.display()), source))?;
     let data_home = match options.data_home {
         Some(home) => home,
-        None => lockfile::data_home(&quirks, |name| std::env::var_os(name))
+        None => lockfile::editor_data_home(&quirks, |name| std::env::var_os(name))
             .ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?,
     };
     let data_home = std::path::absolute(&data_home)
         .map_err(|source| system(format!("find the data home {}", data_home.display()), source))?;
     let name = options.name.unwrap_or_else(|| "wirecert".to_owned());
-    let place = EditorIdentity { edition, data_home, name, root: editor.root.clone() };
-    let shared = Shared::new(editor, options.recorder, options.latency);
-    let listener = place.listen(options.port, &quirks)?;
-    let running = place.serve(listener, shared)?;
+    let identity = EditorIdentity { edition, data_home, name, root: editor.root.clone() };
+    let shared = SharedServer::new(editor, options.recorder, options.latency);
+    let listener = identity.listen(options.port, &quirks)?;
+    let running = identity.serve(listener, shared)?;
     let (running, changing) = (watch::Sender::new(Arc::new(running)), tokio::sync::Mutex::default());
-    Ok(Box::new(MockEditor { place, running, changing }))
+    Ok(Box::new(MockEditor { identity, running, changing }))
 }
 
 impl EditorIdentity {
@@ -93,20 +93,21 @@ impl EditorIdentity {
     }
 
     /// Serves where it listens, and lets that be found.
-    fn serve(&self, listener: TcpListener, shared: Shared) -> Result<Running, MockError> {
+    fn serve(&self, listener: TcpListener, shared: SharedServer) -> Result<RunningServer, MockError> {
         let address = listener.local_addr().map_err(|source| system("learn where it listens".to_owned(), source))?;
         let token = shared.token();
         shared.recorder().add_secret(&token);
-        let content = lockfile::Content { port: address.port(), token: &token, name: &self.name, folder: &self.root };
+        let content =
+            lockfile::LockfileContent { port: address.port(), token: &token, name: &self.name, folder: &self.root };
         // Written when connections are accepted already: whoever finds it may connect at once.
         let lockfile = Lockfile::write(&self.data_home, self.edition, &shared.quirks(), &content)
             .map_err(|source| system(format!("write a lockfile below {}", self.data_home.display()), source))?;
         let server = tokio::spawn(server::run(listener, shared.clone()));
-        Ok(Running { shared, address, lockfile, server: Mutex::new(Some(server)) })
+        Ok(RunningServer { shared, address, lockfile, server: Mutex::new(Some(server)) })
     }
 }
 
-impl Running {
+impl RunningServer {
     /// Ends the server in an orderly way. Bounded in time; may be called again.
     async fn end(&self) {
         // First, so that nobody finds the file and then no server.
@@ -116,13 +117,13 @@ impl Running {
         self.shared.enter(Phase::Closing);
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(server) = server {
-            // It ends within a bound of its own; that it panicked would have been told.
+            // It ends within a bound of its own; a panic would have been reported.
             let _ = server.await;
         }
     }
 
-    /// Where it is, for whoever looks for it.
-    fn place(&self) -> Value {
+    /// The port, URL and lockfile of the server, for whoever looks for it.
+    fn location(&self) -> Value {
         json!({
             "port": self.address.port(),
             "url": format!("ws://{}", self.address),
@@ -133,11 +134,11 @@ impl Running {
 }
 
 impl MockEditor {
-    fn running(&self) -> Arc<Running> {
+    fn running(&self) -> Arc<RunningServer> {
         self.running.borrow().clone()
     }
 
-    /// Ends the server, its clients being told, and starts another one, as a user does who restarts the editor: the
+    /// Ends the server, closing its connections, and starts another one, as a user does who restarts the editor: the
     /// same files are open, but the secret is another one, and the port is, unless it was asked for.
     async fn restart(&self, port: Option<u16>, token: Option<String>) -> Result<Value, String> {
         let _changing = self.changing.lock().await;
@@ -146,30 +147,30 @@ impl MockEditor {
             return Err("the editor has been told to quit".to_owned());
         }
         let quirks = old.shared.quirks();
-        let told = |e: MockError| e.to_string();
-        let token = token.map_or_else(|| new_token(&quirks), Ok).map_err(told)?;
+        let message = |e: MockError| e.to_string();
+        let token = token.map_or_else(|| new_token(&quirks), Ok).map_err(message)?;
         // While the old one listens, so that the port is another one, and nothing has ended if there is none.
         let early = match port == Some(old.address.port()) {
             true => None,
-            false => Some(self.place.listen(port, &quirks).map_err(told)?),
+            false => Some(self.identity.listen(port, &quirks).map_err(message)?),
         };
         old.end().await;
         let shared = old.shared.renewed(token);
         let started = match early {
             Some(listener) => Ok(listener),
-            None => self.place.listen(port, &quirks),
+            None => self.identity.listen(port, &quirks),
         };
-        match started.and_then(|listener| self.place.serve(listener, shared.clone())) {
+        match started.and_then(|listener| self.identity.serve(listener, shared.clone())) {
             Ok(running) => {
-                let place = running.place();
+                let location = running.location();
                 self.running.send_replace(Arc::new(running));
-                Ok(place)
+                Ok(location)
             }
             Err(error) => {
                 shared.enter(Phase::Died);
-                let nothing = Running { shared, address: old.address, lockfile: None, server: Mutex::default() };
+                let nothing = RunningServer { shared, address: old.address, lockfile: None, server: Mutex::default() };
                 self.running.send_replace(Arc::new(nothing));
-                Err(told(error))
+                Err(message(error))
             }
         }
     }
@@ -177,11 +178,11 @@ impl MockEditor {
 
 impl Mock for MockEditor {
     fn ready(&self) -> Value {
-        let mut ready = json!({"role": "amp-server", "edition": self.place.edition.id()});
-        if let (Value::Object(ready), Value::Object(place)) = (&mut ready, self.running().place()) {
-            ready.extend(place);
+        let mut ready = json!({"role": "amp-server", "edition": self.identity.edition.id()});
+        if let (Value::Object(ready), Value::Object(location)) = (&mut ready, self.running().location()) {
+            ready.extend(location);
         }
-        ready["workspace"] = self.place.root.to_string_lossy().into();
+        ready["workspace"] = self.identity.root.to_string_lossy().into();
         ready["pid"] = std::process::id().into();
         ready
     }
@@ -191,32 +192,34 @@ impl Mock for MockEditor {
             let command = steer::read(command)?;
             let shared = self.running().shared.clone();
             match command {
-                Command::State => shared.steer(|editor| Ok((editor.state(), vec![]))).await,
-                Command::Clients => Ok(json!({"count": shared.clients()})),
-                Command::Restart(port, token) => self.restart(port, token).await,
-                Command::Quit => {
+                SteerCommand::State => shared.steer(|editor| Ok((editor.state(), vec![]))).await,
+                SteerCommand::Clients => Ok(json!({"count": shared.clients()})),
+                SteerCommand::Restart(port, token) => self.restart(port, token).await,
+                SteerCommand::Quit => {
                     let _changing = self.changing.lock().await;
                     self.running().shared.enter(Phase::Quit);
                     Ok(json!({}))
                 }
-                Command::Switch(name, on) => {
+                SteerCommand::Switch(name, on) => {
                     shared
                         .steer(|editor| {
-                            let quirk = known(editor.edition, |known| known.either(&name))?;
+                            let quirk = with_registry(editor.edition, |with_registry| with_registry.either(&name))?;
                             editor.quirks.set(quirk, on);
                             Ok((json!({}), vec![]))
                         })
                         .await
                 }
-                command => shared.steer(|editor| Ok((json!({}), editor.obey(&command)?))).await,
+                command => shared.steer(|editor| Ok((json!({}), editor.apply(&command)?))).await,
             }
         })
     }
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
-        let edition = self.place.edition;
+        let edition = self.identity.edition;
         match steer::read(command)? {
-            Command::Switch(name, _) => known(edition, |known| known.either(&name)).map(drop),
+            SteerCommand::Switch(name, _) => {
+                with_registry(edition, |with_registry| with_registry.either(&name)).map(drop)
+            }
             command => steer::exists(edition, &command),
         }
     }
@@ -253,9 +256,9 @@ impl Mock for MockEditor {
 }
 
 /// Does something with what can be different about it in an edition.
-fn known<T>(edition: Edition, look: impl FnOnce(&QuirkRegistry<'_, Effect>) -> T) -> T {
+fn with_registry<T>(edition: Edition, use_registry: impl FnOnce(&QuirkRegistry<'_, EditorEffect>) -> T) -> T {
     let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
-    look(&QuirkRegistry {
+    use_registry(&QuirkRegistry {
         flaw: &|name| flaws::find(edition, name),
         freedom: &|name| freedoms::find(edition, name),
         names,

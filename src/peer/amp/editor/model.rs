@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::peer::amp::edition::{Edition, NotificationKind};
+
 use super::disk::{self, DiskError};
-use super::edition::{Edition, NotificationKind};
 use super::quirks::{Quirks, Switch};
 use super::text::{self, Pos};
 
@@ -17,15 +18,15 @@ pub struct Editor {
     pub root: PathBuf,
     /// The secret of its lockfile.
     pub token: String,
-    /// What is different about it.
+    /// The flaws and freedoms of the editor.
     pub quirks: Quirks,
-    /// By real path.
+    /// The open files, by real path.
     pub(super) buffers: BTreeMap<PathBuf, Buffer>,
     /// Real paths, in the order in which they became visible.
     pub(super) visible: Vec<PathBuf>,
     pub(super) selection: Option<Selection>,
-    /// By real path.
-    pub(super) diagnostics: BTreeMap<PathBuf, Vec<Diagnostic>>,
+    /// The diagnostics of each file, by real path.
+    pub(super) diagnostics: BTreeMap<PathBuf, Vec<FileDiagnostic>>,
     /// Files that were edited by clients, for a flaw that minds.
     pub(super) edited: Vec<PathBuf>,
 }
@@ -33,41 +34,41 @@ pub struct Editor {
 /// A file that is open.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// Its path as it was opened.
+    /// The path under which the file was opened.
     pub shown: PathBuf,
-    /// Its text.
+    /// The text of the file as the user sees it.
     pub text: String,
     /// Whether the text has changes that are not saved.
     pub dirty: bool,
 }
 
-/// What is selected; a caret where start and end are the same.
+/// The selection; a caret where start and end are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The real path of its file.
     pub path: PathBuf,
-    /// Where it begins.
+    /// The position where the selection begins.
     pub start: Pos,
-    /// Where it ends, exclusive.
+    /// The position where the selection ends, exclusive.
     pub end: Pos,
 }
 
 /// A diagnostic of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// Where it begins.
+pub struct FileDiagnostic {
+    /// The position where the diagnostic begins.
     pub start: Pos,
-    /// Where it ends, exclusive.
+    /// The position where the diagnostic ends, exclusive.
     pub end: Pos,
     /// `error`, `warning`, `info` or `hint`.
     pub severity: String,
-    /// Its text.
+    /// The text of the diagnostic.
     pub message: String,
 }
 
-/// Something that clients are to be notified of, in the order in which it happened.
+/// An event that clients are notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum Notification {
     /// The selection is another one.
     Selection,
     /// Other files are visible.
@@ -76,12 +77,12 @@ pub enum Notice {
     Message(String),
     /// The user adds to the prompt.
     Prompt(String),
-    /// Who we are.
+    /// The editor's metadata: its version.
     Metadata,
 }
 
-impl Notice {
-    /// What it is about.
+impl Notification {
+    /// The kind of the notification.
     pub fn topic(&self) -> NotificationKind {
         match self {
             Self::Selection => NotificationKind::Selection,
@@ -110,7 +111,7 @@ impl Editor {
     }
 
     /// Makes a file visible, as a user does who opens it. The caret is at its beginning if it was not open.
-    pub fn open(&mut self, path: &Path) -> Result<Vec<Notice>, DiskError> {
+    pub fn open(&mut self, path: &Path) -> Result<Vec<Notification>, DiskError> {
         let (key, fresh) = self.load(path)?;
         let newly_visible = !self.visible.contains(&key);
         if newly_visible {
@@ -120,8 +121,8 @@ impl Editor {
         if moved {
             self.selection = Some(Selection { path: key, start: Pos::default(), end: Pos::default() });
         }
-        let notices = [(newly_visible, Notice::VisibleFiles), (moved, Notice::Selection)];
-        Ok(notices.into_iter().filter(|(happened, _)| *happened).map(|(_, notice)| notice).collect())
+        let notifications = [(newly_visible, Notification::VisibleFiles), (moved, Notification::Selection)];
+        Ok(notifications.into_iter().filter(|(happened, _)| *happened).map(|(_, notification)| notification).collect())
     }
 
     /// Reads a file into a buffer unless it is open already. Gives its real path, and whether it was read.
@@ -137,8 +138,9 @@ impl Editor {
     }
 
     /// Closes a file; its unsaved changes are lost. Nothing happens if it is not open. If the user was in it, they are
-    /// then at the beginning of the file that became visible last: clients forget a file by being told of another one.
-    pub fn close(&mut self, path: &Path) -> Vec<Notice> {
+    /// then at the beginning of the file that became visible last: clients forget a file when they are notified of
+    /// another one.
+    pub fn close(&mut self, path: &Path) -> Vec<Notification> {
         let key = self.key(path);
         self.buffers.remove(&key);
         let before = self.visible.len();
@@ -152,14 +154,14 @@ impl Editor {
         if !closed {
             return vec![];
         }
-        let mut notices = vec![];
+        let mut notifications = vec![];
         if !self.quirks.has(Switch::OnlyOpenings) {
-            notices.push(Notice::VisibleFiles);
+            notifications.push(Notification::VisibleFiles);
         }
         if left && self.selection.is_some() && !self.quirks.has(Switch::StaysInClosed) {
-            notices.push(Notice::Selection);
+            notifications.push(Notification::Selection);
         }
-        notices
+        notifications
     }
 
     /// Whether a file is open and visible.
@@ -168,30 +170,30 @@ impl Editor {
     }
 
     /// Selects text, opening the file if need be. Places outside the text become the nearest ones inside.
-    pub fn select(&mut self, path: &Path, start: Pos, end: Pos) -> Result<Vec<Notice>, DiskError> {
-        let mut notices = self.open(path)?;
+    pub fn select(&mut self, path: &Path, start: Pos, end: Pos) -> Result<Vec<Notification>, DiskError> {
+        let mut notifications = self.open(path)?;
         let key = self.key(path);
         let content = self.buffers.get(&key).map(|b| b.text.as_str()).unwrap_or_default();
         let (start, end) = (text::clamp(content, start), text::clamp(content, end));
         self.selection = Some(Selection { path: key, start: start.min(end), end: start.max(end) });
-        notices.retain(|n| *n != Notice::Selection);
-        notices.push(Notice::Selection);
-        Ok(notices)
+        notifications.retain(|n| *n != Notification::Selection);
+        notifications.push(Notification::Selection);
+        Ok(notifications)
     }
 
     /// Changes the text of a file without saving it, opening it if need be.
-    pub fn edit(&mut self, path: &Path, new: &str) -> Result<Vec<Notice>, DiskError> {
-        let notices = self.open(path)?;
+    pub fn edit(&mut self, path: &Path, new: &str) -> Result<Vec<Notification>, DiskError> {
+        let notifications = self.open(path)?;
         let key = self.key(path);
         if let Some(buffer) = self.buffers.get_mut(&key) {
             new.clone_into(&mut buffer.text);
             buffer.dirty = true;
         }
-        Ok(notices)
+        Ok(notifications)
     }
 
     /// Replaces the diagnostics of a file.
-    pub fn set_diagnostics(&mut self, path: &Path, items: Vec<Diagnostic>) {
+    pub fn set_diagnostics(&mut self, path: &Path, items: Vec<FileDiagnostic>) {
         let key = self.key(path);
         if items.is_empty() {
             self.diagnostics.remove(&key);
@@ -200,24 +202,24 @@ impl Editor {
         }
     }
 
-    /// What a client that has just connected is told.
-    pub fn greeting(&self) -> Vec<Notice> {
-        let mut notices = vec![Notice::Metadata, Notice::VisibleFiles];
-        notices.extend(self.selection.as_ref().map(|_| Notice::Selection));
+    /// The notifications for a client that has just connected.
+    pub fn initial_notifications(&self) -> Vec<Notification> {
+        let mut notifications = vec![Notification::Metadata, Notification::VisibleFiles];
+        notifications.extend(self.selection.as_ref().map(|_| Notification::Selection));
         if self.quirks.has(Switch::NoStateAtFirst) {
-            notices.truncate(1);
+            notifications.truncate(1);
         }
-        let unwanted = |notice: &Notice| match notice {
-            Notice::Metadata => self.quirks.has(Switch::NoMetadata),
-            Notice::VisibleFiles => self.quirks.has(Switch::NoFilesAtFirst),
-            Notice::Selection => self.quirks.has(Switch::NoSelectionAtFirst),
+        let unwanted = |notification: &Notification| match notification {
+            Notification::Metadata => self.quirks.has(Switch::NoMetadata),
+            Notification::VisibleFiles => self.quirks.has(Switch::NoFilesAtFirst),
+            Notification::Selection => self.quirks.has(Switch::NoSelectionAtFirst),
             _ => false,
         };
-        notices.retain(|n| !unwanted(n));
+        notifications.retain(|n| !unwanted(n));
         if self.quirks.has(Switch::MetadataLate) {
-            notices.reverse();
+            notifications.reverse();
         }
-        notices
+        notifications
     }
 
     /// The path by which a file is known here: absolute, links followed.
@@ -225,7 +227,7 @@ impl Editor {
         disk::place(&self.absolute(path))
     }
 
-    /// The path to tell clients.
+    /// The path that messages to clients have.
     pub(super) fn shown<'a>(&'a self, key: &'a Path) -> &'a Path {
         self.buffers.get(key).map_or(key, |b| &b.shown)
     }

@@ -1,9 +1,15 @@
-//! Messages on their way out: the envelope of the edition, and what quirks make of it.
+//! Messages that the editor sends: what notifications say, the envelope of the edition, and what quirks make of it.
+
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::edition::{Edition, Method, NotificationKind};
-use super::quirks::{Effect, Of, Quirks};
+use crate::peer::amp::edition::{self, Edition, Method, NotificationKind};
+
+use super::disk;
+use super::model::{Editor, Notification, Selection};
+use super::quirks::{EditorEffect, MessageFilter, Quirks, Switch};
+use super::text::{self, Pos};
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,49 +20,53 @@ pub struct Outgoing {
     pub deliberate: Option<&'static str>,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// It was done; this is the method's result.
+pub enum MethodOutcome {
+    /// The request succeeded; this is the method's result.
     Done(Value),
-    /// It could not be done: a file that is not there, or must not be written.
+    /// The request failed: a file that is not there, or must not be written.
     Failed(String),
     /// Nothing is answered; only a flaw or the freedom to ignore what is no request does that.
     Silence,
-    /// It was no proper request: a code of JSON-RPC and a text.
+    /// The request is invalid: a code of JSON-RPC and a text.
     Refused(i64, String),
 }
 
 /// The response to the request with this id. `name` is the method's key as it was sent, if there was one.
-pub fn response(
+pub fn encode_response(
     edition: Edition,
     quirks: &Quirks,
     id: &Value,
     method: Option<Method>,
     name: &str,
-    outcome: Outcome,
+    outcome: MethodOutcome,
 ) -> Outgoing {
     use super::quirks::Switch::{ErrorsForFailures, FailuresForErrors};
     // The guide has no failed `readFile`; an error is the plainest way to say it.
     let no_failure = edition == Edition::Guide && method == Some(Method::ReadFile);
     let outcome = match outcome {
-        Outcome::Failed(text) if quirks.has(ErrorsForFailures) || (no_failure && !quirks.has(FailuresForErrors)) => {
-            Outcome::Refused(SERVER_ERROR, text)
+        MethodOutcome::Failed(text)
+            if quirks.has(ErrorsForFailures) || (no_failure && !quirks.has(FailuresForErrors)) =>
+        {
+            MethodOutcome::Refused(SERVER_ERROR, text)
         }
-        Outcome::Refused(_, text) if !name.is_empty() && quirks.has(FailuresForErrors) => Outcome::Failed(text),
+        MethodOutcome::Refused(_, text) if !name.is_empty() && quirks.has(FailuresForErrors) => {
+            MethodOutcome::Failed(text)
+        }
         outcome => outcome,
     };
     let (key, mut body, of) = match outcome {
-        Outcome::Done(result) => ("", result, Of::Success(method)),
-        Outcome::Silence => ("", Value::Null, Of::Response),
-        Outcome::Failed(text) => {
-            let of = method.map_or(Of::Response, Of::Failure);
+        MethodOutcome::Done(result) => ("", result, MessageFilter::Success(method)),
+        MethodOutcome::Silence => ("", Value::Null, MessageFilter::Response),
+        MethodOutcome::Failed(text) => {
+            let of = method.map_or(MessageFilter::Response, MessageFilter::Failure);
             ("", json!({"success": false, "message": text}), of)
         }
-        Outcome::Refused(code, text) => ("error", json!({"code": code, "message": text}), Of::Error),
+        MethodOutcome::Refused(code, text) => ("error", json!({"code": code, "message": text}), MessageFilter::Error),
     };
-    let mut maker = Maker { quirks, why: quirks.touched() };
-    maker.body(of, &mut body);
+    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
+    builder.body(of, &mut body);
     let key = match (key, edition) {
         ("", Edition::Cli) => name,
         ("", Edition::Guide) => "result",
@@ -64,62 +74,67 @@ pub fn response(
     };
     let mut inner = Map::from_iter([("id".to_owned(), id.clone())]);
     inner.insert(key.to_owned(), body);
-    maker.finish(of, json!({"serverResponse": inner}))
+    builder.finish(of, json!({"serverResponse": inner}))
 }
 
 /// JSON-RPC's first code for errors that a server defines itself.
 const SERVER_ERROR: i64 = -32000;
 
 /// A notification; none where the edition has no such thing.
-pub fn notification(edition: Edition, quirks: &Quirks, topic: NotificationKind, mut data: Value) -> Option<Outgoing> {
+pub fn encode_notification(
+    edition: Edition,
+    quirks: &Quirks,
+    topic: NotificationKind,
+    mut data: Value,
+) -> Option<Outgoing> {
     let name = topic.name(edition)?;
-    let mut maker = Maker { quirks, why: quirks.touched() };
-    let of = Of::Notification(Some(topic));
-    maker.body(of, &mut data);
-    let named = Value::Object(Map::from_iter([(name.to_owned(), data)]));
-    let message = match edition {
-        Edition::Cli => json!({"serverNotification": named}),
-        Edition::Guide => json!({"serverNotification": {"method": named}}),
-    };
-    Some(maker.finish(of, message))
+    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
+    let of = MessageFilter::Notification(Some(topic));
+    builder.body(of, &mut data);
+    Some(builder.finish(of, edition::notification(edition, name, data)))
 }
 
 /// Whether an effect on `wanted` concerns a message that is `actual`.
-fn concerns(wanted: Of, actual: Of) -> bool {
+fn concerns(wanted: MessageFilter, actual: MessageFilter) -> bool {
     match (wanted, actual) {
-        (Of::Any, _) | (Of::Response, Of::Response | Of::Success(_) | Of::Failure(_) | Of::Error) => true,
-        (Of::Success(None), Of::Success(_)) | (Of::Notification(None), Of::Notification(_)) => true,
+        (MessageFilter::Any, _)
+        | (
+            MessageFilter::Response,
+            MessageFilter::Response | MessageFilter::Success(_) | MessageFilter::Failure(_) | MessageFilter::Error,
+        ) => true,
+        (MessageFilter::Success(None), MessageFilter::Success(_))
+        | (MessageFilter::Notification(None), MessageFilter::Notification(_)) => true,
         (wanted, actual) => wanted == actual,
     }
 }
 
-struct Maker<'a> {
+struct MessageBuilder<'a> {
     quirks: &'a Quirks,
     why: Option<&'static str>,
 }
 
-impl Maker<'_> {
-    fn body(&mut self, of: Of, body: &mut Value) {
+impl MessageBuilder<'_> {
+    fn body(&mut self, of: MessageFilter, body: &mut Value) {
         self.rewrite(body, |effect| match effect {
-            Effect::Body(wanted, change) if concerns(wanted, of) => Some(change),
+            EditorEffect::Body(wanted, change) if concerns(wanted, of) => Some(change),
             _ => None,
         });
     }
 
-    fn finish(mut self, of: Of, mut message: Value) -> Outgoing {
+    fn finish(mut self, of: MessageFilter, mut message: Value) -> Outgoing {
         self.rewrite(&mut message, |effect| match effect {
-            Effect::Whole(wanted, change) if concerns(wanted, of) => Some(change),
+            EditorEffect::Message(wanted, change) if concerns(wanted, of) => Some(change),
             _ => None,
         });
         let mut bytes = message.to_string().into_bytes();
         self.rewrite(&mut bytes, |effect| match effect {
-            Effect::Text(wanted, change) if concerns(wanted, of) => Some(change),
+            EditorEffect::Text(wanted, change) if concerns(wanted, of) => Some(change),
             _ => None,
         });
         Outgoing { bytes, deliberate: self.why }
     }
 
-    fn rewrite<T: Clone + PartialEq>(&mut self, thing: &mut T, choose: impl Fn(Effect) -> Option<fn(&mut T)>) {
+    fn rewrite<T: Clone + PartialEq>(&mut self, thing: &mut T, choose: impl Fn(EditorEffect) -> Option<fn(&mut T)>) {
         for quirk in self.quirks.iter() {
             let Some(change) = choose(quirk.effect) else { continue };
             let before = thing.clone();
@@ -129,4 +144,120 @@ impl Maker<'_> {
             }
         }
     }
+}
+
+impl Editor {
+    /// The message for a notification in the present state; none where the edition has no such notification.
+    pub fn notification(&self, notification: &Notification) -> Option<Outgoing> {
+        let topic = notification.topic();
+        self.quirks.reset_last_flaw();
+        if self.quirks.has(Switch::Silent(topic)) {
+            return None;
+        }
+        let data = match notification {
+            Notification::Selection => self.selection_data(self.selection.as_ref()?)?,
+            Notification::VisibleFiles => self.visible_data()?,
+            Notification::Message(text) | Notification::Prompt(text) => {
+                json!({"message": text})
+            }
+            Notification::Metadata => json!({"version": env!("CARGO_PKG_VERSION")}),
+        };
+        encode_notification(self.edition, &self.quirks, topic, data)
+    }
+
+    fn visible_data(&self) -> Option<Value> {
+        if self.visible.is_empty() && self.quirks.has(Switch::NeverEmpty) {
+            return None;
+        }
+        let paths = self.visible.iter().map(|key| self.shown(key));
+        Some(match self.edition {
+            Edition::Cli => json!({"uris": paths.map(|p| self.uri(p)).collect::<Vec<_>>()}),
+            Edition::Guide => json!({"files": paths.map(|p| self.path(p)).collect::<Vec<_>>()}),
+        })
+    }
+
+    fn selection_data(&self, selection: &Selection) -> Option<Value> {
+        let (key, shown) = (&selection.path, self.shown(&selection.path));
+        let content = self.text(key);
+        // The text may have become shorter since.
+        let (start, end) = (text::clamp(&content, selection.start), text::clamp(&content, selection.end));
+        let mut reported_end = end;
+        if self.quirks.has(Switch::FirstLineOnly) && end.line > start.line {
+            reported_end = text::clamp(&content, Pos { line: start.line, col: usize::MAX });
+        }
+        if self.edition == Edition::Guide {
+            let place = |pos: Pos| json!({"line": pos.line, "col": self.column(&content, pos)});
+            return Some(json!({"path": self.path(shown), "start": place(start), "end": place(reported_end)}));
+        }
+        let selected = if start == end && self.quirks.has(Switch::CaretWithLine) {
+            text::line(&content, start.line).to_owned()
+        } else if self.quirks.has(Switch::DiskContent) {
+            text::slice(&disk::read(key).unwrap_or_default(), start, end).to_owned()
+        } else {
+            text::slice(&content, start, end).to_owned()
+        };
+        let range = self.range(&content, start, reported_end);
+        Some(json!({"uri": self.uri(shown), "selections": [{"range": range, "content": selected}]}))
+    }
+
+    /// A range in the words of the edition `cli`.
+    pub(super) fn range(&self, content: &str, start: Pos, end: Pos) -> Value {
+        json!({
+            "startLine": start.line, "startCharacter": self.column(content, start),
+            "endLine": end.line, "endCharacter": self.column(content, end),
+        })
+    }
+
+    fn column(&self, content: &str, pos: Pos) -> usize {
+        text::column(content, pos, self.quirks.columns())
+    }
+
+    /// The URI of a path in messages to clients.
+    pub(super) fn uri(&self, path: &Path) -> String {
+        let path = path.to_string_lossy();
+        let eager = self.quirks.has(Switch::EagerEncoding);
+        disk::from_path(&path, if eager { disk::Encode::Eager } else { disk::Encode::Needed })
+    }
+
+    /// The form of a path in messages to clients.
+    pub(super) fn path(&self, path: &Path) -> String {
+        path.to_string_lossy().into_owned()
+    }
+
+    /// Whether a notice may go to a client, `place` being its place among those connected.
+    pub(super) fn reaches(&self, topic: NotificationKind, place: usize) -> bool {
+        place == 0 || !self.quirks.has(Switch::FirstClientOnly(topic))
+    }
+}
+
+/// White space around every token.
+pub fn pretty(text: &mut Vec<u8>) {
+    if let Ok(value) = serde_json::from_slice::<Value>(text) {
+        *text = format!("\t{value:#}\r\n ").into_bytes();
+    }
+}
+
+/// The keys of every object in reverse order.
+pub fn reverse_keys(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(reverse_keys);
+            *map = std::mem::take(map).into_iter().rev().collect();
+        }
+        Value::Array(items) => items.iter_mut().for_each(reverse_keys),
+        _ => {}
+    }
+}
+
+/// Slashes, and characters beyond ASCII, as escapes.
+pub fn escape(text: &mut Vec<u8>) {
+    let escaped: String = String::from_utf8_lossy(text)
+        .chars()
+        .map(|c| match c {
+            '/' => "\\/".to_owned(),
+            c if c.is_ascii() => c.to_string(),
+            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
+        })
+        .collect();
+    *text = escaped.into_bytes();
 }

@@ -1,24 +1,23 @@
-//! What can be different about an editor: the hooks that flaws and freedoms hang on.
+//! The hooks of an editor for flaws and freedoms: what each of them can change.
 //!
-//! A [`Quirk`] has a name and one [`Effect`]. Most effects are data: a function that rewrites a body, a message, a
-//! lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, asked for at the one place where the
-//! behaviour is decided.
+//! A [`Quirk`] has a name and one [`EditorEffect`]. Most effects are data: a function that rewrites a body, a
+//! message, a lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, queried at the one
+//! place where the behaviour is decided.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
+use crate::peer::amp::assembler::FrameFault;
+use crate::peer::amp::edition::{Method, NotificationKind};
 use crate::peer::modifier::MockHistory;
 use crate::peer::quirks::Quirks as Switched;
 use crate::trace::Head;
 use crate::wire::websocket::FrameSpec;
 
-use super::super::assembler::FrameFault;
-use super::edition::{Method, NotificationKind};
-
 /// The unit in which columns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Columns {
+pub enum ColumnUnit {
     /// Unicode characters.
     #[default]
     Characters,
@@ -29,31 +28,31 @@ pub enum Columns {
 }
 
 /// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<EditorEffect>;
 
-/// What a quirk does.
+/// The effect of a quirk.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
-    /// Asked for where the behaviour is decided.
+pub enum EditorEffect {
+    /// Queried where the behaviour is decided.
     Switch(Switch),
     /// Rewrites a result, an error or a notification's data.
-    Body(Of, fn(&mut Value)),
+    Body(MessageFilter, fn(&mut Value)),
     /// Rewrites a whole message.
-    Whole(Of, fn(&mut Value)),
+    Message(MessageFilter, fn(&mut Value)),
     /// Rewrites the text of a message.
-    Text(Of, fn(&mut Vec<u8>)),
+    Text(MessageFilter, fn(&mut Vec<u8>)),
     /// Rewrites the content of the lockfile.
     Lockfile(fn(&mut Value)),
-    /// Rewrites the head of the answer to a handshake that is accepted.
+    /// Rewrites the head of the response to a handshake that is accepted.
     Head(fn(&mut Head)),
     /// Rewrites a frame to what is sent instead.
-    Frame(Kind, fn(FrameSpec) -> Vec<FrameSpec>),
+    Frame(EditorFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
 }
 
 /// Which messages an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
-    /// All.
+pub enum MessageFilter {
+    /// All messages.
     Any,
     /// Responses of every kind.
     Response,
@@ -69,8 +68,8 @@ pub enum Of {
 
 /// Which frames an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Those that carry a message.
+pub enum EditorFrameKind {
+    /// Frames that carry a message.
     Message,
     /// Pongs.
     Pong,
@@ -78,7 +77,7 @@ pub enum Kind {
     Close,
 }
 
-/// What makes a fragile server stop serving everybody.
+/// A trigger that makes a fragile server stop serving everybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     BadJson,
@@ -103,12 +102,11 @@ pub enum OverlookedFault {
     HttpVersion,
     Key,
     Version,
-    NotWebSocket,
 }
 
 /// How a handshake request with the right token is answered where it is not accepted as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Upgrade {
+pub enum UpgradeFlaw {
     ServerError,
     Redirect,
     Page,
@@ -118,26 +116,26 @@ pub enum Upgrade {
     Nonsense,
 }
 
-impl Upgrade {
-    /// All of them.
+impl UpgradeFlaw {
+    /// Every way.
     pub const ALL: [Self; 7] =
         [Self::ServerError, Self::Redirect, Self::Page, Self::Nothing, Self::HangUp, Self::HalfHead, Self::Nonsense];
 }
 
-/// How a connection ends instead of an answer.
+/// How a connection ends instead of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breakdown {
-    /// In the middle of the frame with an answer.
+    /// In the middle of the frame with a response.
     InFrame,
-    /// By FIN, without a close frame.
+    /// The TCP connection ends by FIN, without a close frame.
     Fin,
-    /// By RST.
+    /// The TCP connection is reset.
     Reset,
-    /// By a close frame with this code.
+    /// A close frame with this code is sent.
     Close(u16),
 }
 
-/// Behaviour that is decided by asking.
+/// Behaviour that is decided by a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     // Lockfile and life.
@@ -159,7 +157,7 @@ pub enum Switch {
     ListensElsewhere,
     // Handshake.
     RefusesRightToken,
-    Upgrade(Upgrade),
+    Upgrade(UpgradeFlaw),
     TokenNotDecoded,
     TokenOwnEncodingOnly,
     AcceptsWrongToken,
@@ -293,7 +291,7 @@ pub enum Switch {
     OutOfOrder,
     Unhurried,
     EagerEncoding,
-    ColumnsIn(Columns),
+    ColumnsIn(ColumnUnit),
     CaretWithLine,
     DropsFinalNewline,
     AddsFinalNewline,
@@ -319,9 +317,9 @@ pub enum Switch {
 /// The quirks that are switched on.
 #[derive(Debug, Default)]
 pub struct Quirks {
-    on: Switched<Effect>,
+    on: Switched<EditorEffect>,
     /// The flaw that was last asked for.
-    touched: Mutex<Option<&'static str>>,
+    last_flaw: Mutex<Option<&'static str>>,
 }
 
 impl Clone for Quirks {
@@ -330,18 +328,19 @@ impl Clone for Quirks {
     }
 }
 
-impl From<Switched<Effect>> for Quirks {
-    fn from(on: Switched<Effect>) -> Self {
-        Self { on, touched: Mutex::default() }
+impl From<Switched<EditorEffect>> for Quirks {
+    fn from(on: Switched<EditorEffect>) -> Self {
+        Self { on, last_flaw: Mutex::default() }
     }
 }
 
 impl Quirks {
-    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::touched`] tells so until [`Quirks::forget`].
+    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::last_flaw`] gives its name until
+    /// [`Quirks::reset_last_flaw`].
     pub fn has(&self, switch: Switch) -> bool {
         let Some(quirk) = self.find(switch) else { return false };
         if quirk.flaw {
-            self.touch(Some(quirk.name));
+            self.note_flaw(Some(quirk.name));
         }
         true
     }
@@ -352,35 +351,35 @@ impl Quirks {
     }
 
     fn find(&self, switch: Switch) -> Option<&Quirk> {
-        self.on.find_effect(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+        self.on.find_effect(|effect| matches!(effect, EditorEffect::Switch(s) if s == switch))
     }
 
-    /// The flaw that has been asked for and was on since the last [`Quirks::forget`].
-    pub fn touched(&self) -> Option<&'static str> {
-        *self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The flaw that has been asked for and was on since the last [`Quirks::reset_last_flaw`].
+    pub fn last_flaw(&self) -> Option<&'static str> {
+        *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins anew with what [`Quirks::touched`] tells.
-    pub fn forget(&self) {
-        self.touch(None);
+    /// Resets [`Quirks::last_flaw`].
+    pub fn reset_last_flaw(&self) {
+        self.note_flaw(None);
     }
 
-    fn touch(&self, flaw: Option<&'static str>) {
-        *self.touched.lock().unwrap_or_else(PoisonError::into_inner) = flaw;
+    fn note_flaw(&self, flaw: Option<&'static str>) {
+        *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner) = flaw;
     }
 
     /// The first switch for which `choose` gives something.
     pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.on.choose_effect(|effect| if let Effect::Switch(switch) = effect { choose(switch) } else { None })
+        self.on.choose_effect(|effect| if let EditorEffect::Switch(switch) = effect { choose(switch) } else { None })
     }
 
     /// The unit in which columns are counted.
-    pub fn columns(&self) -> Columns {
+    pub fn columns(&self) -> ColumnUnit {
         let unit = |switch| if let Switch::ColumnsIn(unit) = switch { Some(unit) } else { None };
         self.choose(unit).unwrap_or_default()
     }
 
-    /// Those that show now.
+    /// The quirks that show now.
     pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
         self.on.iter()
     }
@@ -390,7 +389,7 @@ impl Quirks {
         self.on.names()
     }
 
-    /// What has happened at the editor, on which it depends which of them show.
+    /// The history of the editor, on which it depends which quirks show.
     pub fn course(&self) -> &MockHistory {
         self.on.course()
     }

@@ -1,33 +1,38 @@
-//! Requests as they come: what they ask for, or what is wrong with them.
+//! Requests of clients: how they are read, their faults, and how each is handled.
+
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::edition::{Edition, Method};
+use crate::peer::amp::edition::{Edition, Method};
+
+use super::model::{Editor, Notification};
+use super::outgoing::{self, MethodOutcome, Outgoing};
 use super::quirks::{Quirks, Switch, Trigger};
 
-/// A message that came.
+/// A message of a client, read.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Request {
-    /// A proper one.
+pub enum ClientRequest {
+    /// A valid request.
     Call {
-        /// Its id as sent.
+        /// The id of the request as sent.
         id: Value,
-        /// What is asked for.
+        /// The method.
         method: Method,
-        /// With which parameters.
+        /// The parameters of the request.
         params: Map<String, Value>,
     },
-    /// One that cannot be served.
-    Bad {
-        /// Its id as sent; null where it has none.
+    /// A message that cannot be served.
+    Invalid {
+        /// The id of the request as sent; null where it has none.
         id: Value,
         /// The key that would be the method's; empty where there is none.
         name: String,
         /// A code of JSON-RPC.
         code: i64,
-        /// What is wrong.
+        /// The fault, in words.
         message: String,
-        /// What kind of thing is wrong.
+        /// The kind of the fault.
         kind: Trigger,
     },
 }
@@ -42,12 +47,12 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 
 /// Reads a message.
-pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
+pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> ClientRequest {
     let bad = |id: &Value, name: &str, code, message: String, kind| {
         let (id, name) = (id.clone(), name.to_owned());
-        Request::Bad { id, name, code, message, kind }
+        ClientRequest::Invalid { id, name, code, message, kind }
     };
-    let text = mangle(quirks, bytes);
+    let text = apply_reading_flaws(quirks, bytes);
     let message: Value = match serde_json::from_slice(&text) {
         Ok(message) => message,
         Err(e) => {
@@ -76,11 +81,11 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
         return invalid(&id, "the request must name exactly one method");
     };
     let Some(method) = Method::parse(edition, name) else {
-        let message = format!("there is no method `{}`", shortened(name));
+        let message = format!("there is no method `{}`", truncated(name));
         return bad(&id, name, METHOD_NOT_FOUND, message, Trigger::BadEnvelope);
     };
     match params {
-        Value::Object(params) => Request::Call { id, method, params: params.clone() },
+        Value::Object(params) => ClientRequest::Call { id, method, params: params.clone() },
         _ => {
             let message = format!("the parameters of `{name}` must be an object");
             bad(&id, name, INVALID_PARAMS, message, Trigger::BadParams)
@@ -88,8 +93,8 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> Request {
     }
 }
 
-/// What a flawed reader makes of the text before it understands it.
-fn mangle<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+/// The text as a flawed reader reads it.
+fn apply_reading_flaws<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     let escaped = bytes.windows(2).any(|pair| pair == b"\\u");
     if quirks.has(Switch::OnlyCompactRequests) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
         return b"!".as_slice().into();
@@ -104,9 +109,91 @@ fn mangle<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     bytes.into()
 }
 
-/// Texts from outside are repeated up to a bound.
-fn shortened(text: &str) -> &str {
+/// A text from outside, cut to a bound before it is repeated.
+fn truncated(text: &str) -> &str {
     text.char_indices().nth(80).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The effects of a message.
+#[derive(Debug, Default)]
+pub struct HandledMessage {
+    /// The responses to the client that sent the request, in order.
+    pub responses: Vec<Outgoing>,
+    /// The notifications to send to clients.
+    pub notifications: Vec<Notification>,
+    /// The fault of the message, if it has one.
+    pub fault: Option<Trigger>,
+    /// How long the response is delayed.
+    pub delay: Option<Duration>,
+    /// The id of the request; null where it had none.
+    pub id: Value,
+    /// The method's name as it was sent; empty where there was none.
+    pub name: String,
+}
+
+/// How late a slow editor answers: later than the CLI's two seconds.
+const SLOW_DELAY: Duration = Duration::from_millis(2600);
+/// How late an unhurried but sound one does.
+const UNHURRIED_DELAY: Duration = Duration::from_millis(60);
+
+impl Editor {
+    /// Serves one message.
+    pub fn handle(&mut self, bytes: &[u8]) -> HandledMessage {
+        self.quirks.reset_last_flaw();
+        match read(self.edition, &self.quirks, bytes) {
+            ClientRequest::Call { id, method, params } => {
+                let (outcome, notifications) = self.call(method, &params);
+                let kind = if id.is_string() { Trigger::BadParams } else { Trigger::BadEnvelope };
+                let fault = matches!(outcome, MethodOutcome::Refused(..)).then_some(kind);
+                // First, so that the responses name the flaw that delays them.
+                let delay = self.delay(method);
+                let responses = self.responses(&id, Some(method), method.name(), outcome);
+                HandledMessage { responses, notifications, fault, delay, id, name: method.name().to_owned() }
+            }
+            ClientRequest::Invalid { id, name, code, message, kind } => {
+                let unknown = code == METHOD_NOT_FOUND;
+                let no_method = code == INVALID_REQUEST && !id.is_null();
+                let quiet = [Switch::QuietOnBadInput, Switch::OnlyCompactRequests, Switch::EscapesKept];
+                let outcome = if unknown && self.quirks.has(Switch::UnknownSucceeds)
+                    || no_method && self.quirks.has(Switch::NoMethodSucceeds)
+                {
+                    MethodOutcome::Done(serde_json::json!({}))
+                } else if unknown && self.quirks.has(Switch::UnknownUnanswered)
+                    || no_method && self.quirks.has(Switch::NoMethodUnanswered)
+                    || id.is_null() && quiet.into_iter().any(|switch| self.quirks.has(switch))
+                {
+                    MethodOutcome::Silence
+                } else {
+                    MethodOutcome::Refused(code, message)
+                };
+                let responses = self.responses(&id, None, &name, outcome);
+                // A method that does not exist is asked for by every newer client.
+                let fault = (!unknown).then_some(kind);
+                HandledMessage { responses, fault, id, name, ..HandledMessage::default() }
+            }
+        }
+    }
+
+    fn responses(&self, id: &Value, method: Option<Method>, name: &str, outcome: MethodOutcome) -> Vec<Outgoing> {
+        let failed = matches!(outcome, MethodOutcome::Failed(_) | MethodOutcome::Refused(..));
+        if outcome == MethodOutcome::Silence || failed && self.quirks.has(Switch::FailuresUnanswered) {
+            return vec![];
+        }
+        let twice = self.quirks.has(Switch::AnswersTwice);
+        let response = outgoing::encode_response(self.edition, &self.quirks, id, method, name, outcome);
+        if failed {
+            self.quirks.course().error();
+        }
+        vec![response; if twice { 2 } else { 1 }]
+    }
+
+    fn delay(&self, method: Method) -> Option<Duration> {
+        let slow = self.quirks.has(Switch::SlowAnswers) || method == Method::Ping && self.quirks.has(Switch::SlowPings);
+        match slow {
+            true => Some(SLOW_DELAY),
+            false => self.quirks.has(Switch::Unhurried).then_some(UNHURRIED_DELAY),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -115,8 +202,8 @@ mod tests {
 
     fn code(edition: Edition, text: &str) -> (i64, Value) {
         match read(edition, &Quirks::default(), text.as_bytes()) {
-            Request::Bad { code, id, .. } => (code, id),
-            Request::Call { .. } => panic!("{text} was taken for a request"),
+            ClientRequest::Invalid { code, id, .. } => (code, id),
+            ClientRequest::Call { .. } => panic!("{text} was taken for a request"),
         }
     }
 
@@ -125,7 +212,7 @@ mod tests {
         let cli = r#"{"clientRequest":{"id":"1","readFile":{"path":"/a"}}}"#;
         let guide = r#"{"clientRequest":{"id":"1","method":{"readFile":{"path":"/a"}}}}"#;
         for (edition, own, other) in [(Edition::Cli, cli, guide), (Edition::Guide, guide, cli)] {
-            let Request::Call { id, method, params } = read(edition, &Quirks::default(), own.as_bytes()) else {
+            let ClientRequest::Call { id, method, params } = read(edition, &Quirks::default(), own.as_bytes()) else {
                 panic!("{own} was refused");
             };
             assert_eq!((id, method, &params["path"]), ("1".into(), Method::ReadFile, &"/a".into()));

@@ -1,4 +1,4 @@
-//! The mock editor on its socket: listening, letting clients in, ending in an orderly way.
+//! The mock editor on its socket: listening, accepting clients, ending in an orderly way.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -10,17 +10,17 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
 use crate::trace::End;
 use crate::wire::tcp::{self, accepted};
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
-use super::edition::Edition;
-use super::go_between;
-use super::handshake::{self, Decision};
+use super::handshake::{self, HandshakeDecision};
 use super::quirks::{Quirks, Switch, Trigger};
-use super::session::{self, Session};
-use super::shared::{Phase, Shared, reached};
+use super::session::{self, EditorSession};
+use super::shared::{Phase, SharedServer, reached};
 
 /// No message longer than this is taken, in bytes.
 pub const MAX_MESSAGE: usize = 32 << 20;
@@ -28,10 +28,10 @@ pub const MAX_MESSAGE: usize = 32 << 20;
 const MAX_CONNECTIONS: usize = 512;
 /// How many connections a fragile server stands.
 const FEW_CONNECTIONS: u64 = 30;
-/// How long a flaw lets a client wait for the answer to its handshake.
-const WITHHELD: Duration = Duration::from_secs(60);
+/// How long a flaw lets a client wait for the response to its handshake.
+const WITHHELD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the end may take.
-const GRACE: Duration = Duration::from_millis(1500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 
 const LIMITS: Limits = Limits {
     frame: MAX_MESSAGE,
@@ -61,7 +61,7 @@ pub fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io::Resul
 }
 
 /// Lets clients in until the server is to end, and then ends their connections.
-pub async fn run(listener: TcpListener, shared: Shared) {
+pub async fn run(listener: TcpListener, shared: SharedServer) {
     let mut sessions = JoinSet::new();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut count = 0;
@@ -82,10 +82,10 @@ pub async fn run(listener: TcpListener, shared: Shared) {
         let quirks = shared.quirks();
         quirks.course().connection();
         let blocks = quirks.has(Switch::HandshakeBlocksOthers);
-        let client = client(stream, shared.count_connection(), shared);
+        let accept_client = accept_client(stream, shared.count_connection(), shared);
         if blocks {
             // The flaw: a handshake at a time.
-            if let Some(session) = client.await {
+            if let Some(session) = accept_client.await {
                 sessions.spawn(async move {
                     session.run().await;
                     drop(slot);
@@ -93,7 +93,7 @@ pub async fn run(listener: TcpListener, shared: Shared) {
             }
         } else {
             sessions.spawn(async move {
-                if let Some(session) = client.await {
+                if let Some(session) = accept_client.await {
                     session.run().await;
                 }
                 drop(slot);
@@ -101,13 +101,13 @@ pub async fn run(listener: TcpListener, shared: Shared) {
         }
     }
     drop(listener);
-    let _ = timeout(GRACE, async { while sessions.join_next().await.is_some() {} }).await;
+    let _ = timeout(SHUTDOWN_TIMEOUT, async { while sessions.join_next().await.is_some() {} }).await;
 }
 
 /// Makes the handshake with a client. Gives its session if it is let in.
-async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Session> {
+async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> Option<EditorSession> {
     let quirks = shared.quirks();
-    let stream = go_between::before(stream, &quirks, &shared).await?;
+    let stream = behind_relay(stream, &quirks, &shared).await?;
     let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
     let limits = match quirks.has(Switch::HandshakeBlocksOthers) {
         true => Limits { handshake: Duration::from_secs(3600), ..LIMITS },
@@ -137,25 +137,61 @@ async fn client(stream: TcpStream, number: u64, shared: Shared) -> Option<Sessio
     if request.fault().is_some() {
         shared.trigger(Trigger::BadHandshake);
     }
-    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.crowd());
+    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.connection_count());
     match decision {
-        Decision::Serve(reply) => Some(Session::new(shared, request.reply(&reply).await.ok()?)),
-        Decision::Close(reply) => {
+        HandshakeDecision::Serve(reply) => Some(EditorSession::new(shared, request.reply(&reply).await.ok()?)),
+        HandshakeDecision::Close(reply) => {
             session::reject(request.reply(&reply).await.ok()?).await;
             None
         }
-        Decision::Refuse(reply) => {
+        HandshakeDecision::Refuse(reply) => {
             session::refuse(request.reply(&reply).await.ok()?).await;
             None
         }
-        Decision::HangUp(why) => {
+        HandshakeDecision::HangUp(why) => {
             request.hang_up(why).await;
             None
         }
-        Decision::Withhold(why) => {
-            let _ = timeout(WITHHELD, reached(&mut phase, Phase::Closing)).await;
+        HandshakeDecision::Withhold(why) => {
+            let _ = timeout(WITHHELD_TIMEOUT, reached(&mut phase, Phase::Closing)).await;
             request.hang_up(why).await;
             None
         }
     }
+}
+
+/// The stream to serve: this one, or the other end of a go-between. None where the client has been given up.
+pub async fn behind_relay(stream: TcpStream, quirks: &Quirks, shared: &SharedServer) -> Option<TcpStream> {
+    if quirks.has(Switch::OneSegmentHead) {
+        let mut first = [0; 4096];
+        let n = stream.peek(&mut first).await.ok()?;
+        if !first[..n].windows(4).any(|w| w == b"\r\n\r\n") {
+            return None;
+        }
+    }
+    let hangs = |t| quirks.has(Switch::HangsAfter(t));
+    let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
+    let segment_flaws = SegmentFlaws {
+        loses_split: quirks.has(Switch::LosesSplitFrames),
+        loses_joined: quirks.has(Switch::LosesJoinedFrames),
+        on_hazard: watches.then(|| {
+            let shared = shared.clone();
+            let on_hazard = move |what| {
+                shared.trigger(match what {
+                    SegmentHazard::HalfFrame => Trigger::HalfFrame,
+                    SegmentHazard::HugeLength => Trigger::HugeLength,
+                });
+            };
+            Box::new(on_hazard) as Box<dyn Fn(SegmentHazard) + Send>
+        }),
+        ..SegmentFlaws::default()
+    };
+    if !segment_flaws.is_any() {
+        return Some(stream);
+    }
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.ok()?;
+    let relay = TcpStream::connect(listener.local_addr().ok()?).await.ok()?;
+    let (relayed, _) = listener.accept().await.ok()?;
+    segment_flaws.relay(stream, relay);
+    Some(relayed)
 }

@@ -1,4 +1,4 @@
-//! One client's connection, from the handshake to its end.
+//! One client's connection, from the handshake to its end, and what quirks make of its frames.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,55 +6,56 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameFault, FrameTolerance};
 use crate::peer::{Draws, MockEvent};
 use crate::trace::Closed;
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket, opcode};
 
-use super::super::assembler::{Assembler, Input};
-use super::frames;
 use super::outgoing::Outgoing;
-use super::quirks::{Breakdown, Effect, Kind, Quirk, Switch, Trigger};
+use super::quirks::{Breakdown, EditorEffect, EditorFrameKind, Quirk, Quirks, Switch, Trigger};
+use super::request::HandledMessage;
 use super::server::MAX_MESSAGE;
-use super::service::Handled;
-use super::shared::{Order, Phase, Shared, reached};
+use super::shared::{Phase, SendOrder, SharedServer, reached};
 
 /// The reason in the close frames of an editor that quits.
-pub const QUITS: &str = "the editor quits";
+pub const QUIT_REASON: &str = "the editor quits";
 /// How long the other side may take to end a connection that we have ended.
-const LINGER: Duration = Duration::from_secs(1);
-/// How long the freedom to answer in another order holds an answer back, hoping for the next request.
-const HOLD: Duration = Duration::from_millis(15);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the freedom to answer in another order holds a response back, hoping for the next request.
+const REORDER_DELAY: Duration = Duration::from_millis(15);
 /// How often the freedom to send pings does.
-const BEAT: Duration = Duration::from_millis(400);
+const PING_INTERVAL: Duration = Duration::from_millis(400);
 /// How many requests a flaw serves on one connection.
-const FEW: u64 = 100;
+const FEW_REQUESTS: u64 = 100;
 /// How many pings the freedom to send many sends, and with how many bytes each.
-const STORM: (usize, usize) = (200, 125);
+const PING_STORM: (usize, usize) = (200, 125);
 
+/// Beyond this many bytes a message is huge to a fragile server.
+const HUGE_MESSAGE: usize = 1 << 20;
 /// How many messages may be held up on their way to a client before no more is taken from it.
-const ON_THE_WAY: usize = 1024;
+const MAX_IN_TRANSIT: usize = 1024;
 
-/// A client that was let in.
-pub struct Session {
-    shared: Shared,
+/// The session of a client that was accepted.
+pub struct EditorSession {
+    shared: SharedServer,
     number: u64,
     sender: Sender,
     incoming: Receiver,
-    orders: mpsc::Receiver<Order>,
+    orders: mpsc::Receiver<SendOrder>,
     phase: watch::Receiver<Phase>,
     assembler: Assembler,
-    /// Answers that are held back, and until when.
-    held: VecDeque<(Instant, Outgoing)>,
+    /// Responses that are held back, and until when.
+    delayed: VecDeque<(Instant, Outgoing)>,
     /// How long messages are held up on their way, if they are.
     latency: Option<Draws>,
     /// Those that are, in the order in which they were sent.
-    on_the_way: VecDeque<Late>,
+    in_transit: VecDeque<InTransit>,
     requests: u64,
 }
 
 /// A message that is held up on its way.
-struct Late {
-    /// Until when.
+struct InTransit {
+    /// When the message is due.
     due: Instant,
     message: Outgoing,
     /// Its share of what may wait for a client, if it has one.
@@ -62,22 +63,22 @@ struct Late {
 }
 
 /// Why a session ends.
-enum End {
+enum SessionEnd {
     /// The other side ended the connection.
     Gone,
-    /// It was cut.
+    /// The connection was cut.
     Cut,
     /// A close frame came; it is to be answered with this code.
     Answer(Option<u16>),
-    /// It is to be closed with this code and reason.
+    /// The connection is to be closed with this code and reason.
     Close(u16, &'static str),
-    /// Without a close frame.
+    /// The connection ends without a close frame.
     Hang(Option<&'static str>),
-    /// By RST.
+    /// The TCP connection is reset, for this reason.
     Reset(&'static str),
 }
 
-impl From<SendError> for End {
+impl From<SendError> for SessionEnd {
     /// Who answers may learn of a cut before who reads does.
     fn from(error: SendError) -> Self {
         match error {
@@ -87,30 +88,30 @@ impl From<SendError> for End {
     }
 }
 
-/// Ends a connection that was accepted only to be told that its token is wrong.
+/// Ends a connection that was accepted only to say in the close frame that its token is wrong.
 pub async fn reject(socket: Socket) {
     let Socket { sender, incoming } = socket;
     drop(incoming);
     let _ = sender.send(&FrameSpec::close(Some(1000), "Authentication failed"), None).await;
-    leave(sender).await;
+    end_stream(sender).await;
 }
 
-/// Ends a connection after an answer that was no 101.
+/// Ends a connection after a response that was no 101.
 pub async fn refuse(socket: Socket) {
     drop(socket.incoming);
-    leave(socket.sender).await;
+    end_stream(socket.sender).await;
 }
 
 /// Ends our side, and lets the other side read what we said before it is all over: closing a connection with
 /// unread input would cut it (RFC 6455 section 7.1.1).
-async fn leave(sender: Sender) {
+async fn end_stream(sender: Sender) {
     sender.shutdown().await;
-    let _ = timeout(LINGER, sender.ended()).await;
+    let _ = timeout(CLOSE_TIMEOUT, sender.ended()).await;
 }
 
-impl Session {
-    /// Lets a client in.
-    pub fn new(shared: Shared, socket: Socket) -> Self {
+impl EditorSession {
+    /// A session for a socket that was accepted.
+    pub fn new(shared: SharedServer, socket: Socket) -> Self {
         let Socket { sender, incoming } = socket;
         // Judged here, so that what breaks the RFC is not answered as if it were sound.
         let read = !shared.quirks().has(Switch::NeverReads);
@@ -120,8 +121,8 @@ impl Session {
         Self {
             latency: shared.latency().map(|latency| latency.draws(number)),
             assembler: Assembler::new(MAX_MESSAGE),
-            held: VecDeque::new(),
-            on_the_way: VecDeque::new(),
+            delayed: VecDeque::new(),
+            in_transit: VecDeque::new(),
             requests: 0,
             shared,
             number,
@@ -135,44 +136,44 @@ impl Session {
     /// Serves it to its end.
     pub async fn run(mut self) {
         let end = self.serve().await;
-        if matches!(end, End::Cut) {
+        if matches!(end, SessionEnd::Cut) {
             self.shared.trigger(Trigger::Reset);
         }
         self.shared.leave(self.number);
         self.end(end).await;
     }
 
-    async fn serve(&mut self) -> End {
+    async fn serve(&mut self) -> SessionEnd {
         if self.shared.quirks().has(Switch::PingStorm) {
-            for _ in 0..STORM.0 {
-                if let Err(e) = self.sender.send(&FrameSpec::ping([b'p'; STORM.1]), None).await {
+            for _ in 0..PING_STORM.0 {
+                if let Err(e) = self.sender.send(&FrameSpec::ping([b'p'; PING_STORM.1]), None).await {
                     return e.into();
                 }
             }
         }
-        let beats = self.shared.quirks().has(Switch::Heartbeat);
-        let mut beat = Instant::now();
+        let sends_pings = self.shared.quirks().has(Switch::Heartbeat);
+        let mut next_ping = Instant::now();
         loop {
-            let due = self.held.front().map(|(due, _)| *due);
-            let arrives = self.on_the_way.front().map(|late| late.due);
-            let room = self.on_the_way.len() < ON_THE_WAY;
+            let due = self.delayed.front().map(|(due, _)| *due);
+            let arrives = self.in_transit.front().map(|late| late.due);
+            let room = self.in_transit.len() < MAX_IN_TRANSIT;
             tokio::select! {
                 biased;
                 () = reached(&mut self.phase, Phase::Hung) => {
                     // A server that hangs does nothing until it is ended.
                     reached(&mut self.phase, Phase::Closing).await;
                     return match self.shared.quirks().why(Switch::NoGoingAway) {
-                        Some(why) => End::Hang(Some(why)),
-                        None => End::Close(1001, QUITS),
+                        Some(why) => SessionEnd::Hang(Some(why)),
+                        None => SessionEnd::Close(1001, QUIT_REASON),
                     };
                 }
-                () = sleep_until(arrives.unwrap_or(beat)), if arrives.is_some() => {
-                    if let Err(e) = self.arrive().await {
+                () = sleep_until(arrives.unwrap_or(next_ping)), if arrives.is_some() => {
+                    if let Err(e) = self.deliver().await {
                         return e.into();
                     }
                 }
                 order = self.orders.recv(), if room => {
-                    let Some(order) = order else { return End::Gone };
+                    let Some(order) = order else { return SessionEnd::Gone };
                     if let Err(e) = self.send(order.message, Some(order.share)).await {
                         return e.into();
                     }
@@ -181,93 +182,95 @@ impl Session {
                         let _ = done.send(());
                     }
                 }
-                () = sleep_until(due.unwrap_or(beat)), if due.is_some() => {
-                    if let Err(e) = self.release().await {
+                () = sleep_until(due.unwrap_or(next_ping)), if due.is_some() => {
+                    if let Err(e) = self.send_delayed().await {
                         return e.into();
                     }
                 }
-                () = sleep_until(beat), if beats => {
-                    beat += BEAT;
+                () = sleep_until(next_ping), if sends_pings => {
+                    next_ping += PING_INTERVAL;
                     if let Err(e) = self.sender.send(&FrameSpec::ping("beat"), None).await {
                         return e.into();
                     }
                 }
                 incoming = self.incoming.recv(), if room => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &frames::manners(&self.shared.quirks()));
-                        if let Err(end) = self.input(input).await {
+                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.shared.quirks()));
+                        if let Err(end) = self.on_frame(input).await {
                             return end;
                         }
                     }
                     Some(Incoming::Message(_) | Incoming::Bytes(_)) => {}
-                    Some(Incoming::Closed(Closed::Reset)) => return End::Cut,
-                    Some(Incoming::Closed(Closed::Eof)) | None => return End::Gone,
+                    Some(Incoming::Closed(Closed::Reset)) => return SessionEnd::Cut,
+                    Some(Incoming::Closed(Closed::Eof)) | None => return SessionEnd::Gone,
                 },
             }
         }
     }
 
-    async fn input(&mut self, input: Input) -> Result<(), End> {
+    async fn on_frame(&mut self, input: AssembledFrame) -> Result<(), SessionEnd> {
         let quirks = self.shared.quirks();
         match input {
-            Input::Nothing => {}
-            Input::Text(bytes) => self.message(&bytes).await?,
-            Input::Binary => {
+            AssembledFrame::Nothing => {}
+            AssembledFrame::Text(bytes) => self.on_message(&bytes).await?,
+            AssembledFrame::Binary => {
                 self.shared.trigger(Trigger::Binary);
-                return Err(End::Close(1003, "messages have to come as text"));
+                return Err(SessionEnd::Close(1003, "messages have to come as text"));
             }
-            Input::Ping(payload) => {
+            AssembledFrame::Ping(payload) => {
                 if !quirks.has(Switch::NoPong) {
-                    self.frames(Kind::Pong, FrameSpec::pong(payload), None).await?;
+                    self.send_frames(EditorFrameKind::Pong, FrameSpec::pong(payload), None).await?;
                 }
             }
-            Input::Pong if quirks.has(Switch::ClosesOnPong) => return Err(End::Close(1002, "nobody asked for a pong")),
-            Input::Pong => {}
-            Input::Close(_) if quirks.has(Switch::CloseIgnored) => {}
-            Input::Close(code) => return Err(End::Answer(code)),
-            Input::Broken(code, why) => {
+            AssembledFrame::Pong if quirks.has(Switch::ClosesOnPong) => {
+                return Err(SessionEnd::Close(1002, "nobody asked for a pong"));
+            }
+            AssembledFrame::Pong => {}
+            AssembledFrame::Close(_) if quirks.has(Switch::CloseIgnored) => {}
+            AssembledFrame::Close(code) => return Err(SessionEnd::Answer(code)),
+            AssembledFrame::Broken(code, why) => {
                 self.shared.trigger(if code == 1009 { Trigger::HugeMessage } else { Trigger::BadFrame });
                 let code = if quirks.has(Switch::WrongFailureCode) { 1000 } else { code };
-                return Err(End::Close(code, why));
+                return Err(SessionEnd::Close(code, why));
             }
         }
         Ok(())
     }
 
-    async fn message(&mut self, bytes: &[u8]) -> Result<(), End> {
+    async fn on_message(&mut self, bytes: &[u8]) -> Result<(), SessionEnd> {
         let quirks = self.shared.quirks();
         quirks.course().message();
         self.requests += 1;
-        if self.requests > FEW && quirks.has(Switch::HundredRequests) {
+        if self.requests > FEW_REQUESTS && quirks.has(Switch::HundredRequests) {
             return Ok(());
         }
-        if bytes.len() > HUGE {
+        if bytes.len() > HUGE_MESSAGE {
             self.shared.trigger(Trigger::HugeMessage);
         }
-        // The flaw: the next client's turn comes when this one has taken its answer.
+        // The flaw: the next client's turn comes when this one has taken its response.
         let _turn = match quirks.has(Switch::AnswersOneAtATime) {
             true => Some(self.shared.turn().await),
             false => None,
         };
-        let Handled { answers, fault, delay, name, .. } = self.shared.serve(self.number, bytes);
+        let HandledMessage { responses, fault, delay, name, .. } = self.shared.serve(self.number, bytes);
         if quirks.has(Switch::LastOfPipelined) {
-            self.held.clear();
+            self.delayed.clear();
         }
         if let Some((how, why)) = quirks.iter().find_map(breakdown) {
-            return Err(self.break_down(how, why, answers.first()).await);
+            return Err(self.break_down(how, why, responses.first()).await);
         }
         let reordering = quirks.has(Switch::OutOfOrder) || quirks.has(Switch::LastOfPipelined);
         if reordering || delay.is_some() {
-            for answer in answers {
-                self.hold(answer, delay.unwrap_or(HOLD), reordering);
+            for response in responses {
+                self.delay_response(response, delay.unwrap_or(REORDER_DELAY), reordering);
             }
         } else {
-            for answer in answers {
-                self.send(answer, None).await?;
+            for response in responses {
+                self.send(response, None).await?;
             }
         }
         if !name.is_empty() {
-            self.shared.tell(MockEvent::Request(name));
+            self.shared.publish(MockEvent::Request(name));
         }
         let Some(fault) = fault else { return Ok(()) };
         self.shared.trigger(fault);
@@ -277,43 +280,43 @@ impl Session {
             Trigger::BadParams => quirks.has(Switch::ClosesOnBadParams),
             _ => false,
         };
-        if ends { Err(End::Close(1003, "that was no request")) } else { Ok(()) }
+        if ends { Err(SessionEnd::Close(1003, "that was no request")) } else { Ok(()) }
     }
 
-    /// Ends the connection in a wrong way, in the place of an answer.
-    async fn break_down(&self, how: Breakdown, why: &'static str, answer: Option<&Outgoing>) -> End {
+    /// Ends the connection in a wrong way, in the place of a response.
+    async fn break_down(&self, how: Breakdown, why: &'static str, response: Option<&Outgoing>) -> SessionEnd {
         match how {
-            Breakdown::Close(code) => return End::Close(code, "the editor is in trouble"),
-            Breakdown::Reset => return End::Reset(why),
+            Breakdown::Close(code) => return SessionEnd::Close(code, "the editor is in trouble"),
+            Breakdown::Reset => return SessionEnd::Reset(why),
             Breakdown::Fin => {}
             Breakdown::InFrame => {
-                let payload = answer.map(|a| a.bytes.clone()).unwrap_or_default();
-                let manner = SendOptions { cut: Some(payload.len() / 2), ..SendOptions::deliberate(Some(why)) };
-                if let Err(e) = self.sender.send_in(&FrameSpec::new(opcode::TEXT, payload), &manner).await {
+                let payload = response.map(|a| a.bytes.clone()).unwrap_or_default();
+                let options = SendOptions { cut: Some(payload.len() / 2), ..SendOptions::deliberate(Some(why)) };
+                if let Err(e) = self.sender.send_in(&FrameSpec::new(opcode::TEXT, payload), &options).await {
                     return e.into();
                 }
             }
         }
-        End::Hang(Some(why))
+        SessionEnd::Hang(Some(why))
     }
 
-    /// Holds an answer back: in order, or before those that are held already.
-    fn hold(&mut self, answer: Outgoing, time: Duration, reordering: bool) {
+    /// Holds a response back: in order, or before those that are held already.
+    fn delay_response(&mut self, response: Outgoing, time: Duration, reordering: bool) {
         let due = Instant::now() + time;
-        match self.held.front() {
+        match self.delayed.front() {
             Some((first, _)) if reordering => {
                 let due = *first;
-                self.held.push_front((due, answer));
+                self.delayed.push_front((due, response));
             }
-            _ => self.held.push_back((due, answer)),
+            _ => self.delayed.push_back((due, response)),
         }
     }
 
     /// Sends what is due of what was held back.
-    async fn release(&mut self) -> Result<(), SendError> {
+    async fn send_delayed(&mut self) -> Result<(), SendError> {
         let now = Instant::now();
-        while let Some((_, answer)) = self.held.pop_front_if(|(due, _)| *due <= now) {
-            self.send(answer, None).await?;
+        while let Some((_, response)) = self.delayed.pop_front_if(|(due, _)| *due <= now) {
+            self.send(response, None).await?;
         }
         Ok(())
     }
@@ -321,73 +324,115 @@ impl Session {
     /// Sends a message, or sends it on its way where that is long: in order, each with a time of its own.
     async fn send(&mut self, message: Outgoing, share: Option<OwnedSemaphorePermit>) -> Result<(), SendError> {
         let Some(time) = self.latency.as_mut().and_then(Iterator::next) else { return self.transmit(&message).await };
-        let before = self.on_the_way.back().map(|late| late.due);
+        let before = self.in_transit.back().map(|late| late.due);
         let due = before.into_iter().fold(Instant::now() + time, Instant::max);
-        self.on_the_way.push_back(Late { due, message, _share: share });
+        self.in_transit.push_back(InTransit { due, message, _share: share });
         Ok(())
     }
 
     /// Lets the client have what has been on its way long enough.
-    async fn arrive(&mut self) -> Result<(), SendError> {
+    async fn deliver(&mut self) -> Result<(), SendError> {
         let now = Instant::now();
-        while let Some(late) = self.on_the_way.pop_front_if(|late| late.due <= now) {
+        while let Some(late) = self.in_transit.pop_front_if(|late| late.due <= now) {
             self.transmit(&late.message).await?;
         }
         Ok(())
     }
 
     async fn transmit(&self, message: &Outgoing) -> Result<(), SendError> {
-        self.frames(Kind::Message, FrameSpec::new(opcode::TEXT, message.bytes.clone()), message.deliberate).await
+        self.send_frames(
+            EditorFrameKind::Message,
+            FrameSpec::new(opcode::TEXT, message.bytes.clone()),
+            message.deliberate,
+        )
+        .await
     }
 
-    async fn frames(&self, kind: Kind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
-        for (frame, flaw) in frames::outgoing(kind, frame, &self.shared.quirks()) {
+    async fn send_frames(
+        &self,
+        kind: EditorFrameKind,
+        frame: FrameSpec,
+        why: Option<&'static str>,
+    ) -> Result<(), SendError> {
+        for (frame, flaw) in outgoing_frames(kind, frame, &self.shared.quirks()) {
             self.sender.send(&frame, flaw.or(why)).await?;
         }
         Ok(())
     }
 
-    async fn end(self, end: End) {
+    async fn end(self, end: SessionEnd) {
         let quirks = self.shared.quirks();
-        let (keeps, mute) = (quirks.why(Switch::KeepsTcpOpen), quirks.why(Switch::CloseNotAnswered));
+        let (keeps_open, ignores_close) = (quirks.why(Switch::KeepsTcpOpen), quirks.why(Switch::CloseNotAnswered));
         let frame = match end {
-            End::Gone | End::Cut => None,
-            End::Hang(why) => {
+            SessionEnd::Gone | SessionEnd::Cut => None,
+            SessionEnd::Hang(why) => {
                 if let Some(why) = why {
                     self.sender.shutdown_deliberately(why).await;
                 }
                 None
             }
-            End::Reset(why) => {
+            SessionEnd::Reset(why) => {
                 self.sender.reset(Some(why)).await;
                 None
             }
-            End::Answer(_) if mute.is_some() => None,
-            End::Answer(code) => {
+            SessionEnd::Answer(_) if ignores_close.is_some() => None,
+            SessionEnd::Answer(code) => {
                 let code = code.map(|c| if quirks.has(Switch::AnswersCloseWith1000) { 1000 } else { c });
                 Some(FrameSpec::close(code, ""))
             }
-            End::Close(code, reason) => Some(FrameSpec::close(Some(code), reason)),
+            SessionEnd::Close(code, reason) => Some(FrameSpec::close(Some(code), reason)),
         };
         let closing = frame.is_some();
         if let Some(frame) = frame {
-            let _ = self.frames(Kind::Close, frame, None).await;
+            let _ = self.send_frames(EditorFrameKind::Close, frame, None).await;
         }
         drop(self.incoming);
-        if keeps.is_some() && closing && !matches!(end, End::Gone | End::Cut) {
+        if keeps_open.is_some() && closing && !matches!(end, SessionEnd::Gone | SessionEnd::Cut) {
             self.sender.ended().await;
         }
-        leave(self.sender).await;
+        end_stream(self.sender).await;
     }
 }
 
 /// How a quirk has connections break down, and its name.
 fn breakdown(quirk: &Quirk) -> Option<(Breakdown, &'static str)> {
     match quirk.effect {
-        Effect::Switch(Switch::Breaks(how)) => Some((how, quirk.name)),
+        EditorEffect::Switch(Switch::Breaks(how)) => Some((how, quirk.name)),
         _ => None,
     }
 }
 
-/// Beyond this many bytes a message is huge to a fragile server.
-const HUGE: usize = 1 << 20;
+/// How the frames of clients are taken.
+pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
+    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
+    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
+    FrameTolerance {
+        from_client: true,
+        tolerated: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
+        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
+        ignores_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
+        refuses_fragments: quirks.has(Switch::RefusesFragments),
+        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
+    }
+}
+
+/// The frames that are sent for a frame of ours, each with the flaw that has changed it.
+pub fn outgoing_frames(
+    kind: EditorFrameKind,
+    frame: FrameSpec,
+    quirks: &Quirks,
+) -> Vec<(FrameSpec, Option<&'static str>)> {
+    let mut frames = vec![(frame, None)];
+    for quirk in quirks.iter() {
+        if let EditorEffect::Frame(of, change) = quirk.effect
+            && of == kind
+        {
+            let why = |old: Option<&'static str>| if quirk.flaw { Some(quirk.name) } else { old };
+            frames = frames
+                .into_iter()
+                .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))
+                .collect();
+        }
+    }
+    frames
+}

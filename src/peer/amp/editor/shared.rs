@@ -12,34 +12,34 @@ use tokio::time::{Instant, timeout_at};
 use crate::peer::{Latency, MockEvent};
 use crate::trace::Recorder;
 
-use super::handshake::TooManyConnections;
-use super::model::{Editor, Notice};
+use super::handshake::ConnectionCount;
+use super::model::{Editor, Notification};
 use super::outgoing::Outgoing;
 use super::quirks::{Quirks, Switch, Trigger};
-use super::service::Handled;
+use super::request::HandledMessage;
 
 /// How many messages may wait for a client that does not read. One with more is cut off.
-const WAITING: usize = 256;
+const MAX_QUEUED: usize = 256;
 /// How many bytes of messages may. A longer message waits alone.
-const WAITING_BYTES: u32 = 64 << 20;
+const MAX_QUEUED_BYTES: u32 = 64 << 20;
 /// How long a command waits for clients that do not read.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How many happenings may wait for whoever watches.
-const HAPPENINGS: usize = 1024;
+const STEER_TIMEOUT: Duration = Duration::from_secs(2);
+/// How many events may wait for a subscriber.
+const MAX_EVENTS: usize = 1024;
 /// How many ids of a client a flaw remembers.
-const IDS: usize = 10_000;
+const MAX_IDS: usize = 10_000;
 
 /// The editor, its clients, and whether it goes on. Cheap to clone.
 #[derive(Clone)]
-pub struct Shared {
-    lasting: Arc<ServerState>,
-    /// Of the server from one start to the next.
+pub struct SharedServer {
+    server: Arc<ServerState>,
+    /// The phase of the server between one start and the next.
     phase: Arc<watch::Sender<Phase>>,
 }
 
-/// What outlives a restart.
+/// The state that outlives a restart.
 struct ServerState {
-    state: Mutex<State>,
+    state: Mutex<EditorState>,
     recorder: Recorder,
     /// For a flaw that answers one client at a time.
     turn: Arc<Turn<()>>,
@@ -47,18 +47,18 @@ struct ServerState {
     /// How many connections there have been.
     connections: AtomicU64,
     happenings: broadcast::Sender<MockEvent>,
-    /// Hears of everything from the beginning on, until somebody asks for it.
+    /// Receives every event from the beginning on, until the first subscriber takes it.
     first: Mutex<Option<broadcast::Receiver<MockEvent>>>,
 }
 
 /// Whether the server goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It serves.
+    /// The server serves.
     Serving,
     /// A flaw made it stop serving; it does not know.
     Hung,
-    /// It was told to quit.
+    /// The server has received the command to quit.
     Quit,
     /// A flaw made it die.
     Died,
@@ -72,26 +72,26 @@ pub async fn reached(phase: &mut watch::Receiver<Phase>, wanted: Phase) {
     let _ = phase.wait_for(|now| *now >= wanted).await;
 }
 
-struct State {
+struct EditorState {
     editor: Editor,
-    clients: Vec<Client>,
+    clients: Vec<ConnectedClient>,
     next: u64,
     /// Whether a client that was served is gone.
-    gone: bool,
+    had_client: bool,
 }
 
-struct Client {
+struct ConnectedClient {
     number: u64,
     outbox: Outbox,
     /// Ids of requests, for a flaw that mixes up connections.
     ids: HashSet<String>,
 }
 
-/// Something for a connection to send.
-pub struct Order {
-    /// What.
+/// A message for a connection to send.
+pub struct SendOrder {
+    /// The message.
     pub message: Outgoing,
-    /// Whom to tell when it is sent.
+    /// Notified when the message is sent.
     pub done: Option<oneshot::Sender<()>>,
     /// Its share of what may wait, until it is sent.
     pub share: OwnedSemaphorePermit,
@@ -99,29 +99,29 @@ pub struct Order {
 
 /// Where what is to be sent to a client waits, bounded in number and bytes.
 struct Outbox {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<SendOrder>,
     room: Arc<Semaphore>,
 }
 
 impl Outbox {
-    fn new() -> (Self, mpsc::Receiver<Order>) {
-        let (orders, receiver) = mpsc::channel(WAITING);
-        (Self { orders, room: Arc::new(Semaphore::new(WAITING_BYTES as usize)) }, receiver)
+    fn new() -> (Self, mpsc::Receiver<SendOrder>) {
+        let (orders, receiver) = mpsc::channel(MAX_QUEUED);
+        (Self { orders, room: Arc::new(Semaphore::new(MAX_QUEUED_BYTES as usize)) }, receiver)
     }
 
     /// Lets a message wait to be sent. Gives whether there was room.
     fn put(&self, message: Outgoing, done: Option<oneshot::Sender<()>>) -> bool {
-        let share = u32::try_from(message.bytes.len()).unwrap_or(WAITING_BYTES).min(WAITING_BYTES);
+        let share = u32::try_from(message.bytes.len()).unwrap_or(MAX_QUEUED_BYTES).min(MAX_QUEUED_BYTES);
         let Ok(share) = Arc::clone(&self.room).try_acquire_many_owned(share) else { return false };
-        self.orders.try_send(Order { message, done, share }).is_ok()
+        self.orders.try_send(SendOrder { message, done, share }).is_ok()
     }
 }
 
-impl Shared {
+impl SharedServer {
     pub fn new(editor: Editor, recorder: Recorder, latency: Option<Latency>) -> Self {
-        let state = State { editor, clients: vec![], next: 0, gone: false };
-        let (happenings, first) = broadcast::channel(HAPPENINGS);
-        let lasting = ServerState {
+        let state = EditorState { editor, clients: vec![], next: 0, had_client: false };
+        let (happenings, first) = broadcast::channel(MAX_EVENTS);
+        let server = ServerState {
             state: Mutex::new(state),
             recorder,
             turn: Arc::default(),
@@ -130,41 +130,41 @@ impl Shared {
             happenings,
             first: Mutex::new(Some(first)),
         };
-        Self { lasting: Arc::new(lasting), phase: Arc::new(watch::Sender::new(Phase::Serving)) }
+        Self { server: Arc::new(server), phase: Arc::new(watch::Sender::new(Phase::Serving)) }
     }
 
     /// The same editor for a server that starts anew, with another secret.
     pub fn renewed(&self, token: String) -> Self {
         let mut state = self.state();
         state.editor.token = token;
-        state.gone = false;
-        Self { lasting: self.lasting.clone(), phase: Arc::new(watch::Sender::new(Phase::Serving)) }
+        state.had_client = false;
+        Self { server: self.server.clone(), phase: Arc::new(watch::Sender::new(Phase::Serving)) }
     }
 
     pub fn recorder(&self) -> &Recorder {
-        &self.lasting.recorder
+        &self.server.recorder
     }
 
     /// How messages to clients are held up.
     pub fn latency(&self) -> Option<Latency> {
-        self.lasting.latency
+        self.server.latency
     }
 
     /// The number of a new connection, from 1.
     pub fn count_connection(&self) -> u64 {
-        self.lasting.connections.fetch_add(1, Ordering::Relaxed) + 1
+        self.server.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Watches what clients do: who asks first is told from the beginning on, others from now on.
+    /// Subscribes to the events of clients: the first subscriber gets them from the beginning on, others from now on.
     pub fn happenings(&self) -> broadcast::Receiver<MockEvent> {
-        let first = self.lasting.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        first.unwrap_or_else(|| self.lasting.happenings.subscribe())
+        let first = self.server.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        first.unwrap_or_else(|| self.server.happenings.subscribe())
     }
 
-    /// Tells whoever watches what a client did.
-    pub fn tell(&self, happening: MockEvent) {
-        // Nobody may watch.
-        let _ = self.lasting.happenings.send(happening);
+    /// Publishes what a client did.
+    pub fn publish(&self, event: MockEvent) {
+        // There may be no subscriber.
+        let _ = self.server.happenings.send(event);
     }
 
     /// The quirks as they are now.
@@ -178,7 +178,7 @@ impl Shared {
 
     /// Waits until no other client is being answered.
     pub async fn turn(&self) -> OwnedMutexGuard<()> {
-        self.lasting.turn.clone().lock_owned().await
+        self.server.turn.clone().lock_owned().await
     }
 
     /// How many clients are served.
@@ -186,10 +186,10 @@ impl Shared {
         self.state().clients.len()
     }
 
-    /// Those who came before a client that comes now.
-    pub fn crowd(&self) -> TooManyConnections {
+    /// The number of clients when another one comes.
+    pub fn connection_count(&self) -> ConnectionCount {
         let state = self.state();
-        TooManyConnections { now: state.clients.len(), before: state.gone }
+        ConnectionCount { now: state.clients.len(), before: state.had_client }
     }
 
     /// Watches whether the server goes on.
@@ -208,7 +208,7 @@ impl Shared {
         });
     }
 
-    /// Something happened that a fragile server does not survive.
+    /// Reports a trigger that a fragile server does not survive.
     pub fn trigger(&self, trigger: Trigger) {
         let (hangs, dies) = {
             let state = self.state();
@@ -222,42 +222,43 @@ impl Shared {
         }
     }
 
-    /// A client was let in: from now on it gets what all get. The first messages are those that tell it how things are.
-    pub fn join(&self) -> (u64, mpsc::Receiver<Order>) {
+    /// Adds a client that was accepted: from now on it gets all notifications. The first messages have the present
+    /// state.
+    pub fn join(&self) -> (u64, mpsc::Receiver<SendOrder>) {
         let mut state = self.state();
         let (outbox, orders) = Outbox::new();
         state.next += 1;
         let number = state.next;
-        for notice in state.editor.greeting() {
-            if let Some(message) = state.editor.notification(&notice) {
+        for notification in state.editor.initial_notifications() {
+            if let Some(message) = state.editor.notification(&notification) {
                 outbox.put(message, None);
             }
         }
-        state.clients.push(Client { number, outbox, ids: HashSet::new() });
+        state.clients.push(ConnectedClient { number, outbox, ids: HashSet::new() });
         drop(state);
-        self.tell(MockEvent::Connected);
+        self.publish(MockEvent::Connected);
         (number, orders)
     }
 
-    /// A client is gone.
+    /// Removes a client that has gone.
     pub fn leave(&self, number: u64) {
         let mut state = self.state();
         state.clients.retain(|c| c.number != number);
-        state.gone = true;
+        state.had_client = true;
         drop(state);
-        self.tell(MockEvent::Disconnected);
+        self.publish(MockEvent::Disconnected);
     }
 
-    /// Serves a message of a client. What it brings about for others is on its way then.
-    pub fn serve(&self, number: u64, bytes: &[u8]) -> Handled {
+    /// Serves a message of a client, and queues the notifications that it causes for others.
+    pub fn serve(&self, number: u64, bytes: &[u8]) -> HandledMessage {
         let mut state = self.state();
         let mut handled = state.editor.handle(bytes);
-        for notice in &handled.notices {
-            state.notify(notice);
+        for notification in &handled.notifications {
+            state.notify(notification);
         }
         if state.editor.quirks.has(Switch::AnswersEverybody) {
             for client in state.clients.iter().filter(|c| c.number != number) {
-                for message in &handled.answers {
+                for message in &handled.responses {
                     client.outbox.put(message.clone(), None);
                 }
             }
@@ -272,21 +273,21 @@ impl Shared {
     /// is clear that they do not read.
     pub async fn steer<T>(
         &self,
-        change: impl FnOnce(&mut Editor) -> Result<(T, Vec<Notice>), String>,
+        change: impl FnOnce(&mut Editor) -> Result<(T, Vec<Notification>), String>,
     ) -> Result<T, String> {
         let (given, waits) = {
             let mut state = self.state();
-            let (given, notices) = change(&mut state.editor)?;
+            let (given, notifications) = change(&mut state.editor)?;
             let repeats = state.editor.quirks.has(Switch::RepeatsNotifications);
             let mut waits = vec![];
-            for notice in &notices {
+            for notification in &notifications {
                 for _ in 0..if repeats { 2 } else { 1 } {
-                    waits.extend(state.notify(notice));
+                    waits.extend(state.notify(notification));
                 }
             }
             (given, waits)
         };
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + STEER_TIMEOUT;
         for wait in waits {
             // A client that went away in the meantime drops its end, which is as good.
             let _ = timeout_at(deadline, wait).await;
@@ -294,16 +295,16 @@ impl Shared {
         Ok(given)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.lasting.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, EditorState> {
+        self.server.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Sends a notice to every client; gives what tells when it is sent.
-    fn notify(&mut self, notice: &Notice) -> Vec<oneshot::Receiver<()>> {
-        let topic = notice.topic();
-        let Some(message) = self.editor.notification(notice) else { return vec![] };
+impl EditorState {
+    /// Sends a notification to every client; gives receivers that resolve when it is sent.
+    fn notify(&mut self, notification: &Notification) -> Vec<oneshot::Receiver<()>> {
+        let topic = notification.topic();
+        let Some(message) = self.editor.notification(notification) else { return vec![] };
         let mut waits = vec![];
         let editor = &self.editor;
         let mut place = 0;
@@ -324,16 +325,16 @@ impl State {
         waits
     }
 
-    /// The flaw that takes ids for unique among all clients: the answer goes to whoever used the id first.
-    fn misroute(&mut self, number: u64, handled: &mut Handled) {
+    /// The flaw that takes ids for unique among all clients: the response goes to whoever used the id first.
+    fn misroute(&mut self, number: u64, handled: &mut HandledMessage) {
         let Value::String(id) = &handled.id else { return };
         let other = self.clients.iter().find(|c| c.number != number && c.ids.contains(id));
         if let Some(other) = other {
-            for message in handled.answers.drain(..) {
+            for message in handled.responses.drain(..) {
                 other.outbox.put(message, None);
             }
         } else if let Some(own) = self.clients.iter_mut().find(|c| c.number == number)
-            && own.ids.len() < IDS
+            && own.ids.len() < MAX_IDS
         {
             own.ids.insert(id.clone());
         }
@@ -351,7 +352,7 @@ mod tests {
     #[test]
     fn what_waits_for_a_client_that_does_not_read_is_bounded_in_bytes() {
         let (outbox, mut orders) = Outbox::new();
-        let half = (WAITING_BYTES / 2) as usize;
+        let half = (MAX_QUEUED_BYTES / 2) as usize;
         assert!(outbox.put(message(half), None) && outbox.put(message(half), None));
         assert!(!outbox.put(message(1), None));
         drop(orders.try_recv());
@@ -361,7 +362,7 @@ mod tests {
     #[test]
     fn a_message_that_is_longer_than_what_may_wait_can_be_sent_alone() {
         let (outbox, mut orders) = Outbox::new();
-        let long = WAITING_BYTES as usize + 1;
+        let long = MAX_QUEUED_BYTES as usize + 1;
         assert!(outbox.put(message(long), None) && !outbox.put(message(long), None));
         drop(orders.try_recv());
         assert!(outbox.put(message(long), None));
@@ -370,7 +371,7 @@ mod tests {
     #[test]
     fn what_waits_for_a_client_that_does_not_read_is_bounded_in_number() {
         let (outbox, _orders) = Outbox::new();
-        assert!((0..WAITING).all(|_| outbox.put(message(1), None)));
+        assert!((0..MAX_QUEUED).all(|_| outbox.put(message(1), None)));
         assert!(!outbox.put(message(1), None));
     }
 }

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::edition::Edition;
-use super::model::{Diagnostic, Editor, Notice};
+use crate::peer::amp::edition::Edition;
+
+use super::model::{Editor, FileDiagnostic, Notification};
 use super::quirks::Switch;
 use super::text::Pos;
 
 /// A command, read and checked.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command {
+pub enum SteerCommand {
     /// Makes a file visible.
     Open(PathBuf),
     /// Closes a file.
@@ -21,7 +22,7 @@ pub enum Command {
     /// Changes a file's text without saving it.
     Edit(PathBuf, String),
     /// Sets a file's diagnostics.
-    Diagnostics(PathBuf, Vec<Diagnostic>),
+    Diagnostics(PathBuf, Vec<FileDiagnostic>),
     /// Sends clients a user's message.
     Message(String),
     /// Adds to the clients' prompt.
@@ -39,7 +40,7 @@ pub enum Command {
 }
 
 /// The names of the commands.
-pub const NAMES: [&str; 12] = [
+pub const COMMAND_NAMES: [&str; 12] = [
     "open",
     "close",
     "select",
@@ -55,7 +56,7 @@ pub const NAMES: [&str; 12] = [
 ];
 
 /// Reads a command: an object of one key, the command's name, whose value is an object with its parameters.
-pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
+pub fn read(command: &Map<String, Value>) -> Result<SteerCommand, String> {
     let (name, params) = match command.iter().next() {
         Some(only) if command.len() == 1 => only,
         _ => return Err("a command is an object of one key, such as {\"open\":{\"path\":\"/w/a.txt\"}}".to_owned()),
@@ -63,32 +64,34 @@ pub fn read(command: &Map<String, Value>) -> Result<Command, String> {
     let Value::Object(params) = params else {
         return Err(format!("the parameters of `{name:.80}` must be an object; it may be empty"));
     };
-    let mut take = ParamReader { command: name, params, taken: vec![] };
+    let mut reader = ParamReader { command: name, params, used: vec![] };
     let read = match name.as_str() {
-        "open" => Command::Open(take.path()?),
-        "close" => Command::Close(take.path()?),
-        "select" => {
-            Command::Select(take.path()?, take.pos("start_line", "start_col")?, take.pos("end_line", "end_col")?)
-        }
-        "edit" => Command::Edit(take.path()?, take.string("text")?),
-        "diagnostics" => Command::Diagnostics(take.path()?, take.items()?),
-        "message" => Command::Message(take.string("message")?),
-        "prompt" => Command::Prompt(take.string("message")?),
-        "restart" => Command::Restart(take.port()?, take.token()?),
-        "quit" => Command::Quit,
-        "state" => Command::State,
-        "clients" => Command::Clients,
-        "switch" => Command::Switch(take.string("name")?, take.bool("on")?),
-        _ => return Err(format!("there is no command `{name:.80}`; there are {}", NAMES.join(", "))),
+        "open" => SteerCommand::Open(reader.path()?),
+        "close" => SteerCommand::Close(reader.path()?),
+        "select" => SteerCommand::Select(
+            reader.path()?,
+            reader.pos("start_line", "start_col")?,
+            reader.pos("end_line", "end_col")?,
+        ),
+        "edit" => SteerCommand::Edit(reader.path()?, reader.string("text")?),
+        "diagnostics" => SteerCommand::Diagnostics(reader.path()?, reader.items()?),
+        "message" => SteerCommand::Message(reader.string("message")?),
+        "prompt" => SteerCommand::Prompt(reader.string("message")?),
+        "restart" => SteerCommand::Restart(reader.port()?, reader.token()?),
+        "quit" => SteerCommand::Quit,
+        "state" => SteerCommand::State,
+        "clients" => SteerCommand::Clients,
+        "switch" => SteerCommand::Switch(reader.string("name")?, reader.bool("on")?),
+        _ => return Err(format!("there is no command `{name:.80}`; there are {}", COMMAND_NAMES.join(", "))),
     };
-    take.all()?;
+    reader.check_all_used()?;
     Ok(read)
 }
 
 /// Whether an edition has what a command brings about.
-pub fn exists(edition: Edition, command: &Command) -> Result<(), String> {
+pub fn exists(edition: Edition, command: &SteerCommand) -> Result<(), String> {
     match (edition, command) {
-        (Edition::Guide, Command::Message(_) | Command::Prompt(_)) => {
+        (Edition::Guide, SteerCommand::Message(_) | SteerCommand::Prompt(_)) => {
             Err("the edition `guide` has no such notification".to_owned())
         }
         _ => Ok(()),
@@ -97,33 +100,38 @@ pub fn exists(edition: Edition, command: &Command) -> Result<(), String> {
 
 impl Editor {
     /// Does what a command that concerns the editor alone says. Gives what clients are to be notified of.
-    pub fn obey(&mut self, command: &Command) -> Result<Vec<Notice>, String> {
+    pub fn apply(&mut self, command: &SteerCommand) -> Result<Vec<Notification>, String> {
         exists(self.edition, command)?;
-        if let Command::Select(path, ..) | Command::Edit(path, _) | Command::Diagnostics(path, _) = command
+        if let SteerCommand::Select(path, ..) | SteerCommand::Edit(path, _) | SteerCommand::Diagnostics(path, _) =
+            command
             && self.quirks.has(Switch::OnlyOpenFiles)
             && !self.is_visible(path)
         {
             return Err(format!("{} is not open", path.display()));
         }
         let done = match command {
-            Command::Open(path) => self.open(path),
-            Command::Select(path, start, end) => self.select(path, *start, *end),
-            Command::Edit(path, text) => self.edit(path, text),
-            Command::Close(path) => return Ok(self.close(path)),
-            Command::Diagnostics(path, items) => {
+            SteerCommand::Open(path) => self.open(path),
+            SteerCommand::Select(path, start, end) => self.select(path, *start, *end),
+            SteerCommand::Edit(path, text) => self.edit(path, text),
+            SteerCommand::Close(path) => return Ok(self.close(path)),
+            SteerCommand::Diagnostics(path, items) => {
                 self.set_diagnostics(path, items.clone());
                 return Ok(vec![]);
             }
-            Command::Message(text) => return Ok(vec![Notice::Message(text.clone())]),
-            Command::Prompt(text) => return Ok(vec![Notice::Prompt(text.clone())]),
-            Command::Restart(..) | Command::Quit | Command::State | Command::Clients | Command::Switch(..) => {
+            SteerCommand::Message(text) => return Ok(vec![Notification::Message(text.clone())]),
+            SteerCommand::Prompt(text) => return Ok(vec![Notification::Prompt(text.clone())]),
+            SteerCommand::Restart(..)
+            | SteerCommand::Quit
+            | SteerCommand::State
+            | SteerCommand::Clients
+            | SteerCommand::Switch(..) => {
                 return Ok(vec![]);
             }
         };
         done.map_err(|e| e.to_string())
     }
 
-    /// Everything that is open, as JSON.
+    /// The state of the editor as JSON: everything that is open.
     pub(super) fn state(&self) -> Value {
         let shown = |key: &PathBuf| self.shown(key).to_string_lossy().into_owned();
         let pos = |p: Pos| json!({"line": p.line, "col": p.col});
@@ -152,12 +160,12 @@ impl Editor {
 struct ParamReader<'a> {
     command: &'a str,
     params: &'a Map<String, Value>,
-    taken: Vec<&'static str>,
+    used: Vec<&'static str>,
 }
 
 impl<'a> ParamReader<'a> {
     fn get(&mut self, key: &'static str) -> Result<&'a Value, String> {
-        self.taken.push(key);
+        self.used.push(key);
         self.params.get(key).ok_or_else(|| format!("`{}` needs the parameter `{key}`", self.command))
     }
 
@@ -184,14 +192,14 @@ impl<'a> ParamReader<'a> {
     }
 
     fn port(&mut self) -> Result<Option<u16>, String> {
-        self.taken.push("port");
+        self.used.push("port");
         let Some(value) = self.params.get("port") else { return Ok(None) };
         let port = value.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|port| *port > 0);
         port.map(Some).ok_or_else(|| self.wrong("port", "a number from 1 to 65535"))
     }
 
     fn token(&mut self) -> Result<Option<String>, String> {
-        self.taken.push("token");
+        self.used.push("token");
         let Some(value) = self.params.get("token") else { return Ok(None) };
         let token = value.as_str().filter(|token| !token.is_empty()).map(str::to_owned);
         token.map(Some).ok_or_else(|| self.wrong("token", "a string that is not empty"))
@@ -201,26 +209,26 @@ impl<'a> ParamReader<'a> {
         Ok(Pos { line: self.number(line)?, col: self.number(col)? })
     }
 
-    fn items(&mut self) -> Result<Vec<Diagnostic>, String> {
+    fn items(&mut self) -> Result<Vec<FileDiagnostic>, String> {
         let Value::Array(items) = self.get("items")? else { return Err(self.wrong("items", "a list of objects")) };
         let read = |item: &Value| {
             let Value::Object(params) = item else { return Err("each diagnostic must be an object".to_owned()) };
-            let mut take = ParamReader { command: "diagnostics", params, taken: vec![] };
-            let start = take.pos("start_line", "start_col")?;
-            let end = take.pos("end_line", "end_col")?;
-            let severity = take.string("severity")?;
+            let mut reader = ParamReader { command: "diagnostics", params, used: vec![] };
+            let start = reader.pos("start_line", "start_col")?;
+            let end = reader.pos("end_line", "end_col")?;
+            let severity = reader.string("severity")?;
             if !["error", "warning", "info", "hint"].contains(&severity.as_str()) {
-                return Err(take.wrong("severity", "error, warning, info or hint"));
+                return Err(reader.wrong("severity", "error, warning, info or hint"));
             }
-            let message = take.string("message")?;
-            take.all()?;
-            Ok(Diagnostic { start, end: end.max(start), severity, message })
+            let message = reader.string("message")?;
+            reader.check_all_used()?;
+            Ok(FileDiagnostic { start, end: end.max(start), severity, message })
         };
         items.iter().map(read).collect()
     }
 
-    fn all(&self) -> Result<(), String> {
-        match self.params.keys().find(|key| !self.taken.contains(&key.as_str())) {
+    fn check_all_used(&self) -> Result<(), String> {
+        match self.params.keys().find(|key| !self.used.contains(&key.as_str())) {
             Some(key) => Err(format!("`{}` has no parameter `{key:.80}`", self.command)),
             None => Ok(()),
         }
@@ -231,7 +239,7 @@ impl<'a> ParamReader<'a> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Command, String> {
+    fn parse(text: &str) -> Result<SteerCommand, String> {
         let Value::Object(command) = serde_json::from_str(text).unwrap() else { panic!("no object: {text}") };
         read(&command)
     }
@@ -240,16 +248,16 @@ mod tests {
     fn every_stimulus_of_the_role_is_a_command() {
         let (_, role) = crate::protocol::role("amp-server").unwrap();
         for stimulus in role.stimuli {
-            assert!(NAMES.contains(&stimulus.name), "{}", stimulus.name);
+            assert!(COMMAND_NAMES.contains(&stimulus.name), "{}", stimulus.name);
         }
     }
 
     #[test]
     fn a_command_says_what_to_do_with_what() {
         let select = r#"{"select":{"path":"a","start_line":1,"start_col":2,"end_line":3,"end_col":4}}"#;
-        let expected = Command::Select("a".into(), Pos { line: 1, col: 2 }, Pos { line: 3, col: 4 });
+        let expected = SteerCommand::Select("a".into(), Pos { line: 1, col: 2 }, Pos { line: 3, col: 4 });
         assert_eq!(parse(select), Ok(expected));
-        assert_eq!(parse(r#"{"quit":{}}"#), Ok(Command::Quit));
+        assert_eq!(parse(r#"{"quit":{}}"#), Ok(SteerCommand::Quit));
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! The editor without its server: what it answers and tells.
+//! The editor without its server: its responses and notifications.
 
 use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::edition::Edition;
-use super::model::{Diagnostic, Editor, Notice};
+use crate::peer::amp::edition::Edition;
+
+use super::model::{Editor, FileDiagnostic, Notification};
 use super::quirks::Quirks;
 use super::text::Pos;
 use super::{flaws, freedoms};
@@ -32,23 +33,23 @@ impl Setup {
         self.root.join(name).to_string_lossy().into_owned()
     }
 
-    /// What comes back inside the wrapper, without the id.
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    /// The inside of the response to a request, without the id.
+    fn request(&mut self, method: &str, params: Value) -> Value {
         let request = match self.editor.edition {
             Edition::Cli => json!({"clientRequest": {"id": "7", method: params}}),
             Edition::Guide => json!({"clientRequest": {"id": "7", "method": {method: params}}}),
         };
         let handled = self.editor.handle(request.to_string().as_bytes());
-        assert_eq!(handled.answers.len(), 1, "{method}");
-        let mut answer: Value = serde_json::from_slice(&handled.answers[0].bytes).unwrap();
-        let inside = answer["serverResponse"].as_object_mut().unwrap();
+        assert_eq!(handled.responses.len(), 1, "{method}");
+        let mut response: Value = serde_json::from_slice(&handled.responses[0].bytes).unwrap();
+        let inside = response["serverResponse"].as_object_mut().unwrap();
         assert_eq!(inside.remove("id"), Some("7".into()));
         let key = if self.editor.edition == Edition::Cli { method } else { "result" };
-        inside.get(key).or(inside.get("error")).cloned().unwrap_or_else(|| answer.clone())
+        inside.get(key).or(inside.get("error")).cloned().unwrap_or_else(|| response.clone())
     }
 
-    fn told(&self, notice: &Notice) -> Value {
-        serde_json::from_slice(&self.editor.notification(notice).unwrap().bytes).unwrap()
+    fn notification_json(&self, notification: &Notification) -> Value {
+        serde_json::from_slice(&self.editor.notification(notification).unwrap().bytes).unwrap()
     }
 }
 
@@ -58,11 +59,11 @@ fn unsaved_text_wins_over_the_disk_until_a_client_edits_the_file() {
     let path = setup.path("a b#1.txt");
     setup.editor.edit(path.as_ref(), "unsaved").unwrap();
     let read = json!({"success": true, "content": "unsaved", "isDirty": true});
-    assert_eq!(setup.ask("readFile", json!({"path": path})), read);
-    assert_eq!(setup.ask("editFile", json!({"path": path, "fullContent": "new"}))["success"], true);
+    assert_eq!(setup.request("readFile", json!({"path": path})), read);
+    assert_eq!(setup.request("editFile", json!({"path": path, "fullContent": "new"}))["success"], true);
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     let read = json!({"success": true, "content": "new", "isDirty": false});
-    assert_eq!(setup.ask("readFile", json!({"path": path})), read);
+    assert_eq!(setup.request("readFile", json!({"path": path})), read);
 }
 
 #[test]
@@ -70,14 +71,14 @@ fn the_guide_replaces_bytes_and_leaves_everything_alone_where_it_cannot() {
     let mut setup = setup(Edition::Guide, &[]);
     let edit =
         |start: i64, end: i64, new: &str| json!({"path": "a b#1.txt", "start": start, "end": end, "newText": new});
-    assert_eq!(setup.ask("editFile", edit(10, 16, "o")), json!({"success": true}));
-    assert_eq!(setup.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "eins\nzwei o!\n"}));
-    setup.ask("editFile", edit(0, 0, "ä"));
+    assert_eq!(setup.request("editFile", edit(10, 16, "o")), json!({"success": true}));
+    assert_eq!(setup.request("readFile", json!({"path": "a b#1.txt"})), json!({"content": "eins\nzwei o!\n"}));
+    setup.request("editFile", edit(0, 0, "ä"));
     for (start, end) in [(1, 2), (0, 99), (5, 4)] {
-        assert_eq!(setup.ask("editFile", edit(start, end, ""))["success"], false, "{start} {end}");
+        assert_eq!(setup.request("editFile", edit(start, end, ""))["success"], false, "{start} {end}");
     }
-    assert_eq!(setup.ask("editFile", edit(-1, 2, ""))["code"], -32602);
-    assert_eq!(setup.ask("readFile", json!({"path": "a b#1.txt"})), json!({"content": "äeins\nzwei o!\n"}));
+    assert_eq!(setup.request("editFile", edit(-1, 2, ""))["code"], -32602);
+    assert_eq!(setup.request("readFile", json!({"path": "a b#1.txt"})), json!({"content": "äeins\nzwei o!\n"}));
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn nothing_outside_the_workspace_is_written() {
     let mut setup = setup(Edition::Cli, &[]);
     for name in ["../outside", "../w/../outside"] {
         let path = setup.path(name);
-        let edited = setup.ask("editFile", json!({"path": path, "fullContent": "x"}));
+        let edited = setup.request("editFile", json!({"path": path, "fullContent": "x"}));
         assert_eq!(edited["success"], false, "{name}");
     }
     assert_eq!(fs::read_dir(setup.root.parent().unwrap()).unwrap().count(), 1);
@@ -99,8 +100,11 @@ fn a_selection_is_told_with_its_file_range_and_text() {
     let uri = format!("file://{}", path.replace(' ', "%20").replace('#', "%23"));
     let range = json!({"startLine": 1, "startCharacter": 5, "endLine": 1, "endCharacter": 7});
     let data = json!({"uri": uri, "selections": [{"range": range, "content": "ä😀"}]});
-    assert_eq!(setup.told(&Notice::Selection), json!({"serverNotification": {"selectionDidChange": data}}));
-    assert_eq!(setup.ask("openURI", json!({"uri": uri})), json!({"success": true}));
+    assert_eq!(
+        setup.notification_json(&Notification::Selection),
+        json!({"serverNotification": {"selectionDidChange": data}})
+    );
+    assert_eq!(setup.request("openURI", json!({"uri": uri})), json!({"success": true}));
 }
 
 #[test]
@@ -110,13 +114,13 @@ fn closing_the_users_file_leaves_the_user_in_the_one_that_is_still_visible() {
     fs::write(&b, "other\n").unwrap();
     setup.editor.open(a.as_ref()).unwrap();
     setup.editor.select(b.as_ref(), Pos { line: 0, col: 0 }, Pos { line: 0, col: 5 }).unwrap();
-    assert_eq!(setup.editor.close(b.as_ref()), [Notice::VisibleFiles, Notice::Selection]);
-    let data = setup.told(&Notice::Selection);
+    assert_eq!(setup.editor.close(b.as_ref()), [Notification::VisibleFiles, Notification::Selection]);
+    let data = setup.notification_json(&Notification::Selection);
     let uri = data["serverNotification"]["selectionDidChange"]["uri"].as_str().unwrap();
     assert!(uri.ends_with("/a%20b%231.txt"), "{uri}");
     assert_eq!(setup.editor.close(b.as_ref()), []);
-    assert_eq!(setup.editor.close(a.as_ref()), [Notice::VisibleFiles]);
-    assert!(setup.editor.notification(&Notice::Selection).is_none());
+    assert_eq!(setup.editor.close(a.as_ref()), [Notification::VisibleFiles]);
+    assert!(setup.editor.notification(&Notification::Selection).is_none());
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn closing_another_file_leaves_the_user_where_they_are() {
     fs::write(&b, "other\n").unwrap();
     setup.editor.open(b.as_ref()).unwrap();
     setup.editor.open(a.as_ref()).unwrap();
-    assert_eq!(setup.editor.close(b.as_ref()), [Notice::VisibleFiles]);
+    assert_eq!(setup.editor.close(b.as_ref()), [Notification::VisibleFiles]);
 }
 
 #[test]
@@ -136,17 +140,17 @@ fn the_guide_has_paths_where_the_cli_has_uris() {
     setup.editor.open(path.as_ref()).unwrap();
     let caret = json!({"line": 0, "col": 0});
     let data = json!({"selectionChanged": {"path": path, "start": caret, "end": caret}});
-    assert_eq!(setup.told(&Notice::Selection), json!({"serverNotification": {"method": data}}));
+    assert_eq!(setup.notification_json(&Notification::Selection), json!({"serverNotification": {"method": data}}));
     let data = json!({"visibleFilesChanged": {"files": [path]}});
-    assert_eq!(setup.told(&Notice::VisibleFiles), json!({"serverNotification": {"method": data}}));
-    assert!(setup.editor.notification(&Notice::Metadata).is_none());
+    assert_eq!(setup.notification_json(&Notification::VisibleFiles), json!({"serverNotification": {"method": data}}));
+    assert!(setup.editor.notification(&Notification::Metadata).is_none());
 }
 
 #[test]
 fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
     let mut setup = setup(Edition::Cli, &[]);
     let path = setup.path("a b#1.txt");
-    let item = Diagnostic {
+    let item = FileDiagnostic {
         start: Pos { line: 1, col: 0 },
         end: Pos { line: 1, col: 4 },
         severity: "error".to_owned(),
@@ -158,20 +162,20 @@ fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
         "description": "no", "lineContent": "zwei ä😀!", "startOffset": 5, "endOffset": 9,
     }]);
     for wanted in [path.clone(), setup.path(""), setup.path(".")] {
-        assert_eq!(setup.ask("getDiagnostics", json!({"path": wanted}))["entries"][0]["diagnostics"], expected);
+        assert_eq!(setup.request("getDiagnostics", json!({"path": wanted}))["entries"][0]["diagnostics"], expected);
     }
-    assert_eq!(setup.ask("getDiagnostics", json!({"path": setup.path("a b")})), json!({"entries": []}));
+    assert_eq!(setup.request("getDiagnostics", json!({"path": setup.path("a b")})), json!({"entries": []}));
 }
 
 #[test]
 fn what_a_flaw_did_is_marked_and_what_a_freedom_did_is_not() {
     let ping = json!({"clientRequest": {"id": "1", "ping": {"message": "ä"}}}).to_string();
     let mut flawed = setup(Edition::Cli, &["id-as-number", "no-pong"]);
-    let answer = &flawed.editor.handle(ping.as_bytes()).answers[0];
-    assert_eq!(answer.bytes, "{\"serverResponse\":{\"id\":1,\"ping\":{\"message\":\"ä\"}}}".as_bytes());
-    assert_eq!(answer.deliberate, Some("id-as-number"));
+    let response = &flawed.editor.handle(ping.as_bytes()).responses[0];
+    assert_eq!(response.bytes, "{\"serverResponse\":{\"id\":1,\"ping\":{\"message\":\"ä\"}}}".as_bytes());
+    assert_eq!(response.deliberate, Some("id-as-number"));
     let mut free = setup(Edition::Cli, &["escaped-json", "extra-keys"]);
-    assert_eq!(free.editor.handle(ping.as_bytes()).answers[0].deliberate, None);
+    assert_eq!(free.editor.handle(ping.as_bytes()).responses[0].deliberate, None);
 }
 
 #[test]
@@ -180,9 +184,9 @@ fn a_switch_that_changes_an_answer_is_marked_too() {
     let path = setup.path("a b#1.txt");
     setup.editor.edit(path.as_ref(), "unsaved").unwrap();
     let request = json!({"clientRequest": {"id": "1", "readFile": {"path": path}}}).to_string();
-    let answer = &setup.editor.handle(request.as_bytes()).answers[0];
-    assert_eq!(answer.deliberate, Some("disk-not-buffer"));
-    assert!(String::from_utf8_lossy(&answer.bytes).contains("eins"));
+    let response = &setup.editor.handle(request.as_bytes()).responses[0];
+    assert_eq!(response.deliberate, Some("disk-not-buffer"));
+    assert!(String::from_utf8_lossy(&response.bytes).contains("eins"));
 }
 
 #[test]
@@ -194,8 +198,8 @@ fn no_freedom_makes_an_answer_that_is_no_json_object() {
             }
             let mut setup = setup(edition, &[freedom.name]);
             let path = setup.path("a b#1.txt");
-            assert!(setup.ask("readFile", json!({"path": path})).is_object(), "{}", freedom.name);
-            assert!(setup.ask("readFile", json!({})).is_object(), "{}", freedom.name);
+            assert!(setup.request("readFile", json!({"path": path})).is_object(), "{}", freedom.name);
+            assert!(setup.request("readFile", json!({})).is_object(), "{}", freedom.name);
         }
     }
 }

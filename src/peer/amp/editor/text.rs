@@ -1,6 +1,6 @@
 //! Positions in a text: lines and columns, both counted from 0.
 
-use super::quirks::Columns;
+use super::quirks::ColumnUnit;
 
 /// A place between two characters. The column counts characters; see [`column()`] for other units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,17 +33,17 @@ pub fn offset(text: &str, pos: Pos) -> usize {
 }
 
 /// The column of a place, in some unit.
-pub fn column(text: &str, pos: Pos, unit: Columns) -> usize {
+pub fn column(text: &str, pos: Pos, unit: ColumnUnit) -> usize {
     let pos = clamp(text, pos);
     measure(prefix(line(text, pos.line), pos.col), unit)
 }
 
 /// How long a piece of text is, in some unit.
-pub fn measure(text: &str, unit: Columns) -> usize {
+pub fn measure(text: &str, unit: ColumnUnit) -> usize {
     match unit {
-        Columns::Characters => text.chars().count(),
-        Columns::Bytes => text.len(),
-        Columns::Utf16 => text.encode_utf16().count(),
+        ColumnUnit::Characters => text.chars().count(),
+        ColumnUnit::Bytes => text.len(),
+        ColumnUnit::Utf16 => text.encode_utf16().count(),
     }
 }
 
@@ -65,9 +65,9 @@ mod tests {
     #[test]
     fn columns_are_counted_in_the_unit_asked_for() {
         let end = Pos { line: 1, col: 7 };
-        assert_eq!(column(TEXT, end, Columns::Characters), 7);
-        assert_eq!(column(TEXT, end, Columns::Utf16), 8);
-        assert_eq!(column(TEXT, end, Columns::Bytes), 11);
+        assert_eq!(column(TEXT, end, ColumnUnit::Characters), 7);
+        assert_eq!(column(TEXT, end, ColumnUnit::Utf16), 8);
+        assert_eq!(column(TEXT, end, ColumnUnit::Bytes), 11);
         assert_eq!(slice(TEXT, Pos { line: 1, col: 5 }, end), "ä😀");
     }
 

@@ -8,30 +8,28 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::peer::amp::client::token::{Encoding, encode};
+use crate::peer::amp::client::connect::{Encoding, encode};
 use crate::peer::amp::editor::model;
-use crate::peer::amp::editor::quirks::{Effect, Quirk, Quirks, Switch};
-use crate::peer::amp::editor::shared::Shared;
+use crate::peer::amp::editor::quirks::{EditorEffect, Quirk, Quirks, Switch};
+use crate::peer::amp::editor::shared::SharedServer;
 use crate::peer::quirks::Quirks as Switched;
 use crate::peer::{PeerError, Setting, SubjectDirs};
 use crate::trace::{EventKind, FileChange};
 use crate::wire::Limits;
 use crate::wire::tcp::Address;
 
-use super::connection_registry::{ConnectionRegistry, Names};
+use super::connection::{ConnectionNames, ConnectionRegistry};
 use super::listener::Listener;
-use super::lockfile::{self, Content, ForeignLockfile};
-use super::placeholder_process::PlaceholderProcess;
-use super::port::{Port, ReservedPort, listen};
-use super::serve::Plan;
-use super::token;
+use super::lockfile::{self, ForeignLockfile, LockfileContent};
+use super::resources::{PlaceholderProcess, Port, ReservedPort, listen};
+use super::serve::EditorPlan;
 
 /// How long things may take.
 #[derive(Clone, Copy)]
 pub struct Bounds {
-    /// The answer to a close frame.
+    /// The response to a close frame.
     pub goodbye: Duration,
-    /// What the protocol obliges the client to do.
+    /// The time that the client has for what the protocol obliges it to do.
     pub patience: Duration,
 }
 
@@ -45,49 +43,49 @@ pub enum Ending {
     Kill(String),
 }
 
-/// One editor.
-pub struct Editor {
-    plan: Plan,
-    names: Arc<Names>,
+/// One editor of a play.
+pub struct PlayEditor {
+    plan: EditorPlan,
+    names: Arc<ConnectionNames>,
     registry: Arc<ConnectionRegistry>,
-    shared: Shared,
+    shared: SharedServer,
     /// Where it listens, and its secret; what was so at last, where it has ended.
     port: u16,
     token: String,
-    /// None while it is not up.
-    running: Option<Running>,
+    /// The running server; none while the editor is not up.
+    running: Option<RunningEditor>,
     lockfile: Option<ForeignLockfile>,
     /// Lockfiles of its earlier lives.
     left: Vec<ForeignLockfile>,
     /// Its ports, those of its earlier lives included.
-    held: Vec<ReservedPort>,
+    reserved: Vec<ReservedPort>,
 }
 
-struct Running {
-    door: JoinHandle<()>,
+struct RunningEditor {
+    accept_task: JoinHandle<()>,
     process: PlaceholderProcess,
 }
 
-impl Editor {
+impl PlayEditor {
     /// Starts an editor. When this returns, it accepts connections, and its lockfile is there.
     ///
     /// # Errors
     /// [`PeerError::Environment`] where the system has no port, process or folder for it.
     pub async fn start(
-        plan: Plan,
+        plan: EditorPlan,
         setting: &Setting,
-        place: &SubjectDirs,
+        dirs: &SubjectDirs,
         registry: Arc<ConnectionRegistry>,
     ) -> Result<Self, PeerError> {
-        let token = plan.token.clone().map_or_else(token::make, Ok);
+        let token = plan.token.clone().map_or_else(lockfile::make_token, Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
-        let root = if plan.folder.is_dir() { &plan.folder } else { &place.root };
+        let root = if plan.folder.is_dir() { &plan.folder } else { &dirs.root };
         let model = model::Editor::new(plan.edition, root, token.clone(), quirks(&plan));
         let model = model.map_err(|e| system(&format!("open the folder {}", root.display()), e))?;
         let mut editor = Self {
-            names: Arc::new(Names::new(plan.names.clone())),
-            shared: Shared::new(model, setting.recorder.clone(), None),
+            names: Arc::new(ConnectionNames::new(plan.names.clone())),
+            shared: SharedServer::new(model, setting.recorder.clone(), None),
             plan,
             registry,
             port: 0,
@@ -95,51 +93,51 @@ impl Editor {
             running: None,
             lockfile: None,
             left: vec![],
-            held: vec![],
+            reserved: vec![],
         };
-        let (listener, held) = listen(editor.plan.host, editor.plan.port)?;
-        editor.held.extend(held);
-        editor.run(listener, setting, place)?;
+        let (listener, reserved) = listen(editor.plan.host, editor.plan.port)?;
+        editor.reserved.extend(reserved);
+        editor.run(listener, setting, dirs)?;
         Ok(editor)
     }
 
     /// Starts it again after its end: on another port, with another secret and a new lockfile.
     ///
     /// # Errors
-    /// As those of [`Editor::start`].
-    pub async fn start_anew(&mut self, setting: &Setting, place: &SubjectDirs) -> Result<(), PeerError> {
+    /// The errors of [`PlayEditor::start`].
+    pub async fn start_anew(&mut self, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
         let port = if self.plan.port == Port::Guide { Port::Guide } else { Port::Any };
-        let (listener, held) = listen(self.plan.host, port)?;
-        self.held.extend(held);
-        self.token = token::make().map_err(|e| system("make up a token", e))?;
+        let (listener, reserved) = listen(self.plan.host, port)?;
+        self.reserved.extend(reserved);
+        self.token = lockfile::make_token().map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
-        self.run(listener, setting, place)
+        self.run(listener, setting, dirs)
     }
 
-    fn run(&mut self, listener: TcpListener, setting: &Setting, place: &SubjectDirs) -> Result<(), PeerError> {
+    fn run(&mut self, listener: TcpListener, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
         let address = listener.local_addr().map_err(|e| system("learn where it listens", e))?;
         let process =
             PlaceholderProcess::start().map_err(|e| system("start a process that stands for an editor", e))?;
         setting.recorder.add_secret(&self.token);
         self.port = address.port();
         let pid = process.pid();
-        let door = Listener {
+        let acceptor = Listener {
             plan: self.plan.clone(),
             token: self.token.clone(),
             shared: self.shared.clone(),
             names: self.names.clone(),
             registry: self.registry.clone(),
             limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
-            run_dir: place.root.parent().unwrap_or(&place.root).to_owned(),
+            run_dir: dirs.root.parent().unwrap_or(&dirs.root).to_owned(),
         };
-        self.running = Some(Running { door: tokio::spawn(door.open(listener)), process });
+        self.running = Some(RunningEditor { accept_task: tokio::spawn(acceptor.accept_all(listener)), process });
         // Written when connections are accepted already: whoever finds it may connect at once.
         if let Some(plan) = &self.plan.lockfile {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
-            let keys = lockfile::keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
-            let content = Content::File(plan.content(keys));
+            let keys = lockfile::editor_keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
+            let content = LockfileContent::File(plan.content(keys));
             let why = self.plan.deliberate.as_deref().filter(|_| plan.says_anything());
-            self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(place), &name, content, why, &setting.recorder)?);
+            self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(dirs), &name, content, why, &setting.recorder)?);
         }
         Ok(())
     }
@@ -147,11 +145,11 @@ impl Editor {
     /// Takes the place of one that has ended, and keeps its ports from others as that one did.
     pub async fn succeed(&mut self, mut earlier: Self) {
         earlier.forget().await;
-        self.held.append(&mut earlier.held);
+        self.reserved.append(&mut earlier.reserved);
     }
 
     /// The editor behind the connections.
-    pub fn shared(&self) -> &Shared {
+    pub fn shared(&self) -> &SharedServer {
         &self.shared
     }
 
@@ -165,7 +163,7 @@ impl Editor {
         self.names.may_give(name)
     }
 
-    /// The variables that tell how to reach it.
+    /// The variables that a client needs to reach the editor.
     pub fn bindings(&self) -> Vec<(String, Value)> {
         let encoded = encode(&self.token, Encoding::Component);
         let address = Address::new(self.plan.host.to_string(), self.port);
@@ -181,9 +179,9 @@ impl Editor {
     }
 
     /// Gives the port back that it had in an earlier life, so that another editor of the play can have it.
-    pub fn let_go(&mut self, port: u16) {
+    pub fn release_port(&mut self, port: u16) {
         if self.running.is_none() || port != self.port {
-            self.held.retain(|held| held.port() != port);
+            self.reserved.retain(|reserved| reserved.port() != port);
         }
     }
 
@@ -198,7 +196,7 @@ impl Editor {
                     self.record_removal(file.path());
                     file.remove();
                 }
-                stop(running.door).await;
+                stop(running.accept_task).await;
                 let leaving = connections().into_iter().map(|connection| {
                     tokio::spawn(async move { connection.leave(bounds.goodbye.min(bounds.patience)).await })
                 });
@@ -213,9 +211,9 @@ impl Editor {
             Ending::Kill(why) => {
                 self.left.extend(self.lockfile.take());
                 running.process.end().await;
-                stop(running.door).await;
+                stop(running.accept_task).await;
                 for connection in connections() {
-                    connection.die(why).await;
+                    connection.cut_for_kill(why).await;
                 }
             }
         }
@@ -235,17 +233,17 @@ impl Editor {
     }
 }
 
-/// Returns once nobody is let in any more.
-async fn stop(door: JoinHandle<()>) {
-    door.abort();
+/// Returns once no client is accepted any more.
+async fn stop(accept_task: JoinHandle<()>) {
+    accept_task.abort();
     // It was aborted, which is what this says.
-    let _ = door.await;
+    let _ = accept_task.await;
 }
 
 /// An editor that answers nothing does not speak first either. Ids that are numbers are answered as they are: what is wrong
 /// with them is said once.
-fn quirks(plan: &Plan) -> Quirks {
-    let quirk = |name, switch| Quirk::freedom(name, Effect::Switch(switch));
+fn quirks(plan: &EditorPlan) -> Quirks {
+    let quirk = |name, switch| Quirk::freedom(name, EditorEffect::Switch(switch));
     let silent = [Switch::NoStateAtFirst, Switch::NoMetadata].map(|switch| quirk("silent", switch));
     let silent = silent.into_iter().filter(|_| !plan.answers);
     silent.chain([quirk("lenient", Switch::TakesNumericIds)]).collect::<Switched<_>>().into()

@@ -1,22 +1,24 @@
-//! Lockfiles: those of our editors, and others laid beside them.
+//! Lockfiles and tokens: those of our editors, others laid beside them, and those that announce a server which is no
+//! editor of a play.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use crate::peer::PeerError;
-use crate::peer::amp::client::params::wrong;
-use crate::peer::amp::editor::edition::Edition;
+use crate::peer::amp::client::send::wrong;
+use crate::peer::amp::edition::Edition;
+use crate::peer::{Announced, Announcement, PeerError};
 use crate::trace::{EventKind, FileChange, Payload, Recorder};
 
 /// The folder for lockfiles below a data home (docs/amp.md, Discovery; quick reference, section 1).
 const FOLDER: &str = "amp/ide";
 
 /// The keys of an editor's lockfile.
-pub fn keys(edition: Edition, folder: &Path, port: u16, token: &str, pid: u32) -> Map<String, Value> {
-    let keys = match edition {
+pub fn editor_keys(edition: Edition, folder: &Path, port: u16, token: &str, pid: u32) -> Map<String, Value> {
+    let editor_keys = match edition {
         Edition::Guide => json!({"port": port, "authToken": token}),
         Edition::Cli => json!({
             "workspaceFolders": [folder.to_string_lossy()],
@@ -26,21 +28,21 @@ pub fn keys(edition: Edition, folder: &Path, port: u16, token: &str, pid: u32) -
             "pid": pid,
         }),
     };
-    match keys {
-        Value::Object(keys) => keys,
+    match editor_keys {
+        Value::Object(editor_keys) => editor_keys,
         _ => Map::new(),
     }
 }
 
-/// What lies where clients look for lockfiles.
-pub enum Content {
+/// The content of a lockfile, or of something in its place.
+pub enum LockfileContent {
     /// A file.
     File(Vec<u8>),
     /// A folder.
     Folder,
 }
 
-/// Something of ours that lies there.
+/// A file or folder of ours among the lockfiles.
 pub struct ForeignLockfile {
     path: PathBuf,
     folder: bool,
@@ -55,7 +57,7 @@ impl ForeignLockfile {
     pub fn lay(
         data_home: &Path,
         name: &str,
-        content: Content,
+        content: LockfileContent,
         deliberate: Option<&str>,
         recorder: &Recorder,
     ) -> Result<Self, PeerError> {
@@ -65,20 +67,20 @@ impl ForeignLockfile {
         }
         let path = data_home.join(FOLDER).join(name);
         let system = |e: io::Error| PeerError::Environment(format!("cannot lay {}: {e}", path.display()));
-        if let Content::File(bytes) = &content {
+        if let LockfileContent::File(bytes) = &content {
             let payload = Some(Payload::from(bytes.as_slice()));
             let change = FileChange { path: path.display().to_string(), change: "written".into(), content: payload };
             recorder.record_deliberate(None, None, deliberate, EventKind::File(change));
         }
-        let folder = matches!(content, Content::Folder);
+        let folder = matches!(content, LockfileContent::Folder);
         match content {
-            Content::Folder => make_folder(&path).map_err(system)?,
-            Content::File(bytes) => write(&path, &bytes).map_err(system)?,
+            LockfileContent::Folder => make_private_folder(&path).map_err(system)?,
+            LockfileContent::File(bytes) => write_private_file(&path, &bytes).map_err(system)?,
         }
         Ok(Self { path, folder })
     }
 
-    /// Where it is.
+    /// The path of the file or folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -89,7 +91,7 @@ impl ForeignLockfile {
     }
 }
 
-fn make_folder(path: &Path) -> io::Result<()> {
+fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -97,12 +99,81 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    make_folder(folder)?;
+    make_private_folder(folder)?;
     // Not called .json until it is whole: clients read every file that is.
     let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// Lays a lockfile with a secret of its own.
+///
+/// # Errors
+/// [`PeerError::Environment`] where the system refuses.
+pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError> {
+    let Announcement { edition, data_home, port, folder, like, recorder } = announcement;
+    let edition = Edition::parse(edition).unwrap_or(Edition::Cli);
+    let token = make_token().map_err(|e| PeerError::Environment(format!("cannot make a secret: {e}")))?;
+    recorder.add_secret(&token);
+    let mut editor_keys = editor_keys(edition, folder, *port, &token, std::process::id());
+    if let Some(Value::Object(like)) = like {
+        for (key, value) in like {
+            editor_keys.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        if let (Some(own), Some(name)) = (editor_keys.get_mut("ideName"), like.get("ideName")) {
+            *own = name.clone();
+        }
+    }
+    let content = LockfileContent::File(Value::Object(editor_keys).to_string().into_bytes());
+    let laid = ForeignLockfile::lay(data_home, &format!("{port}.json"), content, None, recorder)?;
+    Ok(Announced { path: laid.path().to_owned(), token })
+}
+
+/// A secret that nobody can guess, of characters that stand for themselves in a URL. Scenarios about what has to be
+/// encoded say their own ones, so that a client that does not encode fails there and nowhere else.
+///
+/// # Errors
+/// The error of the system's source of random bytes.
+pub fn make_token() -> std::io::Result<String> {
+    let mut bytes = [0; 24];
+    let mut random = std::fs::File::open("/dev/urandom")?;
+    std::io::Read::read_exact(&mut random, &mut bytes)?;
+    Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use crate::trace::{Clock, Recorder};
+
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_as_long_as_it_is_announced() {
+        let home = tempfile::tempdir().unwrap();
+        let recorder = Recorder::new(Clock::start(), vec![]);
+        let like = json!({"port": 1, "authToken": "<secret:1>", "ideName": "vim", "extra": true, "pid": 1});
+        let announcement = Announcement {
+            edition: "cli",
+            data_home: home.path(),
+            port: 4711,
+            folder: Path::new("/w"),
+            like: Some(&like),
+            recorder: &recorder,
+        };
+        let announced = announce(&announcement).unwrap();
+        let read: Value =
+            serde_json::from_slice(&std::fs::read(home.path().join("amp/ide/4711.json")).unwrap()).unwrap();
+        let expected = json!({"workspaceFolders": ["/w"], "port": 4711, "ideName": "vim", "authToken": announced.token,
+            "pid": std::process::id(), "extra": true});
+        assert_eq!(read, expected);
+        drop(announced);
+        assert!(!home.path().join("amp/ide/4711.json").exists());
+    }
 }

@@ -1,18 +1,19 @@
-//! The verb `serve`: from parameters to an editor's plan.
+//! The verb `serve`: from parameters to an editor's plan, and how handshakes are answered under it.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::amp::client::params::{deliberate, wrong};
-use crate::peer::amp::editor::edition::Edition;
+use crate::peer::amp::client::send::{Frame, deliberate, headers, wrong};
+use crate::peer::amp::edition::Edition;
+use crate::peer::amp::editor::handshake::{ConnectionCount, HandshakeDecision, decide};
+use crate::peer::amp::editor::quirks::Quirks;
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
-use crate::wire::websocket::Options;
+use crate::wire::websocket::{FrameSpec, Options, Piece, Reply, Request, SendOptions};
 
-use super::MAIN;
-use super::port::Port;
-use super::upgrade::Upgrade;
+use super::amp_host::MAIN;
+use super::resources::Port;
 
 /// The parameters of `serve`.
 #[derive(Clone, Default, Deserialize)]
@@ -26,18 +27,18 @@ pub struct ServeStep {
     folder: Option<String>,
     token: Option<String>,
     lockfile: Option<Value>,
-    answers: Answers,
+    answers: AnswersParam,
     withholds: Vec<String>,
     upgrade: Option<Upgrade>,
-    pings: Automatic,
-    close: Automatic,
+    pings: AutomaticParam,
+    close: AutomaticParam,
     read: Option<bool>,
     deliberate: Option<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answers {
+enum AnswersParam {
     #[default]
     All,
     None,
@@ -45,51 +46,51 @@ enum Answers {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Automatic {
+enum AutomaticParam {
     #[default]
     Answer,
     Ignore,
 }
 
-/// What is said of a lockfile.
+/// How a scenario describes a lockfile.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LockfilePlan {
     data_home: Option<String>,
-    /// Its file name.
+    /// The file name of the lockfile.
     pub name: Option<String>,
     keys: Map<String, Value>,
     text: Option<String>,
 }
 
-/// What an editor is like, over all its restarts.
+/// The plan of an editor, over all its restarts.
 #[derive(Clone)]
-pub struct Plan {
+pub struct EditorPlan {
     /// The names of its connections, as far as they are given.
     pub names: Vec<String>,
     /// The edition it speaks.
     pub edition: Edition,
     /// The address it listens on.
     pub host: std::net::IpAddr,
-    /// Its port.
+    /// The port that the editor listens on.
     pub port: Port,
     /// The folder it has open, as its lockfile says.
     pub folder: PathBuf,
-    /// Its secret; none where one is to be made up.
+    /// The editor's token; none where one is to be made up.
     pub token: Option<String>,
-    /// Its lockfile; none where it has none.
+    /// The lockfile; none where the editor writes none.
     pub lockfile: Option<LockfilePlan>,
-    /// Whether it answers requests, and tells a new client how things are.
+    /// Whether the editor answers requests, and notifies a new client of the present state.
     pub answers: bool,
     /// The methods that it leaves to steps all the same.
     pub withholds: Vec<String>,
     /// How it answers handshakes.
     pub upgrade: Upgrade,
-    /// What its connections do by themselves.
+    /// The automatic behaviour of the editor's connections.
     pub options: Options,
     /// The trace's mark for all of this, where it is wrong on purpose.
     pub deliberate: Option<String>,
-    /// The step that says all of this.
+    /// The step that starts the editor.
     pub step: String,
 }
 
@@ -107,7 +108,7 @@ impl ServeStep {
     /// Checks what the descriptor's shapes let through.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn check(&self) -> Result<(), String> {
         let names: Vec<&str> = self.names().collect();
         if let Some(twice) = names.iter().enumerate().find(|(n, name)| names[..*n].contains(name)) {
@@ -117,7 +118,7 @@ impl ServeStep {
     }
 
     /// Whether clients can find the editor on this machine at all: those of the edition `cli` look up `localhost`.
-    pub async fn findable(&self) -> Result<(), PeerError> {
+    pub async fn check_findable(&self) -> Result<(), PeerError> {
         if self.host.as_deref() != Some("::1") {
             return Ok(());
         }
@@ -128,41 +129,41 @@ impl ServeStep {
         }
     }
 
-    /// What the editor is to be like.
-    pub fn plan(self, act: &VerbCall<'_>, edition: Edition, place: &SubjectDirs) -> Result<Plan, PeerError> {
+    /// The plan of the editor.
+    pub fn plan(self, call: &VerbCall<'_>, edition: Edition, dirs: &SubjectDirs) -> Result<EditorPlan, PeerError> {
         let host = match self.host.as_deref() {
             None | Some("127.0.0.1") => std::net::Ipv4Addr::LOCALHOST.into(),
             Some("::1") => std::net::Ipv6Addr::LOCALHOST.into(),
-            Some(other) => return Err(wrong(act.verb, format!("`host` is 127.0.0.1 or ::1, not {other}"))),
+            Some(other) => return Err(wrong(call.verb, format!("`host` is 127.0.0.1 or ::1, not {other}"))),
         };
         let folder = match &self.folder {
-            Some(folder) => place.root.join(folder),
-            None => place.root.canonicalize().unwrap_or_else(|_| place.root.clone()),
+            Some(folder) => dirs.root.join(folder),
+            None => dirs.root.canonicalize().unwrap_or_else(|_| dirs.root.clone()),
         };
-        Ok(Plan {
+        Ok(EditorPlan {
             names: self.names().map(str::to_owned).collect(),
             edition,
             host,
-            port: port(self.port.as_ref(), edition).map_err(|what| wrong(act.verb, what))?,
+            port: port(self.port.as_ref(), edition).map_err(|what| wrong(call.verb, what))?,
             folder,
             token: self.token.clone(),
-            lockfile: lockfile(self.lockfile).map_err(|what| wrong(act.verb, what))?,
-            answers: self.answers == Answers::All,
+            lockfile: lockfile(self.lockfile).map_err(|what| wrong(call.verb, what))?,
+            answers: self.answers == AnswersParam::All,
             withholds: self.withholds,
             upgrade: self.upgrade.unwrap_or_default(),
             options: Options {
-                pong: self.pings == Automatic::Answer,
-                close: self.close == Automatic::Answer,
+                pong: self.pings == AutomaticParam::Answer,
+                close: self.close == AutomaticParam::Answer,
                 read: self.read.unwrap_or(true),
             },
-            deliberate: deliberate(act, self.deliberate.as_ref()),
-            step: act.step.to_owned(),
+            deliberate: deliberate(call, self.deliberate.as_ref()),
+            step: call.step.to_owned(),
         })
     }
 }
 
-fn port(said: Option<&Value>, edition: Edition) -> Result<Port, String> {
-    let number = match said {
+fn port(param: Option<&Value>, edition: Edition) -> Result<Port, String> {
+    let number = match param {
         // Clients of the guide may look for no others.
         None if edition == Edition::Guide => return Ok(Port::Guide),
         None => return Ok(Port::Any),
@@ -175,8 +176,8 @@ fn port(said: Option<&Value>, edition: Edition) -> Result<Port, String> {
     number.map(Port::Fixed).ok_or_else(|| "`port` is `guide`, `any`, or a number from 1 to 65535".to_owned())
 }
 
-fn lockfile(said: Option<Value>) -> Result<Option<LockfilePlan>, String> {
-    match said {
+fn lockfile(param: Option<Value>) -> Result<Option<LockfilePlan>, String> {
+    match param {
         None => Ok(Some(LockfilePlan::default())),
         Some(Value::String(word)) if word == "none" => Ok(None),
         Some(other) => serde_json::from_value(other).map(Some).map_err(|e| format!("`lockfile`: {e}")),
@@ -190,10 +191,10 @@ impl LockfilePlan {
     }
 
     /// The data home it lies below.
-    pub fn data_home(&self, place: &SubjectDirs) -> PathBuf {
+    pub fn data_home(&self, dirs: &SubjectDirs) -> PathBuf {
         match &self.data_home {
-            Some(other) => place.data_home.join(Path::new(other)),
-            None => place.data_home.clone(),
+            Some(other) => dirs.data_home.join(Path::new(other)),
+            None => dirs.data_home.clone(),
         }
     }
 
@@ -211,5 +212,113 @@ impl LockfilePlan {
             };
         }
         Value::Object(keys).to_string().into_bytes()
+    }
+}
+
+/// How a scenario describes the response to a handshake.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Upgrade {
+    status: Option<String>,
+    headers: Map<String, Value>,
+    body: Option<String>,
+    raw: Option<String>,
+    never: bool,
+    split: Option<usize>,
+    frames: Vec<Frame>,
+}
+
+/// The response to a handshake request.
+#[derive(Debug)]
+pub enum HandshakeResponse {
+    /// A response, which frames follow at once.
+    Reply(Reply, Vec<FrameSpec>),
+    /// No response.
+    Never,
+}
+
+impl Upgrade {
+    /// Checks it.
+    ///
+    /// # Errors
+    /// The fault of the parameters, for the scenario's author.
+    pub fn check(&self) -> Result<(), String> {
+        self.frames().map(|_| ())
+    }
+
+    /// What is to be done with a request, `token` being the editor's secret. `deliberate` is the trace's mark where
+    /// the response is wrong on purpose.
+    pub fn respond(&self, request: Request, token: &str, deliberate: Option<&str>) -> (Request, HandshakeResponse) {
+        if self.never {
+            return (request, HandshakeResponse::Never);
+        }
+        let accepting = Reply::accepting(&request);
+        let (request, usual) =
+            match decide(request, token, &Quirks::default(), ConnectionCount { now: 0, before: false }) {
+                (
+                    request,
+                    HandshakeDecision::Serve(reply)
+                    | HandshakeDecision::Close(reply)
+                    | HandshakeDecision::Refuse(reply),
+                ) => (request, reply),
+                (request, HandshakeDecision::HangUp(_) | HandshakeDecision::Withhold(_)) => {
+                    (request, Reply::refusing("400 Bad Request", ""))
+                }
+            };
+        let mut reply = if self.is_usual() { usual } else { self.reply(accepting) };
+        reply.manner = SendOptions { deliberate: deliberate.map(str::to_owned), split: self.split, cut: None };
+        // Frames make no sense behind a refusal that was not asked for.
+        let wanted = !self.is_usual() || reply.head.status() == Some(101);
+        let frames = if wanted { self.frames().unwrap_or_default() } else { vec![] };
+        (request, HandshakeResponse::Reply(reply, frames))
+    }
+
+    /// Whether it says anything at all.
+    pub fn says_anything(&self) -> bool {
+        !self.is_usual() || self.never || self.split.is_some() || !self.frames.is_empty()
+    }
+
+    /// Whether it leaves the response as it is, and says only how it is sent and what follows it.
+    fn is_usual(&self) -> bool {
+        self.status.is_none() && self.headers.is_empty() && self.body.is_none() && self.raw.is_none()
+    }
+
+    fn reply(&self, accepting: Reply) -> Reply {
+        let key = accepting.head.header("sec-websocket-accept").next().unwrap_or_default().to_owned();
+        let fill = |text: &str| text.replace("${accept}", &key);
+        if let Some(raw) = &self.raw {
+            return Reply::raw(fill(raw).as_bytes());
+        }
+        let body = self.body.as_deref().unwrap_or_default();
+        let mut reply = match &self.status {
+            Some(status) if !status.starts_with("101") => Reply::refusing(status, body),
+            Some(status) => {
+                let mut reply = accepting;
+                reply.head.start = format!("HTTP/1.1 {status}");
+                reply.body = body.into();
+                reply
+            }
+            None => Reply { body: body.into(), ..accepting },
+        };
+        for (name, value) in headers(&self.headers) {
+            let lines = &mut reply.head.headers;
+            let at = lines.iter().position(|(n, _)| n.eq_ignore_ascii_case(&name)).unwrap_or(lines.len());
+            lines.retain(|(n, _)| !n.eq_ignore_ascii_case(&name));
+            if let Some(value) = value {
+                lines.insert(at.min(lines.len()), (name, fill(&value)));
+            }
+        }
+        reply
+    }
+
+    fn frames(&self) -> Result<Vec<FrameSpec>, String> {
+        let one_frame = |frame: &Frame| match frame.piece()? {
+            Piece::Frame { spec, cut: None } => Ok(spec),
+            Piece::Frame { cut: Some(_), .. } => {
+                Err("a frame of `upgrade` cannot be cut; `send` can do that".to_owned())
+            }
+            Piece::Bytes(_) => Err("`upgrade` is followed by frames only".to_owned()),
+        };
+        self.frames.iter().map(one_frame).collect()
     }
 }

@@ -3,31 +3,30 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::amp::editor::edition::Edition;
+use crate::peer::amp::edition::{self, Edition};
 use crate::peer::params::given;
 use crate::protocol::parse_hex;
 
-use super::envelope;
-use super::lockfile::Content;
+use super::lockfile::LockfileContent;
 
-/// Of `stop` and `restart`.
+/// The parameters of `stop` and `restart`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EndStep {
     pub of: Option<String>,
-    pub how: Gone,
+    pub how: EditorEnd,
 }
 
 /// How an editor ends.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gone {
+pub enum EditorEnd {
     #[default]
     Quit,
     Kill,
 }
 
-/// Of `lockfile`.
+/// The parameters of `lockfile`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LockfileStep {
@@ -42,16 +41,16 @@ pub struct LockfileStep {
 }
 
 impl LockfileStep {
-    /// What is to lie there.
+    /// The content of the file, or a folder.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
-    pub fn content(&self) -> Result<Content, String> {
+    /// The fault of the parameters, for the scenario's author.
+    pub fn content(&self) -> Result<LockfileContent, String> {
         match (&self.json, &self.text, &self.hex, self.folder) {
-            (Some(json), None, None, None) => Ok(Content::File(json.to_string().into_bytes())),
-            (None, Some(text), None, None) => Ok(Content::File(text.clone().into_bytes())),
-            (None, None, Some(hex), None) => Ok(Content::File(parse_hex(hex)?)),
-            (None, None, None, Some(true)) => Ok(Content::Folder),
+            (Some(json), None, None, None) => Ok(LockfileContent::File(json.to_string().into_bytes())),
+            (None, Some(text), None, None) => Ok(LockfileContent::File(text.clone().into_bytes())),
+            (None, None, Some(hex), None) => Ok(LockfileContent::File(parse_hex(hex)?)),
+            (None, None, None, Some(true)) => Ok(LockfileContent::Folder),
             _ => Err("say exactly one of `json`, `text`, `hex` and `folder: true`".to_owned()),
         }
     }
@@ -72,7 +71,7 @@ impl From<Map<String, Value>> for EditorStep {
     }
 }
 
-/// Of `notify`.
+/// The parameters of `notify`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyStep {
@@ -83,7 +82,7 @@ pub struct NotifyStep {
     pub deliberate: Option<String>,
 }
 
-/// Of `answer`.
+/// The parameters of `answer`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerStep {
@@ -103,7 +102,7 @@ impl AnswerStep {
     /// The response.
     ///
     /// # Errors
-    /// What is wrong with the parameters, for the scenario's author.
+    /// The fault of the parameters, for the scenario's author.
     pub fn message(&self, edition: Edition) -> Result<Value, String> {
         let (key, body) = match (&self.result, &self.error, edition, &self.method) {
             (None, Some(error), ..) => ("error", error),
@@ -114,11 +113,11 @@ impl AnswerStep {
             }
             _ => return Err("say exactly one of `result` and `error`".to_owned()),
         };
-        Ok(envelope::response(&self.id, key, body, &self.extra))
+        Ok(edition::response(&self.id, key, body, &self.extra))
     }
 }
 
-/// Of `ping`.
+/// The parameters of `ping`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PingStep {
@@ -126,7 +125,7 @@ pub struct PingStep {
     pub payload: String,
 }
 
-/// Of `close`.
+/// The parameters of `close`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CloseStep {
@@ -136,19 +135,19 @@ pub struct CloseStep {
     pub deliberate: Option<String>,
 }
 
-/// Of `drop`.
+/// The parameters of `drop`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DropStep {
     pub on: Option<String>,
-    pub how: How,
+    pub how: StreamEnd,
     pub deliberate: Option<String>,
 }
 
 /// How a TCP connection ends.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum StreamEnd {
     #[default]
     Eof,
     Reset,

@@ -1,21 +1,23 @@
+//! Observations of a server, and of a client.
+
 use serde_json::json;
 
 use super::*;
-use crate::protocol::amp::testing::{Play, close_payload, head, request, response};
+use crate::protocol::amp::testing::{TraceBuilder, close_payload, head, request, request_head, response};
 use crate::trace::Direction;
 
-fn seen(edition: &'static str, play: &Play) -> Vec<Observation> {
+fn observed(edition: &'static str, trace: &TraceBuilder) -> Vec<Observation> {
     let mut observer = AmpObserver::new(edition, End::Server);
-    play.events.iter().flat_map(|event| observer.observe(event)).collect()
+    trace.events.iter().flat_map(|event| observer.observe(event)).collect()
 }
 
-fn last(edition: &'static str, play: &Play) -> Observation {
-    seen(edition, play).pop().expect("an observation")
+fn last(edition: &'static str, trace: &TraceBuilder) -> Observation {
+    observed(edition, trace).pop().expect("an observation")
 }
 
 #[test]
 fn an_acceptance_is_told_from_a_refusal() {
-    let accepted = last("cli", &Play::open());
+    let accepted = last("cli", &TraceBuilder::open());
     assert_eq!((accepted.kind, accepted.conn.as_deref(), accepted.index), ("handshake", Some("main"), 2));
     assert_eq!(accepted.value["status"], 101);
     assert_eq!(accepted.value["accepted"], true);
@@ -23,8 +25,8 @@ fn an_acceptance_is_told_from_a_refusal() {
 
     let mut refusal = head("HTTP/1.1 401 Unauthorized", &[], &[("X-A", "1"), ("x-a", "2")]);
     refusal.body = Some(Payload::Text("no".to_owned()));
-    let play = Play::new().client(EventKind::Handshake(crate::protocol::amp::testing::request_head(&[])));
-    let refused = last("cli", &play.server(EventKind::Handshake(refusal)));
+    let trace = TraceBuilder::new().client(EventKind::Handshake(request_head(&[])));
+    let refused = last("cli", &trace.server(EventKind::Handshake(refusal)));
     assert_eq!(
         json!(refused.value),
         json!({"status": 401, "accepted": false, "headers": {"x-a": "1, 2"}, "body": "no"})
@@ -34,71 +36,108 @@ fn an_acceptance_is_told_from_a_refusal() {
 #[test]
 fn a_response_is_the_same_in_both_editions_but_for_the_method() {
     for edition in ["cli", "guide"] {
-        let play = Play::open().says(response(edition, "7", "readFile", json!({"content": "c"})));
-        let seen = last(edition, &play);
-        assert_eq!(seen.kind, "response");
-        assert_eq!(json!(seen.selectors), json!({"to": "7", "id": "7"}));
-        assert_eq!(seen.value["result"], json!({"content": "c"}));
-        assert_eq!(seen.value.get("method"), (edition == "cli").then(|| json!("readFile")).as_ref());
+        let trace = TraceBuilder::open().server_sends(response(edition, "7", "readFile", json!({"content": "c"})));
+        let observed = last(edition, &trace);
+        assert_eq!(observed.kind, "response");
+        assert_eq!(json!(observed.selectors), json!({"to": "7", "id": "7"}));
+        assert_eq!(observed.value["result"], json!({"content": "c"}));
+        assert_eq!(observed.value.get("method"), (edition == "cli").then(|| json!("readFile")).as_ref());
     }
 }
 
 #[test]
 fn an_error_has_no_result() {
     let error = json!({"code": -32601, "message": "no"});
-    let seen = last("cli", &Play::open().says(json!({"serverResponse": {"id": "1", "error": error}})));
-    assert_eq!(seen.value["error"], error);
-    assert!(!seen.value.contains_key("result"));
+    let observed =
+        last("cli", &TraceBuilder::open().server_sends(json!({"serverResponse": {"id": "1", "error": error}})));
+    assert_eq!(observed.value["error"], error);
+    assert!(!observed.value.contains_key("result"));
 }
 
 #[test]
 fn a_notification_is_known_by_its_name() {
-    let play = Play::open().says(json!({"serverNotification": {"userSentMessage": {"message": "m"}}}));
-    let kinds: Vec<_> = seen("cli", &play).iter().map(|o| o.kind).collect();
+    let trace = TraceBuilder::open().server_sends(json!({"serverNotification": {"userSentMessage": {"message": "m"}}}));
+    let kinds: Vec<_> = observed("cli", &trace).iter().map(|o| o.kind).collect();
     assert_eq!(kinds, ["handshake", "message", "notification"]);
-    let seen = last("cli", &play);
-    assert_eq!(json!(seen.selectors), json!({"name": "userSentMessage"}));
-    assert_eq!(seen.value["data"], json!({"message": "m"}));
+    let observed = last("cli", &trace);
+    assert_eq!(json!(observed.selectors), json!({"name": "userSentMessage"}));
+    assert_eq!(observed.value["data"], json!({"message": "m"}));
 }
 
 #[test]
 fn answers_to_probes_are_no_observations() {
-    let answer = response("cli", "wirecert-1", "ping", json!({"message": ""})).to_string();
-    let play = Play::open().says_text(&answer).server_frame(opcode::PONG, b"wirecert-2");
-    assert_eq!(seen("cli", &play).len(), 1, "only the handshake");
-    let play = Play::open().says_text(r#"{"serverResponse":{"id":"1","ping":{"message":"wirecert-1"}}}"#);
-    let kinds: Vec<_> = seen("cli", &play).iter().map(|o| o.kind).collect();
+    let response_text = response("cli", "wirecert-1", "ping", json!({"message": ""})).to_string();
+    let trace = TraceBuilder::open().server_sends_text(&response_text).server_frame(opcode::PONG, b"wirecert-2");
+    assert_eq!(observed("cli", &trace).len(), 1, "only the handshake");
+    let trace =
+        TraceBuilder::open().server_sends_text(r#"{"serverResponse":{"id":"1","ping":{"message":"wirecert-1"}}}"#);
+    let kinds: Vec<_> = observed("cli", &trace).iter().map(|o| o.kind).collect();
     assert_eq!(kinds, ["handshake", "frame", "message", "response"]);
 }
 
 #[test]
 fn frames_are_told_bit_by_bit() {
-    let seen = seen("cli", &Play::open().server_frame(opcode::PING, b"\xff"));
+    let observed = observed("cli", &TraceBuilder::open().server_frame(opcode::PING, b"\xff"));
     assert_eq!(
-        json!(seen[1].value),
+        json!(observed[1].value),
         json!({"opcode": "ping", "fin": true, "rsv": 0, "masked": false, "length": 1, "hex": "ff"})
     );
-    assert_eq!((seen[2].kind, seen[2].value.len()), ("ping", 0));
-    let seen = last("cli", &Play::open().server_frame(11, b"ab"));
-    assert_eq!((&seen.value["opcode"], &seen.value["text"]), (&json!(11), &json!("ab")));
+    assert_eq!((observed[2].kind, observed[2].value.len()), ("ping", 0));
+    let observed = last("cli", &TraceBuilder::open().server_frame(11, b"ab"));
+    assert_eq!((&observed.value["opcode"], &observed.value["text"]), (&json!(11), &json!("ab")));
 }
 
 #[test]
 fn a_close_frame_may_come_without_a_code() {
-    let seen = last("cli", &Play::open().server_frame(opcode::CLOSE, &close_payload(1001, "bye")));
-    assert_eq!((seen.kind, json!(seen.value)), ("close", json!({"code": 1001, "reason": "bye"})));
-    assert!(last("cli", &Play::open().server_frame(opcode::CLOSE, b"")).value.is_empty());
+    let observed = last("cli", &TraceBuilder::open().server_frame(opcode::CLOSE, &close_payload(1001, "bye")));
+    assert_eq!((observed.kind, json!(observed.value)), ("close", json!({"code": 1001, "reason": "bye"})));
+    assert!(last("cli", &TraceBuilder::open().server_frame(opcode::CLOSE, b"")).value.is_empty());
 }
 
 #[test]
 fn the_end_of_the_stream_says_how() {
-    let play = Play::open().add(Some(Direction::ToClient), EventKind::Closed(Closed::Reset));
-    let seen = last("cli", &play);
-    assert_eq!((seen.kind, &seen.value["how"]), ("closed", &json!("reset")));
+    let trace = TraceBuilder::open().add(Some(Direction::ToClient), EventKind::Closed(Closed::Reset));
+    let observed = last("cli", &trace);
+    assert_eq!((observed.kind, &observed.value["how"]), ("closed", &json!("reset")));
 }
 
 #[test]
 fn what_the_client_does_is_no_observation() {
-    let play = Play::open().asks(request("cli", "1", "ping", json!({"message": ""}))).client_frame(opcode::PING, b"");
-    assert_eq!(seen("cli", &play).len(), 1);
+    let trace = TraceBuilder::open()
+        .client_sends(request("cli", "1", "ping", json!({"message": ""})))
+        .client_frame(opcode::PING, b"");
+    assert_eq!(observed("cli", &trace).len(), 1);
+}
+
+fn observed_of_client(trace: &TraceBuilder) -> Vec<Observation> {
+    let mut observer = AmpObserver::new("cli", End::Client);
+    trace.events.iter().flat_map(|event| observer.observe(event)).collect()
+}
+
+#[test]
+fn a_handshake_is_seen_with_what_our_editor_made_of_it() {
+    let observed = observed_of_client(&TraceBuilder::open());
+    assert_eq!(observed[0].kind, "handshake");
+    assert_eq!(observed[0].value["valid"], true);
+    assert_eq!(observed[0].value["path"], "/");
+    assert_eq!((observed[1].kind, &observed[1].value["status"]), ("admitted", &json!(101)));
+}
+
+#[test]
+fn a_handshake_without_a_sound_key_is_not_valid() {
+    let mut head = request_head(&[]);
+    head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("sec-websocket-key"));
+    assert!(!is_valid_handshake(&head));
+    head.headers.push(("Sec-WebSocket-Key".to_owned(), "c2hvcnQ=".to_owned()));
+    assert!(!is_valid_handshake(&head));
+}
+
+#[test]
+fn a_request_is_chosen_by_its_method() {
+    let trace = TraceBuilder::open().client_sends(request("cli", "7", "readFile", json!({"path": "/a"})));
+    let observed = observed_of_client(&trace);
+    let requested = observed.iter().find(|o| o.kind == "request").expect("a request");
+    assert_eq!(json!(requested.selectors), json!({"method": "readFile"}));
+    assert_eq!((&requested.value["id"], &requested.value["params"]), (&json!("7"), &json!({"path": "/a"})));
+    assert_eq!(requested.value["id_json"], json!("\"7\""));
 }

@@ -2,63 +2,60 @@
 
 use std::collections::VecDeque;
 
+use crate::protocol::amp::rfc6455::{Utf8, items, opcode};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, EventKind, Frame};
 
-use super::connections::Connections;
-use super::requirement_index::RequirementIndex;
-use crate::protocol::amp::handshake::items;
-use crate::protocol::amp::opcode;
-use crate::protocol::amp::utf8::Utf8;
+use super::shared::{ConnectionStates, RequirementIndex};
 
 /// Judges every frame of both ends, and the messages that they make up (RFC 6455 sections 5 and 8.1).
 pub struct Frames {
-    book: &'static RequirementIndex,
-    connections: Connections<Connection>,
+    requirements: &'static RequirementIndex,
+    connections: ConnectionStates<FrameState>,
 }
 
 #[derive(Default)]
-struct Connection {
+struct FrameState {
     /// Whether an extension was agreed on, which may give the reserved bits and payloads a meaning.
     extended: bool,
-    client: Side,
-    server: Side,
+    client: FrameDirection,
+    server: FrameDirection,
 }
 
-/// One direction.
+/// The state of one direction.
 #[derive(Default)]
-struct Side {
+struct FrameDirection {
     /// Whether it is known which message its frames belong to.
     known: bool,
     /// The message whose last frame has not come yet.
-    open: Option<Open>,
+    open: Option<OpenMessage>,
     closed: bool,
     /// Its control frames that break the RFC, and that the other end may send back as they are; of many, the latest.
     bad_controls: VecDeque<Frame>,
 }
 
 /// So many control frames that break the RFC are remembered.
-const REMEMBERED: usize = 16;
+const MAX_BAD_CONTROLS: usize = 16;
 
 /// A message that has begun.
-struct Open {
+struct OpenMessage {
     /// Its text so far; none where it is no text, or not wholly known.
     text: Option<Utf8>,
 }
 
 impl Frames {
-    pub fn new(book: &'static RequirementIndex) -> Self {
-        Self { book, connections: Connections::new() }
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, connections: ConnectionStates::new() }
     }
 }
 
 impl Rule for Frames {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let book = self.book;
+        let requirements = self.requirements;
         if self.connections.of(event).is_none() {
             return;
         }
-        let unseen = self.connections.is_unseen(event);
+        let began_before_trace = self.connections.began_before_trace(event);
         let Some(connection) = self.connections.of(event) else { return };
         match (&event.kind, event.dir) {
             (EventKind::Handshake(head), Some(Direction::ToClient)) => {
@@ -66,32 +63,32 @@ impl Rule for Frames {
             }
             (EventKind::Frame(frame), Some(dir)) => {
                 let end = dir.sender();
-                let Connection { extended, client, server } = connection;
+                let FrameState { extended, client, server } = connection;
                 let (side, other) = match end {
                     End::Client => (client, server),
                     End::Server => (server, client),
                 };
                 // An extension may have been agreed on before the trace began, and a message have begun.
-                let extended = *extended || unseen;
-                side.known |= !unseen;
+                let extended = *extended || began_before_trace;
+                side.known |= !began_before_trace;
                 let echoed = other.bad_controls.iter().rev().find(|theirs| is_echo(frame, theirs));
-                let judge = FrameContext { book, end, index: event.i, extended, frame, echoed };
-                judge.bits(out);
+                let context = FrameContext { requirements, end, index: event.i, extended, frame, echoed };
+                context.bits(out);
                 if opcode::is_control(frame.opcode) {
-                    judge.control(out);
+                    context.control(out);
                     if is_bad_control(frame) {
-                        if side.bad_controls.len() == REMEMBERED {
+                        if side.bad_controls.len() == MAX_BAD_CONTROLS {
                             side.bad_controls.pop_front();
                         }
                         side.bad_controls.push_back(frame.clone());
                     }
                 }
                 if frame.opcode == opcode::CLOSE {
-                    judge.close(out);
+                    context.close(out);
                     side.closed = true;
                 }
                 if opcode::is_data(frame.opcode) {
-                    judge.data(out, side);
+                    context.data(out, side);
                 }
             }
             _ => {}
@@ -100,9 +97,9 @@ impl Rule for Frames {
     }
 }
 
-/// One frame before its judge.
+/// The context in which a frame is judged.
 struct FrameContext<'a> {
-    book: &'static RequirementIndex,
+    requirements: &'static RequirementIndex,
     end: End,
     index: u64,
     extended: bool,
@@ -114,11 +111,11 @@ struct FrameContext<'a> {
 
 impl FrameContext<'_> {
     fn check(&self, out: &mut Judgements, short: &str, broken: bool, message: impl FnOnce() -> String) {
-        self.book.hold_if(out, self.end, short, self.index, broken, message);
+        self.requirements.check_if(out, self.end, short, self.index, broken, message);
     }
 
     /// Whether the whole payload is known.
-    fn whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.frame.payload.as_bytes().len() as u64 == self.frame.length
     }
 
@@ -148,12 +145,12 @@ impl FrameContext<'_> {
 
     fn control(&self, out: &mut Judgements) {
         let (length, fin) = (self.frame.length, self.frame.fin);
-        if length > MOST && self.echoed.is_some_and(|theirs| theirs.payload == self.frame.payload) {
+        if length > MAX_CONTROL_PAYLOAD && self.echoed.is_some_and(|theirs| theirs.payload == self.frame.payload) {
             self.check(out, "framing/control-refused", true, || {
                 format!("a control frame of {length} bytes is sent back")
             });
         } else {
-            self.check(out, "framing/control-length", length > MOST, || {
+            self.check(out, "framing/control-length", length > MAX_CONTROL_PAYLOAD, || {
                 format!("a control frame carries {length} bytes")
             });
         }
@@ -166,30 +163,30 @@ impl FrameContext<'_> {
 
     /// Judges a close frame.
     fn close(&self, out: &mut Judgements) {
-        if !self.whole() {
+        if !self.is_complete() {
             return;
         }
         let payload = self.frame.payload.as_bytes();
         let theirs = self.echoed.map(|theirs| theirs.payload.as_bytes());
-        let hold = |out: &mut Judgements, short: &str, broken: bool, echoed: bool, what: String| match broken && echoed
+        let check = |out: &mut Judgements, short: &str, broken: bool, echoed: bool, what: String| match broken && echoed
         {
             true => self.check(out, "framing/close-refused", true, || format!("{what}, as that of the other end did")),
             false => self.check(out, short, broken, || what),
         };
         let same = theirs == Some(payload);
-        hold(out, "framing/close-payload", payload.len() == 1, same, "a close frame carries a single byte".to_owned());
+        check(out, "framing/close-payload", payload.len() == 1, same, "a close frame carries a single byte".to_owned());
         let [high, low, reason @ ..] = payload else { return };
         let code = u16::from_be_bytes([*high, *low]);
         let same_code = theirs.is_some_and(|theirs| theirs.starts_with(&payload[..2]));
         let what = format!("a close frame carries the code {code}");
-        hold(out, "framing/close-code", !may_be_sent(code), same_code, what);
+        check(out, "framing/close-code", !may_be_sent(code), same_code, what);
         let broken = std::str::from_utf8(reason).is_err();
         let same_reason = theirs.is_some_and(|theirs| theirs.get(2..) == Some(reason));
         let what = "a close frame carries a reason that is not UTF-8".to_owned();
-        hold(out, "framing/close-reason", broken, same_reason, what);
+        check(out, "framing/close-reason", broken, same_reason, what);
     }
 
-    fn data(&self, out: &mut Judgements, side: &mut Side) {
+    fn data(&self, out: &mut Judgements, side: &mut FrameDirection) {
         let frame = self.frame;
         self.check(out, "framing/close-last", side.closed, || "data follow the close frame".to_owned());
         let continues = frame.opcode == opcode::CONTINUATION;
@@ -205,16 +202,16 @@ impl FrameContext<'_> {
             let binary = frame.opcode == opcode::BINARY;
             self.check(out, "framing/text-frames", binary, || "a message is sent as binary data".to_owned());
             self.check(out, "framing/one-frame", !frame.fin, || "a message is sent in several frames".to_owned());
-            side.open = Some(Open { text: (!binary && !self.extended).then(Utf8::default) });
+            side.open = Some(OpenMessage { text: (!binary && !self.extended).then(Utf8::default) });
         }
         let Some(open) = &mut side.open else { return };
-        if !self.whole() {
+        if !self.is_complete() {
             open.text = None;
         }
         if let Some(text) = &mut open.text {
             text.feed(frame.payload.as_bytes());
             if frame.fin {
-                let broken = !text.is_whole();
+                let broken = !text.is_complete();
                 self.check(out, "framing/utf8", broken, || "the text of a message is not UTF-8".to_owned());
             }
         }
@@ -225,7 +222,7 @@ impl FrameContext<'_> {
 }
 
 /// The most bytes that a control frame may carry (RFC 6455 section 5.5).
-const MOST: u64 = 125;
+const MAX_CONTROL_PAYLOAD: u64 = 125;
 
 /// Whether a control frame breaks the RFC in a way that shows when it is sent back.
 fn is_bad_control(frame: &Frame) -> bool {
@@ -236,7 +233,7 @@ fn is_bad_control(frame: &Frame) -> bool {
             !may_be_sent(u16::from_be_bytes([*high, *low])) || std::str::from_utf8(reason).is_err()
         }
     };
-    !frame.fin || frame.rsv != 0 || frame.length > MOST || frame.opcode == opcode::CLOSE && bad_payload()
+    !frame.fin || frame.rsv != 0 || frame.length > MAX_CONTROL_PAYLOAD || frame.opcode == opcode::CLOSE && bad_payload()
 }
 
 /// Whether a frame sends a control frame of the other end back: a pong a ping with its payload, a close frame a close frame,

@@ -1,28 +1,151 @@
-//! The handshake: is an acceptance a valid one, and is what breaks the RFC refused?
+//! Handshakes: is a request one that a server has to accept, is an acceptance valid, is a bad request refused, and how often does
+//! a client connect?
+
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::json;
 
-use crate::protocol::{Judgements, Rule};
-use crate::trace::{Direction, End, Event, EventKind, Head};
+use crate::protocol::amp::rfc6455::{accept_key, has_token, is_key, items, only, stray_extension, stray_subprotocol};
+use crate::protocol::{Judgements, Rule, ViolationDetail};
+use crate::trace::{Direction, End, Event, EventKind, Head, Mark};
 
-use super::connections::Connections;
-use super::requirement_index::RequirementIndex;
-use crate::protocol::ViolationDetail;
-use crate::protocol::amp::handshake::{accept_key, has_token, is_key, items, only, stray_extension, stray_subprotocol};
+use super::shared::{ConnectionStates, RequirementIndex};
 
-/// Holds each response to a handshake against its request (RFC 6455 section 4.2).
-pub struct Handshakes {
-    book: &'static RequirementIndex,
-    requests: Connections<Option<Head>>,
+/// So many keys are remembered; of more, none is taken for an old one.
+const MAX_KEYS: usize = 10_000;
+
+/// Judges every handshake of the client by itself, and against those before it (RFC 6455 section 4.1).
+pub struct HandshakeRequests {
+    requirements: &'static RequirementIndex,
+    connections: ConnectionStates<HandshakeStage>,
+    keys: HashSet<String>,
 }
 
-impl Handshakes {
-    pub fn new(book: &'static RequirementIndex) -> Self {
-        Self { book, requests: Connections::new() }
+/// How far the handshake of a connection has come.
+#[derive(Default)]
+enum HandshakeStage {
+    /// No handshake was seen.
+    #[default]
+    Unknown,
+    /// The request waits for its response.
+    Requested,
+    /// The handshake was refused.
+    Refused,
+    /// The connection is established, or a violation of the client was reported.
+    Over,
+}
+
+impl HandshakeRequests {
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, connections: ConnectionStates::new(), keys: HashSet::new() }
+    }
+
+    fn request(&mut self, index: u64, head: &Head, out: &mut Judgements) {
+        let mut check = |short: &str, fault: Option<ViolationDetail>| {
+            self.requirements.check(out, End::Client, short, index, fault)
+        };
+        let line = &head.start;
+        let mut words = line.split(' ');
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let wrong = |what: &str, expected: &str| ViolationDetail::new(what).expected(expected).actual(line.clone());
+        check("connection/method", (method != "GET").then(|| wrong("a handshake is no GET request", "GET")));
+        let version = line.rsplit(' ').next().and_then(|word| word.strip_prefix("HTTP/"));
+        let recent = version.and_then(|v| v.split_once('.')).is_some_and(|(major, minor)| {
+            let (major, minor) = (major.parse::<u32>().unwrap_or(0), minor.parse::<u32>().unwrap_or(0));
+            (major, minor) >= (1, 1)
+        });
+        check("connection/http-version", (!recent).then(|| wrong("a handshake is not made in HTTP/1.1", "HTTP/1.1")));
+        let root = path(target) == "/";
+        check("connection/target", (!root).then(|| wrong("a handshake is made for another path", "/")));
+        let values = |name: &str| json!(head.header(name).collect::<Vec<_>>());
+        let lacks = |name: &str, expected: &str| {
+            let what = format!("a handshake has no header `{name}` as it has to be");
+            ViolationDetail::new(what).expected(expected).actual(values(name))
+        };
+        let host = only(head, "host").is_some_and(|host| !host.is_empty());
+        check("connection/host", (!host).then(|| lacks("Host", "one, not empty")));
+        let upgrade = has_token(head, "upgrade", "websocket");
+        check("connection/upgrade", (!upgrade).then(|| lacks("Upgrade", "websocket")));
+        let connection = has_token(head, "connection", "upgrade");
+        check("connection/connection", (!connection).then(|| lacks("Connection", "Upgrade")));
+        let version = only(head, "sec-websocket-version") == Some("13");
+        check("connection/version", (!version).then(|| lacks("Sec-WebSocket-Version", "13")));
+        let key = only(head, "sec-websocket-key").filter(|key| is_key(key));
+        check("connection/key", key.is_none().then(|| lacks("Sec-WebSocket-Key", "16 bytes in base64")));
+        if let Some(key) = key {
+            let old = self.keys.contains(key);
+            if self.keys.len() < MAX_KEYS {
+                self.keys.insert(key.to_owned());
+            }
+            let fault = ViolationDetail::new("a handshake has the key of an earlier one").actual(key);
+            self.requirements.check(out, End::Client, "connection/key-fresh", index, old.then_some(fault));
+        }
     }
 }
 
-impl Rule for Handshakes {
+impl Rule for HandshakeRequests {
+    fn event(&mut self, event: &Event, out: &mut Judgements) {
+        let Some(stage) = self.connections.of(event) else { return };
+        let requirements = self.requirements;
+        let mut request = None;
+        match (&event.kind, event.dir) {
+            (EventKind::Handshake(head), Some(Direction::ToServer)) => {
+                *stage = HandshakeStage::Requested;
+                request = Some(head);
+            }
+            (EventKind::Handshake(head), Some(Direction::ToClient)) => {
+                *stage = match head.status() {
+                    Some(101) => {
+                        requirements.check(out, End::Client, "connection/waits", event.i, None);
+                        HandshakeStage::Over
+                    }
+                    _ => HandshakeStage::Refused,
+                };
+            }
+            // After a refusal the next request may follow.
+            (EventKind::Frame(_) | EventKind::Bytes { .. }, Some(Direction::ToServer)) => {
+                let premature = match (&*stage, &event.kind) {
+                    (HandshakeStage::Requested, _) => Some("before its handshake was answered"),
+                    (HandshakeStage::Refused, EventKind::Frame(_)) => Some("though its handshake was refused"),
+                    _ => None,
+                };
+                if let Some(when) = premature {
+                    *stage = HandshakeStage::Over;
+                    let fault = ViolationDetail::new(format!("the client sends something {when}"));
+                    requirements.check(out, End::Client, "connection/waits", event.i, Some(fault));
+                }
+            }
+            _ => {}
+        }
+        if let Some(head) = request.filter(|_| event.deliberate.is_none()) {
+            self.request(event.i, head, out);
+        }
+        self.connections.ended(event);
+    }
+}
+
+/// The path of a request target, which may be a whole URL (RFC 6455 section 3).
+fn path(target: &str) -> &str {
+    let target = match target.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains(['/', '?']) => rest.find(['/', '?']).map_or("", |at| &rest[at..]),
+        _ => target,
+    };
+    target.split(['?', '#']).next().unwrap_or(target)
+}
+
+/// Holds each response to a handshake against its request (RFC 6455 section 4.2).
+pub struct HandshakeResponses {
+    requirements: &'static RequirementIndex,
+    requests: ConnectionStates<Option<Head>>,
+}
+
+impl HandshakeResponses {
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, requests: ConnectionStates::new() }
+    }
+}
+
+impl Rule for HandshakeResponses {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let Some(pending) = self.requests.of(event) else { return };
         if let EventKind::Handshake(head) = &event.kind {
@@ -30,8 +153,13 @@ impl Rule for Handshakes {
                 Some(Direction::ToServer) => *pending = Some(head.clone()),
                 Some(Direction::ToClient) => {
                     if let Some(request) = pending.take() {
-                        let answer = Answer { book: self.book, index: event.i, request: &request, response: head };
-                        answer.judge(out);
+                        let exchange = HandshakeExchange {
+                            requirements: self.requirements,
+                            index: event.i,
+                            request: &request,
+                            response: head,
+                        };
+                        exchange.judge(out);
                     }
                 }
                 None => {}
@@ -41,15 +169,15 @@ impl Rule for Handshakes {
     }
 }
 
-/// A request and its answer.
-struct Answer<'a> {
-    book: &'static RequirementIndex,
+/// A handshake request and the response to it.
+struct HandshakeExchange<'a> {
+    requirements: &'static RequirementIndex,
     index: u64,
     request: &'a Head,
     response: &'a Head,
 }
 
-impl Answer<'_> {
+impl HandshakeExchange<'_> {
     fn judge(&self, out: &mut Judgements) {
         let faults = request_faults(self.request);
         let accepted = self.response.status() == Some(101);
@@ -63,14 +191,14 @@ impl Answer<'_> {
         }
     }
 
-    /// Something in the request breaks the RFC, and an error status has to answer it.
+    /// Judges the response to a request that breaks the RFC: it has to be an error status.
     fn refused(&self, out: &mut Judgements, short: &str, what: &str, accepted: bool) {
         let status = self.response.status();
         let error = status.is_some_and(|status| status >= 400);
         let how = if accepted { "was accepted".to_owned() } else { format!("was answered `{}`", self.response.start) };
         let fault = ViolationDetail::new(format!("a handshake with {what} {how}"));
         let fault = fault.expected("a status of 400 or above").actual(json!(status));
-        self.book.check(out, End::Server, short, self.index, (!error).then_some(fault));
+        self.requirements.check(out, End::Server, short, self.index, (!error).then_some(fault));
     }
 
     fn acceptance(&self, out: &mut Judgements) {
@@ -110,20 +238,20 @@ impl Answer<'_> {
             self.check(out, "connection/refusal", None);
         }
         if let [("connection/version-refused", _)] = faults {
-            let told = items(self.response, "sec-websocket-version").any(|version| version == "13");
+            let lists_supported = items(self.response, "sec-websocket-version").any(|version| version == "13");
             let fault =
                 ViolationDetail::new("a WebSocket version was refused without telling the one that is supported")
                     .expected("Sec-WebSocket-Version: 13");
-            self.check(out, "connection/version-told", (!told).then_some(fault));
+            self.check(out, "connection/version-told", (!lists_supported).then_some(fault));
         }
     }
 
     fn check(&self, out: &mut Judgements, short: &str, fault: Option<ViolationDetail>) {
-        self.book.check(out, End::Server, short, self.index, fault);
+        self.requirements.check(out, End::Server, short, self.index, fault);
     }
 }
 
-/// What in a request breaks the RFC, with the requirement that wants it refused.
+/// The faults of a request by the RFC, each with the requirement to refuse it.
 fn request_faults(request: &Head) -> Vec<(&'static str, String)> {
     let mut faults = vec![];
     let mut words = request.start.split(' ');
@@ -146,4 +274,93 @@ fn request_faults(request: &Head) -> Vec<(&'static str, String)> {
         faults.push(("connection/version-refused", format!("the WebSocket version {version}")));
     }
     faults
+}
+
+/// So many connections to one address within [`WINDOW`] are a few.
+const MAX_ATTEMPTS: usize = 5;
+
+/// Microseconds.
+const WINDOW: u64 = 1_000_000;
+
+/// So many clients and addresses are looked at.
+const MAX_CLIENTS: usize = 256;
+
+/// So many connections may wait for their first event, which may name their process.
+const MAX_STARTED: usize = 256;
+
+/// Counts how often a client connects (docs/amp.md, Connecting again). Only where the process in the trace is the
+/// client: several clients may be at the other end of a server. That process may have started several in its turn:
+/// where the trace shows which process a connection is of, each is counted for itself, and what is of no known one is
+/// not counted: one that only looks whether a port accepts is gone before its process can be found.
+pub struct ConnectionAttempts {
+    requirements: &'static RequirementIndex,
+    single: bool,
+    /// Whether the trace names the processes of connections.
+    names_processes: bool,
+    /// Connections of which only the beginning was seen.
+    started: HashMap<String, ConnectionAttempt>,
+    /// When the latest connections to an address came, by the process that they are of, where it is known.
+    recent: HashMap<(String, Option<String>), VecDeque<u64>>,
+}
+
+/// A connection.
+struct ConnectionAttempt {
+    address: String,
+    t: u64,
+    index: u64,
+}
+
+impl ConnectionAttempts {
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, single: false, names_processes: false, started: HashMap::new(), recent: HashMap::new() }
+    }
+
+    fn count(&mut self, attempt: ConnectionAttempt, process: Option<String>, out: &mut Judgements) {
+        self.names_processes |= process.is_some();
+        if self.names_processes && process.is_none() {
+            return;
+        }
+        let key = (attempt.address, process);
+        if self.recent.len() == MAX_CLIENTS && !self.recent.contains_key(&key) {
+            return;
+        }
+        let recent = self.recent.entry(key).or_default();
+        recent.retain(|t| attempt.t.saturating_sub(*t) < WINDOW);
+        recent.push_back(attempt.t);
+        if recent.len() > MAX_ATTEMPTS {
+            let fault = ViolationDetail::new(format!("the client connected {} times within a second", recent.len()));
+            self.requirements.check(out, End::Client, "lifecycle/retries-calmly", attempt.index, Some(fault));
+            // Each burst is reported once.
+            recent.clear();
+        }
+    }
+}
+
+impl Rule for ConnectionAttempts {
+    fn processes(&mut self, end: End) {
+        self.single = end == End::Client;
+    }
+
+    fn event(&mut self, event: &Event, out: &mut Judgements) {
+        let Some(conn) = event.conn.as_ref().filter(|_| self.single) else { return };
+        if let Some(attempt) = self.started.remove(conn) {
+            let process = match &event.kind {
+                EventKind::Mark(mark) if mark.mark == Mark::PROCESS => Some(mark.text.clone()),
+                _ => None,
+            };
+            self.count(attempt, process, out);
+        }
+        if let EventKind::Connected { address } = &event.kind
+            && self.started.len() < MAX_STARTED
+        {
+            self.started
+                .insert(conn.clone(), ConnectionAttempt { address: address.clone(), t: event.t, index: event.i });
+        }
+    }
+
+    fn end(&mut self, out: &mut Judgements) {
+        let mut started: Vec<ConnectionAttempt> = self.started.drain().map(|(_, attempt)| attempt).collect();
+        started.sort_by_key(|attempt| attempt.index);
+        started.into_iter().for_each(|attempt| self.count(attempt, None, out));
+    }
 }

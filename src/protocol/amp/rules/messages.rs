@@ -3,23 +3,23 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::requirement_index::RequirementIndex;
-use super::results::{Part, Shapes};
-use crate::protocol::ViolationDetail;
 use crate::protocol::amp::envelope;
-use crate::protocol::{Judgements, Rule};
+use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Message};
+
+use super::responses::{MessagePart, SchemaChecks};
+use super::shared::RequirementIndex;
 
 /// Judges every message by itself. What takes a request to judge is left to the rule for requests.
 pub struct Messages {
     edition: &'static str,
-    book: &'static RequirementIndex,
-    shapes: Shapes,
+    requirements: &'static RequirementIndex,
+    schema_checks: SchemaChecks,
 }
 
 impl Messages {
-    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
-        Self { edition, book, shapes: Shapes::new(edition, book) }
+    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+        Self { edition, requirements, schema_checks: SchemaChecks::new(edition, requirements) }
     }
 }
 
@@ -41,7 +41,7 @@ impl Messages {
         // Text that is no UTF-8 is a fault of the framing.
         let (None, Some(text)) = (&message.json, text) else {
             if message.json.is_some() {
-                self.book.check(out, end, "framing/json", index, None);
+                self.requirements.check(out, end, "framing/json", index, None);
             }
             return;
         };
@@ -51,17 +51,17 @@ impl Messages {
             ViolationDetail::new(format!("a message is no JSON: {e}")).actual(shown)
         });
         if fault.is_none() {
-            self.book.note(
+            self.requirements.note(
                 out,
                 "framing/json",
                 "a message is JSON that not every reader can hold: half a surrogate pair, or thousands of levels",
             );
         }
-        self.book.check(out, end, "framing/json", index, fault);
+        self.requirements.check(out, end, "framing/json", index, fault);
     }
 
     fn request(&mut self, index: u64, json: &Value, out: &mut Judgements) {
-        let faults = self.shapes.faults("request", json).into_iter();
+        let faults = self.schema_checks.faults("request", json).into_iter();
         // There are requirements of their own for the type of the id, and for the parameters of each method.
         let own = |place: &str| match self.edition {
             "guide" => place.strip_prefix("/clientRequest/method/").is_some_and(|m| envelope::METHODS.contains(&m)),
@@ -78,21 +78,21 @@ impl Messages {
                 .actual(methods)
         });
         let fault = fault.or(several);
-        self.book.check(out, End::Client, "envelope/request", index, fault);
+        self.requirements.check(out, End::Client, "envelope/request", index, fault);
     }
 
     fn server_message(&mut self, index: u64, json: &Value, out: &mut Judgements) {
-        let fault = self.shapes.faults("message", json).into_iter().next().map(|_| {
+        let fault = self.schema_checks.faults("message", json).into_iter().next().map(|_| {
             ViolationDetail::new("a message is neither a response nor a notification")
                 .expected("an object with an object `serverResponse` or `serverNotification`")
                 .actual(outline(json))
         });
-        self.book.check(out, End::Server, "envelope/top-level", index, fault);
+        self.requirements.check(out, End::Server, "envelope/top-level", index, fault);
         let Some(notification) = json.get("serverNotification").and_then(Value::as_object) else { return };
         let id = notification.get("id");
         let fault = id
             .map(|id| ViolationDetail::new("a notification has an id").at("/serverNotification/id").actual(id.clone()));
-        self.book.check(out, End::Server, "envelope/notification-without-id", index, fault);
+        self.requirements.check(out, End::Server, "envelope/notification-without-id", index, fault);
         self.notification(index, json, notification, out);
     }
 
@@ -111,9 +111,9 @@ impl Messages {
                 fault.at(format!("{place}/{name}")).actual((*data).clone())
             })
         };
-        self.book.check(out, End::Server, "envelope/notification-shape", index, shape);
+        self.requirements.check(out, End::Server, "envelope/notification-shape", index, shape);
         for (name, data) in named {
-            self.shapes.data(name, &Part { index, pointer: format!("{place}/{name}"), value: data }, out);
+            self.schema_checks.data(name, &MessagePart { index, pointer: format!("{place}/{name}"), value: data }, out);
         }
     }
 }

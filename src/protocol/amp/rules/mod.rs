@@ -1,30 +1,23 @@
 //! Rules: what any trace of AMP can be held against, however it came about.
 //!
-//! Each file is one rule. They keep what is open only: the handshake, the message in parts, the pings, closes and requests
-//! that wait for an answer. [`RequirementIndex`] knows the ids of an edition, so that a rule judges what the edition asks for
-//! and passes over the rest.
+//! [`of`] gives the rules of an edition. A rule keeps only what is open: the handshake, the message in parts, the pings,
+//! close frames and requests that wait for a response. [`RequirementIndex`] knows the ids of an edition, so that a rule judges what
+//! the edition asks for and passes over the rest.
 
-mod answer;
-mod asked;
-mod attempts;
-mod closings;
-mod connections;
+mod control_frames;
 mod frames;
 mod handshakes;
 mod lockfiles;
 mod messages;
-mod pings;
 mod requests;
-mod requirement_index;
-mod results;
-mod tokens;
-mod upgrades;
+mod responses;
+mod shared;
 
 use crate::protocol::Rule;
 use crate::protocol::exits::Exits;
 use crate::trace::End;
 
-use requirement_index::RequirementIndex;
+use shared::RequirementIndex;
 
 /// Microseconds after which what has not come will not come: long beyond any delay of an orderly end, and of whoever
 /// recorded it. On a machine with several times more to do than it can, that one may be held up for ten seconds.
@@ -32,22 +25,22 @@ const OVERDUE: u64 = 30_000_000;
 
 /// Fresh rules of an edition.
 pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
-    let book = RequirementIndex::of(edition);
+    let requirements = RequirementIndex::of(edition);
     vec![
-        Box::new(lockfiles::Lockfiles::new(edition, book)),
-        Box::new(upgrades::Upgrades::new(book)),
-        Box::new(tokens::Tokens::new(book)),
-        Box::new(handshakes::Handshakes::new(book)),
-        Box::new(frames::Frames::new(book)),
-        Box::new(pings::Pings::new(book, End::Server)),
-        Box::new(pings::Pings::new(book, End::Client)),
-        Box::new(closings::Closings::new(book, End::Server)),
-        Box::new(closings::Closings::new(book, End::Client)),
-        Box::new(messages::Messages::new(edition, book)),
-        Box::new(asked::RequestRules::new(edition, book)),
-        Box::new(requests::Requests::new(edition, book)),
+        Box::new(lockfiles::Lockfiles::new(edition, requirements)),
+        Box::new(handshakes::HandshakeRequests::new(requirements)),
+        Box::new(lockfiles::Tokens::new(requirements)),
+        Box::new(handshakes::HandshakeResponses::new(requirements)),
+        Box::new(frames::Frames::new(requirements)),
+        Box::new(control_frames::Pings::new(requirements, End::Server)),
+        Box::new(control_frames::Pings::new(requirements, End::Client)),
+        Box::new(control_frames::Closings::new(requirements, End::Server)),
+        Box::new(control_frames::Closings::new(requirements, End::Client)),
+        Box::new(messages::Messages::new(edition, requirements)),
+        Box::new(requests::RequestContents::new(edition, requirements)),
+        Box::new(requests::Requests::new(edition, requirements)),
         Box::new(exits(edition)),
-        Box::new(attempts::Attempts::new(book)),
+        Box::new(handshakes::ConnectionAttempts::new(requirements)),
     ]
 }
 

@@ -1,28 +1,85 @@
-//! Requests: does each get one answer, and is the answer one to it?
+//! Requests: is each one for a method of the edition with sound parameters and id, and does it get one response in
+//! time?
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::OVERDUE;
-use super::answer::Answer;
-use super::connections::{Connections, omits};
-use super::requirement_index::RequirementIndex;
-use super::results::Shapes;
-use crate::protocol::ViolationDetail;
-use crate::protocol::amp::{envelope, is_probe, opcode};
-use crate::protocol::{Judgements, Rule};
+use crate::protocol::amp::lockfile::is_absolute;
+use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::amp::{envelope, is_probe};
+use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind};
 
-/// Microseconds after which the CLI gives up on an answer (docs/amp.md, Messages).
-const TIMELY: u64 = 2_000_000;
+use super::OVERDUE;
+use super::responses::{ResponseCheck, SchemaChecks, area};
+use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
+
+/// Judges what is in each request (docs/amp.md, Methods; quick reference, section 5). Its envelope is left to the rule
+/// for messages.
+pub struct RequestContents {
+    edition: &'static str,
+    requirements: &'static RequirementIndex,
+    schema_checks: SchemaChecks,
+}
+
+impl RequestContents {
+    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+        Self { edition, requirements, schema_checks: SchemaChecks::new(edition, requirements) }
+    }
+
+    fn params(&mut self, index: u64, (method, area): (&str, &str), params: &Value, out: &mut Judgements) {
+        let place = match self.edition {
+            "guide" => format!("/clientRequest/method/{method}"),
+            _ => format!("/clientRequest/{method}"),
+        };
+        let faults = self.schema_checks.faults(&format!("{method}.params"), params);
+        let fault = faults.into_iter().next().map(|(pointer, fault)| fault.at(format!("{place}{pointer}")));
+        self.requirements.check(out, End::Client, &format!("{area}/params"), index, fault);
+        let Some(path) = params.get("path").and_then(Value::as_str) else { return };
+        if self.edition == "cli" && matches!(area, "read-file" | "edit-file" | "diagnostics") {
+            let fault = ViolationDetail::new(format!("the path in a request for `{method}` is not absolute"));
+            let fault = fault.at(format!("{place}/path")).actual(path);
+            let short = format!("{area}/absolute-path");
+            self.requirements.check(out, End::Client, &short, index, (!is_absolute(path)).then_some(fault));
+        }
+    }
+}
+
+impl Rule for RequestContents {
+    fn event(&mut self, event: &Event, out: &mut Judgements) {
+        let (EventKind::Message(message), Some(Direction::ToServer)) = (&event.kind, event.dir) else { return };
+        let Some(json) = message.json.as_ref().filter(|json| event.deliberate.is_none() && !is_probe(json)) else {
+            return;
+        };
+        let Some(request) = envelope::request(self.edition, json) else { return };
+        if let Some(id) = request.id {
+            let fault =
+                ViolationDetail::new("the id of a request is no string").at("/clientRequest/id").actual(id.clone());
+            let fault = (!id.is_string()).then_some(fault);
+            self.requirements.check(out, End::Client, "envelope/id-string", event.i, fault);
+        }
+        let (Some(method), Some(params)) = (request.method, request.params) else { return };
+        let known = self.schema_checks.knows(&format!("{method}.params"));
+        let fault = ViolationDetail::new(format!("a request is for `{method}`, which is no method of the edition"));
+        self.requirements.check(out, End::Client, "envelope/known-method", event.i, (!known).then_some(fault));
+        // In edition `cli` what is no object may be a member of its own, beside the method.
+        let own = params.is_object() || self.edition == "guide";
+        if let Some(area) = area(method).filter(|_| known && own) {
+            self.params(event.i, (method, area), params, out);
+        }
+    }
+}
+
+/// Microseconds after which the CLI gives up on a response (docs/amp.md, Messages).
+const RESPONSE_DEADLINE: u64 = 2_000_000;
 
 /// For so many bytes that pass while a request waits, a second more is granted: they keep busy whoever records them,
 /// and the times are his.
 const BYTES_A_SECOND: u64 = 256 << 10;
 
 /// So many answered ids are remembered for each connection.
-const REMEMBERED: usize = 4096;
+const MAX_ANSWERED_IDS: usize = 4096;
 
 /// Holds responses against requests.
 ///
@@ -32,68 +89,68 @@ const REMEMBERED: usize = 4096;
 /// [`OVERDUE`] on a connection that stood.
 pub struct Requests {
     edition: &'static str,
-    book: &'static RequirementIndex,
-    shapes: Shapes,
-    connections: Connections<Connection>,
+    requirements: &'static RequirementIndex,
+    schema_checks: SchemaChecks,
+    connections: ConnectionStates<RequestState>,
     /// How many bytes frames carried so far, on all connections.
-    passed: u64,
+    bytes_passed: u64,
     now: u64,
 }
 
 #[derive(Default)]
-struct Connection {
+struct RequestState {
     /// How many bytes the frames carried that the client sent since its last message.
     sending: u64,
     /// Whether the client sent something that is no sound request.
-    soiled: bool,
+    tainted: bool,
     /// Whether the client does, or did, something on purpose that may delay answers.
     delayed: bool,
     /// When the last frame from the server came. The message in it is known later, the larger it is the more.
     arrived: Option<u64>,
     /// When one of the ends began to close.
     closing: Option<u64>,
-    /// By id, as JSON text.
-    pending: HashMap<String, VecDeque<Pending>>,
+    /// The pending requests, by id as JSON text.
+    pending: HashMap<String, VecDeque<PendingRequest>>,
     answered: HashSet<String>,
     answered_order: VecDeque<String>,
 }
 
-/// A request that waits for its answer.
-pub struct Pending {
-    /// Its id.
+/// A request that waits for its response.
+pub struct PendingRequest {
+    /// The id of the request.
     pub id: Value,
     /// Its method; none where it names none or several.
     pub method: Option<String>,
     /// The text that a `ping` has to give back.
     pub ping: Option<String>,
-    /// What is wrong with its parameters.
-    pub params: Params,
+    /// The verdict on its parameters.
+    pub params: ParamsVerdict,
     /// Whether it is wrong on purpose.
     pub deliberate: bool,
     index: u64,
     t: u64,
     /// How many bytes had passed when its first frame was sent.
-    passed: u64,
+    bytes_passed: u64,
 }
 
 /// The parameters of a request, by its method's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Params {
-    /// They are as they should be, or nobody knows.
+pub enum ParamsVerdict {
+    /// The parameters are valid, or there is no schema for them.
     Sound,
-    /// One is missing.
+    /// A parameter is missing.
     Missing,
-    /// One has the wrong type.
+    /// A parameter has the wrong type.
     Wrong,
 }
 
 impl Requests {
-    pub fn new(edition: &'static str, book: &'static RequirementIndex) -> Self {
-        let shapes = Shapes::new(edition, book);
-        Self { edition, book, shapes, connections: Connections::new(), passed: 0, now: 0 }
+    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+        let schema_checks = SchemaChecks::new(edition, requirements);
+        Self { edition, requirements, schema_checks, connections: ConnectionStates::new(), bytes_passed: 0, now: 0 }
     }
 
-    fn asked(&mut self, event: &Event, json: &Value, out: &mut Judgements) {
+    fn on_request(&mut self, event: &Event, json: &Value, out: &mut Judgements) {
         // A probe may be in the envelope of another edition.
         let (sound, deliberate) = (event.deliberate.is_none(), event.deliberate.is_some() || is_probe(json));
         let request = envelope::request(self.edition, json);
@@ -102,39 +159,50 @@ impl Requests {
             let ping = request.params.and_then(|params| params.get("message")).and_then(Value::as_str);
             let ping = ping.filter(|_| self.edition == "cli" && method.as_deref() == Some("ping")).map(str::to_owned);
             let params = self.params(method.as_deref(), request.params);
-            Some(Pending { id, method, ping, params, deliberate, index: event.i, t: event.t, passed: self.passed })
+            Some(PendingRequest {
+                id,
+                method,
+                ping,
+                params,
+                deliberate,
+                index: event.i,
+                t: event.t,
+                bytes_passed: self.bytes_passed,
+            })
         });
         let Some(connection) = self.connections.of(event) else { return };
         let Some(mut pending) = pending else {
-            connection.soiled = true;
+            connection.tainted = true;
             return;
         };
-        pending.passed = pending.passed.saturating_sub(connection.sending);
-        connection.soiled |= !sound || !pending.id.is_string() || pending.method.is_none();
+        pending.bytes_passed = pending.bytes_passed.saturating_sub(connection.sending);
+        connection.tainted |= !sound || !pending.id.is_string() || pending.method.is_none();
         let key = pending.id.to_string();
         connection.answered.remove(&key);
         let waiting = connection.pending.entry(key).or_default();
-        self.book.hold_if(out, End::Client, "envelope/id-unique", event.i, !waiting.is_empty(), || {
+        self.requirements.check_if(out, End::Client, "envelope/id-unique", event.i, !waiting.is_empty(), || {
             format!("the id {} is used again before the request was answered", pending.id)
         });
         waiting.push_back(pending);
     }
 
-    fn params(&mut self, method: Option<&str>, params: Option<&Value>) -> Params {
-        let (Some(method), Some(params)) = (method, params) else { return Params::Sound };
+    fn params(&mut self, method: Option<&str>, params: Option<&Value>) -> ParamsVerdict {
+        let (Some(method), Some(params)) = (method, params) else { return ParamsVerdict::Sound };
         let name = format!("{method}.params");
-        let Some((pointer, _)) = self.shapes.faults(&name, params).into_iter().next() else { return Params::Sound };
-        // What is missing is told of the object around it.
-        if pointer.is_empty() && params.is_object() { Params::Missing } else { Params::Wrong }
+        let Some((pointer, _)) = self.schema_checks.faults(&name, params).into_iter().next() else {
+            return ParamsVerdict::Sound;
+        };
+        // A missing member is reported at the object around it.
+        if pointer.is_empty() && params.is_object() { ParamsVerdict::Missing } else { ParamsVerdict::Wrong }
     }
 
-    fn answered(&mut self, event: &Event, json: &Value, out: &mut Judgements) {
+    fn on_response(&mut self, event: &Event, json: &Value, out: &mut Judgements) {
         let Some(response) = envelope::response(self.edition, json) else { return };
         let Some(id) = response.id.cloned() else {
-            if let Some(connection) = self.connections.of(event).filter(|connection| !connection.soiled) {
+            if let Some(connection) = self.connections.of(event).filter(|connection| !connection.tainted) {
                 let fault = ViolationDetail::new("a response has no id").at("/serverResponse");
-                self.book.check(out, End::Server, "envelope/id", event.i, Some(fault));
-                connection.soiled = true;
+                self.requirements.check(out, End::Server, "envelope/id", event.i, Some(fault));
+                connection.tainted = true;
             }
             return;
         };
@@ -144,26 +212,27 @@ impl Requests {
         let elsewhere = elsewhere.map(|(conn, _)| conn.to_owned());
         let Some(connection) = self.connections.of(event) else { return };
         let Some((pending, exact)) = connection.take(&id) else {
-            return connection.stray(event.i, &id, elsewhere, self.book, out);
+            return connection.unexpected(event.i, &id, elsewhere, self.requirements, out);
         };
-        let hold = |out: &mut Judgements, short: &str| self.book.check(out, End::Server, short, event.i, None);
+        let met = |out: &mut Judgements, short: &str| self.requirements.check(out, End::Server, short, event.i, None);
         for short in ["envelope/answered", "envelope/unasked", "envelope/answered-once"] {
-            hold(out, short);
+            met(out, short);
         }
         if elsewhere.is_some() {
-            hold(out, "envelope/ids-per-connection");
+            met(out, "envelope/ids-per-connection");
         }
         if !connection.delayed && !pending.deliberate {
             let t = connection.arrived.unwrap_or(event.t);
-            late(self.book, &pending, event.i, t, self.passed, out);
+            late(self.requirements, &pending, event.i, t, self.bytes_passed, out);
         }
-        let answer = Answer { book: self.book, edition: self.edition, index: event.i, request: &pending };
-        answer.id(&id, exact, out);
-        answer.judge(&response, &mut self.shapes, out);
+        let check =
+            ResponseCheck { requirements: self.requirements, edition: self.edition, index: event.i, request: &pending };
+        check.id(&id, exact, out);
+        check.judge(&response, &mut self.schema_checks, out);
     }
 
-    /// What is left without an answer.
-    fn missed(&self, connection: &Connection, now: u64, out: &mut Judgements) {
+    /// Judges the requests that got no response.
+    fn check_unanswered(&self, connection: &RequestState, now: u64, out: &mut Judgements) {
         if connection.delayed {
             return;
         }
@@ -180,7 +249,7 @@ impl Requests {
                     "a request for {method} was not answered for {} s",
                     waited / 1_000_000
                 ));
-                self.book.check(
+                self.requirements.check(
                     out,
                     End::Server,
                     "envelope/answered",
@@ -198,21 +267,21 @@ impl Rule for Requests {
         if self.connections.of(event).is_none() {
             return;
         }
-        let unseen = self.connections.is_unseen(event);
+        let began_before_trace = self.connections.began_before_trace(event);
         let Some(connection) = self.connections.of(event) else { return };
         // What it answers may have been asked before the trace began.
-        connection.soiled |= unseen;
+        connection.tainted |= began_before_trace;
         if event.deliberate.is_some() && event.dir == Some(Direction::ToServer) {
-            connection.soiled = true;
+            connection.tainted = true;
             // A wrong message is answered or not; a wrong frame or a connection that is not read may delay the rest.
             connection.delayed |= !matches!(event.kind, EventKind::Message(_) | EventKind::Frame(_));
         }
-        connection.delayed |= omits(event) == Some(End::Server);
+        connection.delayed |= omitting_end(event) == Some(End::Server);
         let mut closes = false;
         match &event.kind {
             EventKind::Frame(frame) => {
                 closes = frame.opcode == opcode::CLOSE;
-                self.passed = self.passed.saturating_add(frame.length);
+                self.bytes_passed = self.bytes_passed.saturating_add(frame.length);
                 match event.dir {
                     Some(Direction::ToClient) => connection.arrived = Some(event.t),
                     _ => connection.sending = connection.sending.saturating_add(frame.length),
@@ -220,7 +289,7 @@ impl Rule for Requests {
             }
             EventKind::Closed(_) => closes = true,
             // Requests may be in it.
-            EventKind::Bytes { .. } if event.dir == Some(Direction::ToServer) => connection.soiled = true,
+            EventKind::Bytes { .. } if event.dir == Some(Direction::ToServer) => connection.tainted = true,
             _ => {}
         }
         if closes {
@@ -228,10 +297,10 @@ impl Rule for Requests {
         }
         if let EventKind::Message(message) = &event.kind {
             match (event.dir, &message.json) {
-                (Some(Direction::ToServer), Some(json)) => self.asked(event, json, out),
-                (Some(Direction::ToServer), None) => connection.soiled = true,
-                (Some(Direction::ToClient), Some(json)) => self.answered(event, json, out),
-                // It may have been an answer, if nobody can read it.
+                (Some(Direction::ToServer), Some(json)) => self.on_request(event, json, out),
+                (Some(Direction::ToServer), None) => connection.tainted = true,
+                (Some(Direction::ToClient), Some(json)) => self.on_response(event, json, out),
+                // It may have been a response, if nobody can read it.
                 (Some(Direction::ToClient), None) => connection.delayed = true,
                 _ => {}
             }
@@ -242,20 +311,20 @@ impl Rule for Requests {
             }
         }
         if let Some(connection) = self.connections.ended(event) {
-            self.missed(&connection, event.t, out);
+            self.check_unanswered(&connection, event.t, out);
         }
     }
 
     fn end(&mut self, out: &mut Judgements) {
-        for connection in self.connections.left() {
-            self.missed(&connection, self.now, out);
+        for connection in self.connections.drain() {
+            self.check_unanswered(&connection, self.now, out);
         }
     }
 }
 
-impl Connection {
+impl RequestState {
     /// The request that an id answers, and whether the id is the very same.
-    fn take(&mut self, id: &Value) -> Option<(Pending, bool)> {
+    fn take(&mut self, id: &Value) -> Option<(PendingRequest, bool)> {
         let exact = id.to_string();
         let loose = match id {
             Value::String(text) => text.clone(),
@@ -267,7 +336,7 @@ impl Connection {
         if waiting.is_empty() {
             self.pending.remove(&key);
         }
-        if self.answered_order.len() == REMEMBERED
+        if self.answered_order.len() == MAX_ANSWERED_IDS
             && let Some(oldest) = self.answered_order.pop_front()
         {
             self.answered.remove(&oldest);
@@ -279,12 +348,25 @@ impl Connection {
     }
 
     /// A response that answers no request that waits.
-    fn stray(&self, index: u64, id: &Value, elsewhere: Option<String>, book: &RequirementIndex, out: &mut Judgements) {
+    fn unexpected(
+        &self,
+        index: u64,
+        id: &Value,
+        elsewhere: Option<String>,
+        requirements: &RequirementIndex,
+        out: &mut Judgements,
+    ) {
         if self.answered.contains(&id.to_string()) {
             let fault = ViolationDetail::new(format!("the request {id} is answered again")).at("/serverResponse/id");
-            return book.check(out, End::Server, "envelope/answered-once", index, Some(fault.actual(id.clone())));
+            return requirements.check(
+                out,
+                End::Server,
+                "envelope/answered-once",
+                index,
+                Some(fault.actual(id.clone())),
+            );
         }
-        if self.soiled {
+        if self.tainted {
             return;
         }
         let whose = match elsewhere {
@@ -293,15 +375,22 @@ impl Connection {
         };
         let fault =
             ViolationDetail::new(format!("a response with the id {id} answers {whose}")).at("/serverResponse/id");
-        book.check(out, End::Server, "envelope/unasked", index, Some(fault.actual(id.clone())));
+        requirements.check(out, End::Server, "envelope/unasked", index, Some(fault.actual(id.clone())));
     }
 }
 
-/// Judges how long an answer took that came, or had not come, at `t`, when so many bytes had passed.
-fn late(book: &RequirementIndex, pending: &Pending, index: u64, t: u64, passed: u64, out: &mut Judgements) {
+/// Judges how long a response took that came, or had not come, at `t`, when so many bytes had passed.
+fn late(
+    requirements: &RequirementIndex,
+    pending: &PendingRequest,
+    index: u64,
+    t: u64,
+    bytes_passed: u64,
+    out: &mut Judgements,
+) {
     let took = t.saturating_sub(pending.t);
-    let granted = passed.saturating_sub(pending.passed).saturating_mul(1_000_000) / BYTES_A_SECOND;
-    if took > TIMELY && took <= TIMELY.saturating_add(granted) {
+    let granted = bytes_passed.saturating_sub(pending.bytes_passed).saturating_mul(1_000_000) / BYTES_A_SECOND;
+    if took > RESPONSE_DEADLINE && took <= RESPONSE_DEADLINE.saturating_add(granted) {
         return;
     }
     let fault = || {
@@ -309,10 +398,10 @@ fn late(book: &RequirementIndex, pending: &Pending, index: u64, t: u64, passed: 
         fault
             .expected("at most 2 s")
             .actual(json!(format!("{:.1} s", took as f64 / 1e6)))
-            .late(took.saturating_sub(TIMELY))
+            .late(took.saturating_sub(RESPONSE_DEADLINE))
     };
-    book.check(out, End::Server, "envelope/timely", index, (took > TIMELY).then(fault));
+    requirements.check(out, End::Server, "envelope/timely", index, (took > RESPONSE_DEADLINE).then(fault));
     if pending.method.as_deref() == Some("ping") {
-        book.check(out, End::Server, "ping/timely", index, (took > TIMELY).then(fault));
+        requirements.check(out, End::Server, "ping/timely", index, (took > RESPONSE_DEADLINE).then(fault));
     }
 }

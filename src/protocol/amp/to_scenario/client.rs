@@ -1,22 +1,23 @@
-//! What an editor did to an agent as steps, and what the agent did as observations.
+//! A trace as a scenario for agents: steps of the editor, and observations of the agent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::{client_role, envelope, handshake, is_probe, opcode};
+use crate::protocol::amp::rfc6455::{self, opcode};
+use crate::protocol::amp::{client_role, envelope, is_probe};
 use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, word};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Payload};
 
 use super::frames;
 use super::server::on;
 
-/// Tells again what happened between an editor of ours and its client.
+/// Makes a scenario of the trace between an editor of ours and its client.
 pub struct ClientToScenario {
     edition: &'static str,
     /// Names of the connections after the first, in order.
     names: Vec<String>,
-    conns: HashMap<String, Conn>,
+    conns: HashMap<String, ClientConnection>,
     known: std::collections::HashSet<String>,
     /// Methods that are answered by steps.
     withheld: Vec<String>,
@@ -24,15 +25,15 @@ pub struct ClientToScenario {
 }
 
 #[derive(Default)]
-struct Conn {
+struct ClientConnection {
     /// The handshake that was not answered yet.
     request: Option<Head>,
     /// Whether the handshake was answered with anything but what lets a client in.
     refused: bool,
     frames: Vec<Frame>,
     /// Whether the frames of a message were sent before it was whole.
-    ahead: bool,
-    asked: HashMap<String, (String, Value, String)>,
+    sent_early: bool,
+    requests: HashMap<String, (String, Value, String)>,
     /// The methods of those requests that were not answered yet, by their ids.
     open: BTreeMap<String, String>,
     count: u64,
@@ -46,7 +47,7 @@ impl ClientToScenario {
         Self { edition, names, conns, known: Default::default(), withheld, upgrade: None }
     }
 
-    fn theirs(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn client_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         if let EventKind::Handshake(_) = &event.kind
             && !self.names.iter().any(|known| known == name)
         {
@@ -54,7 +55,7 @@ impl ClientToScenario {
         }
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
-        let seen = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
+        let observation = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
             ScenarioElement::seen(event.i, kind, on(selectors, name), value, owed)
         };
         match &event.kind {
@@ -62,38 +63,38 @@ impl ClientToScenario {
                 conn.request = Some(head.clone());
                 let target = head.start.split(' ').nth(1).unwrap_or_default();
                 let path = target.split('?').next().unwrap_or(target);
-                vec![seen("handshake", Map::new(), args([("path", Some(path.into()))]), true)]
+                vec![observation("handshake", Map::new(), args([("path", Some(path.into()))]), true)]
             }
             EventKind::Frame(frame) => {
-                let odd = frames::unusual(frame, End::Client);
-                let mut told = vec![];
-                if !odd.is_empty() {
-                    told.push(seen("frame", Map::new(), odd, false));
+                let unusual = frames::unusual(frame, End::Client);
+                let mut elements = vec![];
+                if !unusual.is_empty() {
+                    elements.push(observation("frame", Map::new(), unusual, false));
                 }
                 if frame.opcode == opcode::CLOSE {
-                    told.push(seen("close", Map::new(), Map::new(), conn.closing));
+                    elements.push(observation("close", Map::new(), Map::new(), conn.closing));
                     conn.closing = true;
                 }
-                told
+                elements
             }
             EventKind::Message(message) => {
                 let Some(json) = &message.json else {
                     let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
-                    return vec![seen("message", Map::new(), args([("text", text)]), false)];
+                    return vec![observation("message", Map::new(), args([("text", text)]), false)];
                 };
                 if is_probe(json) {
                     return vec![];
                 }
                 let Some(request) = envelope::request(edition, json) else {
-                    return vec![seen("message", Map::new(), args([("json", Some(json.clone()))]), false)];
+                    return vec![observation("message", Map::new(), args([("json", Some(json.clone()))]), false)];
                 };
                 let (Some(method), Some(id)) = (request.method, request.id) else {
-                    return vec![seen("message", Map::new(), args([("json", Some(json.clone()))]), false)];
+                    return vec![observation("message", Map::new(), args([("json", Some(json.clone()))]), false)];
                 };
                 let params = request.params.cloned().unwrap_or_default();
-                let mut told = vec![];
+                let mut elements = vec![];
                 if client_role::AMP_CLIENT.calls.iter().any(|(call, _)| *call == method) && method != "authenticate" {
-                    told.push(ScenarioElement::Call {
+                    elements.push(ScenarioElement::Call {
                         index: event.i,
                         method: method.to_owned(),
                         params: params.clone(),
@@ -103,32 +104,32 @@ impl ClientToScenario {
                 conn.count += 1;
                 let label = format!("{}-{}", word(name), conn.count);
                 conn.open.insert(id.to_string(), method.to_owned());
-                conn.asked.insert(id.to_string(), (method.to_owned(), params, label.clone()));
+                conn.requests.insert(id.to_string(), (method.to_owned(), params, label.clone()));
                 let chosen = args([("method", Some(method.into()))]);
-                told.push(seen("request", chosen, value, true).with_find("id", &label));
-                told
+                elements.push(observation("request", chosen, value, true).with_find("id", &label));
+                elements
             }
             EventKind::Closed(_) => {
                 // Who was not let in leaves, or is left.
-                let told = vec![seen("closed", Map::new(), Map::new(), conn.closing && !conn.refused)];
+                let elements = vec![observation("closed", Map::new(), Map::new(), conn.closing && !conn.refused)];
                 conn.closing = true;
-                told
+                elements
             }
             _ => vec![],
         }
     }
 
-    fn ours(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn editor_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
         let step = |verb, args: Map<String, Value>| ScenarioElement::step(event.i, verb, on(args, name));
         match &event.kind {
             EventKind::Handshake(head) => {
-                let odd = conn.request.take().and_then(|request| odd_upgrade(&request, head));
-                conn.refused = odd.is_some();
+                let unusual = conn.request.take().and_then(|request| unusual_upgrade(&request, head));
+                conn.refused = unusual.is_some();
                 // How the first was answered is how all are: refusing a wrong token is what our editor does by itself.
-                let ours = event.deliberate.is_some() || head.status() != Some(401);
-                if let (1, Some(upgrade)) = (self.names.len(), odd.filter(|_| ours)) {
+                let by_scenario = event.deliberate.is_some() || head.status() != Some(401);
+                if let (1, Some(upgrade)) = (self.names.len(), unusual.filter(|_| by_scenario)) {
                     self.upgrade.get_or_insert(upgrade);
                 }
                 vec![]
@@ -156,7 +157,7 @@ impl ClientToScenario {
                     vec![]
                 }
             },
-            EventKind::Message(_) if std::mem::take(&mut conn.ahead) => vec![],
+            EventKind::Message(_) if std::mem::take(&mut conn.sent_early) => vec![],
             EventKind::Message(message) => {
                 let sent = std::mem::take(&mut conn.frames);
                 let raw = frames::sent(&sent, Some(message), End::Server);
@@ -166,19 +167,19 @@ impl ClientToScenario {
                 if is_probe(json) {
                     return vec![];
                 }
-                if let Some(answer) = envelope::response(edition, json) {
-                    let whole = json.as_object().is_some_and(|map| map.len() == 1);
-                    let id = answer.id.cloned().unwrap_or_default();
+                if let Some(response) = envelope::response(edition, json) {
+                    let nothing_else = json.as_object().is_some_and(|map| map.len() == 1);
+                    let id = response.id.cloned().unwrap_or_default();
                     conn.open.remove(&id.to_string());
-                    let asked = conn.asked.get(&id.to_string());
-                    if let (true, Some((method, params, label))) = (whole, asked) {
-                        let mut told = vec![];
-                        let content = answer.result.and_then(|result| result.get("content")).and_then(Value::as_str);
+                    let requests = conn.requests.get(&id.to_string());
+                    if let (true, Some((method, params, label))) = (nothing_else, requests) {
+                        let mut elements = vec![];
+                        let content = response.result.and_then(|result| result.get("content")).and_then(Value::as_str);
                         let path = params.get("path").and_then(Value::as_str).filter(|_| method == "readFile");
                         if let (Some(text), Some(path)) = (content, path)
                             && self.known.insert(path.to_owned())
                         {
-                            told.push(ScenarioElement::File {
+                            elements.push(ScenarioElement::File {
                                 index: event.i,
                                 path: path.to_owned(),
                                 bytes: text.into(),
@@ -187,12 +188,12 @@ impl ClientToScenario {
                         if !self.withheld.contains(method) {
                             self.withheld.push(method.clone());
                         }
-                        let key = (edition == "cli").then(|| answer.method.unwrap_or(method).into());
-                        let result = answer.result.filter(|_| answer.error.is_none()).cloned();
-                        let error = answer.error.cloned().or_else(|| result.is_none().then(|| json!({})));
+                        let key = (edition == "cli").then(|| response.method.unwrap_or(method).into());
+                        let result = response.result.filter(|_| response.error.is_none()).cloned();
+                        let error = response.error.cloned().or_else(|| result.is_none().then(|| json!({})));
                         let args = args([("method", key), ("result", result), ("error", error)]);
-                        told.push(step("answer", args).with_found("id", label));
-                        return told;
+                        elements.push(step("answer", args).with_found("id", label));
+                        return elements;
                     }
                 }
                 let named = envelope::notifications(edition, json).unwrap_or_default();
@@ -223,17 +224,17 @@ impl ClientToScenario {
 impl ClientToScenario {
     /// Frames of ours that something else came after before they were a whole message, on some connections.
     fn unfinished(&mut self, index: u64, on_these: impl Fn(&str) -> bool) -> Vec<ScenarioElement> {
-        let mut told = vec![];
+        let mut elements = vec![];
         let mut names: Vec<&String> = self.conns.keys().filter(|name| on_these(name)).collect();
         names.sort();
         for name in names.into_iter().cloned().collect::<Vec<_>>() {
             let Some(conn) = self.conns.get_mut(&name).filter(|conn| !conn.frames.is_empty()) else { continue };
             let sent = std::mem::take(&mut conn.frames);
             // Frames of opcodes that mean nothing never become one.
-            conn.ahead = sent.last().is_some_and(|frame| frame.fin && frame.opcode <= opcode::BINARY);
-            told.push(ScenarioElement::step(index, "send", on(frames::sent(&sent, None, End::Server), &name)));
+            conn.sent_early = sent.last().is_some_and(|frame| frame.fin && frame.opcode <= opcode::BINARY);
+            elements.push(ScenarioElement::step(index, "send", on(frames::sent(&sent, None, End::Server), &name)));
         }
-        told
+        elements
     }
 }
 
@@ -244,11 +245,11 @@ impl TraceToScenario for ClientToScenario {
         }
         match (event.conn.as_deref(), event.dir) {
             (Some(name), Some(Direction::ToServer)) => {
-                let mut told = self.unfinished(event.i, |other| other == name);
-                told.extend(self.theirs(event, name));
-                told
+                let mut elements = self.unfinished(event.i, |other| other == name);
+                elements.extend(self.client_event(event, name));
+                elements
             }
-            (Some(name), Some(Direction::ToClient)) => self.ours(event, name),
+            (Some(name), Some(Direction::ToClient)) => self.editor_event(event, name),
             _ if matches!(event.kind, EventKind::Mark(_)) => self.unfinished(event.i, |_| true),
             _ => vec![],
         }
@@ -282,15 +283,15 @@ impl TraceToScenario for ClientToScenario {
 }
 
 /// How a handshake was answered, where that was no acceptance.
-fn odd_upgrade(request: &Head, head: &Head) -> Option<Map<String, Value>> {
-    if handshake::accepts(request, head) && head.raw.is_none() {
+fn unusual_upgrade(request: &Head, head: &Head) -> Option<Map<String, Value>> {
+    if rfc6455::accepts(request, head) && head.raw.is_none() {
         return None;
     }
     if let Some(raw) = head.raw.as_ref().and_then(Payload::as_text) {
         return Some(args([("raw", Some(raw.into()))]));
     }
     if head.status() == Some(101) {
-        let right = handshake::accept_key(request);
+        let right = rfc6455::accept_key(request);
         let line = |(name, value): &(String, String)| match right.as_deref() == Some(value) {
             true => format!("{name}: ${{accept}}\r\n"),
             false => format!("{name}: {value}\r\n"),

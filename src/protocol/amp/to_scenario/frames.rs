@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::opcode;
+use crate::protocol::amp::rfc6455::opcode;
 use crate::protocol::scenario_element::hex;
 use crate::trace::{End, Frame, Message, Payload};
 
 /// The most bytes in a control frame (RFC 6455 section 5.5).
-const MOST_OF_CONTROL: usize = 125;
+const MAX_CONTROL_PAYLOAD: usize = 125;
 
 /// A payload under `text` or `hex`.
 pub fn payload(payload: &Payload) -> (String, Value) {
@@ -17,7 +17,7 @@ pub fn payload(payload: &Payload) -> (String, Value) {
     }
 }
 
-/// What is unusual about a frame that an end sent, under the fields of the observation `frame`.
+/// The unusual fields of a frame that an end sent, as the observation `frame` names them.
 pub fn unusual(frame: &Frame, sender: End) -> Map<String, Value> {
     let mut fields = Map::new();
     if frame.masked != (sender == End::Client) {
@@ -42,7 +42,7 @@ pub fn unusual(frame: &Frame, sender: End) -> Map<String, Value> {
 
 /// Whether a frame is one that the verb `ping` can send: its payload is a text of no more bytes than a control frame has.
 pub fn is_ping(frame: &Frame, sender: End) -> bool {
-    let fits = frame.length_bits.is_none() && frame.payload.as_bytes().len() <= MOST_OF_CONTROL;
+    let fits = frame.length_bits.is_none() && frame.payload.as_bytes().len() <= MAX_CONTROL_PAYLOAD;
     frame.opcode == opcode::PING && fits && frame.payload.as_text().is_some() && unusual(frame, sender).is_empty()
 }
 
@@ -90,8 +90,8 @@ pub fn sent(frames: &[Frame], message: Option<&Message>, sender: End) -> Map<Str
     match message {
         Some(Message { json: Some(json), text: true, .. }) if plain => {
             let text = frames.first().and_then(|frame| frame.payload.as_text());
-            // Texts that say more than their JSON tells, such as a key twice, are sent as they were.
-            let same = text.is_none_or(|text| says_no_more(text, json));
+            // Texts that hold more than their JSON, such as a key twice, are sent as they were.
+            let same = text.is_none_or(|text| is_equivalent(text, json));
             let as_text = |text: &str| Map::from_iter([("text".to_owned(), Value::from(text))]);
             match (same && !json.is_null(), text) {
                 (false, Some(text)) => as_text(text),
@@ -134,7 +134,7 @@ pub fn close(frame: &Frame, sender: End) -> Option<Map<String, Value>> {
 }
 
 /// Whether a text says no more than its JSON, but for white space and escapes.
-fn says_no_more(text: &str, json: &Value) -> bool {
+fn is_equivalent(text: &str, json: &Value) -> bool {
     let (mut length, mut inside, mut escaped) = (0, false, false);
     for c in text.chars() {
         match c {
@@ -151,11 +151,11 @@ fn says_no_more(text: &str, json: &Value) -> bool {
 }
 
 /// Where the characters begin (of private use) that stand for bytes that are no UTF-8, in a text that is only looked at.
-const ODD: u32 = 0x10_FD00;
+const INVALID_BYTE_BASE: u32 = 0x10_FD00;
 
 /// Bytes as a text in which each byte that is no UTF-8 is one character of its own.
 pub fn legible(bytes: &[u8]) -> String {
-    let odd = |byte: &u8| char::from_u32(ODD + u32::from(*byte)).unwrap_or('\u{FFFD}');
+    let odd = |byte: &u8| char::from_u32(INVALID_BYTE_BASE + u32::from(*byte)).unwrap_or('\u{FFFD}');
     let chunks = bytes.utf8_chunks();
     chunks.flat_map(|chunk| chunk.valid().chars().chain(chunk.invalid().iter().map(odd)).collect::<Vec<_>>()).collect()
 }
@@ -164,7 +164,7 @@ pub fn legible(bytes: &[u8]) -> String {
 pub fn bytes(text: &str) -> Vec<u8> {
     let mut bytes = vec![];
     for c in text.chars() {
-        match u8::try_from(u32::from(c).wrapping_sub(ODD)) {
+        match u8::try_from(u32::from(c).wrapping_sub(INVALID_BYTE_BASE)) {
             Ok(byte) => bytes.push(byte),
             Err(_) => bytes.extend(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn white_space_and_escapes_say_nothing_and_a_key_twice_does() {
-        let says = |text: &str| says_no_more(text, &serde_json::from_str(text).unwrap_or(json!(null)));
-        assert!(says("{\"a\": [1, \"b c\"]}") && says("\"\\u00e9\"") && says("\"\\\"\""));
-        assert!(!says("{\"a\":1,\"a\":2}") && !says("[1.50]"));
+        let same = |text: &str| is_equivalent(text, &serde_json::from_str(text).unwrap_or(json!(null)));
+        assert!(same("{\"a\": [1, \"b c\"]}") && same("\"\\u00e9\"") && same("\"\\\"\""));
+        assert!(!same("{\"a\":1,\"a\":2}") && !same("[1.50]"));
     }
 }

@@ -1,17 +1,19 @@
-//! A conversation told again as steps: [`server`] where the subject was the editor, [`client`] where it was the agent.
-
-use crate::protocol::amp::lockfile;
-use crate::protocol::scenario_element::ScenarioElement;
-use crate::trace::{FileChange, Payload};
+//! Scenarios from traces: [`ServerToScenario`] where the subject was the editor, [`ClientToScenario`] where it was
+//! the agent.
 
 mod client;
 mod frames;
 mod server;
 
+use crate::protocol::amp::lockfile;
+use crate::protocol::scenario_element::ScenarioElement;
+use crate::trace::{FileChange, Payload};
+
 pub use client::ClientToScenario;
 pub use server::ServerToScenario;
 
-/// The first folder that an editor works in, where the file is its lockfile. The root, which all paths lie in, tells nothing.
+/// The first folder that an editor works in, where the file is its lockfile. The root, which all paths lie in, does
+/// not count.
 fn folder(file: &FileChange, edition: &str) -> Option<ScenarioElement> {
     let content = file.content.as_ref().filter(|_| !file.is_by_play()).map(Payload::as_bytes)?;
     let lock = lockfile::read(edition, content).ok()?;

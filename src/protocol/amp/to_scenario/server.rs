@@ -1,10 +1,11 @@
-//! What a client did to an editor as steps, and what the editor did as observations.
+//! A trace as a scenario for editors: steps of the client, and observations of the editor.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::{envelope, handshake, is_probe, opcode};
+use crate::protocol::amp::rfc6455::{self, opcode};
+use crate::protocol::amp::{PROBE, envelope, is_probe};
 use crate::protocol::http::to_scenario::has_secret;
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, word};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
@@ -30,20 +31,20 @@ const USUAL: &[&str] = &[
     "pragma",
 ];
 
-/// Tells again what happened between a client of ours and an editor.
+/// Makes a scenario of the trace between a client of ours and an editor.
 pub struct ServerToScenario {
     edition: &'static str,
     labels: Labels,
-    conns: HashMap<String, Conn>,
+    conns: HashMap<String, EditorConnection>,
     /// The paths of which it is known what was in them, or that something changed them.
     known: HashSet<String>,
 }
 
 /// The method of a request, and its parameters.
-type Asked = (String, Value);
+type RequestedMethod = (String, Value);
 
 #[derive(Default)]
-struct Conn {
+struct EditorConnection {
     request: Option<(u64, Head)>,
     /// Whether there was a step that opens it.
     open: bool,
@@ -51,7 +52,7 @@ struct Conn {
     /// Frames of the client's message under way.
     frames: Vec<Frame>,
     /// Labels of requests by their ids as JSON, newest last.
-    asked: HashMap<String, (String, Option<Asked>)>,
+    requested: HashMap<String, (String, Option<RequestedMethod>)>,
     requests: u64,
     closing: bool,
     pinged: Vec<String>,
@@ -63,7 +64,7 @@ impl ServerToScenario {
         Self { edition, labels: Labels::default(), conns: HashMap::new(), known: HashSet::new() }
     }
 
-    fn ours(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn client_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
         let step = |verb, args: Map<String, Value>| ScenarioElement::step(event.i, verb, on(args, name));
@@ -73,137 +74,137 @@ impl ServerToScenario {
                 vec![]
             }
             EventKind::Frame(frame) => {
-                let mut told = conn.opened(name, event.i);
+                let mut elements = conn.opened(name, event.i);
                 match frame.opcode {
                     opcode::PONG => {}
                     opcode::PING if frames::is_ping(frame, End::Client) => {
                         let text = frame.payload.as_text().unwrap_or_default();
-                        if !text.starts_with(crate::protocol::amp::PROBE) {
+                        if !text.starts_with(PROBE) {
                             conn.pinged.push(text.to_owned());
                             let payload = (!text.is_empty()).then(|| text.into());
-                            told.push(step("ping", args([("payload", payload)])));
+                            elements.push(step("ping", args([("payload", payload)])));
                         }
                     }
                     opcode::CLOSE if frames::close(frame, End::Client).is_some() => {
                         if !std::mem::replace(&mut conn.closing, true) {
-                            told.push(step("close", frames::close(frame, End::Client).unwrap_or_default()));
+                            elements.push(step("close", frames::close(frame, End::Client).unwrap_or_default()));
                         }
                     }
                     8.. => {
                         let frames = vec![frames::described(frame, End::Client)];
-                        told.push(step("send", args([("frames", Some(frames.into()))])));
+                        elements.push(step("send", args([("frames", Some(frames.into()))])));
                     }
                     _ => conn.frames.push(frame.clone()),
                 }
-                told
+                elements
             }
             EventKind::Message(message) => {
                 let sent = std::mem::take(&mut conn.frames);
                 if message.json.as_ref().is_some_and(is_probe) {
                     return vec![];
                 }
-                let mut told = conn.opened(name, event.i);
-                told.push(conn.message(edition, &sent, message, &mut self.labels, event.i, name));
-                told
+                let mut elements = conn.opened(name, event.i);
+                elements.push(conn.message(edition, &sent, message, &mut self.labels, event.i, name));
+                elements
             }
             EventKind::Bytes { bytes } => {
-                let mut told = conn.rest(name, event.i);
+                let mut elements = conn.rest(name, event.i);
                 let bytes = Map::from_iter([frames::payload(bytes)]);
-                told.push(step("send", args([("bytes", Some(bytes.into()))])));
-                told
+                elements.push(step("send", args([("bytes", Some(bytes.into()))])));
+                elements
             }
             EventKind::Closed(how) => {
-                let mut told = conn.rest(name, event.i);
+                let mut elements = conn.rest(name, event.i);
                 if !std::mem::replace(&mut conn.closing, true) {
                     let how = (*how == Closed::Reset).then(|| "reset".into());
-                    told.push(step("drop", args([("how", how)])));
+                    elements.push(step("drop", args([("how", how)])));
                 }
-                told
+                elements
             }
             _ => vec![],
         }
     }
 
-    fn theirs(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+    fn editor_event(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
         let edition = self.edition;
         let conn = self.conns.entry(name.to_owned()).or_default();
-        let seen = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
+        let observation = |kind, selectors: Map<String, Value>, value: Map<String, Value>, owed| {
             ScenarioElement::seen(event.i, kind, on(selectors, name), value, owed)
         };
         match &event.kind {
             EventKind::Handshake(head) => {
-                let accepted = conn.request.as_ref().is_some_and(|(_, request)| handshake::accepts(request, head));
+                let accepted = conn.request.as_ref().is_some_and(|(_, request)| rfc6455::accepts(request, head));
                 conn.accepted = accepted;
-                let mut told = conn.connect(name, accepted, event.i);
+                let mut elements = conn.connect(name, accepted, event.i);
                 let value = args([("accepted", Some(accepted.into())), ("status", head.status().map(Value::from))]);
                 if !accepted {
-                    told.push(seen("handshake", Map::new(), value, true));
+                    elements.push(observation("handshake", Map::new(), value, true));
                 }
-                told
+                elements
             }
             EventKind::Frame(frame) => {
-                let odd = frames::unusual(frame, End::Server);
+                let unusual = frames::unusual(frame, End::Server);
                 let text = frame.payload.as_text();
-                let mut told = vec![];
-                if !odd.is_empty() {
-                    told.push(seen("frame", Map::new(), odd, false));
+                let mut elements = vec![];
+                if !unusual.is_empty() {
+                    elements.push(observation("frame", Map::new(), unusual, false));
                 }
                 match (frame.opcode, text) {
                     (opcode::PONG, Some(text)) if conn.pinged.iter().any(|pinged| pinged == text) => {
-                        told.push(seen("pong", Map::new(), args([("payload", Some(text.into()))]), true));
+                        elements.push(observation("pong", Map::new(), args([("payload", Some(text.into()))]), true));
                     }
                     (opcode::CLOSE, _) => {
                         let code = match frame.payload.as_bytes() {
                             [high, low, ..] => Some(u16::from_be_bytes([*high, *low]).into()),
                             _ => None,
                         };
-                        told.push(seen("close", Map::new(), args([("code", code)]), conn.closing));
+                        elements.push(observation("close", Map::new(), args([("code", code)]), conn.closing));
                         conn.closing = true;
                     }
                     _ => {}
                 }
-                told
+                elements
             }
             EventKind::Message(message) => {
                 let Some(json) = &message.json else {
                     let file = message.payload.as_ref().and_then(|payload| {
                         let json: Value = serde_json::from_str(&frames::legible(payload.as_bytes())).ok()?;
-                        let answer = envelope::response(edition, &json)?;
-                        let (_, asked) = conn.asked.get(&answer.id?.to_string())?;
-                        read(asked.as_ref(), answer.result, event.i, &mut self.known)
+                        let response = envelope::response(edition, &json)?;
+                        let (_, requested) = conn.requested.get(&response.id?.to_string())?;
+                        read(requested.as_ref(), response.result, event.i, &mut self.known)
                     });
                     let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
-                    let message = seen("message", Map::new(), args([("text", text)]), false);
+                    let message = observation("message", Map::new(), args([("text", text)]), false);
                     return file.into_iter().chain([message]).collect();
                 };
                 if is_probe(json) {
                     return vec![];
                 }
-                let mut told = vec![];
-                if let Some(answer) = envelope::response(edition, json)
-                    && let Some((label, asked)) = answer.id.and_then(|id| conn.asked.get(&id.to_string()))
+                let mut elements = vec![];
+                if let Some(response) = envelope::response(edition, json)
+                    && let Some((label, requested)) = response.id.and_then(|id| conn.requested.get(&id.to_string()))
                 {
-                    let value = args([("result", answer.result.cloned()), ("error", answer.error.cloned())]);
+                    let value = args([("result", response.result.cloned()), ("error", response.error.cloned())]);
                     let selectors = args([("to", Some(label.as_str().into()))]);
-                    told.extend(read(asked.as_ref(), answer.result, event.i, &mut self.known));
-                    told.push(seen("response", selectors, value, true));
-                    return told;
+                    elements.extend(read(requested.as_ref(), response.result, event.i, &mut self.known));
+                    elements.push(observation("response", selectors, value, true));
+                    return elements;
                 }
                 for (name, data) in envelope::notifications(edition, json).unwrap_or_default() {
                     let selectors = args([("name", Some(name.into()))]);
-                    told.push(seen("notification", selectors, args([("data", Some(data.clone()))]), false));
+                    elements.push(observation("notification", selectors, args([("data", Some(data.clone()))]), false));
                 }
-                if told.is_empty() {
-                    told.push(seen("message", Map::new(), args([("json", Some(json.clone()))]), false));
+                if elements.is_empty() {
+                    elements.push(observation("message", Map::new(), args([("json", Some(json.clone()))]), false));
                 }
-                told
+                elements
             }
             EventKind::Closed(_) => {
-                let mut told = conn.connect(name, false, event.i);
+                let mut elements = conn.connect(name, false, event.i);
                 // Who ends the TCP connection first is a matter of time.
-                told.push(seen("closed", Map::new(), Map::new(), false));
+                elements.push(observation("closed", Map::new(), Map::new(), false));
                 conn.closing = true;
-                told
+                elements
             }
             _ => vec![],
         }
@@ -216,8 +217,8 @@ impl TraceToScenario for ServerToScenario {
             return super::folder(file, self.edition).into_iter().collect();
         }
         match (event.conn.as_deref(), event.dir) {
-            (Some(name), Some(Direction::ToServer)) => self.ours(event, name),
-            (Some(name), Some(Direction::ToClient)) => self.theirs(event, name),
+            (Some(name), Some(Direction::ToServer)) => self.client_event(event, name),
+            (Some(name), Some(Direction::ToClient)) => self.editor_event(event, name),
             _ => vec![],
         }
     }
@@ -237,7 +238,7 @@ impl TraceToScenario for ServerToScenario {
             self.conns.iter().filter(|(_, c)| c.accepted && !c.closing).map(|(n, _)| n).collect();
         open.sort();
         let label = self.labels.name("alive");
-        let (name, mut told) = match open.first() {
+        let (name, mut elements) = match open.first() {
             Some(name) => ((*name).clone(), vec![]),
             None => {
                 let name = "another".to_owned();
@@ -251,14 +252,14 @@ impl TraceToScenario for ServerToScenario {
         };
         let label_of = Some(label.as_str().into());
         let request = args([("as", label_of), ("method", Some(method.into())), ("params", params)]);
-        told.push(ScenarioElement::step(u64::MAX, "request", on(request, &name)));
+        elements.push(ScenarioElement::step(u64::MAX, "request", on(request, &name)));
         let selectors = on(args([("to", Some(label.into()))]), &name);
-        told.push(ScenarioElement::seen(u64::MAX, "response", selectors, Map::new(), true));
-        told
+        elements.push(ScenarioElement::seen(u64::MAX, "response", selectors, Map::new(), true));
+        elements
     }
 }
 
-impl Conn {
+impl EditorConnection {
     /// The step that opens it, if there was none: with a handshake that was never answered, or none at all.
     fn opened(&mut self, name: &str, index: u64) -> Vec<ScenarioElement> {
         if self.open {
@@ -273,14 +274,14 @@ impl Conn {
         }
     }
 
-    /// What is left of it: a handshake without an answer, frames that never became a message.
+    /// What is left of it: a handshake without a response, frames that never became a message.
     fn rest(&mut self, name: &str, index: u64) -> Vec<ScenarioElement> {
-        let mut told = self.opened(name, index);
+        let mut elements = self.opened(name, index);
         if !self.frames.is_empty() {
             let args = on(frames::sent(&std::mem::take(&mut self.frames), None, End::Client), name);
-            told.push(ScenarioElement::step(index, "send", args));
+            elements.push(ScenarioElement::step(index, "send", args));
         }
-        told
+        elements
     }
 
     fn connect(&mut self, name: &str, accepted: bool, index: u64) -> Vec<ScenarioElement> {
@@ -311,11 +312,12 @@ impl Conn {
         let request =
             message.json.as_ref().and_then(|json| envelope::request(edition, json).map(|request| (json, request)));
         let Some((json, request)) = request else { return ScenarioElement::step(index, "send", on(raw, name)) };
-        let request = crate::protocol::amp::envelope::Request { id: request.id.filter(|id| !id.is_null()), ..request };
+        let request = envelope::Request { id: request.id.filter(|id| !id.is_null()), ..request };
         let label = request.id.map(|_| labels.name(request.method.unwrap_or("request")));
         if let (Some(id), Some(label)) = (request.id, &label) {
-            let asked = request.method.zip(request.params).map(|(method, params)| (method.to_owned(), params.clone()));
-            self.asked.insert(id.to_string(), (label.clone(), asked));
+            let requested =
+                request.method.zip(request.params).map(|(method, params)| (method.to_owned(), params.clone()));
+            self.requested.insert(id.to_string(), (label.clone(), requested));
         }
         let enveloped = raw.contains_key("json") && json.as_object().is_some_and(|map| map.len() == 1);
         let enveloped = enveloped && request.params.is_none_or(Value::is_object);
@@ -343,12 +345,12 @@ impl Conn {
 
 /// The text of a file that was read, where nothing had touched it before.
 fn read(
-    asked: Option<&Asked>,
+    requested: Option<&RequestedMethod>,
     result: Option<&Value>,
     index: u64,
     known: &mut HashSet<String>,
 ) -> Option<ScenarioElement> {
-    let (method, params) = asked?;
+    let (method, params) = requested?;
     if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == "openURI") {
         // What could be opened was there, whatever was in it.
         let opened = result?.get("success") == Some(&true.into());
@@ -363,7 +365,7 @@ fn read(
     Some(ScenarioElement::File { index, path: path.to_owned(), bytes: frames::bytes(text) })
 }
 
-/// What a handshake shows that is not usual, as `connect` has it.
+/// The unusual parts of a handshake request, as parameters of `connect`.
 fn shown(head: &Head) -> Map<String, Value> {
     let mut words = head.start.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -402,7 +404,7 @@ fn shown(head: &Head) -> Map<String, Value> {
     // The key is made anew each time, but one that was missing or odd is so again.
     match head.header("sec-websocket-key").collect::<Vec<_>>().as_slice() {
         [] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), Value::Null)),
-        [key] if handshake::is_key(key) => {}
+        [key] if rfc6455::is_key(key) => {}
         [key, ..] => drop(headers.insert("Sec-WebSocket-Key".to_owned(), (*key).into())),
     }
     if !headers.is_empty() {

@@ -1,122 +1,123 @@
-//! The notifications.
+//! Flaws of an editor in its notifications, and in how a bad client can harm it.
 
 use serde_json::{Value, json};
 
+use crate::peer::amp::edition::NotificationKind;
+use crate::peer::amp::editor::disk;
+use crate::peer::amp::editor::quirks::{EditorEffect, EditorFrameKind, MessageFilter, Switch, Trigger};
 use crate::wire::websocket::FrameSpec;
 
-use super::super::edition::NotificationKind;
-use super::super::quirks::{Effect, Kind, Of, Switch};
 use super::methods::{from_one, unencoded, without_scheme};
-use super::{BOTH, CLI, Entry, GUIDE, each, flaw, remove, set};
+use super::table::{BOTH, CLI, EditorFlaw, GUIDE, each, flaw, remove, set};
 
-const SELECTION: Of = Of::Notification(Some(NotificationKind::Selection));
-const VISIBLE: Of = Of::Notification(Some(NotificationKind::VisibleFiles));
-const MESSAGE: Of = Of::Notification(Some(NotificationKind::Message));
-const PROMPT: Of = Of::Notification(Some(NotificationKind::Prompt));
-const METADATA: Of = Of::Notification(Some(NotificationKind::Metadata));
+const SELECTION: MessageFilter = MessageFilter::Notification(Some(NotificationKind::Selection));
+const VISIBLE: MessageFilter = MessageFilter::Notification(Some(NotificationKind::VisibleFiles));
+const MESSAGE: MessageFilter = MessageFilter::Notification(Some(NotificationKind::Message));
+const PROMPT: MessageFilter = MessageFilter::Notification(Some(NotificationKind::Prompt));
+const METADATA: MessageFilter = MessageFilter::Notification(Some(NotificationKind::Metadata));
 
-pub const FLAWS: &[Entry] = &[
+pub const NOTIFICATIONS_FLAWS: &[EditorFlaw] = &[
     flaw!("selection-as-in-the-guide" CLI "selection/data"
         "`selectionDidChange` has one selection, not a list."
-        Effect::Body(SELECTION, |b| { let one = b["selections"][0].take(); remove(b, "selections"); set(b, "selection", one); })),
+        EditorEffect::Body(SELECTION, |b| { let one = b["selections"][0].take(); remove(b, "selections"); set(b, "selection", one); })),
     flaw!("selection-as-numbers" GUIDE "selection/data"
     "`start` and `end` of a selection are pairs of numbers."
-    Effect::Body(SELECTION, |b| for key in ["start", "end"] {
+    EditorEffect::Body(SELECTION, |b| for key in ["start", "end"] {
         let pair = json!([b[key]["line"], b[key]["col"]]);
         set(b, key, pair);
     })),
     flaw!("selection-silent" BOTH "selection/notified"
-        "Clients are not told of selections." Effect::Switch(Switch::Silent(NotificationKind::Selection))),
+        "Clients are not told of selections." EditorEffect::Switch(Switch::Silent(NotificationKind::Selection))),
     flaw!("selection-path" CLI "selection/uri" "The `uri` of a selection is a path."
-        Effect::Body(SELECTION, |b| each(b, "uri", without_scheme))),
+        EditorEffect::Body(SELECTION, |b| each(b, "uri", without_scheme))),
     flaw!("uris-unencoded" CLI "selection/uri"
-        "The `uri` of a selection is not percent-encoded." Effect::Body(SELECTION, |b| each(b, "uri", unencoded))),
+        "The `uri` of a selection is not percent-encoded." EditorEffect::Body(SELECTION, |b| each(b, "uri", unencoded))),
     flaw!("paths-for-uris" CLI "visible-files/uri"
         "The visible files are told as paths."
-        Effect::Body(VISIBLE, |b| for uri in b["uris"].as_array_mut().into_iter().flatten() { without_scheme(uri) })),
+        EditorEffect::Body(VISIBLE, |b| for uri in b["uris"].as_array_mut().into_iter().flatten() { without_scheme(uri) })),
     flaw!("selection-path-encoded" GUIDE "selection/path"
     "The `path` of a selection is percent-encoded as in URIs."
-    Effect::Body(SELECTION, |b| each(b, "path", |path| {
+    EditorEffect::Body(SELECTION, |b| each(b, "path", |path| {
         as_uri(path);
         without_scheme(path);
     }))),
     flaw!("selection-uri" GUIDE "selection/path" "The `path` of a selection is a URI."
-        Effect::Body(SELECTION, |b| each(b, "path", as_uri))),
+        EditorEffect::Body(SELECTION, |b| each(b, "path", as_uri))),
     flaw!("selection-from-one" CLI "selection/range"
-        "Lines and columns of selections are counted from 1." Effect::Body(SELECTION, from_one)),
+        "Lines and columns of selections are counted from 1." EditorEffect::Body(SELECTION, from_one)),
     flaw!("selection-as-caret" BOTH "selection/range"
-        "A selection is told as the place where it ends." Effect::Body(SELECTION, end_only)),
+        "A selection is told as the place where it ends." EditorEffect::Body(SELECTION, end_only)),
     flaw!("selection-columns-first" GUIDE "selection/range"
         ["selection/ordered": "The end of one that ends in an earlier column comes first."]
-        "Lines and columns of selections are swapped." Effect::Body(SELECTION, swap_axes)),
+        "Lines and columns of selections are swapped." EditorEffect::Body(SELECTION, swap_axes)),
     flaw!("selection-first-line" BOTH "selection/multi-line"
-        "The range of a selection over several lines ends with the first one." Effect::Switch(Switch::FirstLineOnly)),
+        "The range of a selection over several lines ends with the first one." EditorEffect::Switch(Switch::FirstLineOnly)),
     flaw!("selection-without-content" CLI "selection/content" "The `content` of a selection is empty."
-        Effect::Body(SELECTION, |b| each(b, "content", |c| *c = "".into()))),
+        EditorEffect::Body(SELECTION, |b| each(b, "content", |c| *c = "".into()))),
     flaw!("selection-content-of-disk" CLI "selection/content" "The `content` of a selection is what the disk has there."
-        Effect::Switch(Switch::DiskContent)),
+        EditorEffect::Switch(Switch::DiskContent)),
     flaw!("caret-as-character" BOTH "selection/caret"
-        "A caret is told as the character under it." Effect::Body(SELECTION, widen)),
+        "A caret is told as the character under it." EditorEffect::Body(SELECTION, widen)),
     flaw!("selection-then-start" BOTH "selection/latest"
         "After each selection goes another one, of nothing at the beginning of the file."
-        Effect::Frame(Kind::Message, |f| followed(f, to_start))),
+        EditorEffect::Frame(EditorFrameKind::Message, |f| followed(f, to_start))),
     flaw!("selection-end-first" BOTH "selection/ordered"
-        "A selection is told with its end first, as when it was made backwards." Effect::Body(SELECTION, swap_ends)),
+        "A selection is told with its end first, as when it was made backwards." EditorEffect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" BOTH "selection/every-client" "The first client alone is told of selections."
-        Effect::Switch(Switch::FirstClientOnly(NotificationKind::Selection))),
+        EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::Selection))),
     flaw!("selection-in-closed-file" CLI "selection/closed"
         "When the file with the selection is closed, clients are not told where the user is then."
-        Effect::Switch(Switch::StaysInClosed)),
+        EditorEffect::Switch(Switch::StaysInClosed)),
     flaw!("no-selection-at-first" CLI "selection/initial"
-        "A client that has just connected is not told of the selection." Effect::Switch(Switch::NoSelectionAtFirst)),
+        "A client that has just connected is not told of the selection." EditorEffect::Switch(Switch::NoSelectionAtFirst)),
     flaw!("no-files-at-first" CLI "visible-files/initial"
-        "A client that has just connected is not told which files are visible." Effect::Switch(Switch::NoFilesAtFirst)),
+        "A client that has just connected is not told which files are visible." EditorEffect::Switch(Switch::NoFilesAtFirst)),
     flaw!("visible-files-as-objects" BOTH "visible-files/data"
-    "Visible files are told as objects." Effect::Body(VISIBLE, |b| for key in ["uris", "files"] {
+    "Visible files are told as objects." EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         for file in b.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
             *file = json!({"path": file.take()});
         }
     })),
     flaw!("visible-files-silent" BOTH "visible-files/opened"
-        "Clients are not told of visible files." Effect::Switch(Switch::Silent(NotificationKind::VisibleFiles))),
+        "Clients are not told of visible files." EditorEffect::Switch(Switch::Silent(NotificationKind::VisibleFiles))),
     flaw!("closing-not-told" BOTH "visible-files/closed"
-        "Clients are not told that a file was closed." Effect::Switch(Switch::OnlyOpenings)),
+        "Clients are not told that a file was closed." EditorEffect::Switch(Switch::OnlyOpenings)),
     flaw!("no-empty-list" BOTH "visible-files/empty"
-        "Clients are not told that no file is visible any more." Effect::Switch(Switch::NeverEmpty)),
+        "Clients are not told that no file is visible any more." EditorEffect::Switch(Switch::NeverEmpty)),
     flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are told as URIs."
-        Effect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
+        EditorEffect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-then-none" BOTH "visible-files/latest" "After each list of visible files goes an empty one."
-        Effect::Frame(Kind::Message, |f| followed(f, to_none))),
+        EditorEffect::Frame(EditorFrameKind::Message, |f| followed(f, to_none))),
     flaw!("visible-files-twice" BOTH "visible-files/no-duplicates" "Visible files are listed twice."
-    Effect::Body(VISIBLE, |b| for key in ["uris", "files"] {
+    EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         if let Some(list) = b.get_mut(key).and_then(Value::as_array_mut) {
             list.extend_from_within(..);
         }
     })),
     flaw!("visible-files-first-client-only" BOTH "visible-files/every-client"
-        "The first client alone is told of visible files." Effect::Switch(Switch::FirstClientOnly(NotificationKind::VisibleFiles))),
+        "The first client alone is told of visible files." EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::VisibleFiles))),
     flaw!("message-renamed" CLI "message/data"
-        "`userSentMessage` calls the message `text`." Effect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
+        "`userSentMessage` calls the message `text`." EditorEffect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
     flaw!("message-silent" CLI "message/sent"
-        "The user's messages do not reach clients." Effect::Switch(Switch::Silent(NotificationKind::Message))),
+        "The user's messages do not reach clients." EditorEffect::Switch(Switch::Silent(NotificationKind::Message))),
     flaw!("message-one-line" CLI "message/any-text" "The user's messages arrive with their first line only."
-    Effect::Body(MESSAGE, |b| each(b, "message", |m| {
+    EditorEffect::Body(MESSAGE, |b| each(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().lines().next().unwrap_or_default().into();
     }))),
     flaw!("message-first-client-only" CLI "message/every-client" "The first client alone is sent the user's messages."
-        Effect::Switch(Switch::FirstClientOnly(NotificationKind::Message))),
+        EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::Message))),
     flaw!("prompt-as-list" CLI "prompt/data"
-        "`appendToPrompt` has a list as its message." Effect::Body(PROMPT, |b| *b = json!({"message": [remove(b, "message")]}))),
+        "`appendToPrompt` has a list as its message." EditorEffect::Body(PROMPT, |b| *b = json!({"message": [remove(b, "message")]}))),
     flaw!("prompt-silent" CLI "prompt/sent"
-        "What is added to the prompt does not reach clients." Effect::Switch(Switch::Silent(NotificationKind::Prompt))),
+        "What is added to the prompt does not reach clients." EditorEffect::Switch(Switch::Silent(NotificationKind::Prompt))),
     flaw!("prompt-trimmed" CLI "prompt/any-text" "White space at the ends of what is added to the prompt is lost, and lines are joined."
-    Effect::Body(PROMPT, |b| each(b, "message", |m| {
+    EditorEffect::Body(PROMPT, |b| each(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").into();
     }))),
     flaw!("prompt-first-client-only" CLI "prompt/every-client" "The first client alone is sent what is added to the prompt."
-        Effect::Switch(Switch::FirstClientOnly(NotificationKind::Prompt))),
+        EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::Prompt))),
     flaw!("metadata-version-number" CLI "metadata/data" "The `version` of `pluginMetadata` is a number."
-        Effect::Body(METADATA, |b| set(b, "version", 1))),
+        EditorEffect::Body(METADATA, |b| set(b, "version", 1))),
 ];
 
 /// A message, and behind it what becomes of it by a change, where that is anything.
@@ -138,12 +139,12 @@ fn to_start(message: &mut Value) -> bool {
         return true;
     }
     let data = inside.get_mut("method").and_then(|method| method.get_mut("selectionChanged"));
-    let told = data.is_some();
+    let found = data.is_some();
     if let Some(data) = data {
         set(data, "start", json!({"line": 0, "col": 0}));
         set(data, "end", json!({"line": 0, "col": 0}));
     }
-    told
+    found
 }
 
 /// Takes every file out of a notification.
@@ -154,15 +155,15 @@ fn to_none(message: &mut Value) -> bool {
         return true;
     }
     let data = inside.get_mut("method").and_then(|method| method.get_mut("visibleFilesChanged"));
-    let told = data.is_some();
+    let found = data.is_some();
     if let Some(data) = data {
         set(data, "files", json!([]));
     }
-    told
+    found
 }
 
 fn as_uri(path: &mut Value) {
-    *path = super::super::file_uri::from_path(path.as_str().unwrap_or_default(), Default::default()).into();
+    *path = disk::from_path(path.as_str().unwrap_or_default(), Default::default()).into();
 }
 
 /// Makes an empty range one character wide.
@@ -209,3 +210,52 @@ fn swap_ends(data: &mut Value) {
         set(data, "end", start);
     }
 }
+
+/// A flaw that makes the editor stop serving everybody once a client has done something.
+const fn hangs(trigger: Trigger) -> EditorEffect {
+    EditorEffect::Switch(Switch::HangsAfter(trigger))
+}
+
+pub const ROBUSTNESS_FLAWS: &[EditorFlaw] = &[
+    flaw!("dies-of-bad-json" BOTH "robustness/alive"
+        "A message that is no JSON makes the editor exit." EditorEffect::Switch(Switch::Dies)),
+    flaw!("hangs-after-bad-json" BOTH "robustness/bad-json"
+        "After a message that is no JSON nobody is served." hangs(Trigger::BadJson)),
+    flaw!("hangs-after-bad-envelope" BOTH "robustness/bad-envelope"
+        "After JSON that is no request nobody is served." hangs(Trigger::BadEnvelope)),
+    flaw!("hangs-after-bad-params" BOTH "robustness/bad-params"
+        "After a request with bad parameters nobody is served." hangs(Trigger::BadParams)),
+    flaw!("hangs-after-binary" BOTH "robustness/binary" "After a binary message nobody is served." hangs(Trigger::Binary)),
+    flaw!("hangs-after-deep-json" BOTH "robustness/deep-json" "After deeply nested JSON nobody is served."
+        hangs(Trigger::DeepJson)),
+    flaw!("hangs-after-huge-message" BOTH "robustness/huge-message"
+        "After a message of more than a mebibyte nobody is served." hangs(Trigger::HugeMessage)),
+    flaw!("hangs-after-bad-frame" BOTH "robustness/bad-frame"
+        "After a frame that breaks the RFC nobody is served." hangs(Trigger::BadFrame)),
+    flaw!("hangs-after-huge-length" BOTH "robustness/huge-length"
+        "A frame that announces an absurd length makes the editor stop serving anybody." hangs(Trigger::HugeLength)),
+    flaw!("hangs-in-half-frame" BOTH "robustness/half-frame"
+        "While a frame is not whole nobody else is served." hangs(Trigger::HalfFrame)),
+    flaw!("hangs-after-reset" BOTH "robustness/reset" "After a connection was cut nobody is served."
+        hangs(Trigger::Reset)),
+    flaw!("hangs-after-bad-handshake" BOTH "robustness/bad-handshake"
+        "After a handshake that is no right one nobody is served." hangs(Trigger::BadHandshake)),
+    flaw!("hangs-in-handshake" BOTH "robustness/slow-handshake"
+        "While one client makes its handshake no other can." EditorEffect::Switch(Switch::HandshakeBlocksOthers)),
+    flaw!("hangs-after-huge-head" BOTH "robustness/huge-head" "After a handshake with an endless head nobody is served."
+        hangs(Trigger::HugeHead)),
+    flaw!("hangs-after-thirty" BOTH "robustness/connection-flood"
+        "After thirty connections nobody is served." hangs(Trigger::Flood)),
+    flaw!("hangs-on-silent-client" BOTH "robustness/silent-client"
+        "While a client does not read what it asked for, nobody else is answered."
+        EditorEffect::Switch(Switch::AnswersOneAtATime)),
+    flaw!("closes-on-bad-json" BOTH "robustness/same-after-bad-json" "A message that is no JSON ends the connection."
+        EditorEffect::Switch(Switch::ClosesOnBadJson)),
+    flaw!("closes-on-bad-envelope" BOTH "robustness/same-after-bad-envelope" "JSON that is no request ends the connection."
+        EditorEffect::Switch(Switch::ClosesOnBadEnvelope)),
+    flaw!("closes-on-bad-params" BOTH "robustness/same-after-bad-params"
+        "A request with bad parameters ends the connection." EditorEffect::Switch(Switch::ClosesOnBadParams)),
+    flaw!("hundred-requests" BOTH "robustness/request-flood"
+        "On each connection a hundred requests are answered." EditorEffect::Switch(Switch::HundredRequests)),
+    flaw!("eight-clients" BOTH "robustness/many-clients" "A ninth client is refused." EditorEffect::Switch(Switch::EightClients)),
+];

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::protocol::Judgements;
-use crate::protocol::amp::testing::{Play, head, request, request_head, response_head};
-use crate::protocol::amp::{opcode, rules};
-use crate::trace::Mark;
-use crate::trace::{Closed, End, EventKind, Exited, Frame, Head, Payload};
+use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::amp::rules;
+use crate::protocol::amp::testing::{TraceBuilder, frame, head, request, request_head, response_head};
+use crate::trace::{Closed, End, EventKind, Exited, Frame, Head, Mark, Payload};
 
 const LOCKFILE: &str = "/home/u/.local/share/amp/ide/8080.json";
 
-fn upgrade(request: Head) -> Play {
-    Play::new().client(EventKind::Handshake(request))
+fn upgrade(request: Head) -> TraceBuilder {
+    TraceBuilder::new().client(EventKind::Handshake(request))
 }
 
 fn starting(start: &str) -> Head {
@@ -43,31 +43,33 @@ fn each_part_of_the_clients_handshake_is_judged() {
 
 #[test]
 fn each_handshake_has_a_key_of_its_own() {
-    let play = Play::open().client(EventKind::Closed(Closed::Eof)).server(EventKind::Closed(Closed::Eof));
-    assert_eq!(play.connect("again").broken("cli"), [""; 0]);
-    let play = Play::open().on("again").client(EventKind::Handshake(request_head(&[])));
-    assert_eq!(play.broken("cli"), ["connection/client-key-fresh"]);
+    let trace = TraceBuilder::open().client(EventKind::Closed(Closed::Eof)).server(EventKind::Closed(Closed::Eof));
+    assert_eq!(trace.connect("again").broken("cli"), [""; 0]);
+    let trace = TraceBuilder::open().on("again").client(EventKind::Handshake(request_head(&[])));
+    assert_eq!(trace.broken("cli"), ["connection/client-key-fresh"]);
 }
 
 #[test]
 fn the_client_sends_nothing_before_it_is_accepted() {
-    let sent = |play: Play| play.client_frame(opcode::PING, b"");
+    let sent = |trace: TraceBuilder| trace.client_frame(opcode::PING, b"");
     assert_eq!(sent(upgrade(request_head(&[]))).broken("cli"), ["connection/client-waits"]);
     let refused = upgrade(request_head(&[])).server(EventKind::Handshake(head("HTTP/1.1 401 Unauthorized", &[], &[])));
     assert_eq!(sent(refused).broken("cli"), ["connection/client-waits"]);
     let accepted = upgrade(request_head(&[])).server(EventKind::Handshake(response_head(&[])));
     assert_eq!(sent(accepted).broken("cli"), [""; 0]);
-    assert_eq!(sent(Play::new()).broken("cli"), [""; 0], "a trace may begin in the middle");
+    assert_eq!(sent(TraceBuilder::new()).broken("cli"), [""; 0], "a trace may begin in the middle");
 }
 
-fn shows(auth: &str) -> Play {
-    Play::new().connect_to("main", 8080).client(EventKind::Handshake(starting(&format!("GET /{auth} HTTP/1.1"))))
+fn shows(auth: &str) -> TraceBuilder {
+    TraceBuilder::new()
+        .connect_to("main", 8080)
+        .client(EventKind::Handshake(starting(&format!("GET /{auth} HTTP/1.1"))))
 }
 
-fn locked(play: Play, token: &str) -> Play {
+fn locked(trace: TraceBuilder, token: &str) -> TraceBuilder {
     let content =
         json!({"port": 8080, "authToken": token, "pid": 7, "ideName": "ed", "workspaceFolders": ["/w"]}).to_string();
-    play.file(LOCKFILE, &content)
+    trace.file(LOCKFILE, &content)
 }
 
 #[test]
@@ -92,8 +94,8 @@ fn tokens_are_compared_by_what_stands_in_their_place() {
     assert_eq!(hidden, [""; 0], "nobody can tell");
 }
 
-fn asks(edition: &'static str, method: &str, params: Value) -> Vec<String> {
-    let broken = Play::open().asks(request(edition, "1", method, params)).broken(edition);
+fn client_sends(edition: &'static str, method: &str, params: Value) -> Vec<String> {
+    let broken = TraceBuilder::open().client_sends(request(edition, "1", method, params)).broken(edition);
     broken.into_iter().filter(|short| short.contains("/client-")).collect()
 }
 
@@ -106,24 +108,28 @@ fn a_client_sends_requests() {
         json!({"clientRequest": {"ping": {"message": ""}}}),
         json!({"clientRequest": {"id": "1", "ping": {"message": ""}, "readFile": {"path": "/a"}}}),
     ] {
-        assert_eq!(Play::open().asks(wrong.clone()).broken("cli"), ["envelope/client-request"], "{wrong}");
+        assert_eq!(
+            TraceBuilder::open().client_sends(wrong.clone()).broken("cli"),
+            ["envelope/client-request"],
+            "{wrong}"
+        );
     }
     let two = json!({"clientRequest": {"id": "1", "method": {"readFile": {"path": "/a"}, "openURI": {"uri": "a:b"}}}});
-    assert_eq!(Play::open().asks(two).broken("guide"), ["envelope/client-request"]);
+    assert_eq!(TraceBuilder::open().client_sends(two).broken("guide"), ["envelope/client-request"]);
 }
 
 #[test]
 fn the_id_of_a_request_is_a_string() {
     for edition in ["cli", "guide"] {
-        let play = Play::open().asks(request(edition, 1, "readFile", json!({"path": "/a"})));
-        assert_eq!(play.broken(edition), ["envelope/client-id-string"], "{edition}");
+        let trace = TraceBuilder::open().client_sends(request(edition, 1, "readFile", json!({"path": "/a"})));
+        assert_eq!(trace.broken(edition), ["envelope/client-id-string"], "{edition}");
     }
 }
 
 #[test]
 fn a_client_asks_for_methods_of_the_edition() {
-    assert_eq!(asks("cli", "fly", json!({})), ["envelope/client-known-method"]);
-    assert_eq!(asks("guide", "ping", json!({"message": "m"})), ["envelope/client-known-method"]);
+    assert_eq!(client_sends("cli", "fly", json!({})), ["envelope/client-known-method"]);
+    assert_eq!(client_sends("guide", "ping", json!({"message": "m"})), ["envelope/client-known-method"]);
 }
 
 #[test]
@@ -143,21 +149,21 @@ fn the_parameters_are_those_of_the_method() {
         ("cli", "authenticate", json!({"authToken": 1}), "authenticate/client-params"),
     ];
     for (edition, method, params, short) in cases {
-        assert_eq!(asks(edition, method, params.clone()), [short], "{edition}: {method} {params}");
+        assert_eq!(client_sends(edition, method, params.clone()), [short], "{edition}: {method} {params}");
     }
-    assert_eq!(asks("guide", "readFile", json!({"path": "README.md"})), [""; 0]);
-    assert_eq!(asks("guide", "getDiagnostics", json!({})), [""; 0]);
-    assert_eq!(asks("cli", "readFile", json!({"path": "C:\\a", "more": 1})), [""; 0]);
+    assert_eq!(client_sends("guide", "readFile", json!({"path": "README.md"})), [""; 0]);
+    assert_eq!(client_sends("guide", "getDiagnostics", json!({})), [""; 0]);
+    assert_eq!(client_sends("cli", "readFile", json!({"path": "C:\\a", "more": 1})), [""; 0]);
 }
 
 /// Something that says how late it is.
-fn later(play: Play, seconds: u64) -> Vec<String> {
-    play.wait(seconds).server_frame(opcode::PONG, b"").broken("cli")
+fn later(trace: TraceBuilder, seconds: u64) -> Vec<String> {
+    trace.wait(seconds).server_frame(opcode::PONG, b"").broken("cli")
 }
 
 #[test]
 fn the_client_answers_pings() {
-    let pinged = || Play::open().server_frame(opcode::PING, b"a");
+    let pinged = || TraceBuilder::open().server_frame(opcode::PING, b"a");
     assert_eq!(later(pinged(), 30), ["framing/client-pong"]);
     assert_eq!(later(pinged().client_frame(opcode::PONG, b"b"), 30), ["framing/client-pong-payload"]);
     assert_eq!(later(pinged().client_frame(opcode::PONG, b"a"), 60), [""; 0]);
@@ -170,7 +176,7 @@ fn exits(code: Option<i32>, signal: Option<i32>) -> EventKind {
 
 #[test]
 fn the_client_answers_close_frames() {
-    let closing = || Play::open().server_closes(4001);
+    let closing = || TraceBuilder::open().server_closes(4001);
     assert_eq!(later(closing(), 30), ["framing/client-close-answered"]);
     assert_eq!(later(closing().client(EventKind::Closed(Closed::Eof)), 30), ["framing/client-close-answered"]);
     assert_eq!(closing().client_closes(4001).ends().broken("cli"), [""; 0]);
@@ -181,48 +187,48 @@ fn the_client_answers_close_frames() {
 
 #[test]
 fn a_client_that_is_leaving_owes_no_close_frame() {
-    let left = || Play::open().server_closes(1001).client(EventKind::Closed(Closed::Eof));
+    let left = || TraceBuilder::open().server_closes(1001).client(EventKind::Closed(Closed::Eof));
     assert_eq!(left().add(None, exits(Some(0), None)).wait(60).add(None, exits(Some(0), None)).broken("cli"), [""; 0]);
     assert_eq!(left().broken("cli"), [""; 0]);
-    assert_eq!(later(Play::open().server_closes(1001).client(EventKind::Closed(Closed::Reset)), 60), [""; 0]);
+    assert_eq!(later(TraceBuilder::open().server_closes(1001).client(EventKind::Closed(Closed::Reset)), 60), [""; 0]);
 }
 
 #[test]
 fn a_close_code_that_may_not_be_sent_is_not_sent_back() {
-    let play = Play::open().server_closes(1005).deliberate().client_closes(1005);
-    assert_eq!(play.broken("cli"), ["framing/close-code", "framing/client-close-refused"]);
+    let trace = TraceBuilder::open().server_closes(1005).deliberate().client_closes(1005);
+    assert_eq!(trace.broken("cli"), ["framing/close-code", "framing/client-close-refused"]);
 }
 
-/// What the rules say where the process in the trace is the client.
-fn judged(play: &Play) -> Judgements {
+/// The requirements that the rules find broken where the process in the trace is the client.
+fn judged(trace: &TraceBuilder) -> Judgements {
     let (mut all, mut out) = (rules::of("cli"), Judgements::default());
     all.iter_mut().for_each(|rule| rule.processes(End::Client));
-    play.events.iter().for_each(|event| all.iter_mut().for_each(|rule| rule.event(event, &mut out)));
+    trace.events.iter().for_each(|event| all.iter_mut().for_each(|rule| rule.event(event, &mut out)));
     all.iter_mut().for_each(|rule| rule.end(&mut out));
     out
 }
 
-fn blamed(play: &Play) -> Vec<&'static str> {
-    judged(play).violations.into_iter().map(|violation| violation.requirement).collect()
+fn blamed(trace: &TraceBuilder) -> Vec<&'static str> {
+    judged(trace).violations.into_iter().map(|violation| violation.requirement).collect()
 }
 
 #[test]
 fn a_crash_of_the_client_is_held_against_it() {
     let alive = ["amp/cli/robustness/client-alive"];
-    assert_eq!(blamed(&Play::open().add(None, exits(None, Some(11)))), alive);
-    assert_eq!(blamed(&Play::open().add(None, exits(Some(134), None))), alive);
-    assert_eq!(blamed(&Play::open().add(None, exits(Some(1), None))), [""; 0], "it may have had other work");
-    assert_eq!(blamed(&Play::new().add(None, exits(None, Some(11)))), [""; 0], "it met no server");
+    assert_eq!(blamed(&TraceBuilder::open().add(None, exits(None, Some(11)))), alive);
+    assert_eq!(blamed(&TraceBuilder::open().add(None, exits(Some(134), None))), alive);
+    assert_eq!(blamed(&TraceBuilder::open().add(None, exits(Some(1), None))), [""; 0], "it may have had other work");
+    assert_eq!(blamed(&TraceBuilder::new().add(None, exits(None, Some(11)))), [""; 0], "it met no server");
     let call = crate::trace::Call { id: 1, call: "ping".to_owned(), params: json!({}), settings: None };
-    let driven = Play::open().add(None, EventKind::Call(call));
+    let driven = TraceBuilder::open().add(None, EventKind::Call(call));
     assert_eq!(blamed(&driven.add(None, exits(Some(1), None))), alive);
 }
 
 #[test]
 fn a_client_that_hammers_at_a_port_is_told_off() {
-    let calm = (0..20).fold(Play::new(), |play, n| play.wait(1).connect_to(&n.to_string(), 1));
+    let calm = (0..20).fold(TraceBuilder::new(), |trace, n| trace.wait(1).connect_to(&n.to_string(), 1));
     assert_eq!(blamed(&calm), [""; 0]);
-    let wild = (0..6).fold(Play::new(), |play, n| play.connect_to(&n.to_string(), 1));
+    let wild = (0..6).fold(TraceBuilder::new(), |trace, n| trace.connect_to(&n.to_string(), 1));
     assert_eq!(blamed(&wild), ["amp/cli/lifecycle/client-retries-calmly"]);
     assert_eq!(wild.broken("cli"), [""; 0], "several clients may be there");
 }
@@ -231,29 +237,24 @@ fn a_client_that_hammers_at_a_port_is_told_off() {
 fn of_several_clients_that_one_process_started_each_is_counted_for_itself() {
     let process = |pid: u32| EventKind::Mark(Mark { mark: Mark::PROCESS.to_owned(), text: pid.to_string() });
     let six = |pid: &dyn Fn(u32) -> u32| {
-        (0..6).fold(Play::new(), |play, n| {
-            let mut play = play.connect_to(&n.to_string(), 1).client(process(pid(n)));
-            let conn = play.events[play.events.len() - 2].conn.clone();
-            play.events.last_mut().unwrap().conn = conn;
-            play
+        (0..6).fold(TraceBuilder::new(), |trace, n| {
+            let mut trace = trace.connect_to(&n.to_string(), 1).client(process(pid(n)));
+            let conn = trace.events[trace.events.len() - 2].conn.clone();
+            trace.events.last_mut().unwrap().conn = conn;
+            trace
         })
     };
     assert_eq!(blamed(&six(&|n| 100 + n)), [""; 0]);
     assert_eq!(blamed(&six(&|_| 100)), ["amp/cli/lifecycle/client-retries-calmly"]);
-    let looks = (0..6).fold(six(&|n| 100 + n), |play, n| play.connect_to(&format!("look-{n}"), 1));
+    let looks = (0..6).fold(six(&|n| 100 + n), |trace, n| trace.connect_to(&format!("look-{n}"), 1));
     assert_eq!(blamed(&looks), [""; 0], "whoever looked was gone too soon");
 }
 
 #[test]
 fn a_message_of_the_client_is_whole() {
-    let part = Frame {
-        fin: false,
-        masked: true,
-        payload: Payload::from(b"{".as_slice()),
-        ..crate::protocol::amp::testing::frame(opcode::TEXT, b"{")
-    };
+    let part = Frame { fin: false, masked: true, payload: Payload::from(b"{".as_slice()), ..frame(opcode::TEXT, b"{") };
     for edition in ["cli", "guide"] {
-        let play = Play::open().client(EventKind::Frame(part.clone()));
-        assert_eq!(play.broken(edition), ["framing/client-one-frame"]);
+        let trace = TraceBuilder::open().client(EventKind::Frame(part.clone()));
+        assert_eq!(trace.broken(edition), ["framing/client-one-frame"]);
     }
 }

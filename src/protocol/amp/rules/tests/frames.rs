@@ -1,14 +1,16 @@
-use crate::protocol::amp::opcode;
-use crate::protocol::amp::testing::{Play, close_payload, frame, request_head, response_head};
-use crate::trace::{EventKind, Frame, Payload};
+//! Frames, pings and close frames.
 
-fn server(frames: impl IntoIterator<Item = Frame>) -> Play {
-    frames.into_iter().fold(Play::open(), |play, frame| play.server(EventKind::Frame(frame)))
+use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::amp::testing::{TraceBuilder, close_payload, frame, request_head, response_head};
+use crate::trace::{Closed, EventKind, Frame, Payload};
+
+fn server(frames: impl IntoIterator<Item = Frame>) -> TraceBuilder {
+    frames.into_iter().fold(TraceBuilder::open(), |trace, frame| trace.server(EventKind::Frame(frame)))
 }
 
-fn client(frames: impl IntoIterator<Item = Frame>) -> Play {
+fn client(frames: impl IntoIterator<Item = Frame>) -> TraceBuilder {
     let masked = frames.into_iter().map(|frame| Frame { masked: true, ..frame });
-    masked.fold(Play::open(), |play, frame| play.client(EventKind::Frame(frame)))
+    masked.fold(TraceBuilder::open(), |trace, frame| trace.client(EventKind::Frame(frame)))
 }
 
 fn text(payload: &str) -> Frame {
@@ -62,7 +64,7 @@ fn sound_frames_break_nothing() {
 fn the_client_masks_and_the_server_does_not() {
     let masked = Frame { masked: true, ..text("{}") };
     assert_eq!(server([masked]).broken("cli"), ["framing/unmasked"]);
-    assert_eq!(Play::open().client(EventKind::Frame(text("{}"))).broken("cli"), ["framing/client-masked"]);
+    assert_eq!(TraceBuilder::open().client(EventKind::Frame(text("{}"))).broken("cli"), ["framing/client-masked"]);
 }
 
 #[test]
@@ -75,8 +77,8 @@ fn a_message_in_parts_is_against_the_guide_only_a_should_for_the_cli() {
 
 #[test]
 fn a_message_within_another_is_no_continuation() {
-    let play = server([part(opcode::TEXT, false, b"{"), text("{}")]);
-    assert_eq!(play.broken("cli"), ["framing/one-frame", "framing/fragments"]);
+    let trace = server([part(opcode::TEXT, false, b"{"), text("{}")]);
+    assert_eq!(trace.broken("cli"), ["framing/one-frame", "framing/fragments"]);
 }
 
 #[test]
@@ -105,17 +107,17 @@ fn nothing_but_control_frames_follows_a_close() {
 #[test]
 fn an_extension_that_was_agreed_on_may_use_the_reserved_bits() {
     let extension = [("Sec-WebSocket-Extensions", "permessage-deflate")];
-    let play = Play::new()
+    let trace = TraceBuilder::new()
         .client(EventKind::Handshake(request_head(&extension)))
         .server(EventKind::Handshake(response_head(&extension)))
         .server(EventKind::Frame(Frame { rsv: 4, ..frame(opcode::TEXT, b"\xff\x00") }));
-    assert!(play.broken("cli").is_empty());
+    assert!(trace.broken("cli").is_empty());
 }
 
 #[test]
 fn a_bad_close_code_that_is_only_sent_back_breaks_no_must() {
     let sent_back = |theirs, ours| {
-        Play::open()
+        TraceBuilder::open()
             .client_frame(opcode::CLOSE, &close_payload(theirs, ""))
             .deliberate()
             .server_frame(opcode::CLOSE, &close_payload(ours, ""))
@@ -149,10 +151,136 @@ fn a_control_frame_that_only_sends_back_what_was_wrong_with_the_other_one_breaks
         (close(b"\x03\xe8\xff"), close(&close_payload(1006, "")), "framing/close-code"),
     ];
     for (theirs, ours, broken) in cases {
-        let play = Play::open().client(EventKind::Frame(Frame { masked: true, ..theirs.clone() })).deliberate();
-        let play = play.server(EventKind::Frame(ours.clone()));
+        let trace =
+            TraceBuilder::open().client(EventKind::Frame(Frame { masked: true, ..theirs.clone() })).deliberate();
+        let trace = trace.server(EventKind::Frame(ours.clone()));
         let found: Vec<String> =
-            play.broken("cli").into_iter().filter(|short| !short.starts_with("framing/client-")).collect();
+            trace.broken("cli").into_iter().filter(|short| !short.starts_with("framing/client-")).collect();
         assert_eq!(found, [broken], "{theirs:?} {ours:?}");
     }
+}
+
+fn pinged() -> TraceBuilder {
+    TraceBuilder::open().client_frame(opcode::PING, b"a")
+}
+
+/// Something that says how late it is.
+fn later(trace: TraceBuilder, seconds: u64) -> TraceBuilder {
+    trace.wait(seconds).client_frame(opcode::PONG, b"")
+}
+
+#[test]
+fn a_ping_that_is_never_answered_is_missed() {
+    assert_eq!(later(pinged(), 30).broken("cli"), ["framing/pong"]);
+    assert_eq!(pinged().wait(30).client_closes(1000).server_closes(1000).ends().broken("guide"), ["framing/pong"]);
+}
+
+#[test]
+fn a_ping_may_wait_for_a_while() {
+    assert!(later(pinged(), 29).broken("cli").is_empty());
+    let closed = pinged().client_closes(1000).server_closes(1000).ends();
+    assert!(later(closed, 60).broken("cli").is_empty(), "the connection was closed before");
+    assert!(later(pinged().server(EventKind::Closed(Closed::Reset)), 60).broken("cli").is_empty());
+}
+
+#[test]
+fn a_pong_with_another_payload_answers_nothing() {
+    assert_eq!(later(pinged().server_frame(opcode::PONG, b"b"), 30).broken("cli"), ["framing/pong-payload"]);
+}
+
+#[test]
+fn a_heartbeat_is_no_wrong_answer() {
+    let trace = pinged().server_frame(opcode::PONG, b"beat").server_frame(opcode::PONG, b"a");
+    assert!(later(trace, 60).broken("cli").is_empty());
+    assert!(later(TraceBuilder::open().server_frame(opcode::PONG, b"beat"), 60).broken("cli").is_empty());
+}
+
+#[test]
+fn the_latest_pong_answers_for_those_before() {
+    let trace = pinged().client_frame(opcode::PING, b"b").server_frame(opcode::PONG, b"b");
+    assert!(later(trace, 60).broken("cli").is_empty());
+    let trace = pinged().client_frame(opcode::PING, b"b").server_frame(opcode::PONG, b"a");
+    assert_eq!(later(trace, 60).broken("cli"), ["framing/pong"]);
+}
+
+#[test]
+fn after_an_abuse_no_pong_is_owed() {
+    assert!(
+        later(pinged().client_frame(3, b"").deliberate(), 60).broken("cli").iter().all(|short| short != "framing/pong")
+    );
+}
+
+#[test]
+fn a_close_frame_is_answered_before_the_connection_ends() {
+    assert_eq!(TraceBuilder::open().client_closes(1000).ends().broken("cli"), ["framing/close-answered"]);
+    assert_eq!(later(TraceBuilder::open().client_closes(1000), 30).broken("cli"), ["framing/close-answered"]);
+}
+
+#[test]
+fn a_close_frame_may_answer_one_from_before_the_trace() {
+    assert!(TraceBuilder::new().client_closes(1000).ends().broken("cli").is_empty());
+    assert!(later(TraceBuilder::new().client_closes(1000), 60).broken("cli").is_empty());
+    assert!(later(TraceBuilder::new().server_closes(1000), 60).broken("cli").is_empty());
+    let spoke = TraceBuilder::new().server_frame(opcode::PONG, b"").client_closes(1000).ends();
+    assert_eq!(spoke.broken("cli"), ["framing/close-answered"], "after a close frame there would be no pong");
+}
+
+#[test]
+fn an_end_that_may_have_swallowed_the_answer_is_no_fault() {
+    let reset = TraceBuilder::open().client_closes(1000).server(EventKind::Closed(Closed::Reset));
+    assert!(reset.broken("cli").is_empty());
+    let gone = TraceBuilder::open()
+        .client_closes(1000)
+        .client(EventKind::Closed(Closed::Eof))
+        .server(EventKind::Closed(Closed::Eof));
+    assert!(gone.broken("cli").is_empty());
+    assert!(later(TraceBuilder::open().client_closes(1000), 29).broken("cli").is_empty());
+}
+
+#[test]
+fn the_answer_carries_the_code() {
+    assert_eq!(
+        TraceBuilder::open().client_closes(1000).server_closes(1011).ends().broken("cli"),
+        ["framing/close-echoed"]
+    );
+    assert!(TraceBuilder::open().client_closes(1000).server_closes(1001).ends().broken("cli").is_empty());
+    let without = TraceBuilder::open().client_frame(opcode::CLOSE, b"").server_closes(1000).ends();
+    assert!(without.broken("cli").is_empty());
+}
+
+#[test]
+fn a_server_that_closes_first_owes_no_echo() {
+    let trace = TraceBuilder::open().server_closes(1001).client_closes(1001).ends();
+    assert!(trace.broken("cli").is_empty());
+    assert!(trace.assessed("cli", "framing/tcp-closed"));
+}
+
+#[test]
+fn the_tcp_connection_is_closed_after_both_close_frames() {
+    let closed = TraceBuilder::open().client_closes(1000).server_closes(1000);
+    assert_eq!(later(closed, 30).broken("cli"), ["framing/tcp-closed"]);
+    let closed =
+        TraceBuilder::open().client_closes(1000).server_closes(1000).wait(30).client(EventKind::Closed(Closed::Eof));
+    assert_eq!(closed.broken("cli"), ["framing/tcp-closed"]);
+    let closed = TraceBuilder::open().client_closes(1000).server_closes(1000).client(EventKind::Closed(Closed::Eof));
+    assert!(later(closed, 60).broken("cli").is_empty(), "the client was faster");
+}
+
+#[test]
+fn after_an_abuse_any_end_will_do() {
+    let abused = || TraceBuilder::open().client_frame(opcode::PING, b"").deliberate();
+    assert!(abused().client_closes(1000).ends().broken("cli").is_empty());
+    assert!(abused().client_closes(1000).server_closes(1002).ends().broken("cli").is_empty());
+    assert!(later(abused().client_closes(1000), 60).broken("cli").is_empty());
+}
+
+#[test]
+fn a_fault_of_the_client_ends_the_connection_with_a_close_frame() {
+    let faulty = || TraceBuilder::open().client_frame(3, b"").deliberate();
+    let is_charged = |trace: TraceBuilder| trace.broken("cli").iter().any(|short| short == "framing/failure-code");
+    assert!(is_charged(faulty().ends()));
+    assert!(!is_charged(faulty().server_closes(1002).ends()));
+    assert!(!is_charged(faulty().server(EventKind::Closed(Closed::Reset))), "a reset may swallow it");
+    let legal = TraceBuilder::open().client_frame(opcode::PING, b"").deliberate();
+    assert!(!is_charged(legal.ends()), "what is legal is no fault");
 }

@@ -1,67 +1,79 @@
+//! Requests, their responses, and messages.
+
 use serde_json::{Value, json};
 
 use crate::protocol::Use;
-use crate::protocol::amp::opcode;
-use crate::protocol::amp::testing::{Play, request, response};
+use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::amp::testing::{TraceBuilder, request, response};
 use crate::trace::{EventKind, Mark, Message, Payload};
 
-fn asked(edition: &str) -> Play {
-    Play::open().asks(request(edition, "1", "readFile", json!({"path": "/a"})))
+fn requested(edition: &str) -> TraceBuilder {
+    TraceBuilder::open().client_sends(request(edition, "1", "readFile", json!({"path": "/a"})))
 }
 
 fn content(edition: &str, id: impl Into<Value>) -> Value {
     response(edition, id, "readFile", json!({"success": true, "content": "c"}))
 }
 
-/// The requirements broken by one response to a request of edition `cli`.
-/// What the answer breaks, whatever is wrong with the request.
-fn answer(method: &str, params: Value, result: Value) -> Vec<String> {
-    let play = Play::open().asks(request("cli", "1", method, params)).says(response("cli", "1", method, result));
-    play.broken("cli").into_iter().filter(|short| !short.contains("/client-")).collect()
+/// The requirements broken by one response to a request of edition `cli`. What the response breaks, whatever is wrong
+/// with the request.
+fn exchange(method: &str, params: Value, result: Value) -> Vec<String> {
+    let trace = TraceBuilder::open()
+        .client_sends(request("cli", "1", method, params))
+        .server_sends(response("cli", "1", method, result));
+    trace.broken("cli").into_iter().filter(|short| !short.contains("/client-")).collect()
 }
 
-fn later(play: Play, seconds: u64) -> Play {
-    play.wait(seconds).client_frame(opcode::PONG, b"")
+fn later(trace: TraceBuilder, seconds: u64) -> TraceBuilder {
+    trace.wait(seconds).client_frame(opcode::PONG, b"")
 }
 
 #[test]
 fn a_request_is_answered_once() {
     for edition in ["cli", "guide"] {
-        assert!(asked(edition).says(content(edition, "1")).broken(edition).is_empty());
-        let twice = asked(edition).says(content(edition, "1")).says(content(edition, "1"));
+        assert!(requested(edition).server_sends(content(edition, "1")).broken(edition).is_empty());
+        let twice = requested(edition).server_sends(content(edition, "1")).server_sends(content(edition, "1"));
         assert_eq!(twice.broken(edition), ["envelope/answered-once"]);
     }
 }
 
 #[test]
 fn an_id_may_be_used_again_after_its_answer() {
-    let again = asked("cli").says(content("cli", "1")).asks(request("cli", "1", "readFile", json!({"path": "/a"})));
-    assert!(again.says(content("cli", "1")).broken("cli").is_empty());
-    let early = asked("cli").asks(request("cli", "1", "readFile", json!({"path": "/a"})));
-    assert_eq!(early.says(content("cli", "1")).says(content("cli", "1")).broken("cli"), ["envelope/client-id-unique"]);
+    let again = requested("cli").server_sends(content("cli", "1")).client_sends(request(
+        "cli",
+        "1",
+        "readFile",
+        json!({"path": "/a"}),
+    ));
+    assert!(again.server_sends(content("cli", "1")).broken("cli").is_empty());
+    let early = requested("cli").client_sends(request("cli", "1", "readFile", json!({"path": "/a"})));
+    assert_eq!(
+        early.server_sends(content("cli", "1")).server_sends(content("cli", "1")).broken("cli"),
+        ["envelope/client-id-unique"]
+    );
 }
 
 #[test]
 fn answers_may_come_in_any_order() {
-    let both = asked("cli").asks(request("cli", "2", "readFile", json!({"path": "/b"})));
-    assert!(both.says(content("cli", "2")).says(content("cli", "1")).broken("cli").is_empty());
+    let both = requested("cli").client_sends(request("cli", "2", "readFile", json!({"path": "/b"})));
+    assert!(both.server_sends(content("cli", "2")).server_sends(content("cli", "1")).broken("cli").is_empty());
 }
 
 #[test]
 fn a_request_that_waits_forever_is_missed() {
-    assert_eq!(later(asked("cli"), 30).broken("cli"), ["envelope/answered"]);
-    assert_eq!(later(asked("guide"), 30).broken("guide"), ["envelope/answered"]);
-    assert!(later(asked("guide"), 29).broken("guide").is_empty());
-    assert!(later(asked("cli"), 3).broken("cli").is_empty(), "nobody knows whether it would have come");
-    assert!(later(asked("cli").ends(), 60).broken("cli").is_empty(), "the connection ended before");
-    let closing = asked("cli").client_closes(1000).server_closes(1000).ends();
+    assert_eq!(later(requested("cli"), 30).broken("cli"), ["envelope/answered"]);
+    assert_eq!(later(requested("guide"), 30).broken("guide"), ["envelope/answered"]);
+    assert!(later(requested("guide"), 29).broken("guide").is_empty());
+    assert!(later(requested("cli"), 3).broken("cli").is_empty(), "nobody knows whether it would have come");
+    assert!(later(requested("cli").ends(), 60).broken("cli").is_empty(), "the connection ended before");
+    let closing = requested("cli").client_closes(1000).server_closes(1000).ends();
     assert!(later(closing, 60).broken("cli").is_empty());
 }
 
 #[test]
 fn what_nobody_can_read_may_have_been_the_answer() {
     let unreadable = Message { text: true, json: None, payload: Some(Payload::Binary(vec![0xff])), frames: 1 };
-    let broken = later(asked("cli").server(EventKind::Message(unreadable)), 60).broken("cli");
+    let broken = later(requested("cli").server(EventKind::Message(unreadable)), 60).broken("cli");
     assert!(
         !broken.iter().any(|short| short.starts_with("envelope/answered") || short.ends_with("timely")),
         "{broken:?}"
@@ -70,16 +82,16 @@ fn what_nobody_can_read_may_have_been_the_answer() {
 
 #[test]
 fn the_time_of_an_answer_is_that_of_its_frame() {
-    let answered = asked("cli").server_frame(opcode::TEXT, b"{}").wait(3).says(content("cli", "1"));
+    let answered = requested("cli").server_frame(opcode::TEXT, b"{}").wait(3).server_sends(content("cli", "1"));
     assert!(!answered.broken("cli").contains(&"envelope/timely".to_owned()));
 }
 
 #[test]
 fn a_late_answer_is_lost_to_the_cli() {
-    assert_eq!(asked("cli").wait(3).says(content("cli", "1")).broken("cli"), ["envelope/timely"]);
-    assert!(asked("guide").wait(3).says(content("guide", "1")).broken("guide").is_empty());
-    let ping = Play::open().asks(request("cli", "1", "ping", json!({"message": ""}))).wait(3);
-    let late = ping.says(response("cli", "1", "ping", json!({"message": ""})));
+    assert_eq!(requested("cli").wait(3).server_sends(content("cli", "1")).broken("cli"), ["envelope/timely"]);
+    assert!(requested("guide").wait(3).server_sends(content("guide", "1")).broken("guide").is_empty());
+    let ping = TraceBuilder::open().client_sends(request("cli", "1", "ping", json!({"message": ""}))).wait(3);
+    let late = ping.server_sends(response("cli", "1", "ping", json!({"message": ""})));
     assert_eq!(late.broken("cli"), ["envelope/timely", "ping/timely"]);
 }
 
@@ -87,32 +99,33 @@ fn a_late_answer_is_lost_to_the_cli() {
 fn what_takes_long_to_record_is_granted_more_time() {
     let large = vec![b' '; 1 << 20];
     let answered = |seconds| {
-        let play = asked("cli").wait(seconds).server_frame(opcode::TEXT, &large);
-        play.says(content("cli", "1")).broken("cli").contains(&"envelope/timely".to_owned())
+        let trace = requested("cli").wait(seconds).server_frame(opcode::TEXT, &large);
+        trace.server_sends(content("cli", "1")).broken("cli").contains(&"envelope/timely".to_owned())
     };
     assert!(!answered(5));
     assert!(answered(7));
-    let before = Play::open().server_frame(opcode::TEXT, &large);
-    let before = before.asks(request("cli", "1", "readFile", json!({"path": "/a"})));
-    let late = before.wait(3).says_text(&content("cli", "1").to_string());
+    let before = TraceBuilder::open().server_frame(opcode::TEXT, &large);
+    let before = before.client_sends(request("cli", "1", "readFile", json!({"path": "/a"})));
+    let late = before.wait(3).server_sends_text(&content("cli", "1").to_string());
     assert!(late.broken("cli").contains(&"envelope/timely".to_owned()), "what passed before holds up nothing");
-    let asked = |play: Play| play.asks(request("cli", "1", "readFile", json!({"path": "/a"})));
-    let long = asked(Play::open().client_frame(opcode::TEXT, &large)).wait(5).says(content("cli", "1"));
+    let requested = |trace: TraceBuilder| trace.client_sends(request("cli", "1", "readFile", json!({"path": "/a"})));
+    let long =
+        requested(TraceBuilder::open().client_frame(opcode::TEXT, &large)).wait(5).server_sends(content("cli", "1"));
     assert!(long.broken("cli").is_empty());
 }
 
 #[test]
 fn the_id_comes_back_as_it_was() {
-    assert_eq!(asked("cli").says(content("cli", 1)).broken("cli"), ["envelope/id-string", "envelope/id"]);
-    assert_eq!(asked("guide").says(content("guide", 1)).broken("guide"), ["envelope/id"]);
+    assert_eq!(requested("cli").server_sends(content("cli", 1)).broken("cli"), ["envelope/id-string", "envelope/id"]);
+    assert_eq!(requested("guide").server_sends(content("guide", 1)).broken("guide"), ["envelope/id"]);
     let without = json!({"serverResponse": {"readFile": {"success": true, "content": ""}}});
-    assert_eq!(asked("cli").says(without).broken("cli"), ["envelope/id"]);
+    assert_eq!(requested("cli").server_sends(without).broken("cli"), ["envelope/id"]);
 }
 
 #[test]
 fn nobody_is_answered_who_did_not_ask() {
-    assert_eq!(asked("cli").says(content("cli", "2")).broken("cli"), ["envelope/unasked"]);
-    let other = asked("cli").connect("second").says(content("cli", "1"));
+    assert_eq!(requested("cli").server_sends(content("cli", "2")).broken("cli"), ["envelope/unasked"]);
+    let other = requested("cli").connect("second").server_sends(content("cli", "1"));
     let violation = other.judge("cli").violations.remove(0);
     assert_eq!(violation.requirement, "amp/cli/envelope/unasked");
     assert!(violation.message.contains("one on `main`"), "{}", violation.message);
@@ -120,8 +133,8 @@ fn nobody_is_answered_who_did_not_ask() {
 
 #[test]
 fn connections_count_for_themselves() {
-    let both = asked("cli").connect("second").asks(request("cli", "1", "readFile", json!({"path": "/b"})));
-    let both = both.says(content("cli", "1")).on("main").says(content("cli", "1"));
+    let both = requested("cli").connect("second").client_sends(request("cli", "1", "readFile", json!({"path": "/b"})));
+    let both = both.server_sends(content("cli", "1")).on("main").server_sends(content("cli", "1"));
     assert!(both.broken("cli").is_empty());
     assert!(both.assessed("cli", "envelope/ids-per-connection"));
 }
@@ -130,8 +143,8 @@ fn connections_count_for_themselves() {
 fn after_something_that_was_no_request_strange_ids_may_come() {
     for bad in [json!({"clientRequest": {}}), json!(5), json!({"clientRequest": {"id": 5, "ping": {}}})] {
         let error = json!({"serverResponse": {"id": null, "error": {"code": -32600, "message": "no"}}});
-        let play = Play::open().asks(bad).deliberate().says(error);
-        let server: Vec<_> = play.broken("cli").into_iter().filter(|short| !short.contains("client")).collect();
+        let trace = TraceBuilder::open().client_sends(bad).deliberate().server_sends(error);
+        let server: Vec<_> = trace.broken("cli").into_iter().filter(|short| !short.contains("client")).collect();
         assert!(server.is_empty(), "{server:?}");
     }
 }
@@ -139,8 +152,8 @@ fn after_something_that_was_no_request_strange_ids_may_come() {
 #[test]
 fn requests_in_bytes_that_nobody_took_apart_may_be_answered() {
     let bytes = EventKind::Bytes { bytes: Payload::Binary(vec![0x81]) };
-    assert!(Play::open().client(bytes.clone()).says(content("cli", "9")).broken("cli").is_empty());
-    assert!(Play::open().client(bytes).client_closes(1000).ends().broken("cli").is_empty());
+    assert!(TraceBuilder::open().client(bytes.clone()).server_sends(content("cli", "9")).broken("cli").is_empty());
+    assert!(TraceBuilder::open().client(bytes).client_closes(1000).ends().broken("cli").is_empty());
 }
 
 #[test]
@@ -148,12 +161,15 @@ fn a_response_has_its_methods_key_with_an_object() {
     for wrong in
         [json!({"id": "1"}), json!({"id": "1", "result": {"content": ""}}), json!({"id": "1", "readFile": null})]
     {
-        assert_eq!(asked("cli").says(json!({ "serverResponse": wrong })).broken("cli"), ["envelope/method-key"]);
+        assert_eq!(
+            requested("cli").server_sends(json!({ "serverResponse": wrong })).broken("cli"),
+            ["envelope/method-key"]
+        );
     }
     let more = json!({"serverResponse": {"took": 5, "id": "1", "readFile": {"success": true, "content": ""}}});
-    assert!(asked("cli").says(more).broken("cli").is_empty());
+    assert!(requested("cli").server_sends(more).broken("cli").is_empty());
     assert_eq!(
-        asked("guide").says(json!({"serverResponse": {"id": "1", "content": ""}})).broken("guide"),
+        requested("guide").server_sends(json!({"serverResponse": {"id": "1", "content": ""}})).broken("guide"),
         ["envelope/result-key"]
     );
 }
@@ -161,16 +177,20 @@ fn a_response_has_its_methods_key_with_an_object() {
 #[test]
 fn an_error_is_an_answer_in_its_own_shape() {
     let error = |error: Value| json!({"serverResponse": {"id": "1", "error": error}});
-    let whole = json!({"code": -32000, "message": "no", "data": {}});
-    assert!(asked("cli").says(error(whole)).broken("cli").is_empty());
+    let complete = json!({"code": -32000, "message": "no", "data": {}});
+    assert!(requested("cli").server_sends(error(complete)).broken("cli").is_empty());
     for wrong in [json!("no"), json!({"message": "no"}), json!({"code": "1", "message": "no"}), json!(null)] {
-        assert_eq!(asked("cli").says(error(wrong.clone())).broken("cli"), ["envelope/error-shape"], "{wrong}");
+        assert_eq!(
+            requested("cli").server_sends(error(wrong.clone())).broken("cli"),
+            ["envelope/error-shape"],
+            "{wrong}"
+        );
         if !wrong.is_null() {
-            assert!(asked("guide").says(error(wrong.clone())).broken("guide").is_empty(), "{wrong}");
+            assert!(requested("guide").server_sends(error(wrong.clone())).broken("guide").is_empty(), "{wrong}");
         }
     }
     let both = json!({"serverResponse": {"id": "1", "error": {"code": 1, "message": ""}, "readFile": {}}});
-    assert_eq!(asked("cli").says(both).broken("cli"), ["envelope/result-or-error"]);
+    assert_eq!(requested("cli").server_sends(both).broken("cli"), ["envelope/result-or-error"]);
 }
 
 #[test]
@@ -216,7 +236,7 @@ fn each_result_of_the_cli_has_its_shape() {
         ("getDiagnostics", path(), entries("file:///a", "error", &negative), vec!["diagnostics/range"]),
     ];
     for (method, params, result, expected) in cases {
-        assert_eq!(answer(method, params, result.clone()), expected, "{method} {result}");
+        assert_eq!(exchange(method, params, result.clone()), expected, "{method} {result}");
     }
 }
 
@@ -224,19 +244,22 @@ fn each_result_of_the_cli_has_its_shape() {
 fn results_of_the_guide_leave_failures_open() {
     for result in [json!(null), json!({"error": "no"}), json!({"content": "", "more": 1}), json!({})] {
         assert!(
-            asked("guide").says(response("guide", "1", "readFile", result.clone())).broken("guide").is_empty(),
+            requested("guide")
+                .server_sends(response("guide", "1", "readFile", result.clone()))
+                .broken("guide")
+                .is_empty(),
             "{result}"
         );
     }
     let wrong = response("guide", "1", "readFile", json!({"content": null}));
-    assert_eq!(asked("guide").says(wrong).broken("guide"), ["read-file/result"]);
+    assert_eq!(requested("guide").server_sends(wrong).broken("guide"), ["read-file/result"]);
 }
 
 #[test]
 fn a_method_that_an_editor_may_lack_is_told_apart_from_one_that_fails() {
-    let uses = |method: &str, params: Value, answer: Value| {
+    let uses = |method: &str, params: Value, exchange: Value| {
         let request = json!({"clientRequest": {"id": "1", method: params}});
-        Play::open().asks(request).says(json!({"serverResponse": answer})).judge("cli").uses
+        TraceBuilder::open().client_sends(request).server_sends(json!({"serverResponse": exchange})).judge("cli").uses
     };
     let error = |code| json!({"id": "1", "error": {"code": code, "message": "no"}});
     let open = json!({"uri": "file:///a"});
@@ -249,42 +272,158 @@ fn a_method_that_an_editor_may_lack_is_told_apart_from_one_that_fails() {
 
 #[test]
 fn what_cannot_succeed_has_to_fail() {
-    let missing = |result| answer("readFile", json!({}), result);
+    let missing = |result| exchange("readFile", json!({}), result);
     assert_eq!(missing(json!({"success": true, "content": ""})), ["envelope/missing-param"]);
     assert!(missing(json!({"success": false, "message": "no path"})).is_empty());
-    let wrong = answer("readFile", json!({"path": 5}), json!({"success": true, "content": ""}));
+    let wrong = exchange("readFile", json!({"path": 5}), json!({"success": true, "content": ""}));
     assert_eq!(wrong, ["envelope/wrong-param"]);
-    assert_eq!(answer("fly", json!({}), json!({})), ["envelope/unknown-method"]);
-    let none = Play::open().asks(json!({"clientRequest": {"id": "1"}}));
-    let none = none.says(json!({"serverResponse": {"id": "1", "ping": {}}})).broken("cli");
+    assert_eq!(exchange("fly", json!({}), json!({})), ["envelope/unknown-method"]);
+    let none = TraceBuilder::open().client_sends(json!({"clientRequest": {"id": "1"}}));
+    let none = none.server_sends(json!({"serverResponse": {"id": "1", "ping": {}}})).broken("cli");
     assert_eq!(none, ["envelope/client-request", "envelope/no-method"]);
 }
 
 #[test]
 fn what_was_wrong_on_purpose_may_be_answered_in_any_way() {
-    let play = Play::open().asks(request("cli", "1", "readFile", json!({}))).deliberate();
-    assert!(play.says(response("cli", "1", "readFile", json!({"content": 5}))).broken("cli").is_empty());
-    let never = Play::open().asks(request("cli", "1", "fly", json!({}))).deliberate();
+    let trace = TraceBuilder::open().client_sends(request("cli", "1", "readFile", json!({}))).deliberate();
+    assert!(trace.server_sends(response("cli", "1", "readFile", json!({"content": 5}))).broken("cli").is_empty());
+    let never = TraceBuilder::open().client_sends(request("cli", "1", "fly", json!({}))).deliberate();
     assert!(later(never, 60).broken("cli").is_empty());
 }
 
 #[test]
 fn who_leaves_answers_to_a_scenario_on_purpose_is_not_blamed_for_late_ones() {
     let mark = || EventKind::Mark(Mark { mark: "step".to_owned(), text: "leaves answers to steps".to_owned() });
-    let ask = || request("cli", "1", "openURI", json!({"uri": "file:///a"}));
-    let never = |play: Play| later(play.asks(ask()), 60).broken("cli");
-    assert!(!never(Play::open()).is_empty());
-    assert!(never(Play::open().server(mark()).deliberate()).is_empty());
-    assert_eq!(never(Play::open().server(mark())), never(Play::open()));
+    let ping_request = || request("cli", "1", "openURI", json!({"uri": "file:///a"}));
+    let never = |trace: TraceBuilder| later(trace.client_sends(ping_request()), 60).broken("cli");
+    assert!(!never(TraceBuilder::open()).is_empty());
+    assert!(never(TraceBuilder::open().server(mark()).deliberate()).is_empty());
+    assert_eq!(never(TraceBuilder::open().server(mark())), never(TraceBuilder::open()));
 }
 
 #[test]
 fn who_answers_no_pings_on_purpose_judges_those_who_have_to_all_the_same() {
     let mark = || EventKind::Mark(Mark { mark: "step".to_owned(), text: "ignores pings".to_owned() });
-    let play = || Play::open().server(mark()).deliberate();
-    let late = |play: Play| later(play, 60).broken("cli");
-    assert!(late(play().client_frame(opcode::PING, b"a")).is_empty());
-    assert_eq!(late(Play::open().client_frame(opcode::PING, b"a")), ["framing/pong"]);
-    let asked = play().server_frame(opcode::PING, b"a").wait(60).server_frame(opcode::PONG, b"");
-    assert_eq!(asked.broken("cli"), ["framing/client-pong"]);
+    let trace = || TraceBuilder::open().server(mark()).deliberate();
+    let late = |trace: TraceBuilder| later(trace, 60).broken("cli");
+    assert!(late(trace().client_frame(opcode::PING, b"a")).is_empty());
+    assert_eq!(late(TraceBuilder::open().client_frame(opcode::PING, b"a")), ["framing/pong"]);
+    let requested = trace().server_frame(opcode::PING, b"a").wait(60).server_frame(opcode::PONG, b"");
+    assert_eq!(requested.broken("cli"), ["framing/client-pong"]);
+}
+
+fn notifies(edition: &str, name: &str, data: Value) -> TraceBuilder {
+    TraceBuilder::open().server_sends(match edition {
+        "guide" => json!({"serverNotification": {"method": {name: data}}}),
+        _ => json!({"serverNotification": {name: data}}),
+    })
+}
+
+fn range(numbers: [i64; 4]) -> Value {
+    let [a, b, c, d] = numbers;
+    json!({"startLine": a, "startCharacter": b, "endLine": c, "endCharacter": d})
+}
+
+#[test]
+fn a_message_is_one_json_document() {
+    assert_eq!(TraceBuilder::open().server_sends_text("{} {}").broken("cli"), ["framing/json"]);
+    assert_eq!(TraceBuilder::open().server_sends_text("").broken("guide"), ["framing/json"]);
+}
+
+#[test]
+fn json_that_is_hard_to_hold_is_json_all_the_same() {
+    let trace =
+        TraceBuilder::open().server_sends_text(r#"{"serverNotification":{"userSentMessage":{"message":"\ud800"}}}"#);
+    assert!(trace.broken("cli").is_empty());
+    assert_eq!(trace.judge("cli").notes.len(), 1);
+    let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    assert!(TraceBuilder::open().server_sends_text(&deep).broken("cli").is_empty());
+}
+
+#[test]
+fn a_message_is_a_response_or_a_notification() {
+    for wrong in [json!({"hello": 1}), json!([]), json!("serverResponse"), json!({"serverResponse": null})] {
+        assert_eq!(TraceBuilder::open().server_sends(wrong.clone()).broken("cli"), ["envelope/top-level"], "{wrong}");
+    }
+    let more = json!({"serverNotification": {"visibleFilesDidChange": {"uris": [], "more": 1}}, "more": 1});
+    assert!(TraceBuilder::open().server_sends(more).broken("cli").is_empty());
+}
+
+#[test]
+fn a_notification_has_a_name_with_an_object_and_no_id() {
+    let trace = TraceBuilder::open()
+        .server_sends(json!({"serverNotification": {"id": "1", "userSentMessage": {"message": ""}}}));
+    assert_eq!(trace.broken("cli"), ["envelope/notification-without-id"]);
+    assert_eq!(
+        TraceBuilder::open().server_sends(json!({"serverNotification": {}})).broken("guide"),
+        ["envelope/notification-shape"]
+    );
+    assert_eq!(notifies("cli", "somethingNew", json!([])).broken("cli"), ["envelope/notification-shape"]);
+    assert!(notifies("cli", "somethingNew", json!({})).broken("cli").is_empty());
+    assert!(notifies("guide", "somethingNew", json!({})).broken("guide").is_empty());
+}
+
+#[test]
+fn notifications_of_the_cli_have_their_data() {
+    let selection = |uri: &str, range: Value| json!({"uri": uri, "selections": [{"range": range, "content": ""}]});
+    let cases = [
+        ("selectionDidChange", selection("file:///a", range([0, 0, 0, 1])), None),
+        ("selectionDidChange", json!({"uri": "file:///a", "selections": []}), None),
+        ("selectionDidChange", json!({"uri": "file:///a"}), Some("selection/data")),
+        ("selectionDidChange", selection("file:///a", json!({})), Some("selection/data")),
+        ("selectionDidChange", selection("/a", range([0, 0, 0, 1])), Some("selection/uri")),
+        ("selectionDidChange", selection("file:///100%", range([0, 0, 0, 1])), Some("selection/uri")),
+        ("selectionDidChange", selection("file:///a", range([-1, 0, 0, 1])), Some("selection/range")),
+        ("selectionDidChange", selection("file:///a", range([1, 0, 0, 9])), Some("selection/ordered")),
+        ("visibleFilesDidChange", json!({"uris": []}), None),
+        ("visibleFilesDidChange", json!({"uris": "file:///a"}), Some("visible-files/data")),
+        ("visibleFilesDidChange", json!({"uris": [1]}), Some("visible-files/data")),
+        ("visibleFilesDidChange", json!({"uris": ["a"]}), Some("visible-files/uri")),
+        ("visibleFilesDidChange", json!({"uris": ["file:///a", "file:///b"]}), None),
+        (
+            "visibleFilesDidChange",
+            json!({"uris": ["file:///a", "file:///b", "file:///a"]}),
+            Some("visible-files/no-duplicates"),
+        ),
+        ("pluginMetadata", json!({"version": "1", "pluginDirectory": "/p"}), None),
+        ("pluginMetadata", json!({"version": 1}), Some("metadata/data")),
+        ("userSentMessage", json!({"message": "m"}), None),
+        ("userSentMessage", json!({"message": null}), Some("message/data")),
+        ("appendToPrompt", json!({"message": "m"}), None),
+        ("appendToPrompt", json!({}), Some("prompt/data")),
+    ];
+    for (name, data, expected) in cases {
+        let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+        assert_eq!(notifies("cli", name, data.clone()).broken("cli"), expected, "{name} {data}");
+    }
+}
+
+#[test]
+fn notifications_of_the_guide_have_their_data() {
+    let place = |line: i64| json!({"line": line, "col": 0});
+    let cases = [
+        ("selectionChanged", json!({"path": "/a", "start": place(1), "end": place(1)}), None),
+        ("selectionChanged", json!({"path": "/a", "start": place(1), "end": place(0)}), Some("selection/ordered")),
+        ("selectionChanged", json!({"path": "/a", "start": place(1)}), Some("selection/data")),
+        (
+            "selectionChanged",
+            json!({"path": "/a", "start": {"line": "1", "col": 0}, "end": place(1)}),
+            Some("selection/data"),
+        ),
+        ("visibleFilesChanged", json!({"files": ["/a"]}), None),
+        ("visibleFilesChanged", json!({"uris": []}), Some("visible-files/data")),
+    ];
+    for (name, data, expected) in cases {
+        let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+        assert_eq!(notifies("guide", name, data.clone()).broken("guide"), expected, "{name} {data}");
+    }
+}
+
+#[test]
+fn a_fault_says_where_it_is() {
+    let trace = notifies("cli", "visibleFilesDidChange", json!({"uris": ["file:///a", "b"]}));
+    let violation = trace.judge("cli").violations.remove(0);
+    assert_eq!(violation.path.as_deref(), Some("/serverNotification/visibleFilesDidChange/uris/1"));
+    assert_eq!(violation.actual, Some(json!("b")));
+    assert_eq!(violation.index, 3);
 }

@@ -1,0 +1,332 @@
+//! The peer of the role `amp-server`: performs the verbs of its scenarios.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::peer::amp::edition;
+use crate::peer::params::given;
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
+use crate::protocol::Lock;
+use crate::trace::{End, EventKind, Mark};
+use crate::wire::tcp::{Address, ConnectError};
+use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
+use crate::wire::{Limits, Tap};
+
+use super::connect::{ConnectStep, Encoding, encode};
+use super::connection::AmpConnection;
+use super::send::{SendStep, deliberate, read, wrong};
+
+/// The connection that a step means which names none.
+pub(super) const MAIN: &str = "main";
+
+/// How long the closing handshake may take when a scenario is over.
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A client of the role `amp-server`, in the edition of its [`Setting`].
+pub struct AmpClient {
+    setting: Setting,
+    connections: HashMap<String, AmpConnection>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct OpenStep {
+    #[serde(rename = "as")]
+    name: Option<String>,
+    deliberate: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestStep {
+    on: Option<String>,
+    #[serde(rename = "as")]
+    label: Option<String>,
+    method: String,
+    params: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    id: Option<Value>,
+    deliberate: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PingStep {
+    on: Option<String>,
+    payload: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct CloseStep {
+    on: Option<String>,
+    code: Option<u16>,
+    reason: String,
+    deliberate: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct DropStep {
+    on: Option<String>,
+    how: How,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    #[default]
+    Eof,
+    Reset,
+}
+
+impl AmpClient {
+    /// A client that has no connection yet.
+    pub fn new(setting: Setting) -> Self {
+        Self { setting, connections: HashMap::new() }
+    }
+
+    fn lock(&self) -> Result<&Lock, PeerError> {
+        self.setting.server.as_ref().ok_or_else(|| {
+            PeerError::Scenario("the subject is not up; connect after the step that starts it".to_owned())
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { handshake: self.setting.patience, write: self.setting.patience, ..Limits::default() }
+    }
+
+    fn tap(&self, conn: &str) -> Tap {
+        Tap::new(self.setting.recorder.clone(), conn, End::Client)
+    }
+
+    /// The connection of this name, for a verb.
+    fn connection(&mut self, verb: &str, name: Option<&str>) -> Result<&mut AmpConnection, PeerError> {
+        let name = name.unwrap_or(MAIN);
+        let others = {
+            let mut names: Vec<&str> = self.connections.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            names.join(", ")
+        };
+        self.connections.get_mut(name).ok_or_else(|| {
+            let there = if others.is_empty() { "there is none yet".to_owned() } else { format!("there are: {others}") };
+            wrong(verb, format!("there is no connection `{name}` ({there}); open it with `connect: {{ as: {name} }}`"))
+        })
+    }
+
+    /// Makes room for a connection of this name: an earlier one must have ended.
+    async fn free_name(&mut self, verb: &str, name: &str) -> Result<(), PeerError> {
+        let Some(earlier) = self.connections.get(name) else { return Ok(()) };
+        if !earlier.is_over() {
+            let advice = format!(
+                "connection `{name}` is open already; `close` or `drop` it first, or give this one \
+                another name with `as`"
+            );
+            return Err(wrong(verb, advice));
+        }
+        if let Some(earlier) = self.connections.remove(name) {
+            earlier.shut_down(CLOSE_TIMEOUT.min(self.setting.patience)).await;
+        }
+        Ok(())
+    }
+
+    async fn connect(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: ConnectStep = read(call)?;
+        let name = params.name.clone().unwrap_or_else(|| MAIN.to_owned());
+        self.free_name(call.verb, &name).await?;
+        let lock = self.lock()?;
+        let address = params.address(&self.setting.edition, lock);
+        let escaped = encode(&lock.token, Encoding::Component) != lock.token;
+        let request = params.request(lock, deliberate(call, params.deliberate.as_ref()))?;
+        let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
+        let opened = opened.map_err(|e| unreachable(&address, e))?;
+        let refused = opened.response.as_ref().and_then(|response| response.status());
+        let ordinary = match () {
+            () if self.connections.values().any(|other| other.session && !other.is_over()) => "several",
+            () if self.connections.values().any(|other| other.session) => "again",
+            () if escaped && refused.is_some_and(|status| matches!(status, 401 | 403)) => "token-encoded",
+            () => "token-right",
+        };
+        let subject_error = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| PeerError::Subject {
+            message: format!("the handshake on connection `{name}` is not accepted: {fault}"),
+            proves: params.proves(&opened, ordinary),
+            expected: Some(json!(101)),
+            actual: opened.response.as_ref().and_then(|response| response.status()).map(|status| json!(status)),
+        });
+        opened.socket.sender.set_options(params.options());
+        // Whatever came of it, it is there, so that it is ended properly.
+        let connection = AmpConnection::start(opened.socket, opened.accepted);
+        self.connections.insert(name, connection);
+        subject_error.map_or(Ok(Performed::default()), Err)
+    }
+
+    async fn open(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: OpenStep = read(call)?;
+        let name = params.name.unwrap_or_else(|| MAIN.to_owned());
+        self.free_name(call.verb, &name).await?;
+        let address = ConnectStep::default().address(&self.setting.edition, self.lock()?);
+        let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
+        let socket = socket.map_err(|e| unreachable(&address, e))?;
+        let mut connection = AmpConnection::start(socket, true);
+        connection.deliberate = deliberate(call, params.deliberate.as_ref());
+        self.connections.insert(name, connection);
+        Ok(Performed::default())
+    }
+
+    async fn request(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let RequestStep { on, label, method, params, id, deliberate: why } = read(call)?;
+        let edition = self.setting.edition.clone();
+        let connection = self.connection(call.verb, on.as_deref())?;
+        let id = id.unwrap_or_else(|| connection.next_id());
+        let message = edition::request(&edition, &id, &method, &params.unwrap_or_else(|| json!({})));
+        let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
+        let options = SendOptions { deliberate: deliberate(call, why.as_ref()), ..SendOptions::default() };
+        self.transmit(call, on.as_deref(), &pieces, &options, 1).await?;
+        Ok(Performed { bindings: label.map(|label| (label, id)).into_iter().collect() })
+    }
+
+    async fn send(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: SendStep = read(call)?;
+        let pieces = params.pieces().map_err(|e| wrong(call.verb, e))?;
+        let options = SendOptions {
+            deliberate: deliberate(call, params.deliberate.as_ref()),
+            split: params.split,
+            ..SendOptions::default()
+        };
+        let binding = match (params.label, params.id) {
+            (Some(label), Some(id)) => Some((label, id)),
+            (None, None) => None,
+            (Some(_), None) => return Err(wrong(call.verb, "`as` needs the `id` of the request that is sent")),
+            (None, Some(_)) => return Err(wrong(call.verb, "`id` needs `as`, the label that stands for it")),
+        };
+        self.transmit(call, params.on.as_deref(), &pieces, &options, params.repeat.unwrap_or(1)).await?;
+        Ok(Performed { bindings: binding.into_iter().collect() })
+    }
+
+    async fn ping(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: PingStep = read(call)?;
+        let pieces = [Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
+        self.transmit(call, params.on.as_deref(), &pieces, &SendOptions::default(), 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn close(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: CloseStep = read(call)?;
+        let spec = FrameSpec::close(Some(params.code.unwrap_or(1000)), &params.reason);
+        let pieces = [Piece::Frame { spec, cut: None }];
+        let options =
+            SendOptions { deliberate: deliberate(call, params.deliberate.as_ref()), ..SendOptions::default() };
+        self.transmit(call, params.on.as_deref(), &pieces, &options, 1).await?;
+        self.connection(call.verb, params.on.as_deref())?.close_sent = true;
+        Ok(Performed::default())
+    }
+
+    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let params: DropStep = read(call)?;
+        let connection = self.connection(call.verb, params.on.as_deref())?;
+        match params.how {
+            How::Eof => connection.sender.shutdown_deliberately(call.step).await,
+            How::Reset => connection.sender.reset(Some(call.step)).await,
+        }
+        connection.dropped = true;
+        Ok(Performed::default())
+    }
+
+    /// Sends on a connection. A connection that the subject has ended, or never accepted, swallows it: what
+    /// that means is for the expectations to say.
+    async fn transmit(
+        &mut self,
+        call: &VerbCall<'_>,
+        on: Option<&str>,
+        pieces: &[Piece],
+        options: &SendOptions,
+        times: u64,
+    ) -> Result<(), PeerError> {
+        let recorder = self.setting.recorder.clone();
+        let connection = self.connection(call.verb, on)?;
+        if connection.dropped {
+            let name = connection.sender.conn();
+            return Err(wrong(
+                call.verb,
+                format!("connection `{name}` was dropped by an earlier step; `connect` again"),
+            ));
+        }
+        if !connection.session {
+            let text = format!("{}: nothing is sent, since the handshake was not accepted", call.verb);
+            let mark = EventKind::Mark(Mark { mark: "step".to_owned(), text });
+            recorder.record(Some(connection.sender.conn()), None, mark);
+            return Ok(());
+        }
+        let options = match &options.deliberate {
+            None => SendOptions { deliberate: connection.deliberate.clone(), ..options.clone() },
+            Some(_) => options.clone(),
+        };
+        for _ in 0..times {
+            if !connection.transmit(pieces, &options).await? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
+        let edition = self.setting.edition.clone();
+        let recorder = self.setting.recorder.clone();
+        let connection = self.connection("barrier", conn)?;
+        connection.barrier(&edition, within).await?;
+        let mark = Mark { mark: "barrier".to_owned(), text: connection.sender.conn().to_owned() };
+        recorder.record(Some(connection.sender.conn()), None, EventKind::Mark(mark));
+        Ok(())
+    }
+}
+
+/// The subject is up, so a port that refuses connections is its fault; a machine without sockets is not.
+pub(super) fn unreachable(address: &Address, error: ConnectError) -> PeerError {
+    match error {
+        ConnectError::Broken { .. } => PeerError::Environment(error.to_string()),
+        ConnectError::Unreachable { .. } | ConnectError::TimedOut { .. } => PeerError::Unreachable {
+            message: error.to_string(),
+            proves: "connection/loopback",
+            address: address.to_string(),
+        },
+    }
+}
+
+impl Peer for AmpClient {
+    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+        Box::pin(async move {
+            match call.verb {
+                "connect" => self.connect(&call).await,
+                "open" => self.open(&call).await,
+                "request" => self.request(&call).await,
+                "send" => self.send(&call).await,
+                "ping" => self.ping(&call).await,
+                "close" => self.close(&call).await,
+                "drop" => self.drop(&call).await,
+                other => Err(PeerError::Unable(format!("the Amp client has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
+        Box::pin(self.pass_barrier(conn, within))
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let within = CLOSE_TIMEOUT.min(self.setting.patience);
+            let leaving: Vec<_> =
+                self.connections.drain().map(|(_, connection)| tokio::spawn(connection.shut_down(within))).collect();
+            for left in leaving {
+                // A panic in there would have been reported as such; there is nothing more to end.
+                let _ = left.await;
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! The peer of the role `amp-client`: performs the verbs of its scenarios.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::peer::amp::client::send::{SendStep, deliberate, read, wrong};
+use crate::peer::amp::edition::{self, Edition};
+use crate::peer::amp::editor::steer;
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
+use crate::trace::{EventKind, Mark};
+use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
+
+use super::connection::{ConnectionRegistry, HostConnection};
+use super::editor::{Bounds, Ending, PlayEditor};
+use super::listener::PROBE_CLOSE_TIMEOUT;
+use super::lockfile::ForeignLockfile;
+use super::resources::Port;
+use super::serve::ServeStep;
+use super::steps::{
+    AnswerStep, CloseStep, DropStep, EditorEnd, EditorStep, EndStep, LockfileStep, NotifyStep, PingStep, StreamEnd,
+};
+
+/// The connection, and the editor, that a step means which names none.
+pub(super) const MAIN: &str = "main";
+
+/// How long a client may take to answer a close frame before we let go of the connection all the same.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(800);
+
+/// Plays the editors of a scenario of the role `amp-client`, in the edition of its [`Setting`].
+pub struct AmpHost {
+    setting: Setting,
+    edition: Edition,
+    registry: Arc<ConnectionRegistry>,
+    /// The editors by name, stopped ones included.
+    editors: BTreeMap<String, PlayEditor>,
+    decoys: Vec<ForeignLockfile>,
+}
+
+impl AmpHost {
+    /// A host without editors.
+    pub fn new(setting: Setting) -> Self {
+        let edition = Edition::parse(&setting.edition).unwrap_or(Edition::Cli);
+        Self { setting, edition, registry: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }
+    }
+
+    fn subject_dirs(&self, verb: &str) -> Result<&SubjectDirs, PeerError> {
+        let missing = "there is no folder in which a client could find an editor; such plays need a client that is \
+            started by wirecert";
+        self.setting.place.as_ref().ok_or_else(|| wrong(verb, missing))
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { goodbye: CLOSE_TIMEOUT.min(self.setting.patience), patience: self.setting.patience }
+    }
+
+    fn editor(&mut self, verb: &str, of: Option<&str>) -> Result<&mut PlayEditor, PeerError> {
+        let name = of.unwrap_or(MAIN);
+        self.editors
+            .get_mut(name)
+            .ok_or_else(|| wrong(verb, format!("there is no editor `{name}`; start it with `serve: {{ as: {name} }}`")))
+    }
+
+    /// The connection of this name, for which the client has some time.
+    async fn connection(&self, verb: &str, on: Option<&str>) -> Result<Arc<HostConnection>, PeerError> {
+        let name = on.unwrap_or(MAIN);
+        if !self.editors.values().any(|editor| editor.may_name(name)) {
+            let advice = format!(
+                "no editor has a connection `{name}`; name it with `as` or `then` of the `serve` that it belongs to"
+            );
+            return Err(wrong(verb, advice));
+        }
+        let patience = self.setting.patience;
+        let Some(connection) = self.registry.wait(name, patience).await else {
+            // Whether a client comes back at all is its own matter (docs/amp.md, Connecting again).
+            if !self.editors.contains_key(name) {
+                let what =
+                    format!("the client did not connect again: there is no connection `{name}` after {patience:?}");
+                return Err(PeerError::Lacking(what));
+            }
+            return Err(PeerError::Subject {
+                message: format!("the client did not connect: there is no connection `{name}` after {patience:?}"),
+                proves: Some("discovery/client-finds".to_owned()),
+                expected: Some(json!(format!("a connection `{name}`"))),
+                actual: None,
+            });
+        };
+        // What the client only tried is not what it works with.
+        let connection = match connection.was_probe(PROBE_CLOSE_TIMEOUT).await {
+            true => self.registry.wait_after(&connection, patience).await.unwrap_or(connection),
+            false => connection,
+        };
+        connection.usable(verb)?;
+        connection.note_use();
+        Ok(connection)
+    }
+
+    async fn serve(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: ServeStep = read(call)?;
+        step.check().map_err(|what| wrong(call.verb, what))?;
+        let name = step.name().to_owned();
+        if self.editors.get(&name).is_some_and(PlayEditor::is_up) {
+            return Err(wrong(call.verb, format!("there is an editor `{name}` already; `stop` it, or name this one")));
+        }
+        let others = || self.editors.values().filter(|editor| editor.is_up());
+        if let Some(twice) = step.names().find(|name| others().any(|editor| editor.may_name(name))) {
+            return Err(wrong(call.verb, format!("a connection `{twice}` belongs to another editor already")));
+        }
+        let dirs = self.subject_dirs(call.verb)?.clone();
+        step.check_findable().await?;
+        let plan = step.plan(call, self.edition, &dirs)?;
+        if let Port::Fixed(port) = plan.port {
+            self.editors.values_mut().for_each(|editor| editor.release_port(port));
+        }
+        let mut editor = PlayEditor::start(plan, &self.setting, &dirs, self.registry.clone()).await?;
+        let bindings = editor.bindings();
+        if let Some(earlier) = self.editors.remove(&name) {
+            editor.succeed(earlier).await;
+        }
+        self.editors.insert(name, editor);
+        Ok(Performed { bindings })
+    }
+
+    async fn stop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EndStep = read(call)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, call.step));
+        let editor = self.editor(call.verb, step.of.as_deref())?;
+        editor.end(&ending, bounds).await;
+        Ok(Performed::default())
+    }
+
+    async fn restart(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EndStep = read(call)?;
+        let (bounds, ending) = (self.bounds(), ending(step.how, call.step));
+        let (setting, dirs) = (self.setting.clone(), self.subject_dirs(call.verb)?.clone());
+        let editor = self.editor(call.verb, step.of.as_deref())?;
+        editor.end(&ending, bounds).await;
+        editor.start_anew(&setting, &dirs).await?;
+        Ok(Performed { bindings: editor.bindings() })
+    }
+
+    fn lay(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: LockfileStep = read(call)?;
+        let data_home = step.data_home.clone().unwrap_or_else(|| String::from("."));
+        let data_home = self.subject_dirs(call.verb)?.data_home.join(data_home);
+        let content = step.content().map_err(|what| wrong(call.verb, what))?;
+        let why = deliberate(call, step.deliberate.as_ref());
+        let foreign = ForeignLockfile::lay(&data_home, &step.name, content, why.as_deref(), &self.setting.recorder)?;
+        self.decoys.push(foreign);
+        Ok(Performed::default())
+    }
+
+    async fn steer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EditorStep = read(call)?;
+        let command = steer::read(&step.command).map_err(|what| wrong(call.verb, what))?;
+        let editor = self.editor(call.verb, step.of.as_deref())?;
+        let performed = editor.shared().steer(|editor| Ok(((), editor.apply(&command)?))).await;
+        performed.map_err(|what| wrong(call.verb, what))?;
+        Ok(Performed::default())
+    }
+
+    async fn notify(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: NotifyStep = read(call)?;
+        let data = step.data.unwrap_or_else(|| json!({}));
+        let message = edition::notification(self.edition, &step.name, data);
+        self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+    }
+
+    async fn answer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: AnswerStep = read(call)?;
+        let message = step.message(self.edition).map_err(|what| wrong(call.verb, what))?;
+        self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
+    }
+
+    /// Sends a message.
+    async fn send_message(
+        &self,
+        call: &VerbCall<'_>,
+        on: Option<&str>,
+        message: &Value,
+        why: Option<&String>,
+    ) -> Result<Performed, PeerError> {
+        let connection = self.connection(call.verb, on).await?;
+        let options = SendOptions { deliberate: deliberate(call, why), ..SendOptions::default() };
+        connection.transmit(&[one_frame(FrameSpec::text(message.to_string()))], &options, 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn send(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: SendStep = read(call)?;
+        let pieces = step.pieces().map_err(|e| wrong(call.verb, e))?;
+        let options = SendOptions {
+            deliberate: deliberate(call, step.deliberate.as_ref()),
+            split: step.split,
+            ..SendOptions::default()
+        };
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
+        connection.transmit(&pieces, &options, step.repeat.unwrap_or(1)).await?;
+        Ok(Performed::default())
+    }
+
+    async fn ping(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: PingStep = read(call)?;
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
+        connection.transmit(&[one_frame(FrameSpec::ping(step.payload))], &SendOptions::default(), 1).await?;
+        Ok(Performed::default())
+    }
+
+    async fn close(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: CloseStep = read(call)?;
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
+        let frame = FrameSpec::close(Some(step.code.unwrap_or(1000)), &step.reason);
+        connection.close(frame, deliberate(call, step.deliberate.as_ref()).as_deref(), self.bounds().goodbye).await?;
+        Ok(Performed::default())
+    }
+
+    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: DropStep = read(call)?;
+        let connection = self.connection(call.verb, step.on.as_deref()).await?;
+        let why = deliberate(call, step.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
+        match step.how {
+            StreamEnd::Eof => connection.hang_up(&why).await,
+            StreamEnd::Reset => connection.cut(&why).await,
+        }
+        Ok(Performed::default())
+    }
+
+    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
+        let connection = self.connection("barrier", conn).await?;
+        connection.barrier(within).await?;
+        let name = connection.name();
+        let mark = Mark { mark: "barrier".to_owned(), text: name.to_owned() };
+        self.setting.recorder.record(Some(name), None, EventKind::Mark(mark));
+        Ok(())
+    }
+}
+
+fn one_frame(spec: FrameSpec) -> Piece {
+    Piece::Frame { spec, cut: None }
+}
+
+fn ending(how: EditorEnd, step: &str) -> Ending {
+    match how {
+        EditorEnd::Quit => Ending::Quit,
+        EditorEnd::Kill => Ending::Kill(step.to_owned()),
+    }
+}
+
+impl Peer for AmpHost {
+    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+        Box::pin(async move {
+            match call.verb {
+                "serve" => self.serve(&call).await,
+                "stop" => self.stop(&call).await,
+                "restart" => self.restart(&call).await,
+                "lockfile" => self.lay(&call),
+                "editor" => self.steer(&call).await,
+                "notify" => self.notify(&call).await,
+                "answer" => self.answer(&call).await,
+                "send" => self.send(&call).await,
+                "ping" => self.ping(&call).await,
+                "close" => self.close(&call).await,
+                "drop" => self.drop(&call).await,
+                other => Err(PeerError::Unable(format!("the editor of a play has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
+        Box::pin(self.pass_barrier(conn, within))
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let bounds = self.bounds();
+            let ending = std::mem::take(&mut self.editors).into_values().map(|mut editor| {
+                tokio::spawn(async move {
+                    editor.end(&Ending::Over, bounds).await;
+                    editor.forget().await;
+                })
+            });
+            for ended in ending.collect::<Vec<_>>() {
+                // A panic in there would have been reported as such; there is nothing more to end.
+                let _ = ended.await;
+            }
+            for foreign in self.decoys.drain(..) {
+                foreign.remove();
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
