@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::heads;
-use super::requirement_index::RuleContext;
+use super::rule_context::RuleContext;
 use crate::protocol::ViolationDetail;
 use crate::trace::{Closed, Direction, Event, EventKind, HttpRequest, HttpResponse};
 

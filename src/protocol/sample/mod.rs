@@ -3,15 +3,11 @@
 //! [`MessageType`] is one type of message with the schema of all of it, envelope included. A [`SampleStep`] is one message or
 //! other step of a conversation, whatever carries it; [`events()`] makes a trace of turns, [`Turns`] makes turns of a trace.
 
-mod events;
-mod script;
-mod turns;
+mod trace;
 mod types;
 
-pub use events::{events, events_with};
-pub use script::Script;
-pub use turns::{Turns, recognise};
-pub use types::{Carrier, Flow, Mark, MessageType, SampleStep, Sent, whole};
+pub use trace::{Turns, events, events_with, recognise};
+pub use types::{Carrier, Flow, Mark, MessageType, SampleStep, Script, Sent, whole};
 
 use serde_json::Value;
 

@@ -1,18 +1,19 @@
-//! Answers: one outcome in the protocol's envelope, with a status that clients look behind.
+//! Responses: one outcome in the protocol's envelope, with a status whose body clients read.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::members::{BodyObject, INTEGER, STRING};
-use super::requests::{METHODS, ParsedRequest};
-use super::results;
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::exchanges::Exchange;
 use crate::protocol::http::heads;
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 use crate::trace::HttpResponse;
+
+use super::members::{BodyObject, INTEGER, STRING};
+use super::requests::{METHODS, ParsedRequest};
+use super::results;
 
 /// Statuses that whoever stands before a provider may send in its place.
 const FROM_OTHERS: &[u16] = &[401, 407, 408, 411, 413, 414, 429, 431, 502, 503, 504];
