@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::protocol::http::redirects;
 use crate::trace::{EventKind, HttpResponse, Mark, Recorder};
 use crate::wire::http::{Client, Control, Ending, Exchange, Incoming, Receiver, Request};

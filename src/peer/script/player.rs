@@ -1,12 +1,80 @@
-//! A mock that does what its script says.
+//! Scripts and their steps, and a mock that does what its script says.
 
+use std::time::Duration;
+
+use serde_json::{Map, Value};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, SourceSpan};
 use crate::peer::{BoxFuture, Mock, MockEvent};
 
-use super::{Order, Script, ScriptAction, Step, Times, When};
+/// A script, read and checked.
+#[derive(Debug)]
+pub struct Script {
+    pub(super) steps: Vec<Step>,
+}
+
+/// Something to wait for, and what to do then.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) when: When,
+    pub(super) times: Times,
+    pub(super) what: ScriptAction,
+}
+
+/// What a step waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Nothing: the step before is done.
+    Start,
+    /// A client is let in.
+    Connected,
+    /// A client is gone.
+    Disconnected,
+    /// A client made a request for this method.
+    Request(String),
+    /// Time goes by.
+    After(Duration),
+}
+
+/// How often a step is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Times {
+    /// This often.
+    Count(u64),
+    /// Until the mock ends.
+    Forever,
+}
+
+/// What is done.
+#[derive(Debug)]
+pub(super) enum ScriptAction {
+    /// These commands.
+    Do(Vec<Order>),
+    /// These steps.
+    Steps(Vec<Step>),
+}
+
+/// A command, and where it stands.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) command: Map<String, Value>,
+    pub(super) place: SourceSpan,
+}
+
+/// The keys of a script.
+pub(super) const SCRIPT: [&str; 2] = ["wirecert", "steps"];
+/// The keys of a step.
+pub(super) const STEP: [&str; 4] = ["when", "repeat", "do", "steps"];
+/// The words that a step can wait for.
+pub(super) const WORDS: [&str; 3] = ["start", "connected", "disconnected"];
+/// What a step can wait for that has a value.
+pub(super) const MAPS: [&str; 2] = ["request", "after"];
+/// The version of the language.
+pub(super) const VERSION: u64 = 1;
+/// How often a step can be repeated.
+pub(super) const MOST: u64 = 1_000_000;
 
 /// Has a mock do what a script says, and returns when its last step is done.
 ///

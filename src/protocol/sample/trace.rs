@@ -7,7 +7,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::trace::{Body, Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent};
+use crate::trace::{
+    Body, Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, HttpRequest, HttpResponse, Message,
+    Payload, StreamEvent,
+};
 
 use super::types::{Carrier, MessageType, SampleStep, Sent};
 

@@ -1,20 +1,49 @@
-//! The client itself: calls come, each becomes a task, and its outcome a line.
+//! The reference client as a mock: calls come, each becomes a task, and its outcome a line.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::peer::driven::{self, ClientOutput, Driven};
+use crate::peer::driven::{self, Call, ClientOutput, Driven};
 use crate::peer::fetch::Failure;
-use crate::peer::http_url::HttpUrl;
-use crate::peer::lines::Call;
-use crate::peer::{BoxFuture, Ended, Lines};
+use crate::peer::http::HttpUrl;
+use crate::peer::quirks::QuirkRegistry;
+use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::ask::RequestClient;
 use super::quirks::{Effect, Quirks, Switch};
+use super::request_client::RequestClient;
 use super::selectors::{wants_message, wants_resource};
+use super::{flaws, freedoms};
+
+/// The reference client.
+pub static MOCK: MockKind = MockKind {
+    role: "openctx-client",
+    flaws: flaws::all,
+    freedoms: freedoms::all,
+    described: crate::config::Described::default,
+    begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
+    scripted: false,
+};
+
+async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
+    if options.edition != "0.1" {
+        return Err(MockError::Option(format!("there is no edition `{}`; there is 0.1", options.edition)));
+    }
+    let quirks = Quirks::chosen(&options, &KNOWN)?;
+    let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
+    let url =
+        url.ok_or_else(|| MockError::Option("no provider is known: say --url, or set WIRECERT_URL".to_owned()))?;
+    let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
+    Ok(run(url, quirks, options.recorder, lines).await)
+}
+
+const KNOWN: QuirkRegistry<'static, Effect> = QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
+
+fn names() -> Vec<&'static str> {
+    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+}
 
 /// What tasks share.
 struct Shared {
@@ -36,7 +65,7 @@ struct Memory {
 }
 
 /// Runs a client to its end.
-pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
+async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
     let junk = quirks.has(Switch::Junk);
     let shared = Shared {
         asker: RequestClient::new(url, quirks.clone(), recorder),

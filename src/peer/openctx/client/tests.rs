@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use super::*;
 use crate::peer::Answer;
 use crate::protocol::Lock;
 use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Event, EventKind, HttpRequest, Recorder, Sink};
 use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Response, Server};
+
+use super::*;
 
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<Event>>>);
@@ -202,4 +203,60 @@ async fn a_provider_that_is_not_there_is_the_subjects_fault() {
     let params = Map::from_iter([("method".to_owned(), json!("meta"))]);
     let done = play.client.perform(VerbCall { verb: "request", params: &params, step: "s" }).await;
     assert!(matches!(done, Err(PeerError::Unreachable { proves: "http/post", .. })));
+}
+
+fn url() -> HttpUrl {
+    HttpUrl::parse("http://127.0.0.1:3000/p?q").unwrap()
+}
+
+fn headers_of(request: &Request) -> Vec<(String, String)> {
+    request.head("h").headers
+}
+
+fn header(request: &Request, name: &str) -> Option<String> {
+    headers_of(request).into_iter().find(|(n, _)| n == name).map(|(_, value)| value)
+}
+
+#[test]
+fn a_request_has_the_envelope_and_the_headers_of_the_reference_client() {
+    let request = |step: Value| {
+        let step: RequestStep = serde_json::from_value(step).unwrap();
+        step.request(&url(), Some(&json!({"key": "k"})), None)
+    };
+    let plain = request(json!({"method": "meta"}));
+    assert_eq!(plain.target, "/p?q");
+    assert_eq!(plain.content, Content::Whole(br#"{"method":"meta","params":{},"settings":{"key":"k"}}"#.to_vec()));
+    assert_eq!(header(&plain, "Content-Type").as_deref(), Some("application/json; charset=utf-8"));
+    let bare = request(json!({"method": "m", "params": null, "settings": null, "extra": {"id": 1}}));
+    assert_eq!(bare.content, Content::Whole(br#"{"method":"m","id":1}"#.to_vec()));
+    let other = request(json!({"method": "m", "headers": {"content-type": "text/plain", "accept-encoding": null}}));
+    assert_eq!(header(&other, "content-type").as_deref(), Some("text/plain"));
+    assert_eq!(header(&other, "Accept-Encoding"), None);
+}
+
+#[test]
+fn a_mention_comes_back_as_it_was_given() {
+    let answer = json!({"result": [{"title": "a", "uri": "a:1", "data": {"k": [1]}}, {"title": "b", "uri": "b:2"}]});
+    let mention = |number| Value::Object(params_about("items", &answer, number).unwrap());
+    assert_eq!(mention(1), json!({"mention": {"title": "a", "uri": "a:1", "data": {"k": [1]}}}));
+    assert_eq!(mention(2)["mention"]["title"], "b");
+    assert_eq!(mention(3), mention(1));
+    for nothing in [json!({"result": []}), json!({"error": {}}), json!(404)] {
+        assert_eq!(params_about("items", &nothing, 1).unwrap_err(), "the provider gave no mention");
+    }
+}
+
+#[test]
+fn a_resource_satisfies_the_selector() {
+    let resource = |selectors: Value| {
+        params_about("annotations", &json!({"result": {"annotations": {"selectors": selectors}}}), 1).map(Value::Object)
+    };
+    let both = resource(json!([{"path": "**/*.ts", "contentContains": "TODO"}])).unwrap();
+    assert_eq!(both["uri"], "file:///wirecert/sub/wirecert.ts");
+    assert_eq!(both["content"], "first line\nbefore TODO after\nlast line\n");
+    assert_eq!(resource(json!([{"path": "/src/**"}])).unwrap()["uri"], "file:///src/wirecert/any.txt");
+    assert_eq!(resource(Value::Null).unwrap()["uri"], "file:///wirecert/matched.txt");
+    assert_eq!(resource(json!([])).unwrap_err(), "the provider has an empty list of selectors");
+    assert!(resource(json!([{"path": "**/*.(t|j)s?(x)"}])).unwrap_err().contains("says more"));
+    assert!(params_about("annotations", &json!({"result": {}}), 1).is_err());
 }

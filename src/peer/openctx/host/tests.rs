@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::*;
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::trace::{Clock, Recorder};
 use crate::wire::http::{Broken, Client, Request, Whole};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
-use crate::peer::codings::allows;
+use crate::peer::http::allows;
 use crate::wire::http::{Content, Ending, Piece, Response};
 
 use super::flaws::{content_type, gzip, take};

@@ -14,8 +14,7 @@ use crate::wire::http::{
 };
 
 use super::data::{Characters, Data, Outcome};
-use super::memory::Memory;
-use super::quirks::{Instead, Quirks, RequestInContext, Switch, Why};
+use super::quirks::{Instead, Memory, Quirks, RequestInContext, Switch, Why};
 use super::request::{Request, RequestFault, understand};
 
 /// How many happenings wait for whoever reads them.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::quirks::Effect;
 use super::{MOCK, flaws};
 use crate::diagnostic::Source;
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Recorder};

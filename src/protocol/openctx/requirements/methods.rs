@@ -2,8 +2,7 @@
 
 use super::{Table, doc, own, table, uri};
 
-pub const TABLES: &[Table] =
-    &[META, META_ITEMS, META_MENTIONS, META_ANNOTATIONS, MENTIONS, ITEMS, ANNOTATIONS];
+pub const TABLES: &[Table] = &[META, META_ITEMS, META_MENTIONS, META_ANNOTATIONS, MENTIONS, ITEMS, ANNOTATIONS];
 
 const META: Table = table! { "meta", Server, None;
     "offered": Must doc("Provider API") =>

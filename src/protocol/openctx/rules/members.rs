@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-pub use crate::protocol::http::rule_context::{BodyObject, OBJECT, STRING, Type};
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::rule_context::RuleContext;
+pub use crate::protocol::http::rule_context::{BodyObject, OBJECT, STRING, Type};
 use crate::uri::is_well_encoded;
 
 pub const LIST: Type = Type { name: "a list", is: Value::is_array };
@@ -161,14 +161,14 @@ mod tests {
             "https?://linear\\.app/.*",
             "(*UTF8)a",
         ] {
-            assert_eq!(fault(pattern), None, "{pattern}");
+            assert_eq!(pattern_fault(pattern), None, "{pattern}");
         }
     }
 
     #[test]
     fn what_no_dialect_allows_is_a_fault() {
         for pattern in ["(", "a(b", "(a", ")", "a)", "[a", "[^", "*a", "+", "?", "(*a)", "a|*", "a\\", "(?:a"] {
-            assert!(fault(pattern).is_some(), "{pattern}");
+            assert!(pattern_fault(pattern).is_some(), "{pattern}");
         }
     }
 }

@@ -6,9 +6,7 @@ use crate::protocol::ViolationDetail;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::uri::decode_bytes;
 
-use super::members::{
-    BodyObject, INTEGER, LIST, OBJECT, STRING, STRING_OR_BOOLEAN, is_uri, pattern_fault, uri,
-};
+use super::members::{BodyObject, INTEGER, LIST, OBJECT, STRING, STRING_OR_BOOLEAN, is_uri, pattern_fault, uri};
 use super::requests::Request;
 
 /// Judges the result of a request.

@@ -1,15 +1,14 @@
-//! Metadata, mentions and items: what is asked, and what reaches the caller.
+//! The methods: what is requested, for which resources, and what reaches the caller.
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Effect, Switch};
-use super::super::seen::{FetchedResponse, Results as _, has_others};
+use super::super::quirks::{Effect, FetchedResponse, Results as _, Switch, has_others};
 use super::{Entry, each, flaw, text, without};
 
 const MENTION: &[&str] = &["title", "description", "uri", "data"];
 const ITEM: &[&str] = &["title", "url", "ui", "ai"];
 
-pub const FLAWS: &[Entry] = &[
+pub const METHODS: &[Entry] = &[
     // Metadata.
     flaw!("meta-params-list" "meta/client-params" "The parameters of `meta` are a list."
         Effect::Params("meta", |params| *params = json!([]))),
@@ -99,3 +98,80 @@ pub const FLAWS: &[Entry] = &[
 fn lacks(seen: &FetchedResponse, method: &str, key: &str) -> bool {
     seen.entries(method).iter().any(|entry| entry.get(key).is_none())
 }
+
+const ANNOTATION: &[&str] = &["uri", "range", "item", "presentationHints"];
+
+pub const ANNOTATIONS: &[Entry] = &[
+    flaw!("annotations-content-lines" "annotations/client-params"
+    "The content is sent as a list of lines."
+    Effect::Params("annotations", |params| {
+        text(params, "content", |content| json!(content.split('\n').collect::<Vec<_>>()));
+    })),
+    flaw!("annotations-path" "annotations/client-uri-syntax"
+    "The path of a document is sent instead of its URI."
+    Effect::Params("annotations", |params| {
+        text(params, "uri", |uri| json!(uri.split_once(':').map_or(uri, |(_, rest)| rest).trim_start_matches("//")));
+    })),
+    flaw!("annotations-language" "annotations/client-extra-params" "The language of the document is sent as well."
+        Effect::Params("annotations", |params| params["languageId"] = "plaintext".into())),
+    flaw!("annotations-content-trimmed" "annotations/client-sent" "White space around the content is not sent."
+        Effect::Params("annotations", |params| text(params, "content", |content| json!(content.trim())))),
+    flaw!("annotations-without-item" "annotations/client-result"
+        "Annotations reach the caller without their items."
+        Effect::Result("annotations", |list| without(list, &["item"]))),
+    flaw!("annotations-from-one" "annotations/client-range" "Lines reach the caller counted from 1."
+    Effect::Result("annotations", |list| each(list, |annotation| {
+        for end in ["/range/start/line", "/range/end/line"] {
+            if let Some(line) = annotation.pointer_mut(end) {
+                *line = json!(line.as_i64().unwrap_or_default() + 1);
+            }
+        }
+    }))),
+    flaw!("annotations-need-range" "annotations/client-whole" "Annotations without a range do not reach the caller."
+    Effect::Result("annotations", |list| if let Value::Array(list) = list {
+        list.retain(|annotation| annotation.get("range").is_some());
+    })),
+    flaw!("annotations-need-one" "annotations/client-empty" "An empty list makes the call fail."
+        Effect::Fails(|seen| seen.is_empty("annotations"))),
+    flaw!("annotations-refuse-hints" "annotations/client-hints" "Annotations with presentation hints are not taken."
+        Effect::Fails(|seen| seen.entries("annotations").iter().any(|a| a.get("presentationHints").is_some()))),
+    flaw!("annotations-refuse-extra" "annotations/client-extra-members"
+        "Annotations with members that it does not know are not taken."
+        Effect::Fails(|seen| seen.entries("annotations").iter().any(|a| has_others(a, ANNOTATION)))),
+];
+
+pub const SELECTORS: &[Entry] = &[
+    flaw!("needs-selectors" "selectors/client-none" "A provider without selectors is never asked."
+        Effect::Switch(Switch::NeedsSelectors)),
+    flaw!("needs-condition" "selectors/client-no-condition" "A selector without conditions matches nothing."
+        Effect::Switch(Switch::NeedsCondition)),
+    flaw!("never-by-path" "selectors/client-path" "A selector with a path matches nothing."
+        Effect::Switch(Switch::NeverByPath)),
+    flaw!("ignores-path" "selectors/client-path-other"
+        "The path of selectors is not looked at." Effect::Switch(Switch::IgnoresPath)),
+    flaw!("needs-parent" "selectors/client-any-parent" "A glob that begins with `**/` matches nothing at the top."
+        Effect::Switch(Switch::ParentNeeded)),
+    flaw!("one-below" "selectors/client-any-below" "A glob that ends with `/**` matches one level."
+        Effect::Switch(Switch::OneBelow)),
+    flaw!("star-matches-slash" "selectors/client-one-level" "A star matches slashes, too."
+        Effect::Switch(Switch::StarMatchesSlash)),
+    flaw!("matches-parts" "selectors/client-whole-path"
+        "A glob matches a part of a path." Effect::Switch(Switch::MatchesParts)),
+    flaw!("keeps-slash" "selectors/client-leading-slash"
+        "The slash at the beginning of a path takes part in the match." Effect::Switch(Switch::KeepsSlash)),
+    flaw!("never-by-content" "selectors/client-content" "A selector with a text matches nothing."
+        Effect::Switch(Switch::NeverByContent)),
+    flaw!("ignores-content" "selectors/client-content-other" "The text of selectors is not looked at."
+        Effect::Switch(Switch::IgnoresContent)),
+    flaw!("content-by-any-case" "selectors/client-content-literal"
+        "The text of selectors matches in any case." Effect::Switch(Switch::ContentByCase)),
+    flaw!("any-condition" "selectors/client-all-conditions" "One condition of a selector is enough."
+        Effect::Switch(Switch::AnyCondition)),
+    flaw!("first-selector" "selectors/client-any-selector" "Only the first selector counts."
+        Effect::Switch(Switch::OnlyFirst)),
+    flaw!("asks-without-feature" "selectors/client-feature"
+        "A provider without the annotations feature is asked for annotations."
+        Effect::Switch(Switch::AsksWithoutFeature)),
+    flaw!("remembers-meta" "selectors/client-current"
+        "Metadata is asked for once, whatever the settings become." Effect::Switch(Switch::RemembersMeta)),
+];

@@ -2,12 +2,8 @@
 //!
 //! They are what real clients get wrong, or might: the tables follow the areas of the requirements.
 
-mod annotations;
-mod envelope;
-mod http;
 mod methods;
-mod robustness;
-mod selectors;
+mod transport;
 
 use std::sync::LazyLock;
 
@@ -41,8 +37,14 @@ macro_rules! flaw {
 }
 use flaw;
 
-const TABLES: [&[Entry]; 6] =
-    [http::FLAWS, envelope::FLAWS, methods::FLAWS, annotations::FLAWS, selectors::FLAWS, robustness::FLAWS];
+const TABLES: [&[Entry]; 6] = [
+    transport::HTTP,
+    transport::ENVELOPE,
+    methods::METHODS,
+    methods::ANNOTATIONS,
+    methods::SELECTORS,
+    transport::ROBUSTNESS,
+];
 
 /// Does something to each entry of a list.
 fn each(list: &mut Value, change: fn(&mut Value)) {

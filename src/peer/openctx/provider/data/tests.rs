@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::request::understand;
+
 use super::*;
 
 fn parse(text: &str) -> Result<Data, Vec<Diagnostic>> {
@@ -242,4 +243,19 @@ fn the_example_of_the_documentation_gives_what_it_says() {
         matches!(outcome(&data, "mentions", json!({}), json!({})), Outcome::Error(error, None) if error["code"] == 401)
     );
     assert_eq!(outcome(&data, "mentions", json!({"query": "down"}), json!({"token": "t"})), Outcome::Status(503));
+}
+
+#[test]
+fn places_count_from_0_and_characters_in_code_units_or_code_points() {
+    let content = "a\r\nb😀c\n\nd";
+    let offsets = [0, 3, 8, 10, 11];
+    let places = |characters| {
+        let mut places = Places::new(content, characters);
+        offsets.map(|offset| {
+            let place = places.of(offset);
+            (place["line"].as_u64().unwrap(), place["character"].as_u64().unwrap())
+        })
+    };
+    assert_eq!(places(Characters::Utf16), [(0, 0), (1, 0), (1, 3), (2, 0), (3, 0)]);
+    assert_eq!(places(Characters::CodePoints), [(0, 0), (1, 0), (1, 2), (2, 0), (3, 0)]);
 }

@@ -6,7 +6,7 @@ use super::super::quirks::{Effect, Instead};
 use super::super::request::{Method, RequestFault};
 use super::{Entry, flaw, remove, set};
 
-pub const FLAWS: &[Entry] = &[
+pub const ENVELOPE: &[Entry] = &[
     flaw!("unanswered" "envelope/answered"
         "Requests other than the first are not answered, and the connection is held."
         Effect::Instead(|s| (s.memory.requests > 0).then_some(Instead::Never))),

@@ -2,15 +2,10 @@
 //!
 //! They are what real providers get wrong, or might: the tables follow the areas of the requirements.
 
-mod annotations;
-mod answers;
-mod carried;
 mod envelope;
-mod items;
-mod mentions;
-mod meta;
+mod methods;
 mod requests;
-mod robustness;
+mod transport;
 
 use std::sync::LazyLock;
 
@@ -45,18 +40,18 @@ macro_rules! flaw {
 }
 use flaw;
 
-pub(super) use carried::{content_type, gzip, take};
+pub(super) use transport::{content_type, gzip, take};
 
 const TABLES: [&[Entry]; 9] = [
-    carried::FLAWS,
-    answers::FLAWS,
-    requests::FLAWS,
-    envelope::FLAWS,
-    meta::FLAWS,
-    mentions::FLAWS,
-    items::FLAWS,
-    annotations::FLAWS,
-    robustness::FLAWS,
+    transport::CARRIED,
+    transport::STATUSES,
+    requests::REQUESTS,
+    envelope::ENVELOPE,
+    methods::META,
+    methods::MENTIONS,
+    methods::ITEMS,
+    methods::ANNOTATIONS,
+    requests::ROBUSTNESS,
 ];
 
 fn entries() -> impl Iterator<Item = &'static Entry> {

@@ -1,4 +1,4 @@
-//! One request to the provider, and what a client takes from the answer.
+//! One request to the provider, and what a client takes from the response.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::peer::fetch::{
     ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, RequestError, Retries, Safe, json_of,
 };
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};

@@ -1,18 +1,64 @@
-//! Requests that wait until a step says what becomes of them.
+//! Requests that arrive at a port of ours and wait until a step says what becomes of them; repeats that are treated as the
+//! first request was.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::protocol::http::repeats::key;
-use crate::trace::{HttpRequest, Recorder};
+use crate::peer::PeerError;
+use crate::protocol::http::repeats::{ALIKE, key};
+use crate::trace::{EventKind, HttpRequest, Mark, Recorder};
 use crate::wire::http::{Received, Responder};
+use crate::wire::tcp::BACKLOG;
 
-use super::repeats::{Repeats, Treatment};
 use super::{How, Sending};
+
+/// How long a request that a flaw confuses with the next one waits for that.
+pub const CONFUSION: Duration = Duration::from_millis(250);
+
+/// A port of the loopback address. While nobody listens there, who connects is refused.
+pub struct Port(Result<(TcpSocket, SocketAddr), String>);
+
+impl Port {
+    /// Any port that is free.
+    pub fn hold() -> Self {
+        Self(bind(0).map_err(|e| e.to_string()))
+    }
+
+    /// Its address.
+    ///
+    /// # Errors
+    /// That there was no port to be had.
+    pub fn address(&self) -> Result<SocketAddr, PeerError> {
+        let held = self.0.as_ref();
+        held.map(|(_, address)| *address).map_err(|e| PeerError::Environment(format!("cannot get a port: {e}")))
+    }
+
+    /// Listens there.
+    ///
+    /// # Errors
+    /// That the machine is in the way.
+    pub fn listen(&self) -> Result<TcpListener, PeerError> {
+        let address = self.address()?;
+        let listener = bind(address.port()).and_then(|(socket, _)| socket.listen(BACKLOG));
+        listener.map_err(|e| PeerError::Environment(format!("cannot listen on {address}: {e}")))
+    }
+}
+
+/// A socket that is bound to this port of the loopback address, or to any free one. It does not listen.
+fn bind(port: u16) -> std::io::Result<(TcpSocket, SocketAddr)> {
+    let socket = TcpSocket::new_v4()?;
+    // So that another socket can listen there while this one holds the port.
+    socket.set_reuseaddr(true)?;
+    socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
+    let address = socket.local_addr()?;
+    Ok((socket, address))
+}
 
 /// How many requests wait. Others are not answered.
 const MOST: usize = 10_000;
@@ -159,6 +205,46 @@ impl PendingRequest {
         match how {
             How::Eof => self.answer.close(Some(why)),
             How::Reset => self.answer.reset(Some(why)),
+        }
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Debug)]
+pub enum Treatment {
+    /// It was answered.
+    Answer(Sending),
+    /// Its connection was ended without an answer, for this reason.
+    HangUp(How, String),
+}
+
+/// What becomes of requests that come again.
+#[derive(Default)]
+pub struct Repeats(Mutex<HashMap<u64, Treatment>>);
+
+impl Repeats {
+    /// Has repeats of a request treated alike from now on, and says so in the trace.
+    pub fn treat(&self, held: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(held.key, treatment);
+        let mark = Mark { mark: ALIKE.to_owned(), text: String::new() };
+        recorder.record(Some(&held.conn), None, EventKind::Mark(mark));
+    }
+
+    /// What becomes of a request that has come, if it repeats such a one.
+    pub fn of(&self, received: &Received) -> Option<Treatment> {
+        let key = key(&received.head, &received.content);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+    }
+}
+
+impl Treatment {
+    /// Does so with another request.
+    pub async fn apply(self, answer: Responder) {
+        match self {
+            // Fails only where the client is gone, which is in the trace.
+            Self::Answer(sending) => drop(sending.send(answer).await),
+            Self::HangUp(How::Eof, why) => answer.close(Some(&why)),
+            Self::HangUp(How::Reset, why) => answer.reset(Some(&why)),
         }
     }
 }

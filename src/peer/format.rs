@@ -1,14 +1,99 @@
-//! A file checked against its table, as a whole.
+//! Formats of the files with what mocks give: a table says what a file may hold; files are checked against it, and the JSON
+//! Schema (draft-07) for editors is made from it.
 
 use std::time::Duration;
 
 use regex::Regex;
+use serde_json::{Map, Value, json};
 
 use crate::diagnostic::yaml::{Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::protocol::parse_duration;
 
-use super::{Key, MAX_FILL, Shape, VERSION};
+/// The version of the formats.
+const VERSION: u64 = 1;
+
+/// The largest text that is made by repetition, in bytes.
+pub const MAX_FILL: usize = 64 << 20;
+
+/// What may stand somewhere.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// The version of the format.
+    Version,
+    /// Any text.
+    Text,
+    /// A text, or a text repeated.
+    Content,
+    /// A text that begins with a scheme.
+    Uri,
+    /// A regular expression.
+    Regex,
+    /// A time, or two as the bounds of one.
+    Time,
+    /// A time.
+    Duration,
+    /// A text, or a map with these keys.
+    TextOr(&'static [Key]),
+    /// An integer within these bounds, both inclusive.
+    Number(i64, i64),
+    /// An integer.
+    Code,
+    /// An integer from 0 on.
+    Count,
+    /// True or false.
+    Flag,
+    /// True, false or a text.
+    FlagOrText,
+    /// One of these words, and what they are called.
+    Choice(&'static str, &'static [&'static str]),
+    /// Anything.
+    Any,
+    /// A map whose keys are free.
+    Free,
+    /// A map with keys of these words, and what they are called, all of one shape.
+    Each(&'static str, &'static [&'static str], &'static Shape),
+    /// A list.
+    List(&'static Shape),
+    /// One, or a list of them.
+    Several(&'static Shape),
+    /// A map with these keys.
+    Map(&'static [Key]),
+    /// A map with these keys, and exactly one of those that are named second.
+    One(&'static [Key], &'static [&'static str]),
+}
+
+/// A key of a map.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it has to be there.
+    pub needed: bool,
+    /// What stands there.
+    pub shape: Shape,
+    /// What it is for.
+    pub about: &'static str,
+}
+
+/// A key that may be left out.
+pub const fn key(name: &'static str, shape: Shape, about: &'static str) -> Key {
+    Key { name, needed: false, shape, about }
+}
+
+/// A key that has to be there.
+pub const fn needed(name: &'static str, shape: Shape, about: &'static str) -> Key {
+    Key { name, needed: true, shape, about }
+}
+
+/// Faults in one line, for whoever has no other place for them.
+pub fn in_a_line(faults: &[Diagnostic]) -> String {
+    let faults = faults.iter().map(|fault| match fault.labels.first() {
+        Some(label) => format!("{} ({})", fault.message, label.text),
+        None => fault.message.clone(),
+    });
+    faults.collect::<Vec<_>>().join("; ")
+}
 
 /// The longest that something may take.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -206,4 +291,72 @@ fn has_scheme(uri: &str) -> bool {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
             && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
     })
+}
+
+/// The schema of a file of this shape.
+pub fn schema(file: Shape, title: &str, description: &str) -> Value {
+    let mut schema = schema_of(file);
+    schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    schema["title"] = title.into();
+    schema["description"] = description.into();
+    schema
+}
+
+fn schema_of(shape: Shape) -> Value {
+    match shape {
+        Shape::Version => json!({"const": VERSION}),
+        Shape::Text | Shape::Regex => json!({"type": "string"}),
+        Shape::Content => json!({"oneOf": [{"type": "string"}, {
+            "type": "object",
+            "required": ["text", "times"],
+            "additionalProperties": false,
+            "properties": {
+                "text": {"type": "string", "description": "What is repeated."},
+                "times": {"type": "integer", "minimum": 1, "description": "How often; 64 MiB in all at most."},
+            },
+        }]}),
+        Shape::Uri => json!({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9+.-]*:"}),
+        Shape::Time => time(),
+        Shape::Duration => json!({"type": "string", "pattern": "^[0-9.]+(us|ms|s|m|h)$"}),
+        Shape::TextOr(keys) => json!({"oneOf": [{"type": "string"}, map(keys)]}),
+        Shape::Number(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+        Shape::Code => json!({"type": "integer"}),
+        Shape::Count => json!({"type": "integer", "minimum": 0}),
+        Shape::Flag => json!({"type": "boolean"}),
+        Shape::FlagOrText => json!({"type": ["boolean", "string"]}),
+        Shape::Choice(_, words) => json!({"enum": words}),
+        Shape::Any => json!({}),
+        Shape::Free => json!({"type": "object"}),
+        Shape::Each(_, words, shape) => {
+            let each: Map<String, Value> = words.iter().map(|name| ((*name).to_owned(), schema_of(*shape))).collect();
+            json!({"type": "object", "additionalProperties": false, "properties": each})
+        }
+        Shape::List(item) => json!({"type": "array", "items": schema_of(*item)}),
+        Shape::Several(item) => json!({"oneOf": [schema_of(*item), {"type": "array", "items": schema_of(*item)}]}),
+        Shape::Map(keys) => map(keys),
+        Shape::One(keys, choice) => {
+            let mut map = map(keys);
+            map["oneOf"] = choice.iter().map(|key| json!({"required": [key]})).collect();
+            map
+        }
+    }
+}
+
+fn time() -> Value {
+    json!({"type": "string", "pattern": "^[0-9.]+(us|ms|s|m|h)(\\.\\.[0-9.]+(us|ms|s|m|h))?$"})
+}
+
+fn map(keys: &[Key]) -> Value {
+    let mut properties = Map::new();
+    for key in keys {
+        let mut property = schema_of(key.shape);
+        property["description"] = key.about.into();
+        properties.insert(key.name.to_owned(), property);
+    }
+    let needed: Vec<&str> = keys.iter().filter(|key| key.needed).map(|key| key.name).collect();
+    let mut map = json!({"type": "object", "additionalProperties": false, "properties": properties});
+    if !needed.is_empty() {
+        map["required"] = json!(needed);
+    }
+    map
 }

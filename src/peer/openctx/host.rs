@@ -3,25 +3,28 @@
 //! [`OpenctxHost`] performs the verbs of the role `openctx-client`. It listens at one URL, which is known before it
 //! serves, and answers requests from its data in the background; those that are left to steps wait for them.
 
-mod request_queue;
-mod steps;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::peer::hosting::{DropStep, Gone, PendingRequest, Port, RespondStep, Sending, StopStep, Treatment};
-use crate::peer::params::{deliberate, read, wrong};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::peer::hosting::{
+    BodyDelivery, DropStep, Gone, PendingRequest, Port, RespondStep, Sending, StopStep, Treatment, Waiting,
+};
+use crate::peer::params::{deliberate, given, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::openctx::client_role::TARGET;
-use crate::trace::End;
-use crate::wire::http::{Exchanges, Limits, Server};
-use serde_json::json;
+use crate::trace::{End, HttpRequest, read_json};
+use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Server};
 
-use request_queue::RequestQueue;
-use steps::{AnswerStep, ServeStep};
+use super::provider::data::{Characters, Data, Outcome};
+use super::provider::request::understand;
 
 /// How long requests may take to come: longer than any play.
 const LONG: Duration = Duration::from_secs(120);
@@ -170,5 +173,148 @@ impl Peer for OpenctxHost {
 
     fn url(&self) -> Option<String> {
         self.port.address().ok().map(url)
+    }
+}
+
+/// The queue of one provider, over all its restarts.
+#[derive(Default)]
+pub struct RequestQueue {
+    plan: Mutex<Plan>,
+    /// What waits for steps.
+    pub waiting: Waiting<PendingRequest>,
+}
+
+/// What a provider gives by itself.
+#[derive(Default, Clone)]
+pub struct Plan {
+    /// The results of methods; those of an example for the others.
+    pub results: BTreeMap<String, Value>,
+    /// The example.
+    pub example: Arc<Data>,
+    /// Whether all requests are left to steps.
+    pub silent: bool,
+    /// Methods that are.
+    pub withheld: Vec<String>,
+    /// How its own answers are carried.
+    pub carried: BodyDelivery,
+    /// Why they are wrong on purpose, if they are.
+    pub why: Option<String>,
+}
+
+impl RequestQueue {
+    /// From now on requests are answered so.
+    pub fn open(&self, plan: Plan) {
+        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+    }
+}
+
+impl Plan {
+    /// Whether a request for this method is left to steps.
+    fn leaves(&self, method: &str) -> bool {
+        self.silent || self.withheld.iter().any(|withheld| withheld == method)
+    }
+
+    /// The answer to a body. What is wrong with the parameters of a request is for the rules to say: it has its answer all
+    /// the same, if one is laid down.
+    fn answer(&self, body: &[u8], method: Option<&str>) -> Value {
+        if let Some(result) = method.and_then(|method| self.results.get(method)) {
+            return json!({"result": result});
+        }
+        let request = match understand(body) {
+            Ok(request) => request,
+            Err(fault) => return json!({"error": {"code": fault.code(), "message": fault.message()}}),
+        };
+        match self.example.answer(&request, Characters::default()).0 {
+            Outcome::Result(result) => json!({"result": result}),
+            Outcome::Error(error, _) => json!({"error": error}),
+            Outcome::Status(_) => json!({"error": {"code": -32603, "message": "the example fails"}}),
+        }
+    }
+}
+
+impl Handler for RequestQueue {
+    async fn handle(&self, received: Received, answer: Responder) {
+        if let Some(treatment) = self.waiting.repeats(&received) {
+            let _busy = self.waiting.begin();
+            return treatment.apply(answer).await;
+        }
+        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let read = std::str::from_utf8(&received.content).ok().and_then(read_json);
+        let method = read.as_ref().and_then(|read| read.value["method"].as_str());
+        if plan.leaves(method.unwrap_or_default()) {
+            self.waiting.hold(received, answer);
+            return;
+        }
+        let _busy = self.waiting.begin();
+        let body = plan.answer(&received.content, method).to_string().into_bytes();
+        let sending = plan.carried.sending(body, Some("application/json"), &received.head, plan.why.clone());
+        match sending {
+            // Fails only where the client is gone, which is in the trace.
+            Ok(sending) => drop(sending.send(answer).await),
+            // It was tried before it served.
+            Err(_) => answer.close(Some("what it was told to send cannot be sent")),
+        }
+    }
+}
+
+/// Of `serve`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServeStep {
+    data: BTreeMap<String, Value>,
+    answers: Answers,
+    withholds: Vec<String>,
+    carried: BodyDelivery,
+    pub deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answers {
+    #[default]
+    All,
+    None,
+}
+
+impl ServeStep {
+    /// What the provider gives by itself.
+    pub fn plan(self, why: Option<String>) -> Result<Plan, PeerError> {
+        // What cannot be sent is told now.
+        let any = HttpRequest { start: String::new(), headers: vec![], raw: None, tcp: 0 };
+        self.carried.sending(vec![], None, &any, None).map_err(|e| wrong("serve", e))?;
+        Ok(Plan {
+            results: self.data,
+            example: Data::example(),
+            silent: self.answers == Answers::None,
+            withheld: self.withholds,
+            carried: self.carried,
+            why,
+        })
+    }
+}
+
+/// Of `answer`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AnswerStep {
+    pub to: Option<String>,
+    #[serde(deserialize_with = "given")]
+    result: Option<Value>,
+    #[serde(deserialize_with = "given")]
+    error: Option<Value>,
+    extra: Map<String, Value>,
+    pub repeats: bool,
+    pub carried: BodyDelivery,
+    pub deliberate: Option<String>,
+}
+
+impl AnswerStep {
+    /// The body: the envelope of the protocol.
+    pub fn body(&self) -> Vec<u8> {
+        let outcome = [("result", &self.result), ("error", &self.error)];
+        let outcome = outcome.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
+        let mut envelope: Map<String, Value> = outcome.collect();
+        envelope.extend(self.extra.clone());
+        Value::Object(envelope).to_string().into_bytes()
     }
 }
