@@ -14,13 +14,13 @@ use crate::peer::control::{self, Line};
 
 use super::{BoxFuture, Ended, Lines};
 
-/// How long calls may take that are under way once nothing more is to be done.
+/// The time for open calls once the input has ended.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How many lines wait to be written.
 const OUTPUT_QUEUE: usize = 256;
 
-/// What a client does when it is driven.
-pub trait Driven: Send + Sync + 'static {
+/// A client that can be driven.
+pub trait DrivenClient: Send + Sync + 'static {
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>>;
 
@@ -30,13 +30,13 @@ pub trait Driven: Send + Sync + 'static {
     }
 }
 
-/// What a client says.
+/// The output of a driven client.
 pub enum ClientOutput {
     /// A line of the driver contract.
     Line(Value),
     /// Text that is none of it.
     Text(String),
-    /// Nothing more: a flaw makes it die.
+    /// The end of the client: a flaw makes it crash.
     Died,
 }
 
@@ -55,7 +55,7 @@ impl OutputWriter {
         let _ = self.0.try_send(said);
     }
 
-    /// Says something.
+    /// Sends output.
     pub async fn say(&self, said: ClientOutput) {
         // It is over if nobody hears it.
         let _ = self.0.send(said).await;
@@ -63,7 +63,7 @@ impl OutputWriter {
 }
 
 /// Runs a client to its end. It is made with what it tells by.
-pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(OutputWriter) -> C) -> Ended {
+pub async fn drive<C: DrivenClient>(lines: Lines, client: impl FnOnce(OutputWriter) -> C) -> Ended {
     let (mut told, output) = start(lines);
     let (tell, mut said) = mpsc::channel(OUTPUT_QUEUE);
     let client = Arc::new(client(OutputWriter(tell.clone())));
@@ -129,14 +129,14 @@ async fn write(output: &Output, said: ClientOutput) -> bool {
     true
 }
 
-/// What a driven client is told.
+/// A command to a driven client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DriverCommand {
     /// To make a call.
     Call(Call),
     /// To end at once.
     Close,
-    /// Nothing more: it is to finish what it does, and to end.
+    /// The end of the input: the client finishes its calls and ends.
     End,
 }
 
@@ -239,7 +239,7 @@ mod tests {
     /// Says what it is called with; `die` makes it die, and `never` gives no answer. It says goodbye.
     struct Echo(OutputWriter);
 
-    impl Driven for Echo {
+    impl DrivenClient for Echo {
         fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
             Box::pin(async move {
                 match call.name.as_str() {

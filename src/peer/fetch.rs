@@ -12,15 +12,15 @@ use crate::wire::http::{Broken, Client, Incoming, Limits, Request};
 use crate::wire::tcp::ConnectError;
 
 /// How many bytes of an answer are read.
-const MOST: usize = 64 << 20;
+const MAX_BODY: usize = 64 << 20;
 /// A connection that was used within this time is not one that stood idle.
 const IDLE: Duration = Duration::from_millis(10);
 
 /// Makes requests, and knows of those before.
 #[derive(Default)]
 pub struct Fetcher {
-    weak: ClientLimitations,
-    past: Mutex<Past>,
+    limitations: ClientLimitations,
+    history: Mutex<FetchHistory>,
     one_body: tokio::sync::Mutex<()>,
 }
 
@@ -35,9 +35,9 @@ pub struct ClientLimitations {
     pub pieces_apart: bool,
 }
 
-/// What is remembered of earlier exchanges.
+/// What a fetcher remembers of earlier exchanges.
 #[derive(Default)]
-struct Past {
+struct FetchHistory {
     /// The highest number of a TCP connection.
     tcp: u64,
     /// When the last answer came, and whether it said that its connection ends.
@@ -73,14 +73,20 @@ impl From<RequestError> for Failure {
 }
 
 impl Fetcher {
-    /// With these weaknesses.
-    pub fn new(weak: ClientLimitations) -> Self {
-        Self { weak, ..Self::default() }
+    /// A fetcher with these limitations.
+    pub fn new(limitations: ClientLimitations) -> Self {
+        Self { limitations, ..Self::default() }
     }
 
     /// Bounds for its clients: an answer may take `patience`.
     pub fn limits(patience: Duration) -> Limits {
-        Limits { message: MOST, body: MOST as u64, head_within: patience, body_within: patience, ..Limits::default() }
+        Limits {
+            message: MAX_BODY,
+            body: MAX_BODY as u64,
+            head_within: patience,
+            body_within: patience,
+            ..Limits::default()
+        }
     }
 
     /// Sends a request and waits for the whole answer. `of` says what is asked for: a method, an endpoint.
@@ -95,21 +101,21 @@ impl Fetcher {
     ) -> Result<FetchedResponse, RequestError> {
         let mut exchange = client.send(None, request).await.map_err(RequestError::Refused)?;
         let (reused, replaced, lost) = self.connection(exchange.control.tcp());
-        if lost && self.weak.ignores_close {
+        if lost && self.limitations.ignores_close {
             return Err(RequestError::Lost);
         }
-        let (mut interim, mut told_to_go_on) = (false, false);
+        let (mut interim, mut continued) = (false, false);
         let (mut head, mut pieces, mut message) = (None::<HttpResponse>, vec![], None::<Message>);
         let mut one_body = None;
         while let Some(incoming) = exchange.recv().await {
             match incoming {
                 Incoming::Interim(head) => {
                     interim = true;
-                    told_to_go_on |= head.status() == Some(100);
+                    continued |= head.status() == Some(100);
                 }
                 Incoming::Head(found) => {
                     head = Some(found);
-                    if self.weak.one_body {
+                    if self.limitations.one_body {
                         one_body = Some(self.one_body.lock().await);
                     }
                 }
@@ -121,28 +127,28 @@ impl Fetcher {
         }
         drop(one_body);
         let Some(head) = head else { return Err(RequestError::Broken(Broken::Ours, None)) };
-        self.note_end(&head);
+        self.remember_response(&head);
         let body = self.body(&head, &pieces, message);
         let status = head.status().unwrap_or_default();
         let json = json_of(&body).ok();
-        Ok(FetchedResponse { of, status, head, interim, told_to_go_on, reused, replaced, body, json })
+        Ok(FetchedResponse { of, status, head, interim, continued, reused, replaced, body, json })
     }
 
     /// What is known of a connection: whether it was used before, whether it took the place of one that had stood idle,
     /// and whether the one before it ended with its answer.
     fn connection(&self, tcp: u64) -> (bool, bool, bool) {
-        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
-        let reused = tcp <= past.tcp;
-        past.tcp = past.tcp.max(tcp);
-        let replaced = past.last.is_some_and(|(at, closes)| !reused && !closes && at.elapsed() > IDLE);
-        let lost = past.last.take().is_some_and(|(_, closes)| closes);
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let reused = tcp <= history.tcp;
+        history.tcp = history.tcp.max(tcp);
+        let replaced = history.last.is_some_and(|(at, closes)| !reused && !closes && at.elapsed() > IDLE);
+        let lost = history.last.take().is_some_and(|(_, closes)| closes);
         (reused, replaced, lost)
     }
 
-    fn note_end(&self, head: &HttpResponse) {
+    fn remember_response(&self, head: &HttpResponse) {
         let closes = head.header("connection").any(|value| value.to_ascii_lowercase().contains("close"));
-        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
-        past.last = Some((Instant::now(), closes));
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        history.last = Some((Instant::now(), closes));
     }
 
     /// The body with its content coding undone.
@@ -152,7 +158,7 @@ impl Fetcher {
             Some(Message { payload: Some(Payload::Text(text)), .. }) if coded => text.into_bytes(),
             Some(Message { payload: Some(Payload::Binary(bytes)), .. }) if coded => bytes.to_vec(),
             Some(Message { json: Some(json), .. }) if coded => json.to_string().into_bytes(),
-            _ if self.weak.pieces_apart => {
+            _ if self.limitations.pieces_apart => {
                 pieces.iter().flat_map(|piece| String::from_utf8_lossy(piece).into_owned().into_bytes()).collect()
             }
             _ => pieces.concat(),
@@ -170,14 +176,14 @@ pub struct FetchedResponse {
     /// Whether interim answers came before it.
     pub interim: bool,
     /// Whether one of them was `100 Continue`.
-    pub told_to_go_on: bool,
+    pub continued: bool,
     /// Whether its connection had carried an exchange before.
     pub reused: bool,
     /// Whether its connection took the place of one that the server had closed without a word.
     pub replaced: bool,
     /// The body, its content coding undone.
     pub body: Vec<u8>,
-    /// Its JSON, where it is that.
+    /// The JSON of the body, where it is JSON.
     pub json: Option<Value>,
 }
 
@@ -185,8 +191,8 @@ impl FetchedResponse {
     /// An answer of which nothing but the head is known.
     pub fn new(of: &'static str, head: HttpResponse) -> Self {
         let (status, body, json) = (head.status().unwrap_or_default(), vec![], None);
-        let (interim, told_to_go_on, reused, replaced) = (false, false, false, false);
-        Self { of, status, head, interim, told_to_go_on, reused, replaced, body, json }
+        let (interim, continued, reused, replaced) = (false, false, false, false);
+        Self { of, status, head, interim, continued, reused, replaced, body, json }
     }
 
     /// A header, whatever the case of its name.
@@ -204,7 +210,7 @@ impl FetchedResponse {
         self.json.as_ref()?.get(key)
     }
 
-    /// The same answer with another body.
+    /// The response with another body.
     pub fn with_body(self, body: Vec<u8>) -> Self {
         Self { json: json_of(&body).ok(), body, ..self }
     }
@@ -215,7 +221,7 @@ pub fn has_others(value: &Value, known: &[&str]) -> bool {
     value.as_object().is_some_and(|members| members.keys().any(|key| !known.contains(&key.as_str())))
 }
 
-/// What kind of trouble it was; flaws make fragile clients of it.
+/// The kind of a failure; flaws make fragile clients of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The server answered with an error of the protocol.
@@ -224,15 +230,15 @@ pub enum Kind {
     Status,
     /// The body is no JSON.
     Json,
-    /// It is nested too deep.
+    /// The JSON is nested too deep.
     Deep,
-    /// It does not decode by its content coding.
+    /// The body does not decode by its content coding.
     Coding,
-    /// It is no answer of the protocol.
+    /// The body is no response of the protocol.
     Envelope,
     /// The result has the wrong type.
     Type,
-    /// What came is no HTTP.
+    /// The response is no HTTP.
     Http,
     /// The connection ended before anything came.
     Closed,
@@ -240,7 +246,7 @@ pub enum Kind {
     Cut,
     /// Nobody listens.
     Refused,
-    /// It took too long.
+    /// The response took too long.
     Late,
     /// A flaw does not take it.
     Flaw,
@@ -249,7 +255,7 @@ pub enum Kind {
 /// A failed call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// What kind of trouble it was.
+    /// The kind of the failure.
     pub kind: Kind,
     message: String,
     code: Option<Value>,
@@ -257,28 +263,28 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// With a message for the caller.
+    /// A failure of this kind, with a message for the caller.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), code: None, status: None }
     }
 
-    /// From a status that is none of 200 to 299.
+    /// A failure from a status that is none of 200 to 299.
     pub fn of_status(status: u16) -> Self {
         Self { status: Some(status), ..Self::new(Kind::Status, format!("HTTP error {status}")) }
     }
 
-    /// From the `error` of an answer.
+    /// A failure from the `error` of a response.
     pub fn of_error(error: &Value) -> Self {
         let message = error.get("message").or(Some(error)).and_then(Value::as_str).unwrap_or("the server failed");
         Self { code: error.get("code").cloned(), ..Self::new(Kind::Error, message) }
     }
 
-    /// With the status of the answer.
+    /// Sets the status of the response.
     pub fn with_status(self, status: u16) -> Self {
         Self { status: Some(status), ..self }
     }
 
-    /// From an exchange that broke; `begun` where a part of the answer had come.
+    /// A failure from an exchange that broke; `begun` where a part of the response had come.
     pub fn of_exchange(broken: &Broken, begun: bool) -> Self {
         let kind = match broken {
             Broken::Fault(_) => Kind::Http,
@@ -289,8 +295,8 @@ impl Failure {
         Self::new(kind, broken.to_string())
     }
 
-    /// As the caller is told.
-    pub fn told(&self) -> Value {
+    /// The failure as JSON for the caller.
+    pub fn to_json(&self) -> Value {
         let mut error = json!({"message": self.message});
         if let Some(code) = &self.code {
             error["code"] = code.clone();
@@ -314,9 +320,9 @@ pub struct Retries {
     pub after_cut: bool,
 }
 
-/// What making a request again does.
+/// Whether a request may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Safe {
+pub enum Repeatable {
     /// No more than making it once does: its method is idempotent, or it only asks for something.
     Always,
     /// Nobody knows, unless no answer has begun.
@@ -326,11 +332,13 @@ pub enum Safe {
 impl Retries {
     /// How long to wait before the request is made again; none where it is not. `made` is how often it was made again
     /// before.
-    pub fn pause(self, outcome: &Result<FetchedResponse, Failure>, safe: Safe, made: usize) -> Option<Duration> {
+    pub fn pause(self, outcome: &Result<FetchedResponse, Failure>, safe: Repeatable, made: usize) -> Option<Duration> {
         let again = match outcome {
-            Ok(seen) => self.after_status && safe == Safe::Always && may_pass(seen.status),
+            Ok(seen) => self.after_status && safe == Repeatable::Always && may_pass(seen.status),
             Err(failure) if failure.kind == Kind::Closed => self.after_cut,
-            Err(failure) => self.after_cut && safe == Safe::Always && matches!(failure.kind, Kind::Cut | Kind::Http),
+            Err(failure) => {
+                self.after_cut && safe == Repeatable::Always && matches!(failure.kind, Kind::Cut | Kind::Http)
+            }
         };
         PAUSES.get(made).copied().filter(|_| again)
     }

@@ -16,7 +16,7 @@ const VERSION: u64 = 1;
 /// The largest text that is made by repetition, in bytes.
 pub const MAX_FILL: usize = 64 << 20;
 
-/// What may stand somewhere.
+/// The shape of a value in a file.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// The version of the format.
@@ -70,9 +70,9 @@ pub struct Key {
     pub name: &'static str,
     /// Whether it has to be there.
     pub needed: bool,
-    /// What stands there.
+    /// The shape of the value.
     pub shape: Shape,
-    /// What it is for.
+    /// The meaning of the key.
     pub about: &'static str,
 }
 
@@ -101,12 +101,12 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// A file being checked, and what is wrong with it.
 pub struct Checker<'a> {
     source: &'a Source,
-    /// All that is wrong so far.
+    /// The faults found so far.
     pub faults: Vec<Diagnostic>,
 }
 
 impl<'a> Checker<'a> {
-    /// For this file.
+    /// A checker for this file.
     pub fn new(source: &'a Source) -> Self {
         Self { source, faults: vec![] }
     }
@@ -198,7 +198,7 @@ impl<'a> Checker<'a> {
             (Shape::Map(keys), _) => self.map(what, node, keys),
             (Shape::One(keys, choice), _) => {
                 self.map(what, node, keys);
-                self.one(what, node, choice);
+                self.exactly_one(what, node, choice);
             }
         }
     }
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Notes where a map has not exactly one of these keys.
-    fn one(&mut self, what: &str, node: &Node, choice: &[&str]) {
+    fn exactly_one(&mut self, what: &str, node: &Node, choice: &[&str]) {
         let Some(entries) = node.as_map() else { return };
         let mut there = entries.iter().filter(|entry| choice.contains(&entry.key.as_str()));
         match (there.next(), there.next()) {

@@ -10,7 +10,7 @@ use crate::trace::Recorder;
 
 use super::{BoxFuture, Peer, PeerError, Setting, amp, amplifier, openctx};
 
-/// What there is for one role.
+/// The peer of one role, and what it can do.
 pub struct PeerKind {
     /// The role of the subject.
     pub role: &'static str,
@@ -39,10 +39,10 @@ pub struct Detected {
     pub how: String,
 }
 
-/// What a server answered.
+/// The response of a server to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// What the method gave.
+    /// The result of the method.
     Result(Value),
     /// An error, as it came.
     Error(Value),
@@ -96,12 +96,12 @@ static KINDS: [PeerKind; 6] = [
     },
 ];
 
-/// What there is for this role; none where it cannot be played against yet.
+/// The peer of this role; none where it cannot be played against yet.
 pub fn kind(role: &str) -> Option<&'static PeerKind> {
     KINDS.iter().find(|kind| kind.role == role)
 }
 
-/// What there is to find.
+/// What clients need to find a server.
 pub struct Announcement<'a> {
     /// The edition that is spoken.
     pub edition: &'a str,
@@ -117,7 +117,7 @@ pub struct Announcement<'a> {
     pub recorder: &'a Recorder,
 }
 
-/// How a server of ours is found, as long as this is held.
+/// A server that can be found, as long as this value lives.
 #[derive(Debug)]
 pub struct Announced {
     /// The file by which it is found.

@@ -14,7 +14,7 @@ pub struct Flaw {
     pub editions: &'static [&'static str],
     /// The requirement it breaks, as area and slug.
     pub breaks: &'static str,
-    /// What else it breaks.
+    /// The further requirements that the flaw breaks.
     pub also: &'static [Also],
 }
 

@@ -43,28 +43,28 @@ pub struct MessageSummary<'a> {
 /// The sorts of things that pass between two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageSort {
-    /// It wants an answer.
+    /// A message that wants a response.
     Request,
-    /// It is the answer.
+    /// A response with a result.
     Response,
-    /// It is an answer that says that something went wrong.
+    /// A response with an error.
     Failure,
-    /// It comes unasked.
+    /// A message without a request.
     Notification,
 }
 
 impl<'a> MessageSummary<'a> {
-    /// Nothing but what sort it is.
+    /// A summary that has only a sort.
     pub fn new(sort: MessageSort) -> Self {
         Self { sort, name: None, id: None, content: None }
     }
 
-    /// With its name.
+    /// Sets the name.
     pub fn named(self, name: impl Into<Cow<'a, str>>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// With what it carries.
+    /// Sets the content.
     pub fn carrying(self, content: Option<&'a Value>) -> Self {
         Self { content: content.map(Cow::Borrowed), ..self }
     }

@@ -7,5 +7,5 @@ mod request_sender;
 mod sent;
 
 pub use http_step::HttpStep;
-pub use request_sender::{Proves, RequestSender, Sending, address, failed, one, shown};
-pub use sent::{Again, Watch};
+pub use request_sender::{OutgoingRequest, Proves, RequestSender, address, failed, one, shown};
+pub use sent::{Resend, Watch};

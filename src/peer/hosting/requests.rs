@@ -16,7 +16,7 @@ use crate::trace::{EventKind, HttpRequest, Mark, Recorder};
 use crate::wire::http::{Received, Responder};
 use crate::wire::tcp::BACKLOG;
 
-use super::{How, Sending};
+use super::{DropMode, OutgoingResponse};
 
 /// How long a request that a flaw confuses with the next one waits for that.
 pub const CONFUSION: Duration = Duration::from_millis(250);
@@ -30,13 +30,13 @@ impl Port {
         Self(bind(0).map_err(|e| e.to_string()))
     }
 
-    /// Its address.
+    /// The address of the port.
     ///
     /// # Errors
     /// That there was no port to be had.
     pub fn address(&self) -> Result<SocketAddr, PeerError> {
-        let held = self.0.as_ref();
-        held.map(|(_, address)| *address).map_err(|e| PeerError::Environment(format!("cannot get a port: {e}")))
+        let pending = self.0.as_ref();
+        pending.map(|(_, address)| *address).map_err(|e| PeerError::Environment(format!("cannot get a port: {e}")))
     }
 
     /// Listens there.
@@ -61,71 +61,71 @@ fn bind(port: u16) -> std::io::Result<(TcpSocket, SocketAddr)> {
 }
 
 /// How many requests wait. Others are not answered.
-const MOST: usize = 10_000;
+const MAX_PENDING: usize = 10_000;
 
 /// Requests that wait for steps, and answers that are on their way.
-pub struct Waiting<T> {
-    held: Mutex<VecDeque<(String, T)>>,
+pub struct PendingRequests<T> {
+    pending: Mutex<VecDeque<(String, T)>>,
     /// Counts what arrives.
     arrived: watch::Sender<u64>,
     /// How many answers are on their way.
     busy: watch::Sender<usize>,
-    repeats: Repeats,
+    repeats: RepeatTreatments,
 }
 
 /// A request that waits for its answer.
 pub struct PendingRequest {
     /// The name of its exchange.
     pub conn: String,
-    /// What it asks for, by which repeats of it are known.
+    /// The key of its content, by which repeats of it are recognised.
     pub key: u64,
-    /// Its head.
+    /// The head of the request.
     pub head: HttpRequest,
     /// The way back.
     pub answer: Responder,
 }
 
 /// An answer on its way; it has arrived when this is dropped.
-pub struct Busy(watch::Sender<usize>);
+pub struct ResponseGuard(watch::Sender<usize>);
 
-impl Drop for Busy {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         self.0.send_modify(|busy| *busy = busy.saturating_sub(1));
     }
 }
 
-impl<T> Default for Waiting<T> {
+impl<T> Default for PendingRequests<T> {
     fn default() -> Self {
         Self {
-            held: Mutex::default(),
+            pending: Mutex::default(),
             arrived: watch::Sender::new(0),
             busy: watch::Sender::new(0),
-            repeats: Repeats::default(),
+            repeats: RepeatTreatments::default(),
         }
     }
 }
 
-impl<T> Waiting<T> {
-    fn held(&self) -> MutexGuard<'_, VecDeque<(String, T)>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> PendingRequests<T> {
+    fn pending(&self) -> MutexGuard<'_, VecDeque<(String, T)>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more waits, under the name of its exchange.
+    /// Adds a request, under the name of its exchange.
     pub fn add(&self, conn: String, one: T) {
-        let mut held = self.held();
-        if held.len() < MOST {
-            held.push_back((conn, one));
+        let mut pending = self.pending();
+        if pending.len() < MAX_PENDING {
+            pending.push_back((conn, one));
         }
-        drop(held);
+        drop(pending);
         self.arrived.send_modify(|arrived| *arrived += 1);
     }
 
     /// Takes the one of this exchange, or the oldest one, for which the client has so long.
     pub async fn take(&self, to: Option<&str>, within: Duration) -> Option<T> {
         let find = || {
-            let mut held = self.held();
-            let at = held.iter().position(|(conn, _)| to.is_none_or(|name| name == conn))?;
-            held.remove(at).map(|(_, one)| one)
+            let mut pending = self.pending();
+            let at = pending.iter().position(|(conn, _)| to.is_none_or(|name| name == conn))?;
+            pending.remove(at).map(|(_, one)| one)
         };
         let mut arrived = self.arrived.subscribe();
         let waiting = async {
@@ -141,9 +141,9 @@ impl<T> Waiting<T> {
         timeout(within, waiting).await.ok().flatten()
     }
 
-    /// All that wait.
+    /// Takes all requests that wait.
     pub fn take_all(&self) -> Vec<T> {
-        std::mem::take(&mut *self.held()).into_iter().map(|(_, one)| one).collect()
+        std::mem::take(&mut *self.pending()).into_iter().map(|(_, one)| one).collect()
     }
 
     /// What becomes of a request that has come, if it only repeats one whose repeats are treated alike.
@@ -152,14 +152,14 @@ impl<T> Waiting<T> {
     }
 
     /// Has repeats of a request treated alike from now on, and says so in the trace.
-    pub fn treat_repeats(&self, held: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
-        self.repeats.treat(held, treatment, recorder);
+    pub fn treat_repeats(&self, pending: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
+        self.repeats.treat(pending, treatment, recorder);
     }
 
-    /// An answer begins.
-    pub fn begin(&self) -> Busy {
+    /// Registers a response that begins.
+    pub fn begin(&self) -> ResponseGuard {
         self.busy.send_modify(|busy| *busy += 1);
-        Busy(self.busy.clone())
+        ResponseGuard(self.busy.clone())
     }
 
     /// Waits for what is on its way, but no longer than this.
@@ -170,12 +170,12 @@ impl<T> Waiting<T> {
     }
 
     /// Sends an answer: before the next step, unless that takes its time.
-    pub async fn send(&self, held: PendingRequest, sending: Sending) {
+    pub async fn send(&self, pending: PendingRequest, sending: OutgoingResponse) {
         let guard = self.begin();
         let slow = sending.is_slow();
         let sent = async move {
             // Fails only where the client is gone, which is in the trace.
-            let _ = sending.send(held.answer).await;
+            let _ = sending.send(pending.answer).await;
             drop(guard);
         };
         if slow {
@@ -186,8 +186,8 @@ impl<T> Waiting<T> {
     }
 }
 
-impl Waiting<PendingRequest> {
-    /// A request waits.
+impl PendingRequests<PendingRequest> {
+    /// Adds a request that waits for a step.
     pub fn hold(&self, received: Received, answer: Responder) {
         self.add(received.conn.clone(), PendingRequest::new(received, answer));
     }
@@ -201,36 +201,36 @@ impl PendingRequest {
     }
 
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
-    pub fn hang_up(self, how: How, why: &str) {
+    pub fn hang_up(self, how: DropMode, why: &str) {
         match how {
-            How::Eof => self.answer.close(Some(why)),
-            How::Reset => self.answer.reset(Some(why)),
+            DropMode::Eof => self.answer.close(Some(why)),
+            DropMode::Reset => self.answer.reset(Some(why)),
         }
     }
 }
 
-/// What became of a request.
+/// How a request was treated.
 #[derive(Clone, Debug)]
 pub enum Treatment {
-    /// It was answered.
-    Answer(Sending),
-    /// Its connection was ended without an answer, for this reason.
-    HangUp(How, String),
+    /// The request was answered.
+    Answer(OutgoingResponse),
+    /// The connection was ended without a response, for this reason.
+    HangUp(DropMode, String),
 }
 
-/// What becomes of requests that come again.
+/// The treatment of repeated requests.
 #[derive(Default)]
-pub struct Repeats(Mutex<HashMap<u64, Treatment>>);
+pub struct RepeatTreatments(Mutex<HashMap<u64, Treatment>>);
 
-impl Repeats {
+impl RepeatTreatments {
     /// Has repeats of a request treated alike from now on, and says so in the trace.
-    pub fn treat(&self, held: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(held.key, treatment);
+    pub fn treat(&self, pending: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pending.key, treatment);
         let mark = Mark { mark: ALIKE.to_owned(), text: String::new() };
-        recorder.record(Some(&held.conn), None, EventKind::Mark(mark));
+        recorder.record(Some(&pending.conn), None, EventKind::Mark(mark));
     }
 
-    /// What becomes of a request that has come, if it repeats such a one.
+    /// The treatment of a request that repeats an earlier one, if it does.
     pub fn of(&self, received: &Received) -> Option<Treatment> {
         let key = key(&received.head, &received.content);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
@@ -238,13 +238,13 @@ impl Repeats {
 }
 
 impl Treatment {
-    /// Does so with another request.
+    /// Treats another request in the same way.
     pub async fn apply(self, answer: Responder) {
         match self {
             // Fails only where the client is gone, which is in the trace.
             Self::Answer(sending) => drop(sending.send(answer).await),
-            Self::HangUp(How::Eof, why) => answer.close(Some(&why)),
-            Self::HangUp(How::Reset, why) => answer.reset(Some(&why)),
+            Self::HangUp(DropMode::Eof, why) => answer.close(Some(&why)),
+            Self::HangUp(DropMode::Reset, why) => answer.reset(Some(&why)),
         }
     }
 }

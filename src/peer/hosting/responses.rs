@@ -31,7 +31,7 @@ pub struct BodyDelivery {
     cut: Option<usize>,
     #[serde(deserialize_with = "duration")]
     after: Duration,
-    then: Then,
+    then: ConnectionEnd,
 }
 
 /// The names of these members.
@@ -40,10 +40,10 @@ pub const KEYS: [&str; 12] = [
     "then",
 ];
 
-/// What becomes of the connection.
+/// What happens to the connection after the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Then {
+enum ConnectionEnd {
     #[default]
     Keep,
     Announce,
@@ -53,7 +53,7 @@ enum Then {
 
 /// An answer that is ready to be sent.
 #[derive(Clone, Debug)]
-pub struct Sending {
+pub struct OutgoingResponse {
     pub response: Response,
     interim: Vec<u16>,
     after: Duration,
@@ -77,7 +77,7 @@ impl BodyDelivery {
         content_type: Option<&str>,
         request: &HttpRequest,
         why: Option<String>,
-    ) -> Result<Sending, String> {
+    ) -> Result<OutgoingResponse, String> {
         let mut response = Response::new(self.status()?);
         response.headers = headers(&self.headers);
         let mut add = |name: &str, value: &str| {
@@ -102,13 +102,13 @@ impl BodyDelivery {
             None => {}
         }
         response.ending = match self.then {
-            Then::Keep if delimited => Ending::Usual,
-            Then::Keep | Then::Announce => Ending::Close,
-            Then::Close => {
+            ConnectionEnd::Keep if delimited => Ending::Usual,
+            ConnectionEnd::Keep | ConnectionEnd::Announce => Ending::Close,
+            ConnectionEnd::Close => {
                 response.headers.push(("Connection".to_owned(), None));
                 Ending::Close
             }
-            Then::Reset => Ending::Reset,
+            ConnectionEnd::Reset => Ending::Reset,
         };
         response.content = match self.chunked {
             Some(size) => {
@@ -130,28 +130,28 @@ impl BodyDelivery {
         if self.chunked.is_none() {
             self.pace(&mut response);
         }
-        Ok(Sending { response, interim: self.interim.clone(), after: self.after, endless: false })
+        Ok(OutgoingResponse { response, interim: self.interim.clone(), after: self.after, endless: false })
     }
 
     /// An answer that is given as it is to be sent.
-    pub fn raw(&self, raw: &str, why: Option<String>) -> Sending {
+    pub fn raw(&self, raw: &str, why: Option<String>) -> OutgoingResponse {
         let end = raw.find("\r\n\r\n").map_or(raw.len(), |at| at + 4);
         let (head, body) = raw.split_at(end);
         let mut response = Response::new("");
         response.raw = Some(head.as_bytes().to_vec());
         response.content = Content::Raw(vec![Piece::now(body)]);
         response.ending = match self.then {
-            Then::Keep => Ending::Usual,
-            Then::Announce | Then::Close => Ending::Close,
-            Then::Reset => Ending::Reset,
+            ConnectionEnd::Keep => Ending::Usual,
+            ConnectionEnd::Announce | ConnectionEnd::Close => Ending::Close,
+            ConnectionEnd::Reset => Ending::Reset,
         };
         response.manner.deliberate = why;
         response.manner.cut = self.cut;
         response.manner.split = self.split;
-        Sending { response, interim: self.interim.clone(), after: self.after, endless: false }
+        OutgoingResponse { response, interim: self.interim.clone(), after: self.after, endless: false }
     }
 
-    /// The same with this status, where none is said.
+    /// Sets the status, where the step gives none.
     pub fn or_status(mut self, status: u16) -> Self {
         self.status.get_or_insert_with(|| status.into());
         self
@@ -189,8 +189,8 @@ impl BodyDelivery {
     }
 }
 
-impl Sending {
-    /// Whether it takes its time, so that other steps go on meanwhile.
+impl OutgoingResponse {
+    /// Whether sending takes some time, so that other steps go on meanwhile.
     pub fn is_slow(&self) -> bool {
         let paced = match &self.response.content {
             Content::Chunked { pieces, .. } | Content::Raw(pieces) => pieces.iter().any(|piece| !piece.after.is_zero()),
@@ -282,33 +282,33 @@ pub fn line(status: u16) -> String {
     format!("{status} {reason}")
 }
 
-/// Of `stop`.
+/// The parameters of `stop`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StopStep {
-    pub how: Gone,
+    pub how: StopMode,
 }
 
 /// How a server ends.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gone {
+pub enum StopMode {
     #[default]
     Quit,
     Kill,
 }
 
-/// Of `respond`.
+/// The parameters of `respond`.
 #[derive(Default)]
 pub struct RespondStep {
     content: ContentStep,
-    carried: BodyDelivery,
+    delivery: BodyDelivery,
     pub to: Option<String>,
     pub repeats: bool,
     pub deliberate: Option<String>,
 }
 
-/// What it says but how it is carried.
+/// The content of a response step, without its delivery.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ContentStep {
@@ -325,20 +325,20 @@ struct ContentStep {
 }
 
 impl RespondStep {
-    /// The same with this status, where none is said.
+    /// Sets the status, where the step gives none.
     pub fn or_status(mut self, status: u16) -> Self {
-        self.carried = self.carried.or_status(status);
+        self.delivery = self.delivery.or_status(status);
         self
     }
 
     /// Reads the parameters.
     pub fn read(act: &VerbCall<'_>) -> Result<Self, PeerError> {
-        let (carried, content): (Map<_, _>, Map<_, _>) =
+        let (delivery, content): (Map<_, _>, Map<_, _>) =
             act.params.clone().into_iter().partition(|(key, _)| KEYS.contains(&key.as_str()));
-        let carried = serde_json::from_value(Value::Object(carried)).map_err(|e| wrong(act.verb, e))?;
+        let delivery = serde_json::from_value(Value::Object(delivery)).map_err(|e| wrong(act.verb, e))?;
         let content: ContentStep = serde_json::from_value(Value::Object(content)).map_err(|e| wrong(act.verb, e))?;
         let (to, repeats, deliberate) = (content.to.clone(), content.repeats, content.deliberate.clone());
-        Ok(Self { content, carried, to, repeats, deliberate })
+        Ok(Self { content, delivery, to, repeats, deliberate })
     }
 
     /// The body, and whether it is JSON.
@@ -367,12 +367,12 @@ impl RespondStep {
     ///
     /// # Errors
     /// What is wrong with it, as a fragment.
-    pub fn sending(&self, request: &HttpRequest, why: Option<String>) -> Result<Sending, String> {
+    pub fn sending(&self, request: &HttpRequest, why: Option<String>) -> Result<OutgoingResponse, String> {
         if let Some(raw) = &self.content.raw {
-            return Ok(self.carried.raw(raw, why));
+            return Ok(self.delivery.raw(raw, why));
         }
         let (body, json) = self.body()?;
-        let mut sending = self.carried.sending(body, json.then_some("application/json"), request, why)?;
+        let mut sending = self.delivery.sending(body, json.then_some("application/json"), request, why)?;
         sending.endless = self.content.endless;
         if let (true, Content::Whole(piece)) = (sending.endless, &sending.response.content) {
             // It has no length.
@@ -383,20 +383,20 @@ impl RespondStep {
     }
 }
 
-/// Of `drop`.
+/// The parameters of `drop`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DropStep {
     pub to: Option<String>,
     pub repeats: bool,
-    pub how: How,
+    pub how: DropMode,
     pub deliberate: Option<String>,
 }
 
 /// How a TCP connection ends.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum DropMode {
     #[default]
     Eof,
     Reset,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::peer::asking::{Again, HttpStep, Proves, RequestSender, Sending, address, failed, one, shown};
+use crate::peer::asking::{HttpStep, OutgoingRequest, Proves, RequestSender, Resend, address, failed, one, shown};
 use crate::peer::http::HttpUrl;
 use crate::peer::params::{deliberate, given, headers, read, wrong};
 use crate::peer::{Answer, BoxFuture, Detected, Peer, PeerError, Performed, Setting, VerbCall};
@@ -42,7 +42,7 @@ impl OpenctxClient {
 
     async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: RequestStep = read(act)?;
-        let step = step.made().map_err(PeerError::Lacking)?;
+        let step = step.with_params_made().map_err(PeerError::Lacking)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
         let request = step.request(&url, self.setting.settings.as_ref(), why.clone());
@@ -50,12 +50,12 @@ impl OpenctxClient {
         let mut performed = Performed::default();
         for _ in 0..times {
             let (again, settings, why) = (step.clone(), self.setting.settings.clone(), why.clone());
-            let again: Again = Box::new(move |url| Some(again.request(url, settings.as_ref(), why.clone())));
-            let sending = Sending {
+            let again: Resend = Box::new(move |url| Some(again.request(url, settings.as_ref(), why.clone())));
+            let sending = OutgoingRequest {
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
                 again: Some((url.clone(), again)),
-                ..Sending::new(step.label.clone(), request.clone())
+                ..OutgoingRequest::new(step.label.clone(), request.clone())
             };
             performed = self.sender.send(act.verb, &url.address, sending).await?;
         }
@@ -69,12 +69,13 @@ impl OpenctxClient {
         let host = url.address.to_string();
         let request = step.request(("POST", &url.target), &host, why.clone()).map_err(|e| wrong(act.verb, e))?;
         let (label, over, read) = (step.label.clone(), step.over.clone(), step.read.unwrap_or(true));
-        let again: Again = Box::new(move |url| {
+        let again: Resend = Box::new(move |url| {
             let moved = step.moved(&url.target)?;
             // What went wrong would have gone wrong before.
             moved.request(("POST", &url.target), &url.address.to_string(), why.clone()).ok()
         });
-        let sending = Sending { over, read, again: Some((url.clone(), again)), ..Sending::new(label, request) };
+        let sending =
+            OutgoingRequest { over, read, again: Some((url.clone(), again)), ..OutgoingRequest::new(label, request) };
         self.sender.send(act.verb, &url.address, sending).await
     }
 
@@ -147,11 +148,11 @@ pub struct RequestStep {
 }
 
 impl RequestStep {
-    /// With its parameters made of what the provider said, where the step wants that.
+    /// Makes the parameters from an earlier response of the provider, where the step wants that.
     ///
     /// # Errors
     /// Why they cannot be made.
-    pub fn made(mut self) -> Result<Self, String> {
+    pub fn with_params_made(mut self) -> Result<Self, String> {
         if let Some(answer) = self.about.take() {
             let mut params = params_about(&self.method, &answer, self.number.unwrap_or(1))?;
             if let Some(Value::Object(given)) = &self.params {

@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::peer::hosting::{
-    BodyDelivery, DropStep, Gone, PendingRequest, Port, RespondStep, Sending, StopStep, Treatment, Waiting,
+    BodyDelivery, DropStep, OutgoingResponse, PendingRequest, PendingRequests, Port, RespondStep, StopMode, StopStep,
+    Treatment,
 };
 use crate::peer::params::{deliberate, given, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
@@ -23,8 +24,8 @@ use crate::protocol::openctx::client_role::TARGET;
 use crate::trace::{End, HttpRequest, read_json};
 use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Server};
 
-use super::provider::data::{Characters, Data, Outcome};
-use super::provider::request::understand;
+use super::provider::data::{CharacterUnit, Data, ProviderOutcome};
+use super::provider::request::parse_request;
 
 /// How long requests may take to come: longer than any play.
 const LONG: Duration = Duration::from_secs(120);
@@ -39,7 +40,7 @@ pub struct OpenctxHost {
 }
 
 impl OpenctxHost {
-    /// One that does not serve yet.
+    /// A host that does not serve yet.
     pub fn new(setting: Setting) -> Self {
         let exchanges = Exchanges::new(setting.recorder.clone(), End::Server);
         Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
@@ -72,17 +73,17 @@ impl OpenctxHost {
     }
 
     /// Ends the server, if there is one.
-    async fn end(&mut self, how: Gone, why: &str) {
+    async fn end(&mut self, how: StopMode, why: &str) {
         let Some(server) = self.server.take() else { return };
         // First, so that a client that comes back at once does not find what is about to end.
         server.close();
         match how {
-            Gone::Quit => {
+            StopMode::Quit => {
                 // Dropped without an answer, connections are closed.
                 drop(self.queue.waiting.take_all());
                 self.queue.waiting.settle(self.setting.patience).await;
             }
-            Gone::Kill => self.queue.waiting.take_all().into_iter().for_each(|held| held.answer.reset(Some(why))),
+            StopMode::Kill => self.queue.waiting.take_all().into_iter().for_each(|held| held.answer.reset(Some(why))),
         }
         server.stop().await;
     }
@@ -125,7 +126,7 @@ impl OpenctxHost {
         Ok(Performed::default())
     }
 
-    async fn send(&self, held: PendingRequest, sending: Sending, repeats: bool) {
+    async fn send(&self, held: PendingRequest, sending: OutgoingResponse, repeats: bool) {
         if repeats {
             self.queue.waiting.treat_repeats(&held, Treatment::Answer(sending.clone()), &self.setting.recorder);
         }
@@ -168,7 +169,7 @@ impl Peer for OpenctxHost {
     }
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
-        Box::pin(self.end(Gone::Kill, "the play is over"))
+        Box::pin(self.end(StopMode::Kill, "the play is over"))
     }
 
     fn url(&self) -> Option<String> {
@@ -179,14 +180,14 @@ impl Peer for OpenctxHost {
 /// The queue of one provider, over all its restarts.
 #[derive(Default)]
 pub struct RequestQueue {
-    plan: Mutex<Plan>,
-    /// What waits for steps.
-    pub waiting: Waiting<PendingRequest>,
+    plan: Mutex<ProviderPlan>,
+    /// The requests that wait for steps.
+    pub waiting: PendingRequests<PendingRequest>,
 }
 
-/// What a provider gives by itself.
+/// What a provider responds without a step.
 #[derive(Default, Clone)]
-pub struct Plan {
+pub struct ProviderPlan {
     /// The results of methods; those of an example for the others.
     pub results: BTreeMap<String, Value>,
     /// The example.
@@ -202,15 +203,15 @@ pub struct Plan {
 }
 
 impl RequestQueue {
-    /// From now on requests are answered so.
-    pub fn open(&self, plan: Plan) {
+    /// Sets how requests are answered from now on.
+    pub fn open(&self, plan: ProviderPlan) {
         *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
     }
 }
 
-impl Plan {
+impl ProviderPlan {
     /// Whether a request for this method is left to steps.
-    fn leaves(&self, method: &str) -> bool {
+    fn leaves_to_steps(&self, method: &str) -> bool {
         self.silent || self.withheld.iter().any(|withheld| withheld == method)
     }
 
@@ -220,14 +221,14 @@ impl Plan {
         if let Some(result) = method.and_then(|method| self.results.get(method)) {
             return json!({"result": result});
         }
-        let request = match understand(body) {
+        let request = match parse_request(body) {
             Ok(request) => request,
             Err(fault) => return json!({"error": {"code": fault.code(), "message": fault.message()}}),
         };
-        match self.example.answer(&request, Characters::default()).0 {
-            Outcome::Result(result) => json!({"result": result}),
-            Outcome::Error(error, _) => json!({"error": error}),
-            Outcome::Status(_) => json!({"error": {"code": -32603, "message": "the example fails"}}),
+        match self.example.answer(&request, CharacterUnit::default()).0 {
+            ProviderOutcome::Result(result) => json!({"result": result}),
+            ProviderOutcome::Error(error, _) => json!({"error": error}),
+            ProviderOutcome::Status(_) => json!({"error": {"code": -32603, "message": "the example fails"}}),
         }
     }
 }
@@ -241,7 +242,7 @@ impl Handler for RequestQueue {
         let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let read = std::str::from_utf8(&received.content).ok().and_then(read_json);
         let method = read.as_ref().and_then(|read| read.value["method"].as_str());
-        if plan.leaves(method.unwrap_or_default()) {
+        if plan.leaves_to_steps(method.unwrap_or_default()) {
             self.waiting.hold(received, answer);
             return;
         }
@@ -257,12 +258,12 @@ impl Handler for RequestQueue {
     }
 }
 
-/// Of `serve`.
+/// The parameters of `serve`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServeStep {
     data: BTreeMap<String, Value>,
-    answers: Answers,
+    answers: AnswerPolicy,
     withholds: Vec<String>,
     carried: BodyDelivery,
     pub deliberate: Option<String>,
@@ -270,22 +271,22 @@ pub struct ServeStep {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answers {
+enum AnswerPolicy {
     #[default]
     All,
     None,
 }
 
 impl ServeStep {
-    /// What the provider gives by itself.
-    pub fn plan(self, why: Option<String>) -> Result<Plan, PeerError> {
+    /// What the provider responds without a step.
+    pub fn plan(self, why: Option<String>) -> Result<ProviderPlan, PeerError> {
         // What cannot be sent is told now.
         let any = HttpRequest { start: String::new(), headers: vec![], raw: None, tcp: 0 };
         self.carried.sending(vec![], None, &any, None).map_err(|e| wrong("serve", e))?;
-        Ok(Plan {
+        Ok(ProviderPlan {
             results: self.data,
             example: Data::example(),
-            silent: self.answers == Answers::None,
+            silent: self.answers == AnswerPolicy::None,
             withheld: self.withholds,
             carried: self.carried,
             why,
@@ -293,7 +294,7 @@ impl ServeStep {
     }
 }
 
-/// Of `answer`.
+/// The parameters of `answer`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnswerStep {

@@ -12,20 +12,20 @@ use crate::peer::{BoxFuture, Mock, MockEvent};
 /// A script, read and checked.
 #[derive(Debug)]
 pub struct Script {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
 }
 
 /// Something to wait for, and what to do then.
 #[derive(Debug)]
-pub(super) struct Step {
-    pub(super) when: When,
-    pub(super) times: Times,
+pub(super) struct ScriptStep {
+    pub(super) when: StepTrigger,
+    pub(super) times: RepeatCount,
     pub(super) what: ScriptAction,
 }
 
 /// What a step waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum StepTrigger {
     /// Nothing: the step before is done.
     Start,
     /// A client is let in.
@@ -40,25 +40,25 @@ pub(super) enum When {
 
 /// How often a step is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Times {
-    /// This often.
+pub(super) enum RepeatCount {
+    /// This number of times.
     Count(u64),
     /// Until the mock ends.
     Forever,
 }
 
-/// What is done.
+/// The action of a step.
 #[derive(Debug)]
 pub(super) enum ScriptAction {
-    /// These commands.
-    Do(Vec<Order>),
-    /// These steps.
-    Steps(Vec<Step>),
+    /// Gives these commands to the mock.
+    Do(Vec<ScriptCommand>),
+    /// Performs these steps.
+    Steps(Vec<ScriptStep>),
 }
 
 /// A command, and where it stands.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct ScriptCommand {
     pub(super) command: Map<String, Value>,
     pub(super) place: SourceSpan,
 }
@@ -94,14 +94,14 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    fn steps<'a>(&'a mut self, steps: &'a [Step]) -> BoxFuture<'a, Result<(), Diagnostic>> {
+    fn steps<'a>(&'a mut self, steps: &'a [ScriptStep]) -> BoxFuture<'a, Result<(), Diagnostic>> {
         Box::pin(async move {
             for step in steps {
                 let mut done = 0;
-                while step.times != Times::Count(done) {
+                while step.times != RepeatCount::Count(done) {
                     self.wait(&step.when).await;
                     match &step.what {
-                        ScriptAction::Do(orders) => self.obey(orders).await?,
+                        ScriptAction::Do(commands) => self.run_commands(commands).await?,
                         ScriptAction::Steps(steps) => self.steps(steps).await?,
                     }
                     done = done.saturating_add(1);
@@ -111,17 +111,17 @@ impl Player<'_> {
         })
     }
 
-    async fn wait(&mut self, when: &When) {
+    async fn wait(&mut self, when: &StepTrigger) {
         match when {
-            When::Start => {}
-            When::After(time) => tokio::time::sleep(*time).await,
-            When::Connected => self.happens(&MockEvent::Connected).await,
-            When::Disconnected => self.happens(&MockEvent::Disconnected).await,
-            When::Request(method) => self.happens(&MockEvent::Request(method.clone())).await,
+            StepTrigger::Start => {}
+            StepTrigger::After(time) => tokio::time::sleep(*time).await,
+            StepTrigger::Connected => self.wait_for_event(&MockEvent::Connected).await,
+            StepTrigger::Disconnected => self.wait_for_event(&MockEvent::Disconnected).await,
+            StepTrigger::Request(method) => self.wait_for_event(&MockEvent::Request(method.clone())).await,
         }
     }
 
-    async fn happens(&mut self, wanted: &MockEvent) {
+    async fn wait_for_event(&mut self, wanted: &MockEvent) {
         loop {
             match self.happenings.recv().await {
                 Ok(happening) if happening == *wanted => return,
@@ -133,8 +133,8 @@ impl Player<'_> {
         }
     }
 
-    async fn obey(&mut self, orders: &[Order]) -> Result<(), Diagnostic> {
-        for Order { command, place } in orders {
+    async fn run_commands(&mut self, commands: &[ScriptCommand]) -> Result<(), Diagnostic> {
+        for ScriptCommand { command, place } in commands {
             if let Err(what) = self.mock.steer(command).await {
                 let message = format!("the script could not be played on: {what}");
                 return Err(Diagnostic::error("script/command", message).at(place.clone(), "this was to be done"));

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use crate::protocol::Observation;
 use crate::trace::{Closed, Direction, Event, EventKind, HttpRequest, Message, Payload, read_json};
 
-/// What is said of JSON that a value does not hold all of.
+/// The note about JSON that a value does not hold all of.
 pub const LOSSY: &str = "a body or message is JSON that not every reader can hold: half a surrogate pair, hundreds of levels, or a huge number";
 
-/// What a body is.
+/// The content of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
     /// There is none.
@@ -27,7 +27,7 @@ pub enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Of a body; none where it was empty.
+    /// The content of a body; `None` stands for an empty one.
     pub fn of(message: Option<&'a Message>) -> Self {
         let Some(message) = message else { return Self::Empty };
         if let Some(json) = &message.json {
@@ -71,7 +71,7 @@ impl<'a> Content<'a> {
 /// It holds the requests and responses that are under way.
 #[derive(Default)]
 pub struct BodyAssembler {
-    /// By exchange and direction: whether there was content, and whether it is an event stream.
+    /// The open messages by exchange and direction: whether there was content, and whether it is an event stream.
     open: HashMap<(String, bool), (bool, bool)>,
 }
 
@@ -106,7 +106,7 @@ impl BodyAssembler {
     }
 }
 
-/// An observation without its place.
+/// An observation whose event is not set yet.
 pub struct ObservationDraft {
     pub kind: &'static str,
     pub selectors: Map<String, Value>,
@@ -114,24 +114,24 @@ pub struct ObservationDraft {
 }
 
 impl ObservationDraft {
-    /// Nothing is known of it yet.
+    /// An empty draft.
     pub fn new(kind: &'static str) -> Self {
         Self { kind, selectors: Map::new(), value: Map::new() }
     }
 
-    /// With something by which it can be chosen.
+    /// Adds a selector.
     pub fn choose(mut self, key: &str, value: &str) -> Self {
         self.selectors.insert(key.to_owned(), value.into());
         self
     }
 
-    /// With a member.
+    /// Adds a member.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.value.insert(key.to_owned(), value.into());
         self
     }
 
-    /// With a member that may not be there.
+    /// Adds a member, where there is a value.
     pub fn with_some(self, key: &str, value: Option<String>) -> Self {
         match value {
             Some(value) => self.with(key, value),
@@ -139,7 +139,7 @@ impl ObservationDraft {
         }
     }
 
-    /// With a body, as `json` or as `text`.
+    /// Adds a body, as `json` or as `text`.
     pub fn with_body(self, content: &Content<'_>) -> Self {
         match content {
             Content::Json { json, .. } => self.with("json", json.as_ref().clone()),
@@ -150,7 +150,7 @@ impl ObservationDraft {
         }
     }
 
-    /// In its place: at this event of an exchange.
+    /// The observation at this event of an exchange.
     pub fn on(mut self, event: &Event, conn: &str) -> Observation {
         self.value.insert("exchange".to_owned(), conn.into());
         Observation {
@@ -162,7 +162,7 @@ impl ObservationDraft {
         }
     }
 
-    /// With the status of an answer, where it has one.
+    /// Adds the status of a response, where it has one.
     pub fn with_status(self, status: Option<u16>) -> Self {
         match status {
             Some(status) => self.with("status", status),
@@ -170,7 +170,7 @@ impl ObservationDraft {
         }
     }
 
-    /// With members of the body's JSON.
+    /// Adds these members of the body's JSON.
     pub fn with_members(mut self, content: &Content<'_>, keys: &[&str]) -> Self {
         let members = content.json().and_then(Value::as_object);
         for key in keys {
@@ -181,7 +181,7 @@ impl ObservationDraft {
         self
     }
 
-    /// With what a request is beside its body.
+    /// Adds the fields of a request other than its body.
     pub fn with_request(self, head: &HttpRequest) -> Self {
         self.with("verb", head.method())
             .with("target", head.target())

@@ -13,14 +13,14 @@ use crate::trace::End;
 pub struct RequirementIndex(HashMap<&'static str, (RequirementId, End)>);
 
 impl RequirementIndex {
-    /// Of the requirements of one edition.
+    /// An index of the requirements of one edition.
     pub fn of(requirements: &'static [Requirement]) -> Self {
         Self(requirements.iter().map(|r| (r.short(), (r.id, r.binds))).collect())
     }
 
     /// A place to say something of this event.
     pub fn ctx<'o>(&'o self, out: &'o mut Judgements, index: u64) -> RuleContext<'o> {
-        RuleContext { book: self, out, index }
+        RuleContext { requirements: self, out, index }
     }
 
     /// A requirement and whom it binds. Where there is none of this name, that is told: nothing is judged by it.
@@ -33,9 +33,9 @@ impl RequirementIndex {
     }
 }
 
-/// What is said of one event.
+/// What a rule judges one event with.
 pub struct RuleContext<'o> {
-    book: &'o RequirementIndex,
+    requirements: &'o RequirementIndex,
     out: &'o mut Judgements,
     /// The number of the event.
     pub index: u64,
@@ -44,7 +44,7 @@ pub struct RuleContext<'o> {
 impl RuleContext<'_> {
     /// Holds the end that a requirement binds to it: it was kept where there is no fault.
     pub fn check(&mut self, short: &str, fault: Option<ViolationDetail>) {
-        let Some((requirement, blame)) = self.book.get(short, self.out) else { return };
+        let Some((requirement, blame)) = self.requirements.get(short, self.out) else { return };
         match fault {
             None => self.out.assess(requirement),
             Some(fault) => self.out.violate(fault.by(blame, requirement, self.index)),
@@ -63,7 +63,7 @@ impl RuleContext<'_> {
 
     /// Tells the reading that was taken, or something else that is no fault.
     pub fn note(&mut self, short: &str, text: impl Into<String>) {
-        let requirement = self.book.get(short, self.out).map(|(id, _)| id);
+        let requirement = self.requirements.get(short, self.out).map(|(id, _)| id);
         self.out.notes.push((requirement, text.into()));
     }
 }
@@ -78,7 +78,8 @@ pub struct Type {
 pub const STRING: Type = Type { name: "a string", is: Value::is_string };
 pub const OBJECT: Type = Type { name: "an object", is: Value::is_object };
 
-/// What is asked of a member: its key, its type, whether it has to be there, and what it breaks otherwise.
+/// What is required of a member: its key, its type, whether it has to be there, and the requirement that it breaks
+/// otherwise.
 pub type Member = (&'static str, Type, bool, &'static str);
 
 /// An object and its place in the body.
@@ -164,10 +165,10 @@ mod tests {
     #[test]
     fn what_is_no_requirement_is_told_and_judges_nothing() {
         let protocol = protocols().iter().find(|p| p.name == "openctx").expect("it is there");
-        let book = RequirementIndex::of((protocol.requirements)());
+        let requirements = RequirementIndex::of((protocol.requirements)());
         let mut out = Judgements::default();
-        book.ctx(&mut out, 0).check("meta/reslut", None);
-        book.ctx(&mut out, 0).note("meta/result", "noted");
+        requirements.ctx(&mut out, 0).check("meta/reslut", None);
+        requirements.ctx(&mut out, 0).note("meta/result", "noted");
         assert_eq!((out.unlisted, out.assessed.len(), out.notes.len()), (vec!["meta/reslut".to_owned()], 0, 1));
     }
 }

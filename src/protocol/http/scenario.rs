@@ -157,28 +157,28 @@ const USUAL: &[&str] = &[
     "cache-control",
 ];
 
-/// One direction of an exchange, whole.
+/// A message of one direction of an exchange.
 pub enum Whole<'e> {
     /// A request.
     Request(HttpRequest, Content<'e>),
     /// A response; no interim one.
     Response(HttpResponse, Content<'e>),
-    /// What one direction sent that never became whole: its head, if there was one, and all bytes after it.
+    /// An incomplete message of one direction: its head, if there was one, and all bytes after it.
     Torn(Direction, Vec<u8>),
 }
 
 /// The exchanges that are under way.
 #[derive(Default)]
 pub struct Exchanges {
-    wholes: BodyAssembler,
-    open: HashMap<String, Open>,
+    bodies: BodyAssembler,
+    open: HashMap<String, OpenExchange>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenExchange {
     request: Option<HttpRequest>,
     response: Option<HttpResponse>,
-    /// What came of the client's and the server's message under way: its head and its bytes.
+    /// The bytes of the client's and the server's current message, head included.
     sent: [Vec<u8>; 2],
     /// Whether that is not whole yet.
     torn: [bool; 2],
@@ -186,15 +186,15 @@ struct Open {
 }
 
 impl Exchanges {
-    /// What an event makes whole, or shows never to become so.
+    /// The message that this event completes, or shows to stay incomplete.
     pub fn event<'e>(&mut self, event: &'e Event) -> Option<Whole<'e>> {
-        let whole = self.wholes.of(event);
+        let whole = self.bodies.of(event);
         let (name, dir) = (event.conn.as_deref()?, event.dir?);
         let open = self.open.entry(name.to_owned()).or_default();
         let at = usize::from(dir == Direction::ToClient);
         match &event.kind {
             EventKind::HttpRequest(head) => {
-                *open = Open { request: Some(head.clone()), ..Open::default() };
+                *open = OpenExchange { request: Some(head.clone()), ..OpenExchange::default() };
                 open.begin(at, &head.start, &head.headers, head.raw.as_ref());
             }
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
@@ -234,7 +234,7 @@ impl Exchanges {
     }
 }
 
-impl Open {
+impl OpenExchange {
     fn begin(&mut self, at: usize, start: &str, headers: &[(String, String)], raw: Option<&Payload>) {
         self.torn[at] = true;
         self.sent[at] = match raw {
@@ -253,7 +253,7 @@ pub fn http(head: &HttpRequest, content: &Content<'_>, usual: &str) -> Map<Strin
     let version = head.start.split(' ').nth(2).filter(|version| *version != "HTTP/1.1").map(Value::from);
     let mut args = args([("method", method), ("target", Some(head.target().into())), ("version", version)]);
     args.extend(body(content));
-    args.extend(unusual(&head.headers, matches!(content, Content::Json { .. })));
+    args.extend(unusual_headers(&head.headers, matches!(content, Content::Json { .. })));
     args
 }
 
@@ -261,7 +261,7 @@ pub fn http(head: &HttpRequest, content: &Content<'_>, usual: &str) -> Map<Strin
 pub fn respond(head: &HttpResponse, content: &Content<'_>) -> Map<String, Value> {
     let mut args = args([("status", head.status().filter(|status| (100..=999).contains(status)).map(Value::from))]);
     args.extend(body(content));
-    args.extend(unusual(&head.headers, matches!(content, Content::Json { .. })));
+    args.extend(unusual_headers(&head.headers, matches!(content, Content::Json { .. })));
     args
 }
 
@@ -282,7 +282,7 @@ fn body(content: &Content<'_>) -> Option<(String, Value)> {
     })
 }
 
-fn unusual(headers: &[(String, String)], json: bool) -> Option<(String, Value)> {
+fn unusual_headers(headers: &[(String, String)], json: bool) -> Option<(String, Value)> {
     let mut map = Map::new();
     for (name, value) in headers {
         let lower = name.to_ascii_lowercase();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::protocol::http::content::{BodyAssembler, Content, ObservationDraft, how, lines};
 use crate::protocol::http::redirects;
-use crate::protocol::http::repeats::{self, Repeats};
+use crate::protocol::http::repeats::{self, RepeatedRequests};
 use crate::protocol::{MessageSort, MessageSummary, Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Message};
 
@@ -16,11 +16,11 @@ use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpRe
 /// seen, as an answer to the request; so an answer that redirects is held until it is known whether the client does.
 pub struct OpenCtxObserver {
     subject: End,
-    wholes: BodyAssembler,
+    bodies: BodyAssembler,
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
-    held: redirects::RedirectedObservations,
-    repeats: Repeats,
+    redirected: redirects::RedirectedObservations,
+    repeats: RepeatedRequests,
 }
 
 impl OpenCtxObserver {
@@ -28,11 +28,11 @@ impl OpenCtxObserver {
     pub fn new(subject: End) -> Self {
         Self {
             subject,
-            wholes: BodyAssembler::default(),
+            bodies: BodyAssembler::default(),
             requests: HashMap::new(),
             responses: HashMap::new(),
-            held: redirects::RedirectedObservations::default(),
-            repeats: Repeats::default(),
+            redirected: redirects::RedirectedObservations::default(),
+            repeats: RepeatedRequests::default(),
         }
     }
 
@@ -41,7 +41,7 @@ impl OpenCtxObserver {
         dir == Direction::ToClient && self.responses.get(conn).is_some_and(|head| redirects::leads_to(head).is_some())
     }
 
-    fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<ObservationDraft> {
+    fn complete(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<ObservationDraft> {
         let message = ObservationDraft::new("message").with_body(content);
         match dir {
             Direction::ToClient => {
@@ -68,17 +68,17 @@ impl OpenCtxObserver {
 
 impl Observer for OpenCtxObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
-        let whole = self.wholes.of(event);
+        let complete = self.bodies.of(event);
         let Some(conn) = event.conn.as_deref() else { return vec![] };
         match (&event.kind, self.subject) {
             (EventKind::Mark(mark), _) if mark.mark == redirects::NOT_FOLLOWED => {
-                return self.held.release(conn);
+                return self.redirected.release(conn);
             }
             (EventKind::Mark(mark), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
-            (EventKind::HttpRequest(_), End::Server) => self.held.asks(conn),
+            (EventKind::HttpRequest(_), End::Server) => self.redirected.asks(conn),
             _ => {}
         }
-        if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.held.is_followed(conn) {
+        if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.redirected.is_followed(conn) {
             return vec![];
         }
         let mut seen = match &event.kind {
@@ -95,17 +95,17 @@ impl Observer for OpenCtxObserver {
             EventKind::Closed(how) => self.closed(conn, *how),
             _ => vec![],
         };
-        if let Some((dir, content)) = whole {
+        if let Some((dir, content)) = complete {
             if self.subject == End::Server && self.redirects(conn, dir) {
-                self.held.hold(conn);
+                self.redirected.hold(conn);
             }
-            seen.extend(self.whole(conn, dir, &content));
+            seen.extend(self.complete(conn, dir, &content));
         }
         if self.subject == End::Server {
             let asked = redirects::asked(conn);
             seen = seen.into_iter().map(|seen| seen.choose("to", asked)).collect();
         }
-        self.held.pass(conn, seen.into_iter().map(|seen| seen.on(event, conn)).collect())
+        self.redirected.pass(conn, seen.into_iter().map(|seen| seen.on(event, conn)).collect())
     }
 }
 
@@ -207,16 +207,16 @@ mod tests {
             play
         };
         let first = named(moved(again(Play::new())), 0, "a");
-        let held = first.events.len();
+        let redirected = first.events.len();
         assert!(observed(&first, End::Server).is_empty());
 
-        let second = named(again(first).gives(json!({"name": "n"})), held, "a~1");
+        let second = named(again(first).gives(json!({"name": "n"})), redirected, "a~1");
         let seen = observed(&second, End::Server);
         assert_eq!(kinds(&seen), ["message", "response"]);
         assert_eq!(json!(seen[1].selectors), json!({"to": "a"}));
         assert_eq!((&seen[1].value["exchange"], &seen[1].value["status"]), (&json!("a~1"), &json!(200)));
         // What becomes of the first one's connection is no matter any more.
-        let over = named(second.server_closes(), held + 6, "a");
+        let over = named(second.server_closes(), redirected + 6, "a");
         assert_eq!(kinds(&observed(&over, End::Server)), ["message", "response"]);
     }
 

@@ -25,7 +25,7 @@ pub struct ServerToScenario {
 }
 
 impl ServerToScenario {
-    /// Nothing told yet.
+    /// A converter that has seen no event.
     pub fn new() -> Self {
         let (exchanges, labels) = (Exchanges::default(), Labels::default());
         Self { exchanges, observer: OpenCtxObserver::new(End::Server), labels, asked: HashSet::new() }
@@ -162,7 +162,7 @@ impl ClientToScenario {
     }
 
     fn answered(&mut self, index: u64, name: &str, head: &HttpResponse, content: &Content<'_>) -> ScenarioElement {
-        self.by_steps(name);
+        self.leave_to_steps(name);
         let step = |verb, args| ScenarioElement::step(index, verb, args).with_found("to", &word(name));
         let members = content.json().and_then(Value::as_object);
         let plain = head.status() == Some(200) && head.header("content-type").any(|v| v == "application/json");
@@ -179,7 +179,7 @@ impl ClientToScenario {
     }
 
     /// An exchange that a step answers.
-    fn by_steps(&mut self, name: &str) {
+    fn leave_to_steps(&mut self, name: &str) {
         match self.methods.get(name) {
             Some(Some(method)) if !self.withheld.contains(method) => self.withheld.push(method.clone()),
             Some(Some(_)) => {}
@@ -195,7 +195,7 @@ impl TraceToScenario for ClientToScenario {
             Some(Whole::Request(_, content)) => self.asked(event.i, name, &content),
             Some(Whole::Response(head, content)) => vec![self.answered(event.i, name, &head, &content)],
             Some(Whole::Torn(Direction::ToClient, bytes)) => {
-                self.by_steps(name);
+                self.leave_to_steps(name);
                 let Some(mut args) = raw(&bytes) else { return vec![] };
                 args.insert("then".to_owned(), "close".into());
                 vec![ScenarioElement::step(event.i, "respond", args).with_found("to", &word(name))]
@@ -204,7 +204,7 @@ impl TraceToScenario for ClientToScenario {
                 (EventKind::Closed(how), Some(Direction::ToClient))
                     if self.methods.contains_key(name) && !self.exchanges.is_answered(name) =>
                 {
-                    self.by_steps(name);
+                    self.leave_to_steps(name);
                     let how = (*how == Closed::Reset).then(|| "reset".into());
                     vec![ScenarioElement::step(event.i, "drop", args([("how", how)])).with_found("to", &word(name))]
                 }

@@ -1,4 +1,4 @@
-//! From the steps of a conversation to the events of a trace ([`events()`]), and back ([`Turns`], [`recognise`]).
+//! From the steps of a conversation to the events of a trace ([`events()`]), and back ([`SampleReader`], [`recognise`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,34 +20,34 @@ const STEP: u64 = 100;
 /// The trace of a conversation, and with each event the number of the turn that it belongs to. Whatever the turns do not say
 /// (hosts, keys, frames) is as it should be.
 pub fn events(turns: &[SampleStep]) -> Vec<(Event, usize)> {
-    play(Maker::default(), turns)
+    play(SampleWriter::default(), turns)
 }
 
 /// The same, in which the content of one turn, by its number, is these bytes in the place of its JSON.
 pub fn events_with(turns: &[SampleStep], turn: usize, bytes: &[u8]) -> Vec<(Event, usize)> {
-    play(Maker { instead: Some((turn, bytes.to_vec())), ..Maker::default() }, turns)
+    play(SampleWriter { instead: Some((turn, bytes.to_vec())), ..SampleWriter::default() }, turns)
 }
 
-fn play(mut maker: Maker, turns: &[SampleStep]) -> Vec<(Event, usize)> {
+fn play(mut writer: SampleWriter, turns: &[SampleStep]) -> Vec<(Event, usize)> {
     for (n, turn) in turns.iter().enumerate() {
-        maker.turn = n;
-        maker.play(turn);
+        writer.turn = n;
+        writer.play(turn);
     }
-    maker.events
+    writer.events
 }
 
 #[derive(Default)]
-struct Maker {
+struct SampleWriter {
     events: Vec<(Event, usize)>,
     turn: usize,
-    /// What the content of this turn is in the place of its JSON.
+    /// The turn whose content is replaced, and the bytes that replace its JSON.
     instead: Option<(usize, Vec<u8>)>,
     exchanges: BTreeSet<String>,
     keys: BTreeMap<String, String>,
     closing: BTreeSet<String>,
 }
 
-impl Maker {
+impl SampleWriter {
     fn add(&mut self, conn: Option<&str>, from: Option<End>, what: EventKind) {
         let i = self.events.len() as u64;
         let dir = from.map(|from| match from {
@@ -173,14 +173,14 @@ fn head(start: &str, lines: &[(&str, &str)]) -> Head {
 
 /// Makes turns of the events of a trace, one after the other. Holds the heads of what is not whole yet.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct SampleReader {
     requests: BTreeMap<String, HttpRequest>,
     responses: BTreeMap<String, (HttpResponse, bool)>,
-    /// What is whole, and whose content comes next, if it has any.
-    whole: BTreeMap<(String, bool), Sent>,
+    /// Complete messages whose content comes next, if they have any.
+    complete: BTreeMap<(String, bool), Sent>,
 }
 
-impl Turns {
+impl SampleReader {
     /// The turns that this event completes, each with the number of the event.
     pub fn event(&mut self, event: &Event) -> Vec<SampleStep> {
         if let EventKind::File(change) = &event.kind {
@@ -199,7 +199,7 @@ impl Turns {
         // What had no content is whole with whatever comes next in its exchange.
         let here = (conn.to_owned(), client);
         if !matches!(event.kind, EventKind::Message(_) | EventKind::Body(_)) {
-            out.extend(self.rest(conn));
+            out.extend(self.take_complete(conn));
         }
         match &event.kind {
             EventKind::Handshake(head) if client => {
@@ -219,20 +219,20 @@ impl Turns {
             }
             EventKind::Body(body) if body.last && client => {
                 let sent = self.requests.remove(conn).map(|head| request(&head));
-                sent.into_iter().for_each(|sent| drop(self.whole.insert(here.clone(), sent)));
+                sent.into_iter().for_each(|sent| drop(self.complete.insert(here.clone(), sent)));
             }
             EventKind::Body(body) if body.last => match self.responses.remove(conn) {
                 Some((_, true)) => out.push(turn(End::Server, Sent::EndOfStream {})),
                 Some((head, false)) => {
                     // The request comes first, whether or not it had any content.
-                    out.extend(self.rest(conn));
-                    self.whole.insert(here, response(&head));
+                    out.extend(self.take_complete(conn));
+                    self.complete.insert(here, response(&head));
                 }
                 None => {}
             },
             EventKind::Message(message) => {
                 let body = message.json.clone();
-                match self.whole.remove(&here) {
+                match self.complete.remove(&here) {
                     Some(mut sent) => {
                         if let Sent::Request { json, .. } | Sent::Response { json, .. } = &mut sent {
                             *json = body;
@@ -262,34 +262,34 @@ impl Turns {
         out
     }
 
-    /// What is whole in an exchange, and had no content.
-    fn rest(&mut self, conn: &str) -> Vec<SampleStep> {
+    /// The complete messages of an exchange that had no content.
+    fn take_complete(&mut self, conn: &str) -> Vec<SampleStep> {
         let ends = [(true, End::Client), (false, End::Server)];
-        let whole = ends.into_iter().filter_map(|(client, from)| {
-            let sent = self.whole.remove(&(conn.to_owned(), client))?;
+        let complete = ends.into_iter().filter_map(|(client, from)| {
+            let sent = self.complete.remove(&(conn.to_owned(), client))?;
             Some(SampleStep { on: conn.to_owned(), from, message: None, sent })
         });
-        whole.collect()
+        complete.collect()
     }
 
-    /// What is left at the end of the trace.
+    /// The steps that remain at the end of the trace.
     pub fn end(&mut self) -> Vec<SampleStep> {
-        let left: Vec<String> = self.whole.keys().map(|(conn, _)| conn.clone()).collect();
-        left.iter().flat_map(|conn| self.rest(conn)).collect()
+        let left: Vec<String> = self.complete.keys().map(|(conn, _)| conn.clone()).collect();
+        left.iter().flat_map(|conn| self.take_complete(conn)).collect()
     }
 }
 
 fn request(head: &HttpRequest) -> Sent {
     let (method, target) = (head.method().to_owned(), head.target().to_owned());
-    Sent::Request { method, target, headers: own(&head.headers), json: None }
+    Sent::Request { method, target, headers: message_headers(&head.headers), json: None }
 }
 
 fn response(head: &HttpResponse) -> Sent {
-    Sent::Response { status: head.status().unwrap_or(0), headers: own(&head.headers), json: None }
+    Sent::Response { status: head.status().unwrap_or(0), headers: message_headers(&head.headers), json: None }
 }
 
 /// The header fields that are about the message, not the connection.
-fn own(headers: &[(String, String)]) -> Vec<(String, String)> {
+fn message_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     const KEPT: [&str; 7] =
         ["accept", "allow", "cache-control", "content-encoding", "content-type", "location", "retry-after"];
     headers.iter().filter(|(name, _)| KEPT.contains(&name.to_ascii_lowercase().as_str())).cloned().collect()
@@ -326,9 +326,13 @@ pub fn recognise(types: &[MessageType], before: &[SampleStep], turn: &SampleStep
         return Some(candidates[0].name.clone());
     }
     let id = |turn: &SampleStep| turn.json().and_then(|json| json.as_object()?.values().next()?.get("id").cloned());
-    let own = id(turn);
-    let asked =
-        before.iter().rev().find(|b| b.on == turn.on && b.from != turn.from && id(b) == own)?.message.as_deref()?;
+    let message_headers = id(turn);
+    let asked = before
+        .iter()
+        .rev()
+        .find(|b| b.on == turn.on && b.from != turn.from && id(b) == message_headers)?
+        .message
+        .as_deref()?;
     candidates.iter().find(|c| c.answers.iter().any(|name| name == asked)).map(|c| c.name.clone())
 }
 

@@ -20,21 +20,21 @@ pub struct MessageType {
     /// The schema (draft-07) of all of it; none where it has no content.
     pub schema: Option<Value>,
     /// By what one knows it among those that the same thing carries.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<MessageMark>,
     /// The types of request that it answers.
     pub answers: Vec<String>,
 }
 
 /// Something by which a message is known.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub struct MessageMark {
     /// A place in it, as a JSON pointer.
     pub pointer: String,
     /// What is there; anything, where none is said.
     pub value: Option<Value>,
 }
 
-impl Mark {
+impl MessageMark {
     /// There is something at this place.
     pub fn at(pointer: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), value: None }

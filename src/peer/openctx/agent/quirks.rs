@@ -10,14 +10,14 @@ pub use crate::peer::fetch::{FetchedResponse, has_others};
 use crate::wire::http::Request;
 
 /// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<OpenctxClientEffect>;
 
 /// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<Effect>;
+pub type Quirks = crate::peer::quirks::Quirks<OpenctxClientEffect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
+pub enum OpenctxClientEffect {
     /// Asked for where the behaviour is decided.
     Switch(Switch),
     /// Rewrites the parameters of requests for a method.
@@ -103,16 +103,16 @@ pub enum Switch {
 impl Quirks {
     /// Whether a behaviour is switched on.
     pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+        self.any(|effect| matches!(effect, OpenctxClientEffect::Switch(s) if s == switch))
     }
 
     /// The name of a flaw that does not take this answer.
     pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
+        self.named(|effect| matches!(effect, OpenctxClientEffect::Fails(fails) if fails(seen)))
     }
 }
 
-/// What flaws look for in an answer.
+/// The parts of a response that flaws look at.
 pub trait Results {
     /// The result of an answer to this method.
     fn result_of(&self, method: &str) -> Option<&Value>;

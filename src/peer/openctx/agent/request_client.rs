@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::peer::fetch::{
-    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, RequestError, Retries, Safe, json_of,
+    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, Retries, json_of,
 };
 use crate::peer::http::HttpUrl;
 use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
-use super::quirks::{Effect, Quirks, Switch};
+use super::quirks::{OpenctxClientEffect, Quirks, Switch};
 
 /// How long an answer may take: providers ask others, who take their time (docs/openctx.md, Time).
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub struct RequestClient {
 }
 
 impl RequestClient {
-    /// Of the provider at this URL.
+    /// A client of the provider at this URL.
     pub fn new(url: HttpUrl, quirks: Quirks, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges, Fetcher::limits(PATIENCE));
@@ -46,24 +46,29 @@ impl RequestClient {
     }
 
     /// The result of a method.
-    pub async fn ask(&self, method: &'static str, mut params: Value, settings: Value) -> Result<Value, Failure> {
+    pub async fn request_result(
+        &self,
+        method: &'static str,
+        mut params: Value,
+        settings: Value,
+    ) -> Result<Value, Failure> {
         let change = |effect| match effect {
-            Effect::Params(of, change) if of == method => Some(change),
+            OpenctxClientEffect::Params(of, change) if of == method => Some(change),
             _ => None,
         };
         let mut why = self.quirks.rewrite(&mut params, change);
         let members = [("method", Value::from(method)), ("params", params), ("settings", settings)];
         let mut message = Value::Object(Map::from_iter(members.map(|(key, value)| (key.to_owned(), value))));
-        let change = |effect| if let Effect::Message(change) = effect { Some(change) } else { None };
+        let change = |effect| if let OpenctxClientEffect::Message(change) = effect { Some(change) } else { None };
         why = self.quirks.rewrite(&mut message, change).or(why);
         let mut text = message.to_string().into_bytes();
-        let change = |effect| if let Effect::Text(change) = effect { Some(change) } else { None };
+        let change = |effect| if let OpenctxClientEffect::Text(change) = effect { Some(change) } else { None };
         why = self.quirks.rewrite(&mut text, change).or(why);
         let mut request = Request::new("POST", self.url.target.clone())
             .header("Content-Type", "application/json; charset=utf-8")
             .header("Accept-Encoding", "gzip, deflate")
             .content(Content::Whole(text));
-        let change = |effect| if let Effect::Http(change) = effect { Some(change) } else { None };
+        let change = |effect| if let OpenctxClientEffect::Http(change) = effect { Some(change) } else { None };
         why = self.quirks.rewrite(&mut request, change).or(why);
         request.manner.deliberate = why.map(str::to_owned);
         request.fresh = self.quirks.has(Switch::FreshConnections);
@@ -74,7 +79,7 @@ impl RequestClient {
         };
         let answered = timeout(patience, self.follow(method, request)).await;
         let seen = answered.map_err(|_| Failure::new(Kind::Late, "the provider did not answer in time"))??;
-        self.take(&seen)
+        self.result_of(&seen)
     }
 
     /// Sends a request, and again to where a redirect leads.
@@ -85,7 +90,7 @@ impl RequestClient {
             let seen = self.exchange(&client, method, &request).await?;
             let moved = matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.quirks.has(Switch::NoRedirects);
             let Some(location) = seen.header("location").filter(|_| moved) else { return Ok(seen) };
-            if hop == redirects::MOST {
+            if hop == redirects::MAX_REDIRECTS {
                 if self.quirks.has(Switch::RedirectsForever) {
                     std::future::pending::<()>().await;
                 }
@@ -118,7 +123,7 @@ impl RequestClient {
             Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
         for made in 0.. {
             let outcome = self.attempt(client, method, request).await;
-            let Some(pause) = retries.pause(&outcome, Safe::Always, made) else { return outcome };
+            let Some(pause) = retries.pause(&outcome, Repeatable::Always, made) else { return outcome };
             tokio::time::sleep(pause).await;
         }
         Err(Failure::new(Kind::Late, "it was tried too often"))
@@ -145,13 +150,13 @@ impl RequestClient {
             outcome => outcome?,
         };
         let mut body = seen.body.clone();
-        let change = |effect| if let Effect::Incoming(change) = effect { Some(change) } else { None };
+        let change = |effect| if let OpenctxClientEffect::Incoming(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut body, change);
         Ok(seen.with_body(body))
     }
 
-    /// What a client takes from an answer.
-    fn take(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
+    /// The result that a client takes from a response.
+    fn result_of(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
         let has = |switch| self.quirks.has(switch);
         if let Some(flaw) = self.quirks.fails(seen) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
@@ -162,7 +167,7 @@ impl RequestClient {
         let Some(json) = &seen.json else {
             let coded = seen.header("content-encoding").is_some_and(|c| matches!(c, "gzip" | "deflate"));
             if coded && has(Switch::BadCodingAsResult) || !coded && has(Switch::BadJsonAsResult) {
-                return Ok(entry(seen.of));
+                return Ok(placeholder_result(seen.of));
             }
             let kind = match json_of(&seen.body) {
                 Err(e) if e.to_string().contains("recursion") => Kind::Deep,
@@ -179,11 +184,11 @@ impl RequestClient {
             let lenient = has(Switch::ErrorsAsResults)
                 || has(Switch::ZeroIsNoError) && code <= 0
                 || has(Switch::DataAsResult) && error.get("data").is_some();
-            return if lenient { Ok(entry(seen.of)) } else { Err(Failure::of_error(error)) };
+            return if lenient { Ok(placeholder_result(seen.of)) } else { Err(Failure::of_error(error)) };
         }
         let Some(result) = result else {
             if has(Switch::NothingAsResult) {
-                return Ok(entry(seen.of));
+                return Ok(placeholder_result(seen.of));
             }
             return Err(Failure::new(Kind::Envelope, "the answer has neither a result nor an error"));
         };
@@ -197,7 +202,7 @@ impl RequestClient {
     }
 }
 
-/// As JavaScript has it.
+/// Whether a value is truthy in JavaScript.
 fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -207,13 +212,13 @@ fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// What a client makes up that takes for a result what is none.
-fn entry(method: &str) -> Value {
+/// The made-up result of a client that takes an invalid response for a result.
+fn placeholder_result(method: &str) -> Value {
     let item = serde_json::json!({"title": "unknown", "name": "unknown", "uri": "unknown:"});
     if method == "meta" { item } else { Value::Array(vec![item]) }
 }
 
 fn incomplete(method: &'static str, head: HttpResponse) -> FetchedResponse {
-    let body = serde_json::json!({"result": entry(method)}).to_string().into_bytes();
+    let body = serde_json::json!({"result": placeholder_result(method)}).to_string().into_bytes();
     FetchedResponse { status: 200, ..FetchedResponse::new(method, head) }.with_body(body)
 }

@@ -13,15 +13,15 @@ use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Respons
 use super::*;
 
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Event>>>);
+struct EventRecorder(Arc<Mutex<Vec<Event>>>);
 
-impl Sink for Kept {
+impl Sink for EventRecorder {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     }
 }
 
-impl Kept {
+impl EventRecorder {
     /// Name and TCP connection of each request, in order.
     fn requests(&self) -> Vec<(String, u64)> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +33,7 @@ impl Kept {
     }
 }
 
-impl Kept {
+impl EventRecorder {
     /// The exchanges whose redirects were not followed.
     fn not_followed(&self) -> Vec<String> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,20 +65,20 @@ impl Handler for Echo {
     }
 }
 
-struct Play {
+struct ClientPlay {
     client: OpenctxClient,
-    trace: Kept,
+    trace: EventRecorder,
     setting: Setting,
     _server: Server,
 }
 
-impl Play {
+impl ClientPlay {
     async fn new() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Server);
         let server = Server::start(listener, Arc::new(Echo), nowhere, Limits::default()).unwrap();
         let port = server.address().port;
-        let trace = Kept::default();
+        let trace = EventRecorder::default();
         let setting = Setting {
             edition: "0.1".to_owned(),
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
@@ -113,7 +113,7 @@ impl Play {
 
 #[tokio::test]
 async fn a_label_that_is_given_again_names_the_latest_exchange() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     let first = play.act("request", json!({"as": "a", "method": "meta"})).await.unwrap();
     assert_eq!(first, [("a".to_owned(), json!("a"))]);
     let again = play.act("request", json!({"as": "a", "method": "meta", "repeat": 2})).await.unwrap();
@@ -127,7 +127,7 @@ async fn a_label_that_is_given_again_names_the_latest_exchange() {
 
 #[tokio::test]
 async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("request", json!({"as": "a", "method": "meta"})).await.unwrap();
     play.barrier().await.unwrap();
     // Longer than a client keeps a connection that nobody names.
@@ -143,7 +143,7 @@ async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
 
 #[tokio::test]
 async fn a_redirect_is_followed_with_the_same_request_over_the_same_connection() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("request", json!({"as": "a", "method": "moved"})).await.unwrap();
     play.act("http", json!({"as": "b", "over": "a", "json": {"method": "moved"}})).await.unwrap();
     play.barrier().await.unwrap();
@@ -154,7 +154,7 @@ async fn a_redirect_is_followed_with_the_same_request_over_the_same_connection()
 
 #[tokio::test]
 async fn redirects_in_circles_and_to_other_hosts_are_followed_no_further() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("request", json!({"as": "a", "method": "lost"})).await.unwrap();
     play.barrier().await.unwrap();
     assert_eq!(play.trace.requests().len(), 21);
@@ -166,7 +166,7 @@ async fn redirects_in_circles_and_to_other_hosts_are_followed_no_further() {
 
 #[tokio::test]
 async fn a_barrier_waits_for_what_is_due_and_asks_for_meta_where_nothing_is() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("open", json!({"as": "silent"})).await.unwrap();
     play.barrier().await.unwrap();
     assert_eq!(play.trace.requests(), [("barrier".to_owned(), 2)]);
@@ -181,7 +181,7 @@ async fn a_barrier_waits_for_what_is_due_and_asks_for_meta_where_nothing_is() {
 
 #[tokio::test]
 async fn a_single_call_gives_what_a_client_would_take() {
-    let play = Play::new().await;
+    let play = ClientPlay::new().await;
     let ask = |method: &str| call(play.setting.clone(), method.to_owned(), json!({"q": 1}));
     let echoed = json!({"method": "items", "params": {"q": 1}, "settings": {"key": "k"}});
     assert_eq!(ask("items").await.unwrap(), Answer::Result(echoed));
@@ -194,7 +194,7 @@ async fn a_single_call_gives_what_a_client_would_take() {
 
 #[tokio::test]
 async fn a_provider_that_is_not_there_is_the_subjects_fault() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);

@@ -38,9 +38,9 @@ pub struct Data {
     /// How long its methods take; the shorter and the longer time.
     latency: Vec<(Method, (Duration, Duration))>,
     /// When it fails.
-    failures: Vec<Failure>,
-    mentions: Vec<Entry>,
-    items: Vec<Entry>,
+    failures: Vec<DataFailure>,
+    mentions: Vec<DataEntry>,
+    items: Vec<DataEntry>,
     annotations: Vec<Annotation>,
 }
 
@@ -52,10 +52,10 @@ struct Needs {
 }
 
 #[derive(Clone, Debug)]
-struct Failure {
+struct DataFailure {
     /// All, if none is named.
     methods: Vec<Method>,
-    when: When,
+    when: DataCondition,
     error: Option<Value>,
     status: Option<u16>,
     after: Duration,
@@ -63,16 +63,16 @@ struct Failure {
 
 /// A mention or item.
 #[derive(Clone, Debug)]
-struct Entry {
-    when: When,
+struct DataEntry {
+    when: DataCondition,
     gives: Value,
 }
 
 #[derive(Clone, Debug)]
 struct Annotation {
-    when: When,
+    when: DataCondition,
     uri: Option<String>,
-    at: Scope,
+    at: AnnotationScope,
     item: Value,
     /// Further members.
     extra: Map<String, Value>,
@@ -80,10 +80,10 @@ struct Annotation {
 
 /// Where in a document an annotation is.
 #[derive(Clone, Debug)]
-enum Scope {
-    /// It is about all of it.
+enum AnnotationScope {
+    /// The whole document.
     Whole,
-    /// Here.
+    /// This range.
     Range(Value),
     /// Wherever this matches.
     Each(regex::Regex),
@@ -108,12 +108,12 @@ impl Data {
         read(source)
     }
 
-    /// Whether it has this method. `meta` it always has.
+    /// Whether the provider offers this method. It always offers `meta`.
     pub fn offers(&self, method: Method) -> bool {
         !self.missing.contains(&method)
     }
 
-    /// How much there is of each kind, for whoever asks what state it is in.
+    /// The number of mentions, items and annotations, for the state of the mock.
     pub fn counts(&self) -> Value {
         serde_json::json!({
             "mentions": self.mentions.len(),
@@ -125,9 +125,9 @@ impl Data {
 
 /// Conditions of which any one is enough; always, where there is none.
 #[derive(Clone, Debug, Default)]
-pub struct When(pub Vec<Condition>);
+pub struct DataCondition(pub Vec<Condition>);
 
-/// What has to be so, all of it.
+/// A condition: all of its parts have to be satisfied.
 #[derive(Clone, Debug, Default)]
 pub struct Condition {
     /// Parameters, and what each has to match somewhere. One that is not there counts as empty, but for `mention`,
@@ -139,13 +139,13 @@ pub struct Condition {
     pub settings: Vec<(String, Value)>,
 }
 
-impl When {
-    /// Whether it is so, and what the groups of the expressions matched.
+impl DataCondition {
+    /// Whether the request satisfies a condition; gives what the groups of the expressions matched.
     pub fn holds(&self, request: &Request) -> Option<Groups> {
         if self.0.is_empty() { Some(Groups::new()) } else { self.0.iter().find_map(|one| one.holds(request)) }
     }
 
-    /// Whether it asks for something of this parameter.
+    /// Whether a condition is about this parameter.
     pub fn is_about(&self, parameter: &str) -> bool {
         self.0.iter().any(|one| one.texts.iter().any(|(name, _)| name == parameter))
     }
@@ -167,10 +167,10 @@ impl Condition {
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// What the method gave.
+pub enum ProviderOutcome {
+    /// The result of the method.
     Result(Value),
     /// An error; with this status where it is to come with another one than 200.
     Error(Value, Option<u16>),
@@ -180,14 +180,14 @@ pub enum Outcome {
 
 impl Data {
     /// The answer to a request, and how long the data says that it takes: at least, and at most.
-    pub fn answer(&self, request: &Request, characters: Characters) -> (Outcome, (Duration, Duration)) {
+    pub fn answer(&self, request: &Request, characters: CharacterUnit) -> (ProviderOutcome, (Duration, Duration)) {
         let takes = self.latency.iter().find(|(method, _)| *method == request.method);
         let (least, most) = takes.map_or((Duration::ZERO, Duration::ZERO), |(_, times)| *times);
         if let Some((failure, groups)) = self.failure(request) {
             let error = failure.error.as_ref().map(|error| fill(error, &groups));
             let outcome = match (error, failure.status) {
-                (Some(error), status) => Outcome::Error(error, status),
-                (None, Some(status)) => Outcome::Status(status),
+                (Some(error), status) => ProviderOutcome::Error(error, status),
+                (None, Some(status)) => ProviderOutcome::Status(status),
                 // Nothing but slow.
                 (None, None) => self.outcome(request, characters),
             };
@@ -196,23 +196,24 @@ impl Data {
         (self.outcome(request, characters), (least, most))
     }
 
-    fn failure(&self, request: &Request) -> Option<(&Failure, Groups)> {
-        let concerned = |failure: &&Failure| failure.methods.is_empty() || failure.methods.contains(&request.method);
+    fn failure(&self, request: &Request) -> Option<(&DataFailure, Groups)> {
+        let concerned =
+            |failure: &&DataFailure| failure.methods.is_empty() || failure.methods.contains(&request.method);
         self.failures.iter().filter(concerned).find_map(|failure| Some((failure, failure.when.holds(request)?)))
     }
 
-    fn outcome(&self, request: &Request, characters: Characters) -> Outcome {
+    fn outcome(&self, request: &Request, characters: CharacterUnit) -> ProviderOutcome {
         if !self.offers(request.method) {
             let message = format!("this provider does not offer `{}`", request.method.name());
-            return Outcome::Error(json!({"code": -32601, "message": message}), None);
+            return ProviderOutcome::Error(json!({"code": -32601, "message": message}), None);
         }
         if let Some(needs) = self.needs.as_ref().filter(|needs| needs.methods.contains(&request.method)) {
             let absent = |name: &&String| request.settings.get(*name).is_none_or(is_nothing);
             if needs.settings.iter().any(|name| absent(&name)) {
-                return Outcome::Error(needs.error.clone(), None);
+                return ProviderOutcome::Error(needs.error.clone(), None);
             }
         }
-        Outcome::Result(match request.method {
+        ProviderOutcome::Result(match request.method {
             Method::Meta => Value::Object(self.meta.clone()),
             Method::Mentions => self.mentions(request),
             Method::Items => entries(&self.items, request),
@@ -242,19 +243,19 @@ fn is_nothing(value: &Value) -> bool {
     value.is_null() || value == ""
 }
 
-fn entries(entries: &[Entry], request: &Request) -> Value {
+fn entries(entries: &[DataEntry], request: &Request) -> Value {
     entries.iter().filter_map(|entry| Some(fill(&entry.gives, &entry.when.holds(request)?))).collect()
 }
 
 impl Annotation {
-    fn of(&self, request: &Request, characters: Characters) -> Vec<Value> {
+    fn of(&self, request: &Request, characters: CharacterUnit) -> Vec<Value> {
         let Some(groups) = self.when.holds(request) else { return vec![] };
         match &self.at {
-            Scope::Whole => vec![self.make(request, &groups, None)],
-            Scope::Range(range) => vec![self.make(request, &groups, Some(range.clone()))],
-            Scope::Each(regex) => {
+            AnnotationScope::Whole => vec![self.make(request, &groups, None)],
+            AnnotationScope::Range(range) => vec![self.make(request, &groups, Some(range.clone()))],
+            AnnotationScope::Each(regex) => {
                 let content = request.text("content");
-                let mut places = Places::new(content, characters);
+                let mut places = PositionCounter::new(content, characters);
                 let matches = regex.captures_iter(content).take(MAX_EACH);
                 let made = matches.filter_map(|captures| {
                     let whole = captures.get(0)?;
@@ -289,7 +290,7 @@ fn captured(regex: &regex::Regex, key: &str) -> bool {
 
 /// What a character offset counts. The document does not say; editors and the reference client count code units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Characters {
+pub enum CharacterUnit {
     /// Code units of UTF-16.
     #[default]
     Utf16,
@@ -298,17 +299,17 @@ pub enum Characters {
 }
 
 /// Counts lines and characters of a document, from front to back.
-pub struct Places<'a> {
+pub struct PositionCounter<'a> {
     content: &'a str,
-    characters: Characters,
+    characters: CharacterUnit,
     at: usize,
     line: u64,
     begin: usize,
 }
 
-impl<'a> Places<'a> {
-    /// For this document.
-    pub fn new(content: &'a str, characters: Characters) -> Self {
+impl<'a> PositionCounter<'a> {
+    /// A counter for this document.
+    pub fn new(content: &'a str, characters: CharacterUnit) -> Self {
         Self { content, characters, at: 0, line: 0, begin: 0 }
     }
 
@@ -322,8 +323,8 @@ impl<'a> Places<'a> {
         self.at = offset;
         let before = &self.content[self.begin..offset];
         let character = match self.characters {
-            Characters::Utf16 => before.encode_utf16().count(),
-            Characters::CodePoints => before.chars().count(),
+            CharacterUnit::Utf16 => before.encode_utf16().count(),
+            CharacterUnit::CodePoints => before.chars().count(),
         };
         json!({"line": self.line, "character": character})
     }

@@ -15,7 +15,7 @@ use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
 use super::data::Data;
-use super::quirks::{Effect, Quirks, Switch};
+use super::quirks::{ProviderEffect, Quirks, Switch};
 use super::service::Service;
 use super::{flaws, freedoms};
 
@@ -130,8 +130,9 @@ fn data(from: &DataSource) -> Result<Data, String> {
     Data::parse(&source).map_err(|faults| format::in_a_line(&faults))
 }
 
-/// What can be different about it.
-pub const KNOWN: QuirkRegistry<'static, Effect> = QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
+/// The flaws and freedoms of the mock provider.
+pub const KNOWN: QuirkRegistry<'static, ProviderEffect> =
+    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()

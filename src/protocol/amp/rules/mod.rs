@@ -21,7 +21,7 @@ mod tokens;
 mod upgrades;
 
 use crate::protocol::Rule;
-use crate::protocol::exits::Exits;
+use crate::protocol::exits::CrashRule;
 use crate::trace::End;
 
 use requirement_index::RequirementIndex;
@@ -51,8 +51,8 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
     ]
 }
 
-fn exits(edition: &'static str) -> Exits {
-    Exits::new("editor", move |out, end, index, fault| {
+fn exits(edition: &'static str) -> CrashRule {
+    CrashRule::new("editor", move |out, end, index, fault| {
         RequirementIndex::of(edition).check(out, end, "robustness/alive", index, Some(fault));
     })
 }

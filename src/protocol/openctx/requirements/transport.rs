@@ -44,14 +44,14 @@ const HTTP_RESPONSES: Table = table! { "http", Server, None;
         "Somebody is typing, and waits.";
 };
 
-/// How it fails.
+/// Errors of the provider.
 const HTTP_ERRORS: Table = table! { "http", Server, Some("errors");
     "status-error": Must own("Status") =>
         "An error in answer to a sound request for one of the four methods comes with a status from 200 to 299."
         "The reference client never reads the body of any other answer, so that code and message are lost.";
 };
 
-/// Where it sends clients.
+/// Redirects of the provider.
 const HTTP_REDIRECTS: Table = table! { "http", Server, Some("redirects");
     "redirect": Must own("Redirects") =>
         "A redirect has the status 307 or 308 and a `Location`, and leads to an answer after twenty of them at most."

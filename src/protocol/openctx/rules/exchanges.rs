@@ -1,6 +1,6 @@
-//! The rule that judges exchange by exchange: [`Exchanges`].
+//! The rule that judges exchange by exchange: [`ExchangeRule`].
 //!
-//! It judges heads by itself, remembers in [`Scopes`] what providers offered, and hands whole bodies to
+//! It judges heads by itself, remembers in `ProviderScopes` what providers offered, and hands whole bodies to
 //! [`requests`](super::requests) and [`responses`](super::responses).
 
 use std::collections::HashMap;
@@ -24,19 +24,19 @@ const OVERDUE: u64 = 300_000_000;
 ///
 /// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the answer to a request
 /// that is wrong on purpose may be any, only that an error of the protocol's is one as the protocol has it.
-pub struct Exchanges {
-    wholes: BodyAssembler,
-    /// What is under way, and what the requests ask for.
+pub struct ExchangeRule {
+    bodies: BodyAssembler,
+    /// The exchanges that are under way, and their parsed requests.
     open: Open<Option<ParsedRequest>>,
-    scopes: Scopes,
+    scopes: ProviderScopes,
     /// Whether there was a redirect after which a client may go on with a GET.
     diverted: bool,
 }
 
-impl Exchanges {
+impl ExchangeRule {
     pub fn new() -> Self {
         let open = Open::new("envelope/answered");
-        Self { wholes: BodyAssembler::default(), open, scopes: Scopes::default(), diverted: false }
+        Self { bodies: BodyAssembler::default(), open, scopes: ProviderScopes::default(), diverted: false }
     }
 
     /// A request's body is whole.
@@ -45,11 +45,11 @@ impl Exchanges {
         if exchange.request.as_ref().is_none_or(|request| request.method() != "POST") {
             return;
         }
-        let asked = requests::read(content);
+        let asked = requests::parse(content);
         if !exchange.client_is_odd {
             ctx.check("http/client-length", None);
             requests::judge(&asked, content, ctx);
-            self.scopes.asked(&asked, ctx);
+            self.scopes.check_request(&asked, ctx);
         }
         exchange.own = Some(asked);
     }
@@ -58,7 +58,7 @@ impl Exchanges {
     fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
         let Some(exchange) = self.open.answered(conn, event) else { return };
         if exchange.client_is_odd && !exchange.server_is_odd {
-            responses::judge_odd(&exchange, content, ctx);
+            responses::judge_deliberate(&exchange, content, ctx);
         }
         if !exchange.counts() || exchange.request.is_none() {
             return;
@@ -72,7 +72,7 @@ impl Exchanges {
         };
         let result = responses::judge(&exchange, asked, content, ctx);
         if let (Some("meta"), Some(result)) = (asked.method(), result) {
-            self.scopes.told(asked, result);
+            self.scopes.remember_meta(asked, result);
         }
     }
 
@@ -92,10 +92,10 @@ impl Exchanges {
     }
 }
 
-impl Rule for Exchanges {
+impl Rule for ExchangeRule {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         self.open.note(event);
-        let whole = self.wholes.of(event);
+        let complete = self.bodies.of(event);
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return };
         let ctx = &mut INDEX.ctx(out, event.i);
         match &event.kind {
@@ -105,7 +105,7 @@ impl Rule for Exchanges {
             EventKind::Closed(how) if dir == Direction::ToClient => self.open.cut(conn, *how, ctx, |_| false),
             _ => {}
         }
-        match whole {
+        match complete {
             Some((Direction::ToServer, content)) => self.sent(conn, event, &content, ctx),
             Some((Direction::ToClient, content)) => self.answered(conn, event, &content, ctx),
             None => {}
@@ -181,16 +181,16 @@ const MAX_RESPONSES: usize = 16;
 /// Clients may keep such an answer for a while, so that a request is only too much where none of them allows it. Globs are
 /// left to scenarios, and so are selectors with a glob beside a text and texts that only differ in their case.
 #[derive(Default)]
-struct Scopes {
-    told: HashMap<String, Vec<Value>>,
+struct ProviderScopes {
+    metadata: HashMap<String, Vec<Value>>,
 }
 
-impl Scopes {
+impl ProviderScopes {
     /// A provider answered `meta`.
-    pub fn told(&mut self, asked: &ParsedRequest, meta: Value) {
+    pub fn remember_meta(&mut self, asked: &ParsedRequest, meta: Value) {
         let Some(request) = asked.request() else { return };
-        if self.told.len() < MAX_SETTINGS || self.told.contains_key(&request.settings) {
-            let answers = self.told.entry(request.settings.clone()).or_default();
+        if self.metadata.len() < MAX_SETTINGS || self.metadata.contains_key(&request.settings) {
+            let answers = self.metadata.entry(request.settings.clone()).or_default();
             if answers.contains(&meta) {
                 return;
             }
@@ -203,10 +203,10 @@ impl Scopes {
     }
 
     /// A client asked for annotations.
-    pub fn asked(&self, asked: &ParsedRequest, ctx: &mut RuleContext<'_>) {
+    pub fn check_request(&self, asked: &ParsedRequest, ctx: &mut RuleContext<'_>) {
         let Some(request) = asked.request().filter(|request| request.method == "annotations") else { return };
         let Some(content) = request.params.get("content").and_then(Value::as_str) else { return };
-        let Some(answers) = self.told.get(&request.settings) else { return };
+        let Some(answers) = self.metadata.get(&request.settings) else { return };
         let features: Vec<&Value> = answers.iter().filter_map(|meta| meta.get("annotations")).collect();
         let fault = ViolationDetail::new("a provider without the annotations feature is asked for annotations");
         ctx.check("selectors/client-feature", features.is_empty().then_some(fault));

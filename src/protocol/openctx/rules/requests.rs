@@ -11,14 +11,14 @@ use super::members::{BodyObject, OBJECT, STRING, STRING_OR_BOOLEAN, uri};
 /// The four methods.
 pub const METHODS: [&str; 4] = ["meta", "mentions", "items", "annotations"];
 
-/// What a request asks for.
+/// The body of a request, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParsedRequest {
-    /// It is no JSON.
+    /// The body is no JSON.
     Malformed,
     /// Nobody can tell.
     Unknown,
-    /// It is JSON, but names no method, or its parts have the wrong types.
+    /// JSON that names no method, or whose parts have the wrong types.
     NoRequest,
     /// A request.
     Request(Request),
@@ -53,7 +53,7 @@ impl ParsedRequest {
 }
 
 /// Reads the body of a request.
-pub fn read(content: &Content<'_>) -> ParsedRequest {
+pub fn parse(content: &Content<'_>) -> ParsedRequest {
     match content {
         Content::Empty | Content::Text(_) | Content::Binary(_) => ParsedRequest::Malformed,
         Content::Coded | Content::Json { marked: true, .. } | Content::Json { whole: Some(_), .. } => {

@@ -39,24 +39,24 @@ pub fn judge(
     match asked {
         ParsedRequest::Unknown => {}
         ParsedRequest::Malformed => {
-            refused("envelope/malformed", "a body that is no JSON", failed && status < 500, ctx)
+            check_refused("envelope/malformed", "a body that is no JSON", failed && status < 500, ctx)
         }
         ParsedRequest::NoRequest => {
-            refused("envelope/no-request", "JSON that is no request", failed && status < 500, ctx)
+            check_refused("envelope/no-request", "JSON that is no request", failed && status < 500, ctx)
         }
         ParsedRequest::Request(request) if !METHODS.contains(&request.method.as_str()) => {
-            refused("envelope/unknown-method", "a request for a method that does not exist", failed, ctx);
+            check_refused("envelope/unknown-method", "a request for a method that does not exist", failed, ctx);
         }
         ParsedRequest::Request(request) if !request.sound => {
             // Nothing can be missing where there is nothing at all: that is judged by itself.
             if request.has_params {
                 let what = "a request with missing or wrong parameters";
-                refused("envelope/bad-params", what, failed && status < 500, ctx);
+                check_refused("envelope/bad-params", what, failed && status < 500, ctx);
             }
         }
         ParsedRequest::Request(request) => {
             if !taken {
-                lost(exchange, status, answer, ctx);
+                judge_unread(exchange, status, answer, ctx);
                 return None;
             }
             let outcome = envelope(exchange, content, ctx)?;
@@ -78,7 +78,7 @@ pub fn judge(
 
 /// Judges the answer to a POST request that is wrong on purpose: where it is taken the answer is JSON all the same; that to a
 /// request that can be understood is an object, and an error in it is one. Any other answer may be as it likes.
-pub fn judge_odd(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
+pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
     let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
     let Some(json) = body(exchange, content, ctx) else { return };
@@ -92,13 +92,13 @@ pub fn judge_odd(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'
     }
 }
 
-/// What cannot succeed has to fail.
-fn refused(short: &str, what: &str, failed: bool, ctx: &mut RuleContext<'_>) {
+/// Holds a response to a request that cannot succeed: it has to be an error or a refusal.
+fn check_refused(short: &str, what: &str, failed: bool, ctx: &mut RuleContext<'_>) {
     ctx.check_if(short, !failed, || format!("{what} is neither answered with an error nor refused as it should be"));
 }
 
 /// An answer to a sound request that clients do not look behind.
-fn lost(
+fn judge_unread(
     exchange: &Exchange<Option<ParsedRequest>>,
     status: u16,
     answer: Option<&Map<String, Value>>,
@@ -112,7 +112,7 @@ fn lost(
     };
     if has("result") && !has("error") {
         ctx.check("http/status-result", fault("a result"));
-    } else if let Some(short) = refused_as(exchange, status) {
+    } else if let Some(short) = requirement_of_refusal(exchange, status) {
         ctx.check(short, fault("the answer to a sound request"));
     } else if has("error") {
         ctx.check("http/status-error", fault("an error"));
@@ -124,7 +124,7 @@ fn lost(
 }
 
 /// The requirement that a status speaks of which refuses a sound request: for its URL or method, or for its content type.
-fn refused_as(exchange: &Exchange<Option<ParsedRequest>>, status: u16) -> Option<&'static str> {
+fn requirement_of_refusal(exchange: &Exchange<Option<ParsedRequest>>, status: u16) -> Option<&'static str> {
     let charset = || {
         let mut types =
             exchange.request.as_ref()?.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));

@@ -52,7 +52,7 @@ fn meta(meta: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(name) = meta.required(ctx, "name", STRING, "meta/name") {
         ctx.check_if("meta/name-text", name.as_str() == Some(""), || "the name of the provider is empty".to_owned());
     }
-    unknown(meta, &["name", "items", "mentions", "annotations"], "meta/result", "Metadata", ctx);
+    note_unknown_members(meta, &["name", "items", "mentions", "annotations"], "meta/result", "Metadata", ctx);
     // A provider need not have any of them.
     ctx.check("meta/features", None);
     let mut feature = |key: &str| Some((meta.optional(ctx, key, OBJECT, "meta/features")?.as_object()?, meta.at(key)));
@@ -113,7 +113,7 @@ fn mention(mention: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(value) = mention.required(ctx, "uri", STRING, "mentions/uri") {
         uri(ctx, value, &mention.at("uri"), "mentions/uri-syntax");
     }
-    unknown(mention, &["title", "description", "data", "uri"], "mentions/result", "Mentions", ctx);
+    note_unknown_members(mention, &["title", "description", "data", "uri"], "mentions/result", "Mentions", ctx);
 }
 
 /// What an item breaks, member by member.
@@ -162,7 +162,7 @@ fn item(item: BodyObject<'_>, rules: &ItemRules, ctx: &mut RuleContext<'_>) {
     if let Some((members, pointer)) = &ai {
         BodyObject { members, pointer }.optional(ctx, "content", STRING, rules.ai);
     }
-    unknown(item, &["title", "url", "ui", "ai"], rules.result, "Items", ctx);
+    note_unknown_members(item, &["title", "url", "ui", "ai"], rules.result, "Items", ctx);
 }
 
 fn annotation(request: &Request, content: &LineLengths, annotation: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
@@ -186,11 +186,17 @@ fn annotation(request: &Request, content: &LineLengths, annotation: BodyObject<'
         let text = "Annotations have `presentationHints`, which the published schemas know and the document does not";
         ctx.note("annotations/result", text);
     }
-    unknown(annotation, &["uri", "item", "range", "presentationHints"], "annotations/result", "Annotations", ctx);
+    note_unknown_members(
+        annotation,
+        &["uri", "item", "range", "presentationHints"],
+        "annotations/result",
+        "Annotations",
+        ctx,
+    );
 }
 
 /// Tells of members that neither the document nor the published schemas know.
-fn unknown(place: BodyObject<'_>, known: &[&str], short: &str, whose: &str, ctx: &mut RuleContext<'_>) {
+fn note_unknown_members(place: BodyObject<'_>, known: &[&str], short: &str, whose: &str, ctx: &mut RuleContext<'_>) {
     let others = place.others(known);
     if !others.is_empty() {
         ctx.note(short, format!("{whose} have members that the protocol does not know: {}", others.join(", ")));
@@ -199,14 +205,14 @@ fn unknown(place: BodyObject<'_>, known: &[&str], short: &str, whose: &str, ctx:
 
 /// How long the lines of a document are. Measured once, however many ranges lie in it.
 struct LineLengths {
-    /// In bytes, each without its line feed.
+    /// The length of each line in bytes, without its line feed.
     lines: Vec<usize>,
     /// How many carriage returns there are: by itself, one ends a line in some editors.
     returns: usize,
 }
 
 impl LineLengths {
-    /// Of this content.
+    /// Measures this content.
     pub fn of(content: &str) -> Self {
         let returns = content.bytes().filter(|byte| *byte == b'\r').count();
         Self { lines: content.split('\n').map(str::len).collect(), returns }

@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use crate::peer::Flaw;
 
-use super::quirks::{Effect, Quirk};
+use super::quirks::{OpenctxClientEffect, Quirk};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct OpenctxClientFlaw {
     flaw: Flaw,
-    effect: Effect,
+    effect: OpenctxClientEffect,
 }
 
 /// An entry: a name, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        Entry {
+        OpenctxClientFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -37,7 +37,7 @@ macro_rules! flaw {
 }
 use flaw;
 
-const TABLES: [&[Entry]; 6] = [
+const TABLES: [&[OpenctxClientFlaw]; 6] = [
     transport::HTTP,
     transport::ENVELOPE,
     methods::METHODS,

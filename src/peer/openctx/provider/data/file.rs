@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Source};
 use crate::peer::format::{Checker, Key, Shape, key, needed, span};
 
 use super::super::request::{METHODS, Method};
-use super::{Annotation, Condition, Data, Entry, Failure, Needs, Scope, When};
+use super::{Annotation, AnnotationScope, Condition, Data, DataCondition, DataEntry, DataFailure, Needs};
 
 /// Reads a file.
 ///
@@ -44,7 +44,7 @@ fn entries<'n>(node: &'n Node, key: &str) -> impl Iterator<Item = &'n Node> + us
     node.get(key).and_then(|entry| entry.value.as_list()).into_iter().flatten()
 }
 
-/// What stands there, whether it is one or several.
+/// The values of a key that holds one value or a list.
 fn several<'n>(node: &'n Node, key: &str) -> Vec<&'n Node> {
     match node.get(key).map(|entry| &entry.value) {
         None => vec![],
@@ -93,8 +93,8 @@ fn needs(node: &Node) -> Needs {
     }
 }
 
-fn failure(node: &Node) -> Failure {
-    Failure {
+fn failure(node: &Node) -> DataFailure {
+    DataFailure {
         methods: several(node, "method").into_iter().filter_map(method).collect(),
         when: when(node),
         error: node.get("error").map(|entry| entry.value.to_json()),
@@ -103,15 +103,15 @@ fn failure(node: &Node) -> Failure {
     }
 }
 
-fn entry(node: &Node) -> Entry {
-    Entry { when: when(node), gives: Value::Object(members(node, &["when"])) }
+fn entry(node: &Node) -> DataEntry {
+    DataEntry { when: when(node), gives: Value::Object(members(node, &["when"])) }
 }
 
 fn annotation(node: &Node) -> Annotation {
     let at = match (text(node, "each").and_then(|each| Regex::new(each).ok()), node.get("range")) {
-        (Some(each), _) => Scope::Each(each),
-        (None, Some(range)) => Scope::Range(range.value.to_json()),
-        (None, None) => Scope::Whole,
+        (Some(each), _) => AnnotationScope::Each(each),
+        (None, Some(range)) => AnnotationScope::Range(range.value.to_json()),
+        (None, None) => AnnotationScope::Whole,
     };
     Annotation {
         when: when(node),
@@ -122,7 +122,7 @@ fn annotation(node: &Node) -> Annotation {
     }
 }
 
-fn when(node: &Node) -> When {
+fn when(node: &Node) -> DataCondition {
     let condition = |node: &Node| Condition {
         texts: TEXTS
             .into_iter()
@@ -131,7 +131,7 @@ fn when(node: &Node) -> When {
         auto_include: node.get("autoInclude").and_then(|entry| entry.value.to_json().as_bool()),
         settings: free(node, "settings").into_iter().collect(),
     };
-    When(several(node, "when").into_iter().map(condition).collect())
+    DataCondition(several(node, "when").into_iter().map(condition).collect())
 }
 
 /// The members of a map as they are sent, without these; `extra` is put among them.
@@ -152,7 +152,7 @@ fn members(node: &Node, without: &[&str]) -> Map<String, Value> {
     members
 }
 
-/// The same of what may have repeated texts in it.
+/// The members of a map that may hold repeated texts.
 fn members_of(node: &Node) -> Map<String, Value> {
     let mut map = Map::new();
     for entry in node.as_map().unwrap_or_default() {

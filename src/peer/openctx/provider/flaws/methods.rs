@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Effect, Instead, RequestInContext};
+use super::super::quirks::{Instead, ProviderEffect, RequestInContext};
 use super::super::request::{Method, Request};
-use super::{Entry, each, feature, flaw, remove, set, set_each, without};
+use super::{ProviderFlaw, each, feature, flaw, remove, set, set_each, without};
 
-pub const META: &[Entry] = &[
+pub const META: &[ProviderFlaw] = &[
     flaw!("meta-fails" "meta/offered" "`meta` is answered with an error."
-        Effect::Instead(|s| s.is(Method::Meta).then(|| Instead::error(-32603, "something went wrong")))),
+        ProviderEffect::Instead(|s| s.is(Method::Meta).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("meta-as-list" "meta/result" "The result of `meta` is a list with one object."
         meta(|m| *m = json!([m.clone()]))),
     flaw!("meta-in-meta" "meta/name" "The result of `meta` is the member `meta` of another object."
@@ -46,19 +46,19 @@ pub const META: &[Entry] = &[
     flaw!("selector-content-as-list" "meta/selector-content" "`contentContains` of a selector is a list."
         meta(|m| feature(m, "annotations", "selectors", json!([{"contentContains": ["WIRE-"]}])))),
     flaw!("meta-params-refused" "meta/extra-params" "`meta` with parameters is answered with an error."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let has = s.request.as_ref().is_ok_and(|request| !request.params.is_empty());
         (s.is(Method::Meta) && has).then(|| Instead::error(-32602, "`meta` has no parameters"))
     })),
 ];
 
-const fn meta(change: fn(&mut serde_json::Value)) -> Effect {
-    Effect::Result(Some(Method::Meta), change)
+const fn meta(change: fn(&mut serde_json::Value)) -> ProviderEffect {
+    ProviderEffect::Result(Some(Method::Meta), change)
 }
 
-pub const MENTIONS: &[Entry] = &[
+pub const MENTIONS: &[ProviderFlaw] = &[
     flaw!("mentions-fail" "mentions/offered" "`mentions` is answered with an error, though the feature is there."
-        Effect::Instead(|s| s.is(Method::Mentions).then(|| Instead::error(-32603, "something went wrong")))),
+        ProviderEffect::Instead(|s| s.is(Method::Mentions).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("mentions-in-object" "mentions/result" "The mentions are the member `mentions` of an object."
         mentions(|m| *m = json!({"mentions": m.clone()}))),
     flaw!("mentions-by-number" "mentions/result" "The result is an object with numbers as keys, as PHP makes of a list."
@@ -94,41 +94,41 @@ pub const MENTIONS: &[Entry] = &[
         mentions(|m| set_each(m, "data", "{\"key\":\"WIRE-1\"}"))),
     flaw!("mention-data-as-list" "mentions/data" "The data of mentions is a list." mentions(|m| set_each(m, "data", json!([1])))),
     flaw!("query-needed" "mentions/optional-params" "Without a query `mentions` is answered with an error."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("query"));
         (s.is(Method::Mentions) && absent).then(|| Instead::error(-32602, "`query` is needed"))
     })),
     flaw!("uri-needed" "mentions/optional-params" "Without the URI of a document `mentions` is answered with an error."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let absent = s.request.as_ref().is_ok_and(|request| !request.params.contains_key("uri"));
         (s.is(Method::Mentions) && absent).then(|| Instead::error(-32602, "`uri` is needed"))
     })),
     flaw!("query-as-expression" "mentions/any-query" "A query that is no regular expression is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         (s.is(Method::Mentions) && regex::Regex::new(s.text("query")).is_err()).then_some(Instead::Close)
     })),
     flaw!("empty-query-unanswered" "mentions/any-query" "An empty query is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let empty = s.request.as_ref().is_ok_and(|request| request.params.get("query") == Some(&json!("")));
         (s.is(Method::Mentions) && empty).then_some(Instead::Close)
     })),
     flaw!("long-query-unanswered" "mentions/any-query" "A query of more than 1000 bytes is not answered."
-        Effect::Instead(|s| (s.is(Method::Mentions) && s.text("query").len() > 1000).then_some(Instead::Close))),
+        ProviderEffect::Instead(|s| (s.is(Method::Mentions) && s.text("query").len() > 1000).then_some(Instead::Close))),
     flaw!("auto-include-boolean-only" "mentions/auto-include" "`autoInclude` as a text is answered with an error."
-        Effect::Instead(|s| include(s, Value::is_string))),
+        ProviderEffect::Instead(|s| include(s, Value::is_string))),
     flaw!("auto-include-text-only" "mentions/auto-include" "`autoInclude` as a boolean is answered with an error."
-        Effect::Instead(|s| include(s, Value::is_boolean))),
+        ProviderEffect::Instead(|s| include(s, Value::is_boolean))),
     flaw!("mentions-missing-empty-object" "envelope/method-not-offered"
         ["mentions/result": "An object is no list."]
         "There is no mentions feature, and `mentions` is answered with an empty object."
-        Effect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
     flaw!("mentions-missing-unanswered" "envelope/answered"
         "There is no mentions feature, and `mentions` is not answered."
-    Effect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
+    ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
 ];
 
-const fn mentions(change: fn(&mut Value)) -> Effect {
-    Effect::Result(Some(Method::Mentions), change)
+const fn mentions(change: fn(&mut Value)) -> ProviderEffect {
+    ProviderEffect::Result(Some(Method::Mentions), change)
 }
 
 /// An error where `autoInclude` is what is not understood.
@@ -137,9 +137,9 @@ fn include(seen: &RequestInContext<'_>, wrong: fn(&Value) -> bool) -> Option<Ins
     (seen.is(Method::Mentions) && wrong(given)).then(|| Instead::error(-32602, "`autoInclude` is of a wrong type"))
 }
 
-pub const ITEMS: &[Entry] = &[
+pub const ITEMS: &[ProviderFlaw] = &[
     flaw!("items-fail" "items/offered" "`items` is answered with an error, though the feature is there."
-        Effect::Instead(|s| s.is(Method::Items).then(|| Instead::error(-32603, "something went wrong")))),
+        ProviderEffect::Instead(|s| s.is(Method::Items).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("one-item-as-object" "items/result" "A single item is not put into a list."
     items(|i| if let Some([one]) = i.as_array().map(Vec::as_slice) {
         *i = one.clone();
@@ -163,29 +163,29 @@ pub const ITEMS: &[Entry] = &[
     flaw!("item-content-null" "items/ai" "`content` of items is null." items(|i| set_each(i, "ai", json!({"content": null})))),
     flaw!("message-or-mention-needed" "items/optional-params"
     "Without a message and a mention `items` is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let none = |request: &Request| ["message", "mention"].iter().all(|key| !request.params.contains_key(*key));
         (s.is(Method::Items) && s.request.as_ref().is_ok_and(none)).then_some(Instead::Close)
     })),
     flaw!("both-unanswered" "items/optional-params"
     "With both a message and a mention `items` is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let both = |request: &Request| ["message", "mention"].iter().all(|key| request.params.contains_key(*key));
         (s.is(Method::Items) && s.request.as_ref().is_ok_and(both)).then_some(Instead::Close)
     })),
     flaw!("odd-message-unanswered" "items/any-message" "A message with a control character is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         (s.is(Method::Items) && s.text("message").contains(|c: char| c.is_control())).then_some(Instead::Close)
     })),
     flaw!("long-message-unanswered" "items/any-message" "A message of more than 1000 bytes is not answered."
-        Effect::Instead(|s| (s.is(Method::Items) && s.text("message").len() > 1000).then_some(Instead::Close))),
+        ProviderEffect::Instead(|s| (s.is(Method::Items) && s.text("message").len() > 1000).then_some(Instead::Close))),
     flaw!("own-mention-fails" "items/of-mention" "Mentions that come back are answered with an error."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let mention = s.request.as_ref().is_ok_and(|request| request.mention().is_some());
         (s.is(Method::Items) && mention).then(|| Instead::error(404, "there is no such mention"))
     })),
     flaw!("foreign-mention-unanswered" "items/foreign-mention" "A mention of somebody else's is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let uri = s.request.as_ref().ok().and_then(|request| request.mention().map(str::to_owned))?;
         let known = ["https://tickets.example/", "wirecert:"].iter().any(|ours| uri.starts_with(ours));
         (s.is(Method::Items) && !known).then_some(Instead::Close)
@@ -193,14 +193,14 @@ pub const ITEMS: &[Entry] = &[
     flaw!("items-missing-empty-object" "envelope/method-not-offered"
         ["items/result": "An object is no list."]
         "There is no items feature, and `items` is answered with an empty object."
-        Effect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
     flaw!("items-missing-unanswered" "envelope/answered"
         "There is no items feature, and `items` is not answered."
-    Effect::Instead(|s| without(s, Method::Items, Instead::Close))),
+    ProviderEffect::Instead(|s| without(s, Method::Items, Instead::Close))),
 ];
 
-const fn items(change: fn(&mut Value)) -> Effect {
-    Effect::Result(Some(Method::Items), change)
+const fn items(change: fn(&mut Value)) -> ProviderEffect {
+    ProviderEffect::Result(Some(Method::Items), change)
 }
 
 /// Sets a member of the item of each annotation.
@@ -222,9 +222,9 @@ macro_rules! ranges {
     };
 }
 
-pub const ANNOTATIONS: &[Entry] = &[
+pub const ANNOTATIONS: &[ProviderFlaw] = &[
     flaw!("annotations-fail" "annotations/offered" "`annotations` is answered with an error, though the feature is there."
-        Effect::Instead(|s| s.is(Method::Annotations).then(|| Instead::error(-32603, "something went wrong")))),
+        ProviderEffect::Instead(|s| s.is(Method::Annotations).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("annotations-in-object" "annotations/result" "The annotations are the member `annotations` of an object."
         annotations(|a| *a = json!({"annotations": a.clone()}))),
     flaw!("annotations-by-uri" "annotations/result" "The result is an object with a list for each URI."
@@ -300,19 +300,19 @@ pub const ANNOTATIONS: &[Entry] = &[
     flaw!("annotation-ai-as-text" "annotations/item-content" "`ai` of items of annotations is a text."
         annotations(|a| set_in_items(a, "ai", &json!("content")))),
     flaw!("empty-document-unanswered" "annotations/any-content" "An empty document is not answered."
-        Effect::Instead(|s| (s.is(Method::Annotations) && s.text("content").is_empty()).then_some(Instead::Close))),
+        ProviderEffect::Instead(|s| (s.is(Method::Annotations) && s.text("content").is_empty()).then_some(Instead::Close))),
     flaw!("odd-document-unanswered" "annotations/any-content" "A document with a control character is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let odd = |c: char| c.is_control() && !"\r\n\t".contains(c);
         (s.is(Method::Annotations) && s.text("content").contains(odd)).then_some(Instead::Close)
     })),
     flaw!("files-only" "annotations/any-uri" "A document that is no file is not answered."
-        Effect::Instead(|s| (s.is(Method::Annotations) && !s.text("uri").starts_with("file:")).then_some(Instead::Close))),
+        ProviderEffect::Instead(|s| (s.is(Method::Annotations) && !s.text("uri").starts_with("file:")).then_some(Instead::Close))),
     flaw!("encoded-uri-unanswered" "annotations/any-uri" "A URI with encoded characters is not answered."
-        Effect::Instead(|s| (s.is(Method::Annotations) && s.text("uri").contains('%')).then_some(Instead::Close))),
+        ProviderEffect::Instead(|s| (s.is(Method::Annotations) && s.text("uri").contains('%')).then_some(Instead::Close))),
     flaw!("unmatched-unanswered" "annotations/unmatched"
     "A document whose name has no extension that is known is not answered."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let path = s.text("uri").split(['?', '#']).next().unwrap_or_default();
         let name = path.rsplit('/').next().unwrap_or_default();
         let unknown = !name.contains('.') || name.ends_with("-unknown");
@@ -322,12 +322,12 @@ pub const ANNOTATIONS: &[Entry] = &[
         ["annotations/result": "An object is no list."]
        
         "There is no annotations feature, and `annotations` is answered with an empty object."
-        Effect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
     flaw!("annotations-missing-unanswered" "envelope/answered"
         "There is no annotations feature, and `annotations` is not answered."
-        Effect::Instead(|s| without(s, Method::Annotations, Instead::Close))),
+        ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::Close))),
 ];
 
-const fn annotations(change: fn(&mut Value)) -> Effect {
-    Effect::Result(Some(Method::Annotations), change)
+const fn annotations(change: fn(&mut Value)) -> ProviderEffect {
+    ProviderEffect::Result(Some(Method::Annotations), change)
 }

@@ -13,20 +13,20 @@ use serde_json::Value;
 
 use crate::peer::Flaw;
 
-use super::quirks::{Effect, Instead, Quirk, RequestInContext};
+use super::quirks::{Instead, ProviderEffect, Quirk, RequestInContext};
 use super::request::{METHODS, Method};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct ProviderFlaw {
     flaw: Flaw,
-    effect: Effect,
+    effect: ProviderEffect,
 }
 
 /// An entry: a name, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        Entry {
+        ProviderFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -42,7 +42,7 @@ use flaw;
 
 pub(super) use transport::{content_type, gzip, take};
 
-const TABLES: [&[Entry]; 9] = [
+const TABLES: [&[ProviderFlaw]; 9] = [
     transport::CARRIED,
     transport::STATUSES,
     requests::REQUESTS,
@@ -54,7 +54,7 @@ const TABLES: [&[Entry]; 9] = [
     requests::ROBUSTNESS,
 ];
 
-fn entries() -> impl Iterator<Item = &'static Entry> {
+fn entries() -> impl Iterator<Item = &'static ProviderFlaw> {
     TABLES.into_iter().flatten()
 }
 
@@ -101,7 +101,7 @@ fn feature(meta: &mut Value, feature: &str, key: &str, value: impl Into<Value>) 
     set(&mut meta[feature], key, value);
 }
 
-/// As a provider that has not the feature of this method, and answers it so.
+/// Behaves as a provider without the feature of this method, which answers the method in this way.
 fn without(seen: &RequestInContext<'_>, method: Method, instead: Instead) -> Option<Instead> {
     if seen.is(method) {
         return Some(instead);

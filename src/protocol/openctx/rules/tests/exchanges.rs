@@ -13,7 +13,7 @@ fn junk() -> EventKind {
     EventKind::Bytes { bytes: b"junk".as_slice().into() }
 }
 
-/// Something to end a wait with.
+/// Ends a wait with a further exchange.
 fn later(play: Play, seconds: u64) -> Play {
     play.wait(seconds).asks("mentions", json!({})).gives(json!([]))
 }
