@@ -1,7 +1,7 @@
 //! The rule that judges exchange by exchange: [`ExchangeRule`].
 //!
 //! It judges heads by itself, remembers in `ProviderScopes` what providers offered, and hands whole bodies to
-//! [`requests`](super::requests) and [`responses`](super::responses).
+//! [`requests`] and [`responses`].
 
 use std::collections::HashMap;
 
