@@ -11,7 +11,7 @@ use super::Mock;
 /// No line longer than this is read, in bytes.
 pub const MAX_LINE: u64 = 64 << 20;
 
-/// What came where a line was awaited.
+/// The next input of a control channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
     /// A command.

@@ -1,23 +1,26 @@
-//! A client that is driven: calls come, each becomes a task, and what it says a line.
+//! A client that is driven by the driver contract: lines on stdin are calls, each becomes a task, and what comes of it is a
+//! line on stdout.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufRead, AsyncWriteExt as _};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::lines::{self, Call, DriverCommand, Output};
+use crate::peer::control::{self, Line};
+
 use super::{BoxFuture, Ended, Lines};
 
-/// How long calls may take that are under way once nothing more is to be done.
+/// The time for open calls once the input has ended.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How many lines wait to be written.
-const WAITING: usize = 256;
+const OUTPUT_QUEUE: usize = 256;
 
-/// What a client does when it is driven.
-pub trait Driven: Send + Sync + 'static {
+/// A client that can be driven.
+pub trait DrivenClient: Send + Sync + 'static {
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>>;
 
@@ -27,13 +30,13 @@ pub trait Driven: Send + Sync + 'static {
     }
 }
 
-/// What a client says.
+/// The output of a driven client.
 pub enum ClientOutput {
     /// A line of the driver contract.
     Line(Value),
     /// Text that is none of it.
     Text(String),
-    /// Nothing more: a flaw makes it die.
+    /// The end of the client: a flaw makes it crash.
     Died,
 }
 
@@ -52,7 +55,7 @@ impl OutputWriter {
         let _ = self.0.try_send(said);
     }
 
-    /// Says something.
+    /// Sends output.
     pub async fn say(&self, said: ClientOutput) {
         // It is over if nobody hears it.
         let _ = self.0.send(said).await;
@@ -60,9 +63,9 @@ impl OutputWriter {
 }
 
 /// Runs a client to its end. It is made with what it tells by.
-pub async fn drive<C: Driven>(lines: Lines, client: impl FnOnce(OutputWriter) -> C) -> Ended {
-    let (mut told, output) = lines::start(lines);
-    let (tell, mut said) = mpsc::channel(WAITING);
+pub async fn drive<C: DrivenClient>(lines: Lines, client: impl FnOnce(OutputWriter) -> C) -> Ended {
+    let (mut told, output) = start(lines);
+    let (tell, mut said) = mpsc::channel(OUTPUT_QUEUE);
     let client = Arc::new(client(OutputWriter(tell.clone())));
     let mut calls: JoinSet<()> = JoinSet::new();
     let died = loop {
@@ -126,6 +129,106 @@ async fn write(output: &Output, said: ClientOutput) -> bool {
     true
 }
 
+/// A command to a driven client.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DriverCommand {
+    /// To make a call.
+    Call(Call),
+    /// To end at once.
+    Close,
+    /// The end of the input: the client finishes its calls and ends.
+    End,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The number under which its outcome is told.
+    pub id: Value,
+    /// What to do.
+    pub name: String,
+    /// With what.
+    pub params: Value,
+    /// The settings that go with it, where the protocol has such.
+    pub settings: Option<Value>,
+}
+
+/// How many lines wait to be written.
+const LINE_QUEUE: usize = 1024;
+/// How long the last lines may take.
+const LAST: Duration = Duration::from_secs(2);
+
+/// The lines on their way out.
+pub struct Output {
+    lines: mpsc::Sender<Vec<u8>>,
+    writer: JoinHandle<()>,
+}
+
+/// Splits the lines in what comes and what goes.
+pub fn start(lines: Lines) -> (mpsc::Receiver<DriverCommand>, Output) {
+    let (tell, told) = mpsc::channel(LINE_QUEUE);
+    tokio::spawn(read(lines.input, tell));
+    let (send, mut to_write) = mpsc::channel::<Vec<u8>>(LINE_QUEUE);
+    let mut output = lines.output;
+    let writer = tokio::spawn(async move {
+        while let Some(mut line) = to_write.recv().await {
+            // What has gathered goes at once.
+            while let Ok(more) = to_write.try_recv() {
+                line.extend(more);
+            }
+            if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+                return;
+            }
+        }
+    });
+    (told, Output { lines: send, writer })
+}
+
+impl Output {
+    /// Writes a line; gives whether somebody reads it.
+    pub async fn line(&self, line: &Value) -> bool {
+        self.text(format!("{line}\n")).await
+    }
+
+    /// Writes text as it is.
+    pub async fn text(&self, text: String) -> bool {
+        self.lines.send(text.into_bytes()).await.is_ok()
+    }
+
+    /// Returns once everything is written, or nobody takes it.
+    pub async fn finish(self) {
+        drop(self.lines);
+        let _ = timeout(LAST, self.writer).await;
+    }
+}
+
+async fn read(mut input: Box<dyn AsyncBufRead + Send + Unpin>, tell: mpsc::Sender<DriverCommand>) {
+    loop {
+        let told = match control::read(&mut input).await {
+            Line::Command(line) => parse(line),
+            // A line that means nothing is passed over: there is no number under which to say so.
+            Line::Wrong(_) => None,
+            Line::End => Some(DriverCommand::End),
+        };
+        let Some(told) = told else { continue };
+        let over = !matches!(told, DriverCommand::Call(_));
+        if tell.send(told).await.is_err() || over {
+            return;
+        }
+    }
+}
+
+fn parse(mut line: Map<String, Value>) -> Option<DriverCommand> {
+    if line.get("close").is_some_and(|close| *close != Value::Bool(false)) {
+        return Some(DriverCommand::Close);
+    }
+    let Some(Value::String(name)) = line.remove("call") else { return None };
+    let id = line.remove("id").unwrap_or_default();
+    let params = line.remove("params").filter(|params| !params.is_null()).unwrap_or_else(|| json!({}));
+    let settings = line.remove("settings").filter(|settings| !settings.is_null());
+    Some(DriverCommand::Call(Call { id, name, params, settings }))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -136,7 +239,7 @@ mod tests {
     /// Says what it is called with; `die` makes it die, and `never` gives no answer. It says goodbye.
     struct Echo(OutputWriter);
 
-    impl Driven for Echo {
+    impl DrivenClient for Echo {
         fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
             Box::pin(async move {
                 match call.name.as_str() {
@@ -177,5 +280,22 @@ mod tests {
     #[tokio::test]
     async fn one_that_dies_says_nothing_more() {
         assert_eq!(said("{\"id\":1,\"call\":\"die\"}\n").await, (Ended::Died, vec![]));
+    }
+
+    fn parsed(line: Value) -> Option<DriverCommand> {
+        let Value::Object(line) = line else { panic!("an object") };
+        parse(line)
+    }
+
+    #[test]
+    fn a_line_is_a_call_or_the_end_or_nothing() {
+        let call =
+            |params| Some(DriverCommand::Call(Call { id: json!(1), name: "ping".into(), params, settings: None }));
+        assert_eq!(parsed(json!({"id": 1, "call": "ping", "params": {"message": "m"}})), call(json!({"message": "m"})));
+        assert_eq!(parsed(json!({"id": 1, "call": "ping"})), call(json!({})));
+        let with = Call { id: json!(1), name: "meta".into(), params: json!({}), settings: Some(json!({"a": 1})) };
+        assert_eq!(parsed(json!({"id": 1, "call": "meta", "settings": {"a": 1}})), Some(DriverCommand::Call(with)));
+        assert_eq!(parsed(json!({"close": true})), Some(DriverCommand::Close));
+        assert_eq!(parsed(json!({"id": 1})), None);
     }
 }

@@ -1,5 +1,6 @@
-//! The registry: which peer stands opposite which role.
+//! The registry: which peer stands opposite which role, and how it lets itself be found.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -7,9 +8,9 @@ use serde_json::Value;
 use crate::protocol::Lock;
 use crate::trace::Recorder;
 
-use super::{Announce, BoxFuture, Peer, PeerError, Setting, amp, amplifier, openctx};
+use super::{BoxFuture, Peer, PeerError, Setting, amp, amplifier, openctx};
 
-/// What there is for one role.
+/// The peer of one role, and what it can do.
 pub struct PeerKind {
     /// The role of the subject.
     pub role: &'static str,
@@ -38,10 +39,10 @@ pub struct Detected {
     pub how: String,
 }
 
-/// What a server answered.
+/// The response of a server to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// What the method gave.
+    /// The result of the method.
     Result(Value),
     /// An error, as it came.
     Error(Value),
@@ -95,7 +96,42 @@ static KINDS: [PeerKind; 6] = [
     },
 ];
 
-/// What there is for this role; none where it cannot be played against yet.
+/// The peer of this role; none where it cannot be played against yet.
 pub fn kind(role: &str) -> Option<&'static PeerKind> {
     KINDS.iter().find(|kind| kind.role == role)
 }
+
+/// What clients need to find a server.
+pub struct Announcement<'a> {
+    /// The edition that is spoken.
+    pub edition: &'a str,
+    /// The data home below which clients look.
+    pub data_home: &'a Path,
+    /// Where the server listens, on the loopback address.
+    pub port: u16,
+    /// The folder that it serves.
+    pub folder: &'a Path,
+    /// What another server said of itself in the same place: what of it is not about where that one was is kept.
+    pub like: Option<&'a Value>,
+    /// The trace, which learns the secret.
+    pub recorder: &'a Recorder,
+}
+
+/// A server that can be found, as long as this value lives.
+#[derive(Debug)]
+pub struct Announced {
+    /// The file by which it is found.
+    pub path: PathBuf,
+    /// The secret that clients have to show.
+    pub token: String,
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Lets a server be found.
+pub type Announce = fn(&Announcement<'_>) -> Result<Announced, PeerError>;

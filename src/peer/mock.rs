@@ -40,9 +40,9 @@ pub enum Begin {
 
 /// What a driven client reads and writes: the driver contract, a JSON object a line.
 pub struct Lines {
-    /// What it is told.
+    /// The commands for the client.
     pub input: Box<dyn AsyncBufRead + Send + Unpin>,
-    /// What it has to say.
+    /// The output of the client.
     pub output: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
@@ -137,9 +137,9 @@ pub trait Mock: Send + Sync {
 /// Something that a client did, and that a script can wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MockEvent {
-    /// It was let in.
+    /// A client connected.
     Connected,
-    /// It is gone.
+    /// A client disconnected.
     Disconnected,
     /// It made a request for this method, and has been answered, where it is.
     Request(String),
@@ -148,7 +148,7 @@ pub enum MockEvent {
 /// How a mock came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It was told to quit.
+    /// The mock was told to quit.
     Quit,
     /// A flaw made it die without further ado.
     Died,

@@ -56,10 +56,10 @@ impl Modifier {
 
 /// What has happened at a mock so far, as far as modifiers depend on it. Clones are of the same mock.
 #[derive(Clone, Debug)]
-pub struct MockHistory(Arc<Happened>);
+pub struct MockHistory(Arc<MockCounters>);
 
 #[derive(Debug)]
-struct Happened {
+struct MockCounters {
     began: Instant,
     connections: AtomicU64,
     messages: AtomicU64,
@@ -68,7 +68,7 @@ struct Happened {
 
 impl Default for MockHistory {
     fn default() -> Self {
-        Self(Arc::new(Happened {
+        Self(Arc::new(MockCounters {
             began: Instant::now(),
             connections: AtomicU64::default(),
             messages: AtomicU64::default(),
@@ -95,7 +95,7 @@ impl MockHistory {
 
     /// Whether a flaw with this modifier shows now.
     pub fn shows(&self, when: Option<Modifier>) -> bool {
-        let Happened { began, connections, messages, failed } = &*self.0;
+        let MockCounters { began, connections, messages, failed } = &*self.0;
         let (connections, messages) = (connections.load(Ordering::Relaxed), messages.load(Ordering::Relaxed));
         match when {
             None => true,

@@ -1,7 +1,44 @@
-//! Flaws and freedoms of a mock that are switched on, whatever their effects are.
+//! Flaws and freedoms of mocks: what describes them, and those that are switched on, whatever their effects are.
 
 use super::modifier::{MockHistory, Modifier};
 use super::{MockError, MockOptions};
+
+/// A named way in which one of our own peers can be made wrong on purpose.
+#[derive(Clone, Copy, Debug)]
+pub struct Flaw {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What the peer does then, in a sentence.
+    pub about: &'static str,
+    /// The editions it exists in.
+    pub editions: &'static [&'static str],
+    /// The requirement it breaks, as area and slug.
+    pub breaks: &'static str,
+    /// The further requirements that the flaw breaks.
+    pub also: &'static [Also],
+}
+
+/// A requirement whose own statement a flaw breaks beside the one that it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Also {
+    /// The requirement, as area and slug; with an edition before them, where it is broken in that one alone.
+    pub requirement: &'static str,
+    /// Why its statement is broken as well, in a sentence.
+    pub why: &'static str,
+}
+
+/// A named way in which a peer may differ from another one and be right all the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Freedom {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What the peer does then, in a sentence.
+    pub about: &'static str,
+    /// The editions it exists in.
+    pub editions: &'static [&'static str],
+    /// What is no `must` and that it does without, as areas and slugs.
+    pub forgoes: &'static [&'static str],
+}
 
 /// A flaw or freedom that is switched on.
 #[derive(Clone, Copy, Debug)]

@@ -61,7 +61,7 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
 /// An observation that is due.
 #[derive(Debug)]
 pub struct Due {
-    /// Its kind.
+    /// The kind of the observation.
     pub kind: &'static str,
     /// A selector, and the value that it has; none where all observations of the kind are meant.
     pub with: Option<(&'static str, &'static str)>,

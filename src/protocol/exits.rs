@@ -8,48 +8,48 @@ use super::{Judgements, Rule, ViolationDetail};
 const CRASHES: &[i32] = &[4, 6, 7, 8, 10, 11];
 
 /// Puts a fault to the requirement that binds an end to survive, as the event of this number shows.
-type Hold = Box<dyn Fn(&mut Judgements, End, u64, ViolationDetail) + Send>;
+type ReportCrash = Box<dyn Fn(&mut Judgements, End, u64, ViolationDetail) + Send>;
 
 /// Holds a crash of a process against it, once the other end was there. It is the server, where nobody says otherwise.
 ///
 /// An exit with success, or by a signal from outside, is no crash: somebody may have quit it. A client that is not driven
 /// ends as it likes, too, if only by an error: it may have had other work.
-pub struct Exits {
+pub struct CrashRule {
     server: &'static str,
-    hold: Hold,
+    report: ReportCrash,
     end: End,
-    met: bool,
+    contacted: bool,
     quit: bool,
     driven: bool,
 }
 
-impl Exits {
-    /// For a protocol that calls its server so.
+impl CrashRule {
+    /// A rule for a protocol that calls its server by this name.
     pub fn new(
         server: &'static str,
-        hold: impl Fn(&mut Judgements, End, u64, ViolationDetail) + Send + 'static,
+        report: impl Fn(&mut Judgements, End, u64, ViolationDetail) + Send + 'static,
     ) -> Self {
-        Self { server, hold: Box::new(hold), end: End::Server, met: false, quit: false, driven: false }
+        Self { server, report: Box::new(report), end: End::Server, contacted: false, quit: false, driven: false }
     }
 }
 
-impl Rule for Exits {
+impl Rule for CrashRule {
     fn processes(&mut self, end: End) {
         self.end = end;
     }
 
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         match &event.kind {
-            EventKind::Connected { .. } | EventKind::HttpRequest(_) | EventKind::Handshake(_) => self.met = true,
+            EventKind::Connected { .. } | EventKind::HttpRequest(_) | EventKind::Handshake(_) => self.contacted = true,
             EventKind::Call(_) => self.driven = true,
-            EventKind::Launched(_) => (self.met, self.quit) = (false, false),
+            EventKind::Launched(_) => (self.contacted, self.quit) = (false, false),
             EventKind::Stimulus(stimulus) => self.quit |= stimulus.name == "quit",
-            EventKind::Exited(exited) if self.met && !self.quit && !exited.asked => {
+            EventKind::Exited(exited) if self.contacted && !self.quit && !exited.asked => {
                 let errors_count = self.end == End::Server || self.driven;
                 let who = if self.end == End::Server { self.server } else { "client" };
                 if let Some(how) = crash(exited, errors_count) {
                     let fault = ViolationDetail::new(format!("the {who}'s process ended {how}, unasked"));
-                    (self.hold)(out, self.end, event.i, fault);
+                    (self.report)(out, self.end, event.i, fault);
                 }
             }
             _ => {}

@@ -9,38 +9,28 @@ pub mod amplifier;
 mod attribution;
 #[cfg(test)]
 mod cited;
+mod descriptor;
 mod exits;
 pub mod http;
 mod literal;
-mod message_summary;
 mod observation;
 pub mod openctx;
 mod requirement;
 mod rule;
 pub mod sample;
 pub mod scenario_element;
-mod schemas;
-mod shape;
-mod sources;
+mod vocabulary;
 pub mod words;
 
 pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
+pub use descriptor::{Edition, EditionSchemas, Lock, PATIENCE, Protocol, Reach, Role};
 pub use literal::{parse_bound, parse_duration, parse_hex};
-pub use message_summary::{MessageSort, MessageSummary};
-pub use observation::{Observation, ObservationKind, Observer, Pick};
+pub use observation::{MessageSort, MessageSummary, Observation, Observer};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, short};
 pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
-pub use schemas::EditionSchemas;
-pub use shape::{Field, Shape};
+pub use vocabulary::{Field, ObservationKind, Pick, Shape, Verb};
 
-use std::time::Duration;
-
-use serde_json::Value;
-
-use crate::trace::{End, Event};
-
-/// [`Role::patience`] with a subject whose protocol has no time of its own.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+use requirement::sources;
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {
@@ -51,189 +41,4 @@ pub fn protocols() -> &'static [&'static Protocol] {
 /// The role of this name, with its protocol.
 pub fn role(name: &str) -> Option<(&'static Protocol, &'static Role)> {
     protocols().iter().find_map(|p| p.roles.iter().find(|r| r.name == name).map(|r| (*p, r)))
-}
-
-/// One protocol.
-pub struct Protocol {
-    /// Short lower-case name, the first part of requirement ids.
-    pub name: &'static str,
-    /// Its dated descriptions.
-    pub editions: &'static [Edition],
-    /// Who can be certified.
-    pub roles: &'static [Role],
-    /// JSON keys and query parameters whose values are secret.
-    pub secret_keys: &'static [&'static str],
-    /// The whole catalogue, all editions, both ends.
-    pub requirements: fn() -> &'static [Requirement],
-    /// Fresh rules of an edition.
-    pub rules: fn(edition: &str) -> Vec<Box<dyn Rule>>,
-    /// What a server answers to a client's message that it cannot make sense of, so that the client does not wait for
-    /// nothing; none where the protocol has no such thing.
-    pub refusal: fn(edition: &str, message: &Value) -> Option<Value>,
-    /// A fresh observer of an edition, who looks at what the subject does: this end.
-    pub observer: fn(edition: &str, subject: End) -> Box<dyn Observer>,
-    /// What an event is in a few words, where the protocol has words for it.
-    pub summarize: for<'a> fn(edition: &str, event: &'a Event) -> Option<MessageSummary<'a>>,
-    /// The JSON Schema (draft-07) of a message or part of one, by the name that `$schema` matchers use.
-    pub schema: fn(edition: &str, name: &str) -> Option<&'static Value>,
-    /// The names that `schema` knows.
-    pub schema_names: fn(edition: &str) -> Vec<&'static str>,
-    /// Whole messages, and conversations of them.
-    pub samples: sample::Samples,
-}
-
-/// One dated description of a protocol.
-pub struct Edition {
-    /// Its id, the second part of requirement ids.
-    pub id: &'static str,
-    /// The document, for people.
-    pub document: &'static str,
-    /// What sets it apart, in a sentence.
-    pub about: &'static str,
-}
-
-/// One of the two sides of a protocol, as something to be certified.
-pub struct Role {
-    /// Its name on the command line, such as `amp-server`.
-    pub name: &'static str,
-    /// Which end of the wire the subject is.
-    pub subject: End,
-    /// What it is, in a few words: "an editor".
-    pub about: &'static str,
-    /// How a subject of this role is reached or reaches us.
-    pub reach: Reach,
-    /// What our peer can be told to do in scenarios of this role.
-    pub verbs: &'static [Verb],
-    /// What expectations can speak about.
-    pub observations: &'static [ObservationKind],
-    /// What a subject can be made to do from outside.
-    pub stimuli: &'static [Verb],
-    /// What a client can be asked to do, by the methods of its editions: name and meaning; empty for a server.
-    pub calls: &'static [(&'static str, &'static str)],
-    /// What a client is asked to do at a first meeting, where it only has to show that it can be asked: a call and its
-    /// parameters, texts in which `{root}` is the workspace. None for a server.
-    pub contact: Option<(&'static str, &'static [(&'static str, &'static str)])>,
-    /// What is said of a subject of this role in `wirecert.yaml`, beside what is said of all. What is not said of a subject
-    /// cannot be asked of it: the scenarios that need it are skipped.
-    pub described: &'static [Field],
-    /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
-    pub capabilities: &'static [(&'static str, &'static str)],
-    /// How long is waited for what the protocol obliges such a subject to do, where nobody says otherwise. Longer than
-    /// what counts as slow, so that one that is slow is not taken for one that does nothing.
-    pub patience: Duration,
-    /// Which requirement an expectation is charged to that was missed.
-    pub attribution: &'static Attribution,
-    /// Tells the traffic of a trace again as steps and observations of this role.
-    pub to_scenario: fn(edition: &str) -> Box<dyn scenario_element::TraceToScenario>,
-    /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is
-    /// generated from. `docs/fuzz.md` tells how it is read.
-    pub traffic: &'static str,
-}
-
-impl Role {
-    /// Everything that steps of this role's scenarios can do, beside the words of the language itself.
-    pub fn every_verb(&self) -> impl Iterator<Item = &'static Verb> + use<> {
-        let driven: &[Verb] = if self.is_client() { words::DRIVEN_VERBS } else { &[] };
-        self.verbs.iter().chain(words::VERBS).chain(driven)
-    }
-
-    /// Everything that expectations of this role's scenarios can speak about.
-    pub fn every_observation(&self) -> impl Iterator<Item = &'static ObservationKind> + use<> {
-        let driven: &[ObservationKind] = if self.is_client() { words::DRIVEN_OBSERVATIONS } else { &[] };
-        self.observations.iter().chain(words::OBSERVATIONS).chain(driven)
-    }
-
-    /// Whether the subject is the one that connects: then it is driven or observed, and we serve.
-    pub fn is_client(&self) -> bool {
-        self.subject == End::Client
-    }
-}
-
-/// How a subject and its peer find each other.
-pub enum Reach {
-    /// The server answers at a URL: `http://127.0.0.1:<port><path>` where nothing else is said.
-    Url {
-        /// The path where it answers.
-        path: &'static str,
-        /// The requirement, as area and slug, that a server breaks whose port accepts no connection.
-        proves: &'static str,
-        /// A program for Node that loads a JavaScript module and answers for it on a port, of a role that a module can
-        /// play as well. `--port`, `--module`, `--settings`, `--refusal` and `--within` tell it what to do.
-        module: Option<&'static str>,
-    },
-    /// The subject is a client, and finds our servers in the data home that its environment names.
-    Seeks {
-        /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
-        data_home: &'static [&'static str],
-    },
-    /// The server writes a lockfile below a data home; this reads one.
-    Lockfile {
-        /// The folder below the data home.
-        folder: &'static str,
-        /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
-        data_home: &'static [&'static str],
-        /// Whether a server of an edition may know no such variable, nor `XDG_DATA_HOME`, and use the default data home.
-        home_only: fn(edition: &str) -> bool,
-        /// The ports at which clients of an edition may look for a server without knowing more, where there are such.
-        ports: fn(edition: &str) -> Option<std::ops::RangeInclusive<u16>>,
-        /// The key of the port in a lockfile, which is a JSON object.
-        port_key: &'static str,
-        /// Reads a lockfile's content: what a client needs of it, or why a client would ignore it.
-        read: fn(edition: &str, content: &[u8]) -> Result<Lock, String>,
-        /// The requirement, as area and slug, that a server breaks which never writes one where it belongs.
-        proves: &'static str,
-        /// The requirements, as area and slug, either of which a server breaks whose lockfile is found while the port in
-        /// it accepts no connection: which one cannot be told from outside.
-        accepting: &'static [&'static str],
-    },
-}
-
-impl Reach {
-    /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
-    pub fn data_home(&self) -> &'static [&'static str] {
-        match self {
-            Self::Seeks { data_home } | Self::Lockfile { data_home, .. } => data_home,
-            Self::Url { .. } => &[],
-        }
-    }
-
-    /// Whether a server of an edition may look at no variable that names a data home.
-    pub fn may_know_home_only(&self, edition: &str) -> bool {
-        matches!(self, Self::Lockfile { home_only, .. } if home_only(edition))
-    }
-
-    /// The program that answers for a JavaScript module, where one can play this role.
-    pub fn module(&self) -> Option<&'static str> {
-        match self {
-            Self::Url { module, .. } => *module,
-            Self::Seeks { .. } | Self::Lockfile { .. } => None,
-        }
-    }
-}
-
-/// What a client has to know of a server: what a lockfile says, or a URL.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Lock {
-    /// Where the server listens.
-    pub port: u16,
-    /// The secret to show it.
-    pub token: String,
-    /// The server's process, where the file says so.
-    pub pid: Option<u32>,
-    /// The folders that the server has open, where the file says so.
-    pub folders: Vec<String>,
-    /// The whole file.
-    pub content: Value,
-    /// The whole address, of a server that is reached by a URL.
-    pub url: Option<String>,
-}
-
-/// A word of the scenario language that a role brings with it.
-pub struct Verb {
-    /// The key of the step.
-    pub name: &'static str,
-    /// What it does, for the schema and the docs.
-    pub doc: &'static str,
-    /// Its parameters.
-    pub shape: Shape,
 }

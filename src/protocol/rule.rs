@@ -59,13 +59,13 @@ pub struct Violation {
     pub blame: End,
     /// The event that shows it.
     pub index: u64,
-    /// What happened, in one sentence.
+    /// A description of the breach, in one sentence.
     pub message: String,
     /// Where in the message's JSON, as a JSON pointer.
     pub path: Option<String>,
-    /// What should have been there.
+    /// The value that should have been there.
     pub expected: Option<Value>,
-    /// What was there.
+    /// The value that was there.
     pub actual: Option<Value>,
     /// By how many microseconds a bound was exceeded, where that is all that is wrong.
     pub late: Option<u64>,
@@ -109,7 +109,7 @@ impl Judgements {
     }
 }
 
-/// What is wrong.
+/// The description of the fault.
 #[derive(Clone, Debug)]
 pub struct ViolationDetail {
     message: String,
@@ -138,13 +138,13 @@ impl ViolationDetail {
         self
     }
 
-    /// What should have been there.
+    /// The value that should have been there.
     pub fn expected(mut self, value: impl Into<Value>) -> Self {
         self.expected = Some(value.into());
         self
     }
 
-    /// What was there.
+    /// The value that was there.
     pub fn actual(mut self, value: impl Into<Value>) -> Self {
         self.actual = Some(value.into());
         self

@@ -86,7 +86,7 @@ impl ScenarioElement {
         Self::Seen { index, kind, selectors, value, finds: vec![], owed }
     }
 
-    /// The same step, where a parameter is what was found under a name.
+    /// Adds a parameter whose value is what was found under a name.
     pub fn with_found(mut self, arg: &'static str, name: &str) -> Self {
         if let Self::Step { found, .. } = &mut self {
             found.push((arg, name.to_owned()));
@@ -94,7 +94,7 @@ impl ScenarioElement {
         self
     }
 
-    /// The same observation, where what is found in a field has a name.
+    /// Gives a name to what is found in a field.
     pub fn with_find(mut self, field: &'static str, name: &str) -> Self {
         if let Self::Seen { finds, .. } = &mut self {
             finds.push((field, name.to_owned()));
@@ -120,7 +120,7 @@ pub trait TraceToScenario: Send {
     /// What this event completes.
     fn event(&mut self, event: &Event) -> Vec<ScenarioElement>;
 
-    /// What is left when the trace is over.
+    /// The elements that remain at the end of the trace.
     fn end(&mut self) -> Vec<ScenarioElement> {
         vec![]
     }

@@ -74,10 +74,10 @@ impl HttpStep {
                 request.version.clone_from(version);
             }
             request.headers = headers(&self.headers);
-            self.carry(&mut request)?;
+            self.set_body(&mut request)?;
         }
         if let (Some(split), Some(pace)) = (self.split, self.pace) {
-            at_a_pace(&mut request, host, split, pace);
+            set_pace(&mut request, host, split, pace);
         }
         Ok(request)
     }
@@ -95,7 +95,7 @@ impl HttpStep {
     }
 
     /// Puts the body in, and the headers that go with it where they are not given.
-    fn carry(&self, request: &mut Request) -> Result<(), String> {
+    fn set_body(&self, request: &mut Request) -> Result<(), String> {
         let body = self.body()?;
         let mut add = |name: &str, value: &str| {
             if !request.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
@@ -154,7 +154,7 @@ impl HttpStep {
 }
 
 /// Sends the same bytes with a pause between its pieces, those of the head included.
-fn at_a_pace(request: &mut Request, host: &str, split: usize, pace: Duration) {
+fn set_pace(request: &mut Request, host: &str, split: usize, pace: Duration) {
     let mut bytes = http_head::encode(&request.head(host));
     match &request.content {
         Content::None => {}

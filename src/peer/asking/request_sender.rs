@@ -1,4 +1,4 @@
-//! Requests under way, and those that are over.
+//! Requests under way and those that are over ([`RequestSender`]), and one request apart from any play ([`one`]).
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,27 +8,27 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{PeerError, Performed, Setting, VerbCall};
 use crate::protocol::http::redirects;
 use crate::trace::{End, EventKind, Mark, Recorder};
-use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Limits, Request};
+use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Limits, Request, Whole};
 use crate::wire::tcp::{Address, ConnectError};
 
-use super::sent::{Again, Follower, Hop, Sent, Watch};
+use super::sent::{Hop, RedirectFollower, Resend, SentRequest, Watch};
 
 /// How long the head, or the body, of an answer may take to come: longer than any expectation waits for it.
-const LONG: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 /// Why an exchange is ended that nobody waits for any more.
-const OVER: &str = "the play is over";
-/// What exchanges of our own are called: those of barriers, and of looks at whether the server still serves.
+const PLAY_OVER: &str = "the play is over";
+/// The name of our own exchanges: those of barriers and of health checks.
 const BARRIER: &str = "barrier";
 
 /// What a server breaks that does not do the first things: requirements, as area and slug.
 #[derive(Clone, Copy)]
 pub struct Proves {
-    /// Its port accepts no connection.
+    /// The port of the server accepts no connection.
     pub reached: &'static str,
     /// A request is not answered.
     pub answered: &'static str,
@@ -42,15 +42,15 @@ pub struct RequestSender {
     exchanges: Exchanges,
     patience: Duration,
     proves: Proves,
-    /// By the names of their exchanges.
-    sent: HashMap<String, Sent>,
+    /// The requests that were sent, by the names of their exchanges.
+    sent: HashMap<String, SentRequest>,
     /// The latest exchange of each label, and how often the label was given.
     labels: HashMap<String, (String, u64)>,
 }
 
 /// A request, and how it is sent.
-pub struct Sending {
-    /// By what it is known.
+pub struct OutgoingRequest {
+    /// The label of the request.
     pub label: Option<String>,
     /// The label of an earlier request, over whose TCP connection it goes.
     pub over: Option<String>,
@@ -60,10 +60,10 @@ pub struct Sending {
     pub awaited: bool,
     /// The request.
     pub request: Request,
-    /// Who sees what comes.
+    /// The function that gets each incoming part.
     pub watch: Option<Watch>,
     /// Where it goes, and what makes it again for another URL; none where redirects are not followed.
-    pub again: Option<(HttpUrl, Again)>,
+    pub again: Option<(HttpUrl, Resend)>,
 }
 
 #[derive(Default, Deserialize)]
@@ -79,13 +79,13 @@ struct OpenStep {
 struct DropStep {
     of: String,
     #[serde(default)]
-    how: How,
+    how: CloseMode,
     deliberate: Option<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum How {
+enum CloseMode {
     #[default]
     Eof,
     Reset,
@@ -103,7 +103,7 @@ pub fn address(setting: &Setting) -> Result<HttpUrl, PeerError> {
     HttpUrl::parse(server.url.as_ref().unwrap_or(&usual)).map_err(PeerError::Scenario)
 }
 
-impl Sending {
+impl OutgoingRequest {
     /// A request that is known by this label, over a connection of its own, and whose answer is read.
     pub fn new(label: Option<String>, request: Request) -> Self {
         Self { label, over: None, read: true, awaited: true, request, watch: None, again: None }
@@ -111,7 +111,7 @@ impl Sending {
 }
 
 impl RequestSender {
-    /// One that has sent nothing yet.
+    /// A sender that has sent nothing yet.
     pub fn new(setting: &Setting, proves: Proves) -> Self {
         let exchanges = Exchanges::new(setting.recorder.clone(), End::Client);
         let (sent, labels) = (HashMap::new(), HashMap::new());
@@ -132,7 +132,7 @@ impl RequestSender {
     }
 
     /// The latest exchange of a label.
-    fn labelled(&self, verb: &str, label: &str) -> Result<&Sent, PeerError> {
+    fn labelled(&self, verb: &str, label: &str) -> Result<&SentRequest, PeerError> {
         let sent = self.labels.get(label).and_then(|(latest, _)| self.sent.get(latest));
         sent.ok_or_else(|| wrong(verb, format!("no request `{label}` was sent; send it with `as: {label}`")))
     }
@@ -149,7 +149,7 @@ impl RequestSender {
         request.content = Content::None;
         request.ending = Ending::Hold;
         request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
-        self.send(act.verb, address, Sending::new(step.label, request)).await
+        self.send(act.verb, address, OutgoingRequest::new(step.label, request)).await
     }
 
     /// Ends the TCP connection of a request: the step `drop`.
@@ -157,7 +157,7 @@ impl RequestSender {
         let step: DropStep = read(act)?;
         // To leave is no fault, but it is why there is no answer.
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        self.leave(act.verb, &step.of, step.how == How::Reset, &why).await?;
+        self.leave(act.verb, &step.of, step.how == CloseMode::Reset, &why).await?;
         Ok(Performed::default())
     }
 
@@ -176,8 +176,13 @@ impl RequestSender {
     ///
     /// # Errors
     /// [`PeerError::Subject`] where the server is not there, or does not answer the request before on the same connection.
-    pub async fn send(&mut self, verb: &str, address: &Address, sending: Sending) -> Result<Performed, PeerError> {
-        let Sending { label, over, read, awaited, mut request, watch, again } = sending;
+    pub async fn send(
+        &mut self,
+        verb: &str,
+        address: &Address,
+        sending: OutgoingRequest,
+    ) -> Result<Performed, PeerError> {
+        let OutgoingRequest { label, over, read, awaited, mut request, watch, again } = sending;
         let mut kept = None;
         let client = match &over {
             None => {
@@ -211,9 +216,10 @@ impl RequestSender {
             exchange.control.set_reading(false);
         }
         let due = awaited && read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
-        let follower = Follower { again, watch, recorder: self.recorder.clone(), ending: request.ending };
+        let follower =
+            RedirectFollower { resend: again, watch, recorder: self.recorder.clone(), ending: request.ending };
         let conn = exchange.control.conn().to_owned();
-        self.sent.insert(conn, Sent::new(client, exchange, due, follower));
+        self.sent.insert(conn, SentRequest::new(client, exchange, due, follower));
         Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
@@ -245,7 +251,7 @@ impl RequestSender {
         request: &Request,
     ) -> Result<(), PeerError> {
         let deadline = Instant::now() + within;
-        let due: Vec<&Sent> = match label {
+        let due: Vec<&SentRequest> = match label {
             Some(label) => vec![self.labelled("barrier", label)?],
             None => self.sent.values().filter(|sent| sent.due && !sent.is_over()).collect(),
         };
@@ -281,10 +287,10 @@ impl RequestSender {
 
     /// Ends every exchange that is under way.
     pub async fn finish(&mut self) {
-        let open: Vec<Sent> = self.sent.drain().map(|(_, sent)| sent).collect();
-        open.iter().for_each(Sent::stay);
+        let open: Vec<SentRequest> = self.sent.drain().map(|(_, sent)| sent).collect();
+        open.iter().for_each(SentRequest::stop_following);
         let controls = open.iter().map(|sent| sent.hop().control).filter(|control| !control.is_over());
-        let leave = |control: Control| async move { control.close(Some(OVER)).await };
+        let leave = |control: Control| async move { control.close(Some(PLAY_OVER)).await };
         let mut leaving: JoinSet<()> = controls.map(leave).collect();
         while leaving.join_next().await.is_some() {}
     }
@@ -316,5 +322,68 @@ impl RequestSender {
 /// Bounds that no expectation outlasts, but for connecting and for a server that does not read. A connection is kept for
 /// whatever step names it, however long that takes on a busy machine.
 fn limits(patience: Duration) -> Limits {
-    Limits { connect: patience, head_within: LONG, body_within: LONG, write: LONG, idle: LONG, ..Limits::default() }
+    Limits {
+        connect: patience,
+        head_within: MAX_WAIT,
+        body_within: MAX_WAIT,
+        write: MAX_WAIT,
+        idle: MAX_WAIT,
+        ..Limits::default()
+    }
+}
+
+/// The number of bytes of an invalid response that are shown.
+const SHOWN: usize = 500;
+
+/// Makes one request to the server of `setting`, and waits for the whole answer. `what` is the request in words, `request`
+/// makes it for the server's URL. It is made again where a redirect leads, as often as clients do that, on one host.
+///
+/// # Errors
+/// [`PeerError::Subject`] where the server is not there, or does not answer within the patience; [`PeerError::Scenario`] where
+/// the setting names no server.
+pub async fn one(
+    setting: &Setting,
+    proves: Proves,
+    what: &str,
+    request: impl FnOnce(&HttpUrl) -> Request,
+) -> Result<Whole, PeerError> {
+    let patience = setting.patience;
+    let base = address(setting)?;
+    let mut request = request(&base);
+    let mut url = HttpUrl { target: request.target.clone(), ..base };
+    let limits = Limits { connect: patience, head_within: patience, body_within: patience, ..Limits::default() };
+    let mut client = Client::new(url.address.clone(), Exchanges::new(setting.recorder.clone(), End::Client), limits);
+    let deadline = Instant::now() + patience;
+    let mut followed = 0;
+    loop {
+        let sent = client.send(None, &request).await;
+        let exchange = sent.map_err(|error| RequestSender::new(setting, proves).unreachable(&error))?;
+        let whole = match timeout_at(deadline, exchange.whole()).await {
+            Err(_) => return Err(failed(format!("no answer to `{what}` within {patience:?}"))),
+            Ok(Err(broken)) => return Err(failed(format!("no answer to `{what}`: {broken}"))),
+            Ok(Ok(whole)) => whole,
+        };
+        let next = redirects::leads_to(&whole.head).and_then(|location| url.join(location).ok());
+        let Some(next) =
+            next.filter(|next| followed < redirects::MAX_REDIRECTS && next.address.host == url.address.host)
+        else {
+            return Ok(whole);
+        };
+        if next.address != url.address {
+            client = client.to(next.address.clone());
+        }
+        request.target.clone_from(&next.target);
+        (url, followed) = (next, followed + 1);
+    }
+}
+
+/// That a server gave no answer of the protocol.
+pub fn failed(message: String) -> PeerError {
+    PeerError::Subject { message, proves: None, expected: None, actual: None }
+}
+
+/// The beginning of a body, for people.
+pub fn shown(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]).into_owned();
+    if body.len() > SHOWN { format!("{text}…") } else { text }
 }

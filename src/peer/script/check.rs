@@ -1,23 +1,25 @@
-//! A script's file, checked as a whole.
+//! The file of a script: read and checked, and its JSON Schema (draft-07) for completion and checking in editors.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::diagnostic::yaml::{self, Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::protocol::parse_bound;
 
-use super::{MAPS, MOST, Order, SCRIPT, STEP, Script, ScriptAction, Step, Times, VERSION, WORDS, When};
+use super::player::{
+    MAPS, MOST, RepeatCount, SCRIPT, STEP, Script, ScriptAction, ScriptCommand, ScriptStep, StepTrigger, VERSION, WORDS,
+};
 
 /// Says what is wrong with a command, if anything is.
-type Judge<'a> = &'a dyn Fn(&Map<String, Value>) -> Result<(), String>;
+type CheckCommand<'a> = &'a dyn Fn(&Map<String, Value>) -> Result<(), String>;
 
 /// Reads a script. `command` says what is wrong with a command, if anything is.
 ///
 /// # Errors
 /// All that is wrong, each with its place.
-pub fn read(source: &Source, command: Judge<'_>) -> Result<Script, Vec<Diagnostic>> {
+pub fn read(source: &Source, command: CheckCommand<'_>) -> Result<Script, Vec<Diagnostic>> {
     let root = yaml::parse(source)?;
-    let mut reader = Reader { source, command, faults: vec![] };
+    let mut reader = ScriptReader { source, command, faults: vec![] };
     let steps = reader.script(&root);
     if reader.faults.is_empty() { Ok(Script { steps }) } else { Err(reader.faults) }
 }
@@ -26,21 +28,21 @@ pub fn read(source: &Source, command: Judge<'_>) -> Result<Script, Vec<Diagnosti
 ///
 /// # Errors
 /// All that is wrong with them, each with its place.
-pub fn read_steps(source: &Source, command: Judge<'_>) -> Result<Option<Script>, Vec<Diagnostic>> {
+pub fn read_steps(source: &Source, command: CheckCommand<'_>) -> Result<Option<Script>, Vec<Diagnostic>> {
     let root = yaml::parse(source)?;
     let Some(entry) = root.get("steps") else { return Ok(None) };
-    let mut reader = Reader { source, command, faults: vec![] };
+    let mut reader = ScriptReader { source, command, faults: vec![] };
     let steps = reader.steps(&entry.value);
     if reader.faults.is_empty() { Ok(Some(Script { steps })) } else { Err(reader.faults) }
 }
 
-struct Reader<'a> {
+struct ScriptReader<'a> {
     source: &'a Source,
-    command: Judge<'a>,
+    command: CheckCommand<'a>,
     faults: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     fn fault(&mut self, code: &'static str, span: Span, message: String, there: &str) -> &mut Diagnostic {
         self.faults.push(Diagnostic::error(code, message).at(self.source.place(span), there));
         let last = self.faults.len() - 1;
@@ -74,7 +76,7 @@ impl Reader<'_> {
         Some(entries)
     }
 
-    fn script(&mut self, root: &Node) -> Vec<Step> {
+    fn script(&mut self, root: &Node) -> Vec<ScriptStep> {
         if self.map("the script", root, &SCRIPT).is_none() {
             return vec![];
         }
@@ -103,14 +105,14 @@ impl Reader<'_> {
         }
     }
 
-    fn steps(&mut self, node: &Node) -> Vec<Step> {
+    fn steps(&mut self, node: &Node) -> Vec<ScriptStep> {
         let Some(items) = node.as_list().filter(|items| !items.is_empty()) else {
             self.wrong("`steps`", node, "a list of steps, such as [{do: {open: {path: a.txt}}}]");
             return vec![];
         };
-        let mut steps: Vec<Step> = vec![];
+        let mut steps: Vec<ScriptStep> = vec![];
         for item in items {
-            if steps.last().is_some_and(|step| step.times == Times::Forever) {
+            if steps.last().is_some_and(|step| step.times == RepeatCount::Forever) {
                 let message = "this step is never reached".to_owned();
                 self.fault("script/unreachable", item.span, message, "the step before is repeated forever");
             }
@@ -119,12 +121,12 @@ impl Reader<'_> {
         steps
     }
 
-    fn step(&mut self, node: &Node) -> Option<Step> {
+    fn step(&mut self, node: &Node) -> Option<ScriptStep> {
         self.map("a step", node, &STEP)?;
-        let when = node.get("when").map_or(Some(When::Start), |entry| self.when(&entry.value));
-        let times = node.get("repeat").map_or(Some(Times::Count(1)), |entry| self.times(&entry.value));
+        let when = node.get("when").map_or(Some(StepTrigger::Start), |entry| self.when(&entry.value));
+        let times = node.get("repeat").map_or(Some(RepeatCount::Count(1)), |entry| self.times(&entry.value));
         let what = match (node.get("do"), node.get("steps")) {
-            (Some(orders), None) => ScriptAction::Do(self.orders(&orders.value)),
+            (Some(commands), None) => ScriptAction::Do(self.commands(&commands.value)),
             (None, Some(steps)) => ScriptAction::Steps(self.steps(&steps.value)),
             (None, None) => {
                 let message = "the step does nothing".to_owned();
@@ -137,22 +139,22 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let step = Step { when: when?, times: times?, what };
-        if step.times == Times::Forever && !step.waits() {
+        let step = ScriptStep { when: when?, times: times?, what };
+        if step.times == RepeatCount::Forever && !step.waits() {
             let message = "a step that is repeated forever has to wait for something".to_owned();
             self.fault("script/endless", node.span, message, "expected a `when` such as `connected` or {after: 1s}");
         }
         Some(step)
     }
 
-    fn when(&mut self, node: &Node) -> Option<When> {
+    fn when(&mut self, node: &Node) -> Option<StepTrigger> {
         let all = [&WORDS[..], &MAPS[..]].concat();
         let only = match &node.kind {
             Kind::String(word) => {
                 match word.as_str() {
-                    "start" => return Some(When::Start),
-                    "connected" => return Some(When::Connected),
-                    "disconnected" => return Some(When::Disconnected),
+                    "start" => return Some(StepTrigger::Start),
+                    "connected" => return Some(StepTrigger::Connected),
+                    "disconnected" => return Some(StepTrigger::Disconnected),
                     word => self.unknown("happening", word, node.span, &all),
                 }
                 return None;
@@ -164,13 +166,13 @@ impl Reader<'_> {
             }
         };
         match (only.key.as_str(), only.value.as_str()) {
-            ("request", Some(method)) if !method.is_empty() => Some(When::Request(method.to_owned())),
+            ("request", Some(method)) if !method.is_empty() => Some(StepTrigger::Request(method.to_owned())),
             ("request", _) => {
                 self.wrong("`request`", &only.value, "the name of a method");
                 None
             }
             ("after", Some(text)) => match parse_bound(text) {
-                Ok(time) => Some(When::After(time)),
+                Ok(time) => Some(StepTrigger::After(time)),
                 Err(what) => {
                     self.fault("script/type", only.value.span, what, "expected a time such as 500ms");
                     None
@@ -187,10 +189,12 @@ impl Reader<'_> {
         }
     }
 
-    fn times(&mut self, node: &Node) -> Option<Times> {
+    fn times(&mut self, node: &Node) -> Option<RepeatCount> {
         match &node.kind {
-            Kind::String(word) if word == "forever" => Some(Times::Forever),
-            Kind::Number(n) if n.as_u64().is_some_and(|n| (1..=MOST).contains(&n)) => n.as_u64().map(Times::Count),
+            Kind::String(word) if word == "forever" => Some(RepeatCount::Forever),
+            Kind::Number(n) if n.as_u64().is_some_and(|n| (1..=MOST).contains(&n)) => {
+                n.as_u64().map(RepeatCount::Count)
+            }
             _ => {
                 let message = "this is no number of times".to_owned();
                 self.fault(
@@ -204,18 +208,18 @@ impl Reader<'_> {
         }
     }
 
-    fn orders(&mut self, node: &Node) -> Vec<Order> {
+    fn commands(&mut self, node: &Node) -> Vec<ScriptCommand> {
         match node.as_list() {
             Some([]) => {
                 self.fault("script/missing", node.span, "the step does nothing".to_owned(), "expected commands");
                 vec![]
             }
-            Some(items) => items.iter().filter_map(|item| self.order(item)).collect(),
-            None => self.order(node).into_iter().collect(),
+            Some(items) => items.iter().filter_map(|item| self.one_command(item)).collect(),
+            None => self.one_command(node).into_iter().collect(),
         }
     }
 
-    fn order(&mut self, node: &Node) -> Option<Order> {
+    fn one_command(&mut self, node: &Node) -> Option<ScriptCommand> {
         let Value::Object(command) = node.to_json() else {
             self.wrong("a command", node, "an object of one key, such as {open: {path: a.txt}}");
             return None;
@@ -224,14 +228,14 @@ impl Reader<'_> {
             self.fault("script/command", node.span, what, "");
             return None;
         }
-        Some(Order { command, place: self.source.place(node.span) })
+        Some(ScriptCommand { command, place: self.source.place(node.span) })
     }
 }
 
-impl Step {
+impl ScriptStep {
     /// Whether anything is waited for each time the step is done.
     fn waits(&self) -> bool {
-        self.when != When::Start
+        self.when != StepTrigger::Start
             || match &self.what {
                 ScriptAction::Do(_) => false,
                 ScriptAction::Steps(steps) => steps.iter().any(Self::waits),
@@ -239,10 +243,70 @@ impl Step {
     }
 }
 
+/// The schema. What a command may be is for the mock of the role to say; here it is an object of one key.
+pub fn schema() -> Value {
+    let command = json!({
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": {"type": "object"},
+        "description": "A command, as it steers a mock: {open: {path: a.txt}}"
+    });
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "a script of a mock",
+        "description": "What a mock does by itself: steps, one after the other.",
+        "type": "object",
+        "required": ["wirecert", "steps"],
+        "additionalProperties": false,
+        "properties": {
+            "wirecert": {"const": VERSION, "description": "The version of the language"},
+            "steps": {"$ref": "#/definitions/steps"}
+        },
+        "definitions": {
+            "command": command,
+            "steps": {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/step"}},
+            "step": {
+                "type": "object",
+                "additionalProperties": false,
+                "oneOf": [{"required": ["do"]}, {"required": ["steps"]}],
+                "properties": {
+                    "when": {
+                        "description": "What is waited for; nothing, if not said",
+                        "oneOf": [{"enum": WORDS}, valued("request", "^.+$"), valued("after", "^[0-9.]+(us|ms|s|m|h)$")]
+                    },
+                    "repeat": {
+                        "description": "How often; once, if not said",
+                        "oneOf": [{"const": "forever"}, {"type": "integer", "minimum": 1, "maximum": MOST}]
+                    },
+                    "do": {
+                        "description": "A command, or several",
+                        "oneOf": [
+                            {"$ref": "#/definitions/command"},
+                            {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/command"}}
+                        ]
+                    },
+                    "steps": {"$ref": "#/definitions/steps"}
+                }
+            }
+        }
+    })
+}
+
+fn valued(key: &str, pattern: &str) -> Value {
+    json!({
+        "type": "object",
+        "required": [key],
+        "additionalProperties": false,
+        "properties": {key: {"type": "string", "pattern": pattern}}
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::diagnostic::{Style, render_all};
+
+    use super::*;
 
     fn known(command: &Map<String, Value>) -> Result<(), String> {
         match command.keys().next().map(String::as_str) {
@@ -265,13 +329,13 @@ mod tests {
         let script = read(&Source::new("s.yaml", text), &known).unwrap();
         let told: Vec<_> = script.steps.iter().map(|s| (s.when.clone(), s.times)).collect();
         let expected = [
-            (When::Start, Times::Count(1)),
-            (When::Request("readFile".to_owned()), Times::Count(3)),
-            (When::Start, Times::Forever),
+            (StepTrigger::Start, RepeatCount::Count(1)),
+            (StepTrigger::Request("readFile".to_owned()), RepeatCount::Count(3)),
+            (StepTrigger::Start, RepeatCount::Forever),
         ];
         assert_eq!(told, expected);
-        let ScriptAction::Do(orders) = &script.steps[0].what else { panic!("{script:?}") };
-        assert_eq!(orders[0].place.to_string(), "s.yaml:3:9");
+        let ScriptAction::Do(commands) = &script.steps[0].what else { panic!("{script:?}") };
+        assert_eq!(commands[0].place.to_string(), "s.yaml:3:9");
     }
 
     #[test]

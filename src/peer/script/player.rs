@@ -1,12 +1,80 @@
-//! A mock that does what its script says.
+//! Scripts and their steps, and a mock that does what its script says.
 
+use std::time::Duration;
+
+use serde_json::{Map, Value};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, SourceSpan};
 use crate::peer::{BoxFuture, Mock, MockEvent};
 
-use super::{Order, Script, ScriptAction, Step, Times, When};
+/// A script, read and checked.
+#[derive(Debug)]
+pub struct Script {
+    pub(super) steps: Vec<ScriptStep>,
+}
+
+/// Something to wait for, and what to do then.
+#[derive(Debug)]
+pub(super) struct ScriptStep {
+    pub(super) when: StepTrigger,
+    pub(super) times: RepeatCount,
+    pub(super) what: ScriptAction,
+}
+
+/// What a step waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum StepTrigger {
+    /// Nothing: the step before is done.
+    Start,
+    /// A client is let in.
+    Connected,
+    /// A client is gone.
+    Disconnected,
+    /// A client made a request for this method.
+    Request(String),
+    /// Time goes by.
+    After(Duration),
+}
+
+/// How often a step is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RepeatCount {
+    /// This number of times.
+    Count(u64),
+    /// Until the mock ends.
+    Forever,
+}
+
+/// The action of a step.
+#[derive(Debug)]
+pub(super) enum ScriptAction {
+    /// Gives these commands to the mock.
+    Do(Vec<ScriptCommand>),
+    /// Performs these steps.
+    Steps(Vec<ScriptStep>),
+}
+
+/// A command, and where it stands.
+#[derive(Debug)]
+pub(super) struct ScriptCommand {
+    pub(super) command: Map<String, Value>,
+    pub(super) place: SourceSpan,
+}
+
+/// The keys of a script.
+pub(super) const SCRIPT: [&str; 2] = ["wirecert", "steps"];
+/// The keys of a step.
+pub(super) const STEP: [&str; 4] = ["when", "repeat", "do", "steps"];
+/// The words that a step can wait for.
+pub(super) const WORDS: [&str; 3] = ["start", "connected", "disconnected"];
+/// What a step can wait for that has a value.
+pub(super) const MAPS: [&str; 2] = ["request", "after"];
+/// The version of the language.
+pub(super) const VERSION: u64 = 1;
+/// How often a step can be repeated.
+pub(super) const MOST: u64 = 1_000_000;
 
 /// Has a mock do what a script says, and returns when its last step is done.
 ///
@@ -26,14 +94,14 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    fn steps<'a>(&'a mut self, steps: &'a [Step]) -> BoxFuture<'a, Result<(), Diagnostic>> {
+    fn steps<'a>(&'a mut self, steps: &'a [ScriptStep]) -> BoxFuture<'a, Result<(), Diagnostic>> {
         Box::pin(async move {
             for step in steps {
                 let mut done = 0;
-                while step.times != Times::Count(done) {
+                while step.times != RepeatCount::Count(done) {
                     self.wait(&step.when).await;
                     match &step.what {
-                        ScriptAction::Do(orders) => self.obey(orders).await?,
+                        ScriptAction::Do(commands) => self.run_commands(commands).await?,
                         ScriptAction::Steps(steps) => self.steps(steps).await?,
                     }
                     done = done.saturating_add(1);
@@ -43,17 +111,17 @@ impl Player<'_> {
         })
     }
 
-    async fn wait(&mut self, when: &When) {
+    async fn wait(&mut self, when: &StepTrigger) {
         match when {
-            When::Start => {}
-            When::After(time) => tokio::time::sleep(*time).await,
-            When::Connected => self.happens(&MockEvent::Connected).await,
-            When::Disconnected => self.happens(&MockEvent::Disconnected).await,
-            When::Request(method) => self.happens(&MockEvent::Request(method.clone())).await,
+            StepTrigger::Start => {}
+            StepTrigger::After(time) => tokio::time::sleep(*time).await,
+            StepTrigger::Connected => self.wait_for_event(&MockEvent::Connected).await,
+            StepTrigger::Disconnected => self.wait_for_event(&MockEvent::Disconnected).await,
+            StepTrigger::Request(method) => self.wait_for_event(&MockEvent::Request(method.clone())).await,
         }
     }
 
-    async fn happens(&mut self, wanted: &MockEvent) {
+    async fn wait_for_event(&mut self, wanted: &MockEvent) {
         loop {
             match self.happenings.recv().await {
                 Ok(happening) if happening == *wanted => return,
@@ -65,8 +133,8 @@ impl Player<'_> {
         }
     }
 
-    async fn obey(&mut self, orders: &[Order]) -> Result<(), Diagnostic> {
-        for Order { command, place } in orders {
+    async fn run_commands(&mut self, commands: &[ScriptCommand]) -> Result<(), Diagnostic> {
+        for ScriptCommand { command, place } in commands {
             if let Err(what) = self.mock.steer(command).await {
                 let message = format!("the script could not be played on: {what}");
                 return Err(Diagnostic::error("script/command", message).at(place.clone(), "this was to be done"));

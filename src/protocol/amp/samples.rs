@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::schemas;
-use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, Sent, whole};
+use crate::protocol::sample::{
+    Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Samples, Script, Sent, whole,
+};
 use crate::trace::End;
 
 /// The sample messages of the protocol.
@@ -126,7 +128,7 @@ fn spoken(method: &str, result: Value) -> Value {
 
 fn socket(name: String, about: String, sender: End, schema: Value, mark: String, answers: Vec<String>) -> MessageType {
     let carrier = Carrier::WebSocketText {};
-    MessageType { name, about, sender, carrier, schema: Some(schema), marks: vec![Mark::at(mark)], answers }
+    MessageType { name, about, sender, carrier, schema: Some(schema), marks: vec![MessageMark::at(mark)], answers }
 }
 
 /// Gives a message the id of another one.

@@ -16,7 +16,7 @@ mod subscription;
 use crate::protocol::http::content::{BodyAssembler, Content};
 use crate::protocol::http::observation_draft::{ObservationDraft, how, lines};
 use crate::protocol::http::redirects;
-use crate::protocol::http::repeats::{self, Repeats};
+use crate::protocol::http::repeats::{self, RepeatedRequests};
 use subscription::Subscription;
 
 /// Makes observations of what one end does.
@@ -31,7 +31,7 @@ pub struct AmplifierObserver {
     subscriptions: HashMap<String, Subscription>,
     /// When the last subscription to a session ended, in microseconds.
     ended: HashMap<String, u64>,
-    repeats: Repeats,
+    repeats: RepeatedRequests,
     held: redirects::RedirectedObservations,
     /// The sessions of event streams that are redirected, by the exchange that the client began with.
     moved: HashMap<String, Option<String>>,
@@ -47,7 +47,7 @@ impl AmplifierObserver {
             responses: HashMap::new(),
             subscriptions: HashMap::new(),
             ended: HashMap::new(),
-            repeats: Repeats::default(),
+            repeats: RepeatedRequests::default(),
             held: redirects::RedirectedObservations::default(),
             moved: HashMap::new(),
         }

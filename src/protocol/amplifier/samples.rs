@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::schemas;
 use super::words::{CODES, EVENTS, STATUSES};
-use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, whole};
+use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Samples, Script, whole};
 use crate::trace::End;
 
 /// What the protocol says of whole messages.
@@ -61,7 +61,7 @@ fn types(edition: &str) -> Vec<MessageType> {
         sender: End::Server,
         carrier: Carrier::ResponseBody { status: 400 },
         schema: part("error"),
-        marks: vec![Mark::at("/error")],
+        marks: vec![MessageMark::at("/error")],
         answers,
     });
     for event in EVENTS {
@@ -73,7 +73,7 @@ fn types(edition: &str) -> Vec<MessageType> {
             sender: End::Server,
             carrier: Carrier::EventData {},
             schema,
-            marks: vec![Mark::is("/event", *event)],
+            marks: vec![MessageMark::is("/event", *event)],
             answers: vec![],
         });
     }
@@ -83,7 +83,7 @@ fn types(edition: &str) -> Vec<MessageType> {
         sender: End::Client,
         carrier: Carrier::WebSocketText {},
         schema: part("control"),
-        marks: vec![Mark::at("/action")],
+        marks: vec![MessageMark::at("/action")],
         answers: vec![],
     });
     types

@@ -1,16 +1,17 @@
-//! Whole bodies, and what they are.
+//! Bodies that have become whole, and the observations that observers make of them: [`Content`], [`ObservationDraft`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::trace::{Direction, Event, EventKind, Message, Payload, read_json};
+use crate::protocol::Observation;
+use crate::trace::{Closed, Direction, Event, EventKind, HttpRequest, Message, Payload, read_json};
 
-/// What is said of JSON that a value does not hold all of.
+/// The note about JSON that a value does not hold all of.
 pub const LOSSY: &str = "a body or message is JSON that not every reader can hold: half a surrogate pair, hundreds of levels, or a huge number";
 
-/// What a body is.
+/// The content of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
     /// There is none.
@@ -26,7 +27,7 @@ pub enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Of a body; none where it was empty.
+    /// The content of a body; `None` stands for an empty one.
     pub fn of(message: Option<&'a Message>) -> Self {
         let Some(message) = message else { return Self::Empty };
         if let Some(json) = &message.json {
@@ -70,7 +71,7 @@ impl<'a> Content<'a> {
 /// It holds the requests and responses that are under way.
 #[derive(Default)]
 pub struct BodyAssembler {
-    /// By exchange and direction: whether there was content, and whether it is an event stream.
+    /// The open messages by exchange and direction: whether there was content, and whether it is an event stream.
     open: HashMap<(String, bool), (bool, bool)>,
 }
 
@@ -105,10 +106,117 @@ impl BodyAssembler {
     }
 }
 
+/// An observation whose event is not set yet.
+pub struct ObservationDraft {
+    pub kind: &'static str,
+    pub selectors: Map<String, Value>,
+    pub value: Map<String, Value>,
+}
+
+impl ObservationDraft {
+    /// An empty draft.
+    pub fn new(kind: &'static str) -> Self {
+        Self { kind, selectors: Map::new(), value: Map::new() }
+    }
+
+    /// Adds a selector.
+    pub fn choose(mut self, key: &str, value: &str) -> Self {
+        self.selectors.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds a member.
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.value.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds a member, where there is a value.
+    pub fn with_some(self, key: &str, value: Option<String>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
+    /// Adds a body, as `json` or as `text`.
+    pub fn with_body(self, content: &Content<'_>) -> Self {
+        match content {
+            Content::Json { json, .. } => self.with("json", json.as_ref().clone()),
+            Content::Text(text) => self.with("text", *text),
+            Content::Empty => self.with("text", ""),
+            Content::Binary(bytes) => self.with("text", String::from_utf8_lossy(bytes)),
+            Content::Coded => self,
+        }
+    }
+
+    /// The observation at this event of an exchange.
+    pub fn on(mut self, event: &Event, conn: &str) -> Observation {
+        self.value.insert("exchange".to_owned(), conn.into());
+        Observation {
+            kind: self.kind,
+            conn: Some(conn.to_owned()),
+            selectors: self.selectors,
+            value: self.value,
+            index: event.i,
+        }
+    }
+
+    /// Adds the status of a response, where it has one.
+    pub fn with_status(self, status: Option<u16>) -> Self {
+        match status {
+            Some(status) => self.with("status", status),
+            None => self,
+        }
+    }
+
+    /// Adds these members of the body's JSON.
+    pub fn with_members(mut self, content: &Content<'_>, keys: &[&str]) -> Self {
+        let members = content.json().and_then(Value::as_object);
+        for key in keys {
+            if let Some(value) = members.and_then(|members| members.get(*key)) {
+                self = self.with(key, value.clone());
+            }
+        }
+        self
+    }
+
+    /// Adds the fields of a request other than its body.
+    pub fn with_request(self, head: &HttpRequest) -> Self {
+        self.with("verb", head.method())
+            .with("target", head.target())
+            .with("headers", lines(&head.headers))
+            .with("tcp", head.tcp)
+    }
+}
+
+/// How a TCP connection ended, in the word that observations have for it.
+pub fn how(closed: Closed) -> &'static str {
+    match closed {
+        Closed::Eof => "eof",
+        Closed::Reset => "reset",
+    }
+}
+
+/// Header lines by their names in lower case; the values of repeated ones joined by a comma.
+pub fn lines(lines: &[(String, String)]) -> Map<String, Value> {
+    let mut headers = Map::new();
+    for (name, value) in lines {
+        let name = name.to_ascii_lowercase();
+        let value = match headers.get(&name).and_then(Value::as_str) {
+            Some(before) => format!("{before}, {value}"),
+            None => value.clone(),
+        };
+        headers.insert(name, value.into());
+    }
+    headers
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Play;
+
     use super::*;
-    use crate::protocol::http::testing::Play;
 
     fn play() -> Play<()> {
         Play::of(crate::protocol::protocols()[0])

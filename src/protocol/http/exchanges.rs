@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::heads;
-use super::requirement_index::RuleContext;
+use super::rule_context::RuleContext;
 use crate::protocol::ViolationDetail;
 use crate::trace::{Closed, Direction, Event, EventKind, HttpRequest, HttpResponse};
 
@@ -21,7 +21,7 @@ const STALLED: u64 = 2_000_000;
 pub const PATIENCE: Duration = Duration::from_micros(TIMELY + 2_000_000);
 
 /// A head of so many bytes that does not end is none.
-const LONG_HEAD: usize = 8 << 10;
+const MAX_HEAD: usize = 8 << 10;
 
 /// So many exchanges that are over are remembered, for bytes that come after them.
 const REMEMBERED: usize = 1024;
@@ -49,7 +49,7 @@ pub struct Exchange<T> {
     pub left: Option<u64>,
     /// Whether it is the first of its TCP connection.
     pub first: bool,
-    /// What the protocol makes of it.
+    /// The protocol's own data about the exchange.
     pub own: T,
 }
 
@@ -80,22 +80,22 @@ pub struct Exchanges<T> {
     open: HashMap<String, Exchange<T>>,
     /// The TCP connections over which nothing has come yet, by the names of their first exchanges.
     fresh: HashSet<String>,
-    over: HashSet<String>,
-    over_order: VecDeque<String>,
+    finished: HashSet<String>,
+    finished_order: VecDeque<String>,
     /// How many requests went over each TCP connection.
     carried: HashMap<u64, u64>,
     now: u64,
 }
 
 impl<T: Default> Exchanges<T> {
-    /// None yet. A request that has no answer breaks this requirement.
+    /// No exchanges yet. A request without a response breaks this requirement.
     pub fn new(answered: &'static str) -> Self {
         Self {
             answered,
             open: HashMap::new(),
             fresh: HashSet::new(),
-            over: HashSet::new(),
-            over_order: VecDeque::new(),
+            finished: HashSet::new(),
+            finished_order: VecDeque::new(),
             carried: HashMap::new(),
             now: 0,
         }
@@ -143,7 +143,7 @@ impl<T: Default> Exchanges<T> {
             own,
             ..Exchange::default()
         };
-        self.over.remove(conn);
+        self.finished.remove(conn);
         self.fresh.remove(conn);
         self.open.insert(conn.to_owned(), fresh);
     }
@@ -232,12 +232,12 @@ impl<T: Default> Exchanges<T> {
             (Some(Direction::ToServer), None) => {
                 // Of a connection whose beginning is not in the trace, it may be the rest of anything.
                 let begins = self.fresh.remove(conn) || is_head(bytes);
-                if begins && !self.over.contains(conn) && event.deliberate.is_none() {
+                if begins && !self.finished.contains(conn) && event.deliberate.is_none() {
                     ctx.check("http/client-valid-head", Some(ViolationDetail::new("this is no request of HTTP")));
                 }
                 self.open.entry(conn.to_owned()).or_default().client_is_odd = true;
             }
-            (Some(Direction::ToClient), Some(exchange)) if exchange.response.is_none() && may_go_on(bytes) => {
+            (Some(Direction::ToClient), Some(exchange)) if exchange.response.is_none() && is_incomplete_head(bytes) => {
                 exchange.half_head = true;
             }
             (Some(Direction::ToClient), Some(exchange)) => {
@@ -253,7 +253,9 @@ impl<T: Default> Exchanges<T> {
                 exchange.server_is_odd = true;
             }
             // A server may say that it has waited too long, and close.
-            (Some(Direction::ToClient), None) if self.over.contains(conn) && !head && event.deliberate.is_none() => {
+            (Some(Direction::ToClient), None)
+                if self.finished.contains(conn) && !head && event.deliberate.is_none() =>
+            {
                 ctx.check("http/length", Some(ViolationDetail::new("bytes follow an answer that was whole")));
             }
             _ => {}
@@ -291,13 +293,13 @@ impl<T: Default> Exchanges<T> {
     }
 
     fn remember(&mut self, conn: &str) {
-        if self.over_order.len() == REMEMBERED
-            && let Some(oldest) = self.over_order.pop_front()
+        if self.finished_order.len() == REMEMBERED
+            && let Some(oldest) = self.finished_order.pop_front()
         {
-            self.over.remove(&oldest);
+            self.finished.remove(&oldest);
         }
-        if self.over.insert(conn.to_owned()) {
-            self.over_order.push_back(conn.to_owned());
+        if self.finished.insert(conn.to_owned()) {
+            self.finished_order.push_back(conn.to_owned());
         }
     }
 }
@@ -320,8 +322,8 @@ fn is_head(bytes: &[u8]) -> bool {
 
 /// Whether bytes are the beginning of a head that was left while it came: where that was the client, nobody is to blame,
 /// and where it was the server, the end of the connection tells.
-fn may_go_on(bytes: &[u8]) -> bool {
+fn is_incomplete_head(bytes: &[u8]) -> bool {
     let begin = b"HTTP/1.".iter().zip(bytes).all(|(expected, found)| expected == found);
     let ended = bytes.windows(2).any(|w| w == b"\n\n") || bytes.windows(4).any(|w| w == b"\r\n\r\n");
-    begin && !ended && bytes.len() < LONG_HEAD
+    begin && !ended && bytes.len() < MAX_HEAD
 }

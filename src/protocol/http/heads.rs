@@ -1,6 +1,6 @@
 //! Heads: of requests and of answers.
 
-use super::requirement_index::RuleContext;
+use super::rule_context::RuleContext;
 use crate::protocol::ViolationDetail;
 use crate::trace::{HttpRequest, HttpResponse, Payload};
 

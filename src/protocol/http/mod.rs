@@ -1,16 +1,21 @@
-//! What the protocols over HTTP have in common: bodies, heads, exchanges, and the words for them.
+//! What the protocols over HTTP have in common: bodies, heads, exchanges, and their words in scenarios.
 //!
-//! Their requirements of HTTP have the same areas and slugs, so that one rule serves all.
+//! Their requirements of HTTP have the same areas and slugs, so that one rule serves all. The main type is
+//! [`exchanges::Exchanges`]: the exchanges under way in a trace, and what HTTP requires of each.
 
 pub mod content;
 pub mod exchanges;
 pub mod heads;
-pub mod members;
-pub mod observation_draft;
 pub mod redirects;
 pub mod repeats;
-pub mod requirement_index;
+pub mod rule_context;
+pub mod scenario;
 #[cfg(test)]
 pub mod testing;
-pub mod to_scenario;
-pub mod words;
+
+// Further paths by which the folders of protocols import these modules.
+pub use content as observation_draft;
+pub use rule_context as members;
+pub use rule_context as requirement_index;
+pub use scenario as to_scenario;
+pub use scenario as words;

@@ -9,13 +9,13 @@ use crate::protocol::Observation;
 use crate::trace::HttpResponse;
 
 /// How many redirects one request may meet, as in the Fetch standard.
-pub const MOST: usize = 20;
+pub const MAX_REDIRECTS: usize = 20;
 
 /// The mark in a trace at an exchange whose redirect a client does not follow: its answer is the answer to the request.
 pub const NOT_FOLLOWED: &str = "redirect-not-followed";
 
 /// Stands between the name of an exchange and the number of the redirect that led to it.
-const MARK: char = '~';
+const SEPARATOR: char = '~';
 
 /// Where an answer sends the same request again, method and body included (RFC 9110 sections 15.4.8 and 15.4.9; docs/openctx.md,
 /// Redirects); none where it sends it nowhere.
@@ -26,12 +26,12 @@ pub fn leads_to(head: &HttpResponse) -> Option<&str> {
 
 /// The name of the exchange after so many redirects of the one with this name.
 pub fn after(exchange: &str, redirects: usize) -> String {
-    format!("{exchange}{MARK}{redirects}")
+    format!("{exchange}{SEPARATOR}{redirects}")
 }
 
 /// The name of the exchange that a client began with.
 pub fn asked(exchange: &str) -> &str {
-    match exchange.rsplit_once(MARK) {
+    match exchange.rsplit_once(SEPARATOR) {
         Some((asked, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => asked,
         _ => exchange,
     }
@@ -41,8 +41,8 @@ pub fn asked(exchange: &str) -> &str {
 /// the last exchange is an answer to the request.
 #[derive(Default)]
 pub struct RedirectedObservations {
-    /// What was seen, by exchange.
-    held: HashMap<String, Vec<Observation>>,
+    /// The pending observations, by exchange.
+    pending: HashMap<String, Vec<Observation>>,
     /// The exchanges on which others followed.
     followed: HashSet<String>,
 }
@@ -53,7 +53,7 @@ impl RedirectedObservations {
         let first = asked(exchange);
         if first != exchange {
             let is_earlier = |other: &str| other != exchange && asked(other) == first;
-            self.followed.extend(self.held.extract_if(|other, _| is_earlier(other)).map(|(other, _)| other));
+            self.followed.extend(self.pending.extract_if(|other, _| is_earlier(other)).map(|(other, _)| other));
         }
     }
 
@@ -64,19 +64,19 @@ impl RedirectedObservations {
 
     /// Holds what is seen of this exchange from now on.
     pub fn hold(&mut self, exchange: &str) {
-        self.held.entry(exchange.to_owned()).or_default();
+        self.pending.entry(exchange.to_owned()).or_default();
     }
 
-    /// Nothing will follow on this exchange: gives what was held of it.
+    /// No further exchange follows: takes the pending observations of this one.
     pub fn release(&mut self, exchange: &str) -> Vec<Observation> {
-        self.held.remove(exchange).unwrap_or_default()
+        self.pending.remove(exchange).unwrap_or_default()
     }
 
     /// Holds what was seen of an exchange, or gives it back where the exchange is not held.
     pub fn pass(&mut self, exchange: &str, seen: Vec<Observation>) -> Vec<Observation> {
-        match self.held.get_mut(exchange) {
-            Some(held) => {
-                held.extend(seen);
+        match self.pending.get_mut(exchange) {
+            Some(pending) => {
+                pending.extend(seen);
                 vec![]
             }
             None => seen,

@@ -18,13 +18,13 @@ const REMEMBERED: usize = 10_000;
 
 /// Tells which requests repeat others that are answered alike.
 #[derive(Default)]
-pub struct Repeats {
-    /// What each exchange asks for.
+pub struct RepeatedRequests {
+    /// The key of the request of each exchange.
     asked: HashMap<String, u64>,
     alike: HashSet<u64>,
 }
 
-impl Repeats {
+impl RepeatedRequests {
     /// The request of an exchange is whole. Gives whether it only repeats another one.
     pub fn asks(&mut self, exchange: &str, head: &HttpRequest, content: &Content<'_>) -> bool {
         let key = key(head, &content_text(content));
@@ -40,7 +40,7 @@ impl Repeats {
     }
 }
 
-/// What a request asks for, with this content: by its method, its target and its content. Header lines may differ.
+/// The key of a request: a hash of its method, its target and its content. Header lines may differ.
 pub fn key(head: &HttpRequest, content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     (head.method(), head.target(), content).hash(&mut hasher);
@@ -71,7 +71,7 @@ mod tests {
     fn the_same_request_is_a_repeat_once_its_repeats_are_answered_alike() {
         let asked = json!({"method": "mentions"});
         let content = Content::Json { json: std::borrow::Cow::Borrowed(&asked), marked: false, whole: None };
-        let mut repeats = Repeats::default();
+        let mut repeats = RepeatedRequests::default();
         assert!(!repeats.asks("x1", &head("POST /a HTTP/1.1", &[]), &content));
         assert!(!repeats.asks("x2", &head("POST /a HTTP/1.1", &[]), &content), "nobody has said so yet");
         repeats.are_alike("x1");

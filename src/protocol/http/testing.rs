@@ -16,7 +16,7 @@ pub struct Play<T> {
 }
 
 impl<T: Default> Play<T> {
-    /// Nothing yet.
+    /// An empty trace.
     pub fn of(protocol: &'static Protocol) -> Self {
         let conn = "x0".to_owned();
         Self { protocol, own: T::default(), conn, exchanges: 0, tcp: None, t: 0, process: None, events: vec![] }
@@ -131,7 +131,7 @@ impl<T: Default> Play<T> {
         self.client(EventKind::Closed(Closed::Eof))
     }
 
-    /// What all rules have to say.
+    /// The judgements of all rules.
     pub fn judge(&self) -> Judgements {
         let mut out = Judgements::default();
         let mut all = (self.protocol.rules)(self.protocol.editions[0].id);

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Attribution, Base, Due};
 
-/// What makes a response one that nobody reads.
+/// Requirements whose violation makes a response unreadable.
 const UNREAD: [&str; 17] = [
     "http/valid-head",
     "http/length",
@@ -24,7 +24,7 @@ const UNREAD: [&str; 17] = [
     "envelope/error-object",
 ];
 
-/// Of providers.
+/// The attribution of the role `openctx-provider`.
 pub const SERVER: Attribution = Attribution {
     absent: &[Due {
         kind: "response",
@@ -181,7 +181,7 @@ pub const SERVER: Attribution = Attribution {
     ],
 };
 
-/// Of clients.
+/// The attribution of the role `openctx-client`.
 pub const CLIENT: Attribution = Attribution {
     absent: &[
         Due {
@@ -277,7 +277,7 @@ pub const CLIENT: Attribution = Attribution {
     ],
 };
 
-/// What keeps a provider from knowing what a request asks for.
+/// Requirements whose violation makes a request unreadable.
 const UNREAD_REQUESTS: [&str; 14] = [
     "http/client-valid-head",
     "http/client-length",

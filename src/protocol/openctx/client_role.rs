@@ -1,6 +1,6 @@
 //! The role `openctx-client`: the words with which scenarios play the provider to a client.
 
-use crate::protocol::http::words::{
+use crate::protocol::http::scenario::{
     ANSWER_TO, CHUNKED, CUT, ENCODING, ENDLESS, FILLED, HEADERS, HEX, INTERIM, JSON, LENGTH, PACE, RAW_ANSWER, REPEATS,
     TEXT, THEN, TRAILERS,
 };

@@ -4,7 +4,6 @@
 
 mod attribution;
 pub mod client_role;
-mod message_summary;
 mod observer;
 mod requirements;
 mod role;
@@ -31,7 +30,7 @@ pub static PROTOCOL: Protocol = Protocol {
     rules: |_| rules::of(),
     refusal: |_, _| None,
     observer: |_, subject| Box::new(observer::OpenCtxObserver::new(subject)),
-    summarize: |_, event| message_summary::summarize(event),
+    summarize: |_, event| observer::summarize(event),
     schema: schemas::schema,
     schema_names: schemas::names,
     samples: samples::SAMPLES,

@@ -1,16 +1,14 @@
-//! What expectations can speak about, made from events.
+//! What the events of a trace are in OpenCtx: observations for expectations, and summaries for people.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::protocol::{Observation, Observer};
-use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse};
-
-use crate::protocol::http::content::{BodyAssembler, Content};
-use crate::protocol::http::observation_draft::{ObservationDraft, how, lines};
+use crate::protocol::http::content::{BodyAssembler, Content, ObservationDraft, how, lines};
 use crate::protocol::http::redirects;
-use crate::protocol::http::repeats::{self, Repeats};
+use crate::protocol::http::repeats::{self, RepeatedRequests};
+use crate::protocol::{MessageSort, MessageSummary, Observation, Observer};
+use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Message};
 
 /// Makes observations of what one end does.
 ///
@@ -18,11 +16,11 @@ use crate::protocol::http::repeats::{self, Repeats};
 /// seen, as an answer to the request; so an answer that redirects is held until it is known whether the client does.
 pub struct OpenCtxObserver {
     subject: End,
-    wholes: BodyAssembler,
+    bodies: BodyAssembler,
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
-    held: redirects::RedirectedObservations,
-    repeats: Repeats,
+    redirected: redirects::RedirectedObservations,
+    repeats: RepeatedRequests,
 }
 
 impl OpenCtxObserver {
@@ -30,11 +28,11 @@ impl OpenCtxObserver {
     pub fn new(subject: End) -> Self {
         Self {
             subject,
-            wholes: BodyAssembler::default(),
+            bodies: BodyAssembler::default(),
             requests: HashMap::new(),
             responses: HashMap::new(),
-            held: redirects::RedirectedObservations::default(),
-            repeats: Repeats::default(),
+            redirected: redirects::RedirectedObservations::default(),
+            repeats: RepeatedRequests::default(),
         }
     }
 
@@ -43,7 +41,7 @@ impl OpenCtxObserver {
         dir == Direction::ToClient && self.responses.get(conn).is_some_and(|head| redirects::leads_to(head).is_some())
     }
 
-    fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<ObservationDraft> {
+    fn complete(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Vec<ObservationDraft> {
         let message = ObservationDraft::new("message").with_body(content);
         match dir {
             Direction::ToClient => {
@@ -70,17 +68,17 @@ impl OpenCtxObserver {
 
 impl Observer for OpenCtxObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
-        let whole = self.wholes.of(event);
+        let complete = self.bodies.of(event);
         let Some(conn) = event.conn.as_deref() else { return vec![] };
         match (&event.kind, self.subject) {
             (EventKind::Mark(mark), _) if mark.mark == redirects::NOT_FOLLOWED => {
-                return self.held.release(conn);
+                return self.redirected.release(conn);
             }
             (EventKind::Mark(mark), End::Client) if mark.mark == repeats::ALIKE => self.repeats.are_alike(conn),
-            (EventKind::HttpRequest(_), End::Server) => self.held.asks(conn),
+            (EventKind::HttpRequest(_), End::Server) => self.redirected.asks(conn),
             _ => {}
         }
-        if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.held.is_followed(conn) {
+        if event.dir.is_none_or(|dir| dir.sender() != self.subject) || self.redirected.is_followed(conn) {
             return vec![];
         }
         let mut seen = match &event.kind {
@@ -97,17 +95,17 @@ impl Observer for OpenCtxObserver {
             EventKind::Closed(how) => self.closed(conn, *how),
             _ => vec![],
         };
-        if let Some((dir, content)) = whole {
+        if let Some((dir, content)) = complete {
             if self.subject == End::Server && self.redirects(conn, dir) {
-                self.held.hold(conn);
+                self.redirected.hold(conn);
             }
-            seen.extend(self.whole(conn, dir, &content));
+            seen.extend(self.complete(conn, dir, &content));
         }
         if self.subject == End::Server {
             let asked = redirects::asked(conn);
             seen = seen.into_iter().map(|seen| seen.choose("to", asked)).collect();
         }
-        self.held.pass(conn, seen.into_iter().map(|seen| seen.on(event, conn)).collect())
+        self.redirected.pass(conn, seen.into_iter().map(|seen| seen.on(event, conn)).collect())
     }
 }
 
@@ -128,12 +126,27 @@ fn request(head: &HttpRequest, content: &Content<'_>) -> ObservationDraft {
     }
 }
 
+/// The summary of a body that is a request, a result or an error.
+pub fn summarize(event: &Event) -> Option<MessageSummary<'_>> {
+    let EventKind::Message(Message { json: Some(json), .. }) = &event.kind else { return None };
+    if event.dir == Some(Direction::ToServer) {
+        let method = json.get("method")?.as_str()?;
+        return Some(MessageSummary::new(MessageSort::Request).named(method).carrying(json.get("params")));
+    }
+    match (json.get("error"), json.get("result")) {
+        (Some(error), _) => Some(MessageSummary::new(MessageSort::Failure).carrying(Some(error))),
+        (None, Some(result)) => Some(MessageSummary::new(MessageSort::Response).carrying(Some(result))),
+        (None, None) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::testing::Play;
+
     use super::*;
-    use crate::protocol::openctx::testing::Play;
 
     fn observed(play: &Play, subject: End) -> Vec<Observation> {
         let mut observer = OpenCtxObserver::new(subject);
@@ -194,16 +207,16 @@ mod tests {
             play
         };
         let first = named(moved(again(Play::new())), 0, "a");
-        let held = first.events.len();
+        let redirected = first.events.len();
         assert!(observed(&first, End::Server).is_empty());
 
-        let second = named(again(first).gives(json!({"name": "n"})), held, "a~1");
+        let second = named(again(first).gives(json!({"name": "n"})), redirected, "a~1");
         let seen = observed(&second, End::Server);
         assert_eq!(kinds(&seen), ["message", "response"]);
         assert_eq!(json!(seen[1].selectors), json!({"to": "a"}));
         assert_eq!((&seen[1].value["exchange"], &seen[1].value["status"]), (&json!("a~1"), &json!(200)));
         // What becomes of the first one's connection is no matter any more.
-        let over = named(second.server_closes(), held + 6, "a");
+        let over = named(second.server_closes(), redirected + 6, "a");
         assert_eq!(kinds(&observed(&over, End::Server)), ["message", "response"]);
     }
 
@@ -224,5 +237,20 @@ mod tests {
         assert_eq!(kinds(&seen), ["message", "request"]);
         assert_eq!(seen[1].value["headers"], json!({"a": "1, 2"}));
         assert!(seen[1].selectors.is_empty());
+    }
+
+    #[test]
+    fn a_body_is_a_request_a_result_or_an_error() {
+        let of = |dir, json| {
+            let message = Message { text: true, json: Some(json), payload: None, frames: 1 };
+            let what = EventKind::Message(message);
+            let event = Event { i: 0, t: 0, conn: Some("x1".into()), dir: Some(dir), deliberate: None, kind: what };
+            summarize(&event).map(|summary| (summary.sort, summary.name.map(std::borrow::Cow::into_owned)))
+        };
+        let (asked, told) = (Direction::ToServer, Direction::ToClient);
+        assert_eq!(of(asked, json!({"method": "meta"})), Some((MessageSort::Request, Some("meta".to_owned()))));
+        assert_eq!(of(told, json!({"result": []})), Some((MessageSort::Response, None)));
+        assert_eq!(of(told, json!({"error": {"message": "m"}})), Some((MessageSort::Failure, None)));
+        assert_eq!(of(told, json!([])), None);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::schemas;
-use crate::protocol::sample::{Carrier, Example, Flow, Mark, MessageType, SampleStep, Samples, Script, whole};
+use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Samples, Script, whole};
 use crate::trace::End;
 
 /// What the protocol says of whole messages.
@@ -26,7 +26,7 @@ fn types(edition: &str) -> Vec<MessageType> {
             sender: End::Client,
             carrier: Carrier::RequestBody { method: "POST".to_owned(), target: "/".to_owned() },
             schema: Some(schema),
-            marks: vec![Mark::is("/method", method)],
+            marks: vec![MessageMark::is("/method", method)],
             answers: vec![],
         });
     }
@@ -51,7 +51,7 @@ fn types(edition: &str) -> Vec<MessageType> {
 
 fn answer(name: String, about: String, schema: Value, mark: &str, answers: Vec<String>) -> MessageType {
     let carrier = Carrier::ResponseBody { status: 200 };
-    let marks = vec![Mark::at(mark)];
+    let marks = vec![MessageMark::at(mark)];
     MessageType { name, about, sender: End::Server, carrier, schema: Some(schema), marks, answers }
 }
 

@@ -15,7 +15,7 @@ impl Default for Play {
 }
 
 impl Play {
-    /// Nothing yet.
+    /// An empty trace.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,17 +1,13 @@
 //! Whole messages as they cross the wire, and conversations of them: what examples are made of and recognised by.
 //!
 //! [`MessageType`] is one type of message with the schema of all of it, envelope included. A [`SampleStep`] is one message or
-//! other step of a conversation, whatever carries it; [`events()`] makes a trace of turns, [`Turns`] makes turns of a trace.
+//! other step of a conversation, whatever carries it; [`events()`] makes a trace of turns, [`SampleReader`] makes turns of a trace.
 
-mod events;
-mod script;
-mod turns;
+mod trace;
 mod types;
 
-pub use events::{events, events_with};
-pub use script::Script;
-pub use turns::{Turns, recognise};
-pub use types::{Carrier, Flow, Mark, MessageType, SampleStep, Sent, whole};
+pub use trace::{SampleReader, events, events_with, recognise};
+pub use types::{Carrier, Flow, MessageMark, MessageType, SampleStep, Script, Sent, whole};
 
 use serde_json::Value;
 

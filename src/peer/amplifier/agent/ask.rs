@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::peer::fetch::{
-    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, RequestError, Retries, Safe, json_of,
+    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, Retries, json_of,
 };
 use crate::peer::http_url::HttpUrl;
 use crate::trace::{End, Recorder};
@@ -151,7 +151,7 @@ impl RequestClient {
         let has = |switch| self.quirks.has(switch);
         let retries =
             Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
-        let safe = if request.method == "POST" { Safe::Unanswered } else { Safe::Always };
+        let safe = if request.method == "POST" { Repeatable::Unanswered } else { Repeatable::Always };
         for made in 0.. {
             let outcome = self.attempt(call, request).await;
             let Some(pause) = retries.pause(&outcome, safe, made) else { return outcome };

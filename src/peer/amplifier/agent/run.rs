@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::peer::driven::{self, ClientOutput, Driven, OutputWriter};
+use crate::peer::driven::{self, ClientOutput, DrivenClient, OutputWriter};
 use crate::peer::fetch::{Failure, Kind};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::lines::Call;
@@ -57,7 +57,7 @@ pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines)
     .await
 }
 
-impl Driven for Agent {
+impl DrivenClient for Agent {
     fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
         Box::pin(async move { self.outcome(call).await })
     }
@@ -107,7 +107,7 @@ impl Agent {
                     self.asker.memory.lock().deaf = true;
                 }
                 self.quirks.course().error();
-                json!({"id": call.id, "error": failure.told()})
+                json!({"id": call.id, "error": failure.to_json()})
             }
         };
         let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };

@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::asking::{Again, HttpStep, Proves, RequestSender, Sending, Watch, address};
+use crate::peer::asking::{HttpStep, OutgoingRequest, Proves, RequestSender, Resend, Watch, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, headers, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
@@ -150,12 +150,12 @@ impl AmplifierClient {
         let refusal = Refusal::default();
         let mut performed = Performed::default();
         for _ in 0..times {
-            let sending = Sending {
+            let sending = OutgoingRequest {
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
                 again: Some((HttpUrl { target: request.target.clone(), ..url.clone() }, moved(&request))),
                 watch: Some(refusal.watch(self.created.watch(step.label.clone()))),
-                ..Sending::new(step.label.clone(), request.clone())
+                ..OutgoingRequest::new(step.label.clone(), request.clone())
             };
             performed = self.sender.send(act.verb, &url.address, sending).await?;
         }
@@ -224,17 +224,17 @@ impl AmplifierClient {
         let request = step.request(("GET", &url.target), &host, why.clone()).map_err(|e| wrong(act.verb, e))?;
         let asked = HttpUrl { target: request.target.clone(), ..url.clone() };
         let again = step.clone();
-        let again: Again = Box::new(move |url| {
+        let again: Resend = Box::new(move |url| {
             let moved = again.moved(&url.target)?;
             // What went wrong would have gone wrong before.
             moved.request(("GET", &url.target), &url.address.to_string(), why.clone()).ok()
         });
-        let sending = Sending {
+        let sending = OutgoingRequest {
             over: step.over,
             read: step.read.unwrap_or(true),
             again: Some((asked, again)),
             watch: Some(self.created.watch(step.label.clone())),
-            ..Sending::new(step.label, request)
+            ..OutgoingRequest::new(step.label, request)
         };
         self.sender.send(act.verb, &url.address, sending).await
     }
@@ -273,8 +273,13 @@ impl AmplifierClient {
         });
         let read = step.read.unwrap_or(true);
         let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, moved(&request)));
-        let sending =
-            Sending { read, awaited: false, watch: Some(watch), again, ..Sending::new(step.label.clone(), request) };
+        let sending = OutgoingRequest {
+            read,
+            awaited: false,
+            watch: Some(watch),
+            again,
+            ..OutgoingRequest::new(step.label.clone(), request)
+        };
         step.label.iter().for_each(|label| drop(self.lines.remove(label)));
         self.sender.send(act.verb, &url.address, sending).await
     }
@@ -343,7 +348,7 @@ impl AmplifierClient {
 }
 
 /// Makes a request again for another URL.
-fn moved(request: &Request) -> Again {
+fn moved(request: &Request) -> Resend {
     let request = request.clone();
     Box::new(move |url| Some(Request { target: url.target.clone(), ..request.clone() }))
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::peer::hosting::{DropStep, Gone, How, Port, RespondStep, Sending, StopStep, Treatment};
+use crate::peer::hosting::{DropMode, DropStep, OutgoingResponse, Port, RespondStep, StopMode, StopStep, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::trace::End;
@@ -84,21 +84,21 @@ impl AmplifierHost {
     }
 
     /// Ends the server, if there is one.
-    async fn end(&mut self, how: Gone, why: &str) {
+    async fn end(&mut self, how: StopMode, why: &str) {
         let Some(server) = self.server.take() else { return };
         let patience = self.setting.patience;
         // First, so that a client that comes back at once does not find what is about to end.
         server.close();
         match how {
-            Gone::Quit => {
+            StopMode::Quit => {
                 // Dropped without an answer, connections are closed.
                 drop(self.queue.waiting.take_all());
                 self.queue.streams.end_all(CutHow::End, None, patience).await;
                 self.queue.waiting.settle(patience).await;
             }
-            Gone::Kill => {
+            StopMode::Kill => {
                 for door in self.queue.waiting.take_all() {
-                    door.drop(How::Reset, why).await;
+                    door.drop(DropMode::Reset, why).await;
                 }
                 self.queue.streams.end_all(CutHow::Reset, Some(why), patience).await;
             }
@@ -159,7 +159,7 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn send(&self, door: PendingExchange, sending: Sending, repeats: bool) {
+    async fn send(&self, door: PendingExchange, sending: OutgoingResponse, repeats: bool) {
         if let (true, PendingExchange::Plain(held, _)) = (repeats, &door) {
             self.queue.waiting.treat_repeats(held, Treatment::Answer(sending.clone()), &self.setting.recorder);
         }
@@ -255,7 +255,7 @@ impl Peer for AmplifierHost {
     }
 
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
-        Box::pin(self.end(Gone::Kill, "the play is over"))
+        Box::pin(self.end(StopMode::Kill, "the play is over"))
     }
 
     fn url(&self) -> Option<String> {

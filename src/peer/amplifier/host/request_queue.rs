@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::peer::amplifier::server::model::Feed;
-use crate::peer::hosting::{How, PendingRequest, Sending, Waiting};
+use crate::peer::hosting::{DropMode, OutgoingResponse, PendingRequest, PendingRequests};
 use crate::protocol::amplifier::{Endpoint, Route};
 use crate::trace::{HttpRequest, Message};
 use crate::wire::http::{Content, Handler, OnHead, Received, Responder, Response};
@@ -22,7 +22,7 @@ pub const SUBSCRIBE: &str = "subscribe";
 pub struct RequestQueue {
     plan: Mutex<Plan>,
     /// What waits for steps.
-    pub waiting: Waiting<PendingExchange>,
+    pub waiting: PendingRequests<PendingExchange>,
     /// Subscriptions that are open.
     pub streams: Arc<Streams>,
 }
@@ -216,7 +216,7 @@ impl Handler for RequestQueue {
 
 impl RequestQueue {
     /// Sends an answer: before the next step, unless that takes its time.
-    pub async fn send(&self, door: PendingExchange, sending: Sending) {
+    pub async fn send(&self, door: PendingExchange, sending: OutgoingResponse) {
         match door {
             PendingExchange::Plain(held, _) => self.waiting.send(*held, sending).await,
             PendingExchange::Socket(request) => self.refuse(*request, &reply(&sending.response)).await,
@@ -242,11 +242,11 @@ impl PendingExchange {
     }
 
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
-    pub async fn drop(self, how: How, why: &str) {
+    pub async fn drop(self, how: DropMode, why: &str) {
         match (self, how) {
             (Self::Plain(held, _), how) => held.hang_up(how, why),
-            (Self::Socket(request), How::Eof) => request.hang_up(Some(why)).await,
-            (Self::Socket(request), How::Reset) => {
+            (Self::Socket(request), DropMode::Eof) => request.hang_up(Some(why)).await,
+            (Self::Socket(request), DropMode::Reset) => {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
             }
         }

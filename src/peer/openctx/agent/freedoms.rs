@@ -6,79 +6,79 @@ use serde_json::Value;
 
 use crate::peer::Freedom;
 
-use super::quirks::{Effect, Quirk, Switch};
+use super::quirks::{OpenctxClientEffect, Quirk, Switch};
 
-struct Entry {
+struct OpenctxClientFreedom {
     freedom: Freedom,
-    effect: Effect,
+    effect: OpenctxClientEffect,
 }
 
 macro_rules! freedom {
     ($name:literal $([$($forgoes:literal),+])? $about:literal $effect:expr) => {
-        Entry {
+        OpenctxClientFreedom {
             freedom: Freedom { name: $name, about: $about, editions: &["0.1"], forgoes: &[$($($forgoes),+)?] },
             effect: $effect,
         }
     };
 }
 
-const FREEDOMS: &[Entry] = &[
+const FREEDOMS: &[OpenctxClientFreedom] = &[
     freedom!("leaves-messages-to-caller" ["items/client-message-selectors"]
-        "It leaves to its caller for which messages a provider is asked." Effect::Switch(Switch::AsksForAnyMessage)),
+        "It leaves to its caller for which messages a provider is asked." OpenctxClientEffect::Switch(Switch::AsksForAnyMessage)),
     freedom!("keeps-meta" ["selectors/client-current"] "It asks for metadata once."
-        Effect::Switch(Switch::RemembersMeta)),
+        OpenctxClientEffect::Switch(Switch::RemembersMeta)),
     freedom!("fresh-connections" "Each request goes over a connection of its own."
-        Effect::Switch(Switch::FreshConnections)),
+        OpenctxClientEffect::Switch(Switch::FreshConnections)),
     freedom!("gives-up-before-next" ["robustness/client-slow"] "It makes one call after the other, and waits three seconds for each."
-        Effect::Switch(Switch::OneAtATime)),
-    freedom!("empty-list-matches" "An empty list of selectors matches every resource." Effect::Switch(Switch::EmptyMatches)),
+        OpenctxClientEffect::Switch(Switch::OneAtATime)),
+    freedom!("empty-list-matches" "An empty list of selectors matches every resource." OpenctxClientEffect::Switch(Switch::EmptyMatches)),
     freedom!("retries-after-503" "A request that failed with a status that may pass is made again, a few times."
-        Effect::Switch(Switch::RetriesAfterStatus)),
+        OpenctxClientEffect::Switch(Switch::RetriesAfterStatus)),
     freedom!("retries-after-cut" "A request whose connection broke is made again, a few times."
-        Effect::Switch(Switch::RetriesAfterCut)),
-    freedom!("junk" "It says more than calls need, on stdout and stderr." Effect::Switch(Switch::Junk)),
-    freedom!("lists" "Metadata comes in a list: one entry for each provider." Effect::Switch(Switch::Lists)),
-    freedom!("no-settings" "Settings that are empty are left out." Effect::Message(|message| {
+        OpenctxClientEffect::Switch(Switch::RetriesAfterCut)),
+    freedom!("junk" "It says more than calls need, on stdout and stderr." OpenctxClientEffect::Switch(Switch::Junk)),
+    freedom!("lists" "Metadata comes in a list: one entry for each provider." OpenctxClientEffect::Switch(Switch::Lists)),
+    freedom!("no-settings" "Settings that are empty are left out." OpenctxClientEffect::Message(|message| {
         if message["settings"].as_object().is_some_and(serde_json::Map::is_empty)
             && let Value::Object(members) = message
         {
             members.remove("settings");
         }
     })),
-    freedom!("keys-reversed" "The members of requests come in another order." Effect::Message(|message| {
+    freedom!("keys-reversed" "The members of requests come in another order." OpenctxClientEffect::Message(|message| {
         if let Value::Object(members) = message {
             *members = std::mem::take(members).into_iter().rev().collect();
         }
     })),
-    freedom!("pretty-json" "Requests have white space between their tokens." Effect::Text(|text| {
+    freedom!("pretty-json" "Requests have white space between their tokens." OpenctxClientEffect::Text(|text| {
         let json = serde_json::from_slice::<Value>(text);
         if let Ok(pretty) = json.and_then(|json| serde_json::to_vec_pretty(&json)) {
             *text = pretty;
         }
     })),
     freedom!("plain-content-type" "The content type has no charset."
-        Effect::Http(|request| set(request, "Content-Type", "application/json"))),
-    freedom!("more-headers" "Requests have headers that nobody needs." Effect::Http(|request| {
+        OpenctxClientEffect::Http(|request| set(request, "Content-Type", "application/json"))),
+    freedom!("more-headers" "Requests have headers that nobody needs." OpenctxClientEffect::Http(|request| {
         for (name, value) in [("accept-language", "*"), ("sec-fetch-mode", "cors"), ("user-agent", "node")] {
             set(request, name, value);
         }
     })),
-    freedom!("identity-only" "It offers no content coding." Effect::Http(|request| {
+    freedom!("identity-only" "It offers no content coding." OpenctxClientEffect::Http(|request| {
         request.headers.retain(|(name, _)| name != "Accept-Encoding");
     })),
-    freedom!("errors-in-words" "Errors are told by a message only." Effect::Line(|line| {
+    freedom!("errors-in-words" "Errors are told by a message only." OpenctxClientEffect::Line(|line| {
         if let Some(Value::Object(error)) = line.get_mut("error") {
             error.retain(|key, _| key == "message");
         }
     })),
-    freedom!("failures-as-nothing" ["envelope/client-error-told"] "A call that fails gives an empty list." Effect::Line(|line| {
+    freedom!("failures-as-nothing" ["envelope/client-error-told"] "A call that fails gives an empty list." OpenctxClientEffect::Line(|line| {
         if let Value::Object(members) = line
             && members.remove("error").is_some()
         {
             members.insert("result".to_owned(), Value::Array(vec![]));
         }
     })),
-    freedom!("provider-told" "What is told has a member that names the provider." Effect::Line(|line| {
+    freedom!("provider-told" "What is told has a member that names the provider." OpenctxClientEffect::Line(|line| {
         for entry in line.get_mut("result").and_then(Value::as_array_mut).into_iter().flatten() {
             if entry.is_object() {
                 entry["providerUri"] = "http://127.0.0.1/".into();

@@ -1,15 +1,13 @@
 //! The reference client: plays `openctx-client`, driven by lines on stdin and stdout.
 //!
-//! `run` is the whole of it: each call is a task of its own, asks the provider over HTTP by `ask`, and says
+//! `run` is the client itself: each call is a task of its own, asks the provider over HTTP by `request_client`, and writes
 //! what came of it. Flaws and freedoms make it different in small ways.
 
-mod ask;
 mod flaws;
 mod freedoms;
-mod mock;
 mod quirks;
+mod request_client;
 mod run;
-mod seen;
 mod selectors;
 
-pub use mock::MOCK;
+pub use run::MOCK;

@@ -1,34 +1,64 @@
-//! The client itself: calls come, each becomes a task, and its outcome a line.
+//! The reference client as a mock: calls come, each becomes a task, and its outcome a line.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::peer::driven::{self, ClientOutput, Driven};
+use crate::peer::driven::{self, Call, ClientOutput, DrivenClient};
 use crate::peer::fetch::Failure;
-use crate::peer::http_url::HttpUrl;
-use crate::peer::lines::Call;
-use crate::peer::{BoxFuture, Ended, Lines};
+use crate::peer::http::HttpUrl;
+use crate::peer::quirks::QuirkRegistry;
+use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::ask::RequestClient;
-use super::quirks::{Effect, Quirks, Switch};
+use super::quirks::{OpenctxClientEffect, Quirks, Switch};
+use super::request_client::RequestClient;
 use super::selectors::{wants_message, wants_resource};
+use super::{flaws, freedoms};
 
-/// What tasks share.
-struct Shared {
-    asker: RequestClient,
+/// The reference client.
+pub static MOCK: MockKind = MockKind {
+    role: "openctx-client",
+    flaws: flaws::all,
+    freedoms: freedoms::all,
+    described: crate::config::Described::default,
+    begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
+    scripted: false,
+};
+
+async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
+    if options.edition != "0.1" {
+        return Err(MockError::Option(format!("there is no edition `{}`; there is 0.1", options.edition)));
+    }
+    let quirks = Quirks::chosen(&options, &KNOWN)?;
+    let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
+    let url =
+        url.ok_or_else(|| MockError::Option("no provider is known: say --url, or set WIRECERT_URL".to_owned()))?;
+    let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
+    Ok(run(url, quirks, options.recorder, lines).await)
+}
+
+const KNOWN: QuirkRegistry<'static, OpenctxClientEffect> =
+    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
+
+fn names() -> Vec<&'static str> {
+    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+}
+
+/// The client, shared by the tasks of its calls.
+struct OpenctxAgent {
+    client: RequestClient,
     quirks: Quirks,
     serial: tokio::sync::Mutex<()>,
-    memory: Mutex<Memory>,
+    memory: Mutex<CallMemory>,
     /// A flaw has made the client deaf: nothing is answered any more.
     deaf: AtomicBool,
 }
 
 /// What flaws remember from one call to the next.
 #[derive(Default)]
-struct Memory {
+struct CallMemory {
     settings: Option<Value>,
     meta: Option<Value>,
     /// The parameters of the first call of a method among those under way.
@@ -36,10 +66,10 @@ struct Memory {
 }
 
 /// Runs a client to its end.
-pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
+async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
     let junk = quirks.has(Switch::Junk);
-    let shared = Shared {
-        asker: RequestClient::new(url, quirks.clone(), recorder),
+    let shared = OpenctxAgent {
+        client: RequestClient::new(url, quirks.clone(), recorder),
         quirks,
         serial: tokio::sync::Mutex::default(),
         memory: Mutex::default(),
@@ -57,18 +87,18 @@ pub async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines)
     .await
 }
 
-impl Driven for Shared {
+impl DrivenClient for OpenctxAgent {
     fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
         Box::pin(async move { self.outcome(call).await })
     }
 }
 
-impl Shared {
+impl OpenctxAgent {
     fn has(&self, switch: Switch) -> bool {
         self.quirks.has(switch)
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+    fn memory(&self) -> std::sync::MutexGuard<'_, CallMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,7 +127,7 @@ impl Shared {
             Ok(result) if self.has(Switch::DiesAfterHuge) && RequestClient::is_huge(&result) => {
                 return Some(ClientOutput::Died);
             }
-            Ok(result) => json!({"id": call.id, "result": self.told(method, result)}),
+            Ok(result) => json!({"id": call.id, "result": self.as_reported(method, result)}),
             Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
             Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
             Err(failure) => {
@@ -105,10 +135,10 @@ impl Shared {
                     self.deaf.store(true, Ordering::SeqCst);
                 }
                 self.quirks.course().error();
-                json!({"id": call.id, "error": failure.told()})
+                json!({"id": call.id, "error": failure.to_json()})
             }
         };
-        let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };
+        let change = |effect| if let OpenctxClientEffect::Line(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut line, change);
         Some(ClientOutput::Line(line))
     }
@@ -135,7 +165,7 @@ impl Shared {
             _ => {}
         }
         if !self.has(Switch::Shares) {
-            return self.asker.ask(method, params, settings).await;
+            return self.client.request_result(method, params, settings).await;
         }
         let first = {
             let mut memory = self.memory();
@@ -143,7 +173,7 @@ impl Shared {
             memory.under_way.push((method, params.clone()));
             first
         };
-        let answer = self.asker.ask(method, first.unwrap_or_else(|| params.clone()), settings).await;
+        let answer = self.client.request_result(method, first.unwrap_or_else(|| params.clone()), settings).await;
         let mut memory = self.memory();
         let at = memory.under_way.iter().position(|under_way| *under_way == (method, params.clone()));
         at.map(|at| memory.under_way.remove(at));
@@ -159,16 +189,16 @@ impl Shared {
         let known = self.memory().meta.clone().filter(|_| self.has(Switch::RemembersMeta));
         let meta = match known {
             Some(meta) => meta,
-            None => self.asker.ask("meta", json!({}), settings.clone()).await?,
+            None => self.client.request_result("meta", json!({}), settings.clone()).await?,
         };
         self.memory().meta.get_or_insert_with(|| meta.clone());
         Ok(meta)
     }
 
     /// A result as the caller is told of it.
-    fn told(&self, method: &'static str, mut result: Value) -> Value {
+    fn as_reported(&self, method: &'static str, mut result: Value) -> Value {
         let change = |effect| match effect {
-            Effect::Result(of, change) if of == method => Some(change),
+            OpenctxClientEffect::Result(of, change) if of == method => Some(change),
             _ => None,
         };
         self.quirks.rewrite(&mut result, change);

@@ -4,23 +4,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use super::*;
 use crate::peer::Answer;
 use crate::protocol::Lock;
 use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Event, EventKind, HttpRequest, Recorder, Sink};
 use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Response, Server};
 
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Event>>>);
+use super::*;
 
-impl Sink for Kept {
+#[derive(Clone, Default)]
+struct EventRecorder(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for EventRecorder {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     }
 }
 
-impl Kept {
+impl EventRecorder {
     /// Name and TCP connection of each request, in order.
     fn requests(&self) -> Vec<(String, u64)> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +33,7 @@ impl Kept {
     }
 }
 
-impl Kept {
+impl EventRecorder {
     /// The exchanges whose redirects were not followed.
     fn not_followed(&self) -> Vec<String> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,20 +65,20 @@ impl Handler for Echo {
     }
 }
 
-struct Play {
+struct ClientPlay {
     client: OpenctxClient,
-    trace: Kept,
+    trace: EventRecorder,
     setting: Setting,
     _server: Server,
 }
 
-impl Play {
+impl ClientPlay {
     async fn new() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Server);
         let server = Server::start(listener, Arc::new(Echo), nowhere, Limits::default()).unwrap();
         let port = server.address().port;
-        let trace = Kept::default();
+        let trace = EventRecorder::default();
         let setting = Setting {
             edition: "0.1".to_owned(),
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
@@ -112,7 +113,7 @@ impl Play {
 
 #[tokio::test]
 async fn a_label_that_is_given_again_names_the_latest_exchange() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     let first = play.act("request", json!({"as": "a", "method": "meta"})).await.unwrap();
     assert_eq!(first, [("a".to_owned(), json!("a"))]);
     let again = play.act("request", json!({"as": "a", "method": "meta", "repeat": 2})).await.unwrap();
@@ -126,7 +127,7 @@ async fn a_label_that_is_given_again_names_the_latest_exchange() {
 
 #[tokio::test]
 async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("request", json!({"as": "a", "method": "meta"})).await.unwrap();
     play.barrier().await.unwrap();
     // Longer than a client keeps a connection that nobody names.
@@ -142,7 +143,7 @@ async fn a_request_goes_over_a_connection_of_its_own_or_over_that_of_another() {
 
 #[tokio::test]
 async fn a_redirect_is_followed_with_the_same_request_over_the_same_connection() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("request", json!({"as": "a", "method": "moved"})).await.unwrap();
     play.act("http", json!({"as": "b", "over": "a", "json": {"method": "moved"}})).await.unwrap();
     play.barrier().await.unwrap();
@@ -153,7 +154,7 @@ async fn a_redirect_is_followed_with_the_same_request_over_the_same_connection()
 
 #[tokio::test]
 async fn redirects_in_circles_and_to_other_hosts_are_followed_no_further() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("request", json!({"as": "a", "method": "lost"})).await.unwrap();
     play.barrier().await.unwrap();
     assert_eq!(play.trace.requests().len(), 21);
@@ -165,7 +166,7 @@ async fn redirects_in_circles_and_to_other_hosts_are_followed_no_further() {
 
 #[tokio::test]
 async fn a_barrier_waits_for_what_is_due_and_asks_for_meta_where_nothing_is() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     play.act("open", json!({"as": "silent"})).await.unwrap();
     play.barrier().await.unwrap();
     assert_eq!(play.trace.requests(), [("barrier".to_owned(), 2)]);
@@ -180,7 +181,7 @@ async fn a_barrier_waits_for_what_is_due_and_asks_for_meta_where_nothing_is() {
 
 #[tokio::test]
 async fn a_single_call_gives_what_a_client_would_take() {
-    let play = Play::new().await;
+    let play = ClientPlay::new().await;
     let ask = |method: &str| call(play.setting.clone(), method.to_owned(), json!({"q": 1}));
     let echoed = json!({"method": "items", "params": {"q": 1}, "settings": {"key": "k"}});
     assert_eq!(ask("items").await.unwrap(), Answer::Result(echoed));
@@ -193,7 +194,7 @@ async fn a_single_call_gives_what_a_client_would_take() {
 
 #[tokio::test]
 async fn a_provider_that_is_not_there_is_the_subjects_fault() {
-    let mut play = Play::new().await;
+    let mut play = ClientPlay::new().await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
@@ -202,4 +203,60 @@ async fn a_provider_that_is_not_there_is_the_subjects_fault() {
     let params = Map::from_iter([("method".to_owned(), json!("meta"))]);
     let done = play.client.perform(VerbCall { verb: "request", params: &params, step: "s" }).await;
     assert!(matches!(done, Err(PeerError::Unreachable { proves: "http/post", .. })));
+}
+
+fn url() -> HttpUrl {
+    HttpUrl::parse("http://127.0.0.1:3000/p?q").unwrap()
+}
+
+fn headers_of(request: &Request) -> Vec<(String, String)> {
+    request.head("h").headers
+}
+
+fn header(request: &Request, name: &str) -> Option<String> {
+    headers_of(request).into_iter().find(|(n, _)| n == name).map(|(_, value)| value)
+}
+
+#[test]
+fn a_request_has_the_envelope_and_the_headers_of_the_reference_client() {
+    let request = |step: Value| {
+        let step: RequestStep = serde_json::from_value(step).unwrap();
+        step.request(&url(), Some(&json!({"key": "k"})), None)
+    };
+    let plain = request(json!({"method": "meta"}));
+    assert_eq!(plain.target, "/p?q");
+    assert_eq!(plain.content, Content::Whole(br#"{"method":"meta","params":{},"settings":{"key":"k"}}"#.to_vec()));
+    assert_eq!(header(&plain, "Content-Type").as_deref(), Some("application/json; charset=utf-8"));
+    let bare = request(json!({"method": "m", "params": null, "settings": null, "extra": {"id": 1}}));
+    assert_eq!(bare.content, Content::Whole(br#"{"method":"m","id":1}"#.to_vec()));
+    let other = request(json!({"method": "m", "headers": {"content-type": "text/plain", "accept-encoding": null}}));
+    assert_eq!(header(&other, "content-type").as_deref(), Some("text/plain"));
+    assert_eq!(header(&other, "Accept-Encoding"), None);
+}
+
+#[test]
+fn a_mention_comes_back_as_it_was_given() {
+    let answer = json!({"result": [{"title": "a", "uri": "a:1", "data": {"k": [1]}}, {"title": "b", "uri": "b:2"}]});
+    let mention = |number| Value::Object(params_about("items", &answer, number).unwrap());
+    assert_eq!(mention(1), json!({"mention": {"title": "a", "uri": "a:1", "data": {"k": [1]}}}));
+    assert_eq!(mention(2)["mention"]["title"], "b");
+    assert_eq!(mention(3), mention(1));
+    for nothing in [json!({"result": []}), json!({"error": {}}), json!(404)] {
+        assert_eq!(params_about("items", &nothing, 1).unwrap_err(), "the provider gave no mention");
+    }
+}
+
+#[test]
+fn a_resource_satisfies_the_selector() {
+    let resource = |selectors: Value| {
+        params_about("annotations", &json!({"result": {"annotations": {"selectors": selectors}}}), 1).map(Value::Object)
+    };
+    let both = resource(json!([{"path": "**/*.ts", "contentContains": "TODO"}])).unwrap();
+    assert_eq!(both["uri"], "file:///wirecert/sub/wirecert.ts");
+    assert_eq!(both["content"], "first line\nbefore TODO after\nlast line\n");
+    assert_eq!(resource(json!([{"path": "/src/**"}])).unwrap()["uri"], "file:///src/wirecert/any.txt");
+    assert_eq!(resource(Value::Null).unwrap()["uri"], "file:///wirecert/matched.txt");
+    assert_eq!(resource(json!([])).unwrap_err(), "the provider has an empty list of selectors");
+    assert!(resource(json!([{"path": "**/*.(t|j)s?(x)"}])).unwrap_err().contains("says more"));
+    assert!(params_about("annotations", &json!({"result": {}}), 1).is_err());
 }

@@ -3,17 +3,17 @@
 use serde_json::{Map, Value};
 
 use super::*;
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::trace::{Clock, Recorder};
 use crate::wire::http::{Broken, Client, Request, Whole};
 
-struct Play {
+struct HostPlay {
     host: OpenctxHost,
     client: Client,
     target: String,
 }
 
-impl Play {
+impl HostPlay {
     fn new() -> Self {
         let setting = Setting {
             edition: "0.1".to_owned(),
@@ -45,22 +45,22 @@ impl Play {
     }
 
     /// A request whose answer comes later.
-    fn ask(&self, method: &str) -> tokio::task::JoinHandle<Result<Whole, Broken>> {
+    fn request(&self, method: &str) -> tokio::task::JoinHandle<Result<Whole, Broken>> {
         let body = json!({"method": method, "params": Map::new()});
         let request = Request::new("POST", &self.target).header("Accept-Encoding", "br, gzip").json(&body);
         let client = self.client.clone();
         tokio::spawn(async move { client.send(None, &request).await.unwrap().whole().await })
     }
 
-    async fn asked(&self, method: &str) -> Whole {
-        self.ask(method).await.unwrap().unwrap()
+    async fn response_to(&self, method: &str) -> Whole {
+        self.request(method).await.unwrap().unwrap()
     }
 
     /// What becomes of a request that a step answers.
     async fn after(&mut self, verb: &str, params: Value) -> Result<Whole, Broken> {
-        let asked = self.ask("meta");
+        let response_to = self.request("meta");
         self.act(verb, params).await.unwrap();
-        asked.await.unwrap()
+        response_to.await.unwrap()
     }
 }
 
@@ -70,20 +70,20 @@ fn json_of(whole: &Whole) -> Value {
 
 #[tokio::test]
 async fn it_answers_from_its_data_and_from_an_example() {
-    let mut play = Play::new();
+    let mut play = HostPlay::new();
     assert!(play.client.send(None, &Request::new("POST", "/")).await.is_err(), "nobody listens yet");
     let bindings =
         play.act("serve", json!({"data": {"mentions": [{"title": "t", "uri": "a:b"}]}})).await.unwrap().bindings;
     assert_eq!(bindings[1], ("url".to_owned(), json!(play.host.url())));
-    assert_eq!(json_of(&play.asked("mentions").await)["result"], json!([{"title": "t", "uri": "a:b"}]));
-    assert_eq!(json_of(&play.asked("meta").await)["result"]["name"], "Wirecert examples");
+    assert_eq!(json_of(&play.response_to("mentions").await)["result"], json!([{"title": "t", "uri": "a:b"}]));
+    assert_eq!(json_of(&play.response_to("meta").await)["result"]["name"], "Wirecert examples");
     assert!(matches!(play.act("serve", json!({})).await, Err(PeerError::Scenario(_))));
 }
 
 #[tokio::test]
 async fn requests_that_are_left_to_steps_wait_for_them() {
-    let mut play = Play::serving(json!({"withholds": ["mentions"]})).await;
-    let (first, second) = (play.ask("mentions"), play.asked("meta").await);
+    let mut play = HostPlay::serving(json!({"withholds": ["mentions"]})).await;
+    let (first, second) = (play.request("mentions"), play.response_to("meta").await);
     assert_eq!(second.head.status(), Some(200));
     play.act("answer", json!({"error": {"code": 0}, "extra": {"x": 1}, "carried": {"status": 201}})).await.unwrap();
     let first = first.await.unwrap().unwrap();
@@ -92,7 +92,7 @@ async fn requests_that_are_left_to_steps_wait_for_them() {
 
 #[tokio::test]
 async fn an_answer_is_carried_as_the_step_says() {
-    let mut play = Play::serving(json!({"answers": "none"})).await;
+    let mut play = HostPlay::serving(json!({"answers": "none"})).await;
     let whole = play
         .after(
             "answer",
@@ -122,7 +122,7 @@ async fn an_answer_is_carried_as_the_step_says() {
 
 #[tokio::test]
 async fn an_answer_may_be_cut_endless_or_none() {
-    let mut play = Play::serving(json!({"answers": "none"})).await;
+    let mut play = HostPlay::serving(json!({"answers": "none"})).await;
     for (verb, params) in [
         ("respond", json!({"json": {"result": []}, "cut": 20})),
         ("respond", json!({"json": {"result": []}, "length": 1000})),
@@ -136,17 +136,17 @@ async fn an_answer_may_be_cut_endless_or_none() {
 
 #[tokio::test]
 async fn it_stops_and_starts_again_at_the_same_url() {
-    let mut play = Play::serving(json!({})).await;
+    let mut play = HostPlay::serving(json!({})).await;
     let url = play.host.url();
     for how in ["quit", "kill"] {
-        play.asked("meta").await;
+        play.response_to("meta").await;
         play.act("stop", json!({"how": how})).await.unwrap();
         assert!(matches!(play.act("stop", json!({})).await, Err(PeerError::Scenario(_))));
         play.client.close_idle();
         assert!(play.client.send(None, &Request::new("POST", "/")).await.is_err(), "{how}");
         play.act("serve", json!({"data": {"meta": {"name": how}}})).await.unwrap();
         assert_eq!(
-            (play.host.url(), &json_of(&play.asked("meta").await)["result"]["name"]),
+            (play.host.url(), &json_of(&play.response_to("meta").await)["result"]["name"]),
             (url.clone(), &json!(how))
         );
     }
@@ -155,7 +155,7 @@ async fn it_stops_and_starts_again_at_the_same_url() {
 
 #[tokio::test]
 async fn a_client_that_does_not_ask_is_found_out() {
-    let mut play = Play::serving(json!({"answers": "none"})).await;
+    let mut play = HostPlay::serving(json!({"answers": "none"})).await;
     play.host.setting.patience = Duration::from_millis(20);
     let Err(PeerError::Subject { proves, .. }) = play.act("answer", json!({"result": []})).await else {
         panic!("nobody asked")

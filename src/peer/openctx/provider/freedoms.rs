@@ -6,22 +6,22 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
-use crate::peer::codings::allows;
+use crate::peer::http::allows;
 use crate::wire::http::{Content, Ending, Piece, Response};
 
 use super::flaws::{content_type, gzip, take};
 use super::mock::EDITION;
-use super::quirks::{Effect, Instead, Quirk, RequestInContext, Switch};
+use super::quirks::{Instead, ProviderEffect, Quirk, RequestInContext, Switch};
 use super::request::{Method, RequestFault};
 
-struct Entry {
+struct ProviderFreedom {
     freedom: Freedom,
-    effect: Effect,
+    effect: ProviderEffect,
 }
 
 macro_rules! freedom {
     ($name:literal $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
-        Entry {
+        ProviderFreedom {
             freedom: Freedom {
                 name: $name,
                 about: $about,
@@ -39,25 +39,25 @@ macro_rules! freedom {
     };
 }
 
-const FREEDOMS: &[Entry] = &[
+const FREEDOMS: &[ProviderFreedom] = &[
     freedom!("selectors-empty" "An empty list of selectors says that there are no annotations, and who asks for some gets an error."
-    Effect::Instead(|s| match s.request.as_ref().ok()?.method {
+    ProviderEffect::Instead(|s| match s.request.as_ref().ok()?.method {
         Method::Meta => Some(Instead::Result(json!({"name": "None", "mentions": {}, "items": {}, "annotations": {"selectors": []}}))),
         Method::Annotations => Some(Instead::error(-32601, "there are no annotations")),
         _ => None,
     })),
     freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
-    Effect::Carried(|r| {
+    ProviderEffect::Carried(|r| {
         r.version = "HTTP/1.0".to_owned();
         until_close(r);
     })),
-    freedom!("until-close" "Answers have no length, and end with the connection." Effect::Carried(until_close)),
+    freedom!("until-close" "Answers have no length, and end with the connection." ProviderEffect::Carried(until_close)),
     freedom!("closes-announced" "The connection is closed after each answer, and the head says so."
-        Effect::Carried(|r| r.ending = Ending::Close)),
+        ProviderEffect::Carried(|r| r.ending = Ending::Close)),
     freedom!("chunked" "Bodies are chunked."
-        Effect::Carried(|r| chunked(r, 1000))),
+        ProviderEffect::Carried(|r| chunked(r, 1000))),
     freedom!("chunked-tiny" "Bodies are chunked, a few bytes each, also within characters, with trailers."
-    Effect::Carried(|r| {
+    ProviderEffect::Carried(|r| {
         let size = if let Content::Whole(body) = &r.content { body.len().div_ceil(50).max(7) } else { 7 };
         chunked(r, size);
         if let Content::Chunked { trailers, .. } = &mut r.content {
@@ -65,7 +65,7 @@ const FREEDOMS: &[Entry] = &[
         }
     })),
     freedom!("chunk-extensions" "Chunks have extensions."
-    Effect::Carried(|r| {
+    ProviderEffect::Carried(|r| {
         let body = take(r);
         let mut raw = format!("{:X};name=\"a;b\"\r\n", body.len()).into_bytes();
         raw.extend(body);
@@ -73,46 +73,46 @@ const FREEDOMS: &[Entry] = &[
         r.headers.push(("Transfer-Encoding".to_owned(), Some("chunked".to_owned())));
         r.content = Content::Raw(vec![Piece::now(raw)]);
     })),
-    freedom!("in-segments" "Answers come in many TCP segments." Effect::Carried(|r| {
+    freedom!("in-segments" "Answers come in many TCP segments." ProviderEffect::Carried(|r| {
         let length = if let Content::Whole(body) = &r.content { body.len() } else { 0 };
         r.manner.split = Some(length.div_ceil(10).max(50));
     })),
     freedom!("head-then-body" "The body comes a little after the head."
-    Effect::Carried(|r| {
+    ProviderEffect::Carried(|r| {
         let body = take(r);
         r.headers.push(("Content-Length".to_owned(), Some(body.len().to_string())));
         r.content = Content::Raw(vec![Piece::after(Duration::from_millis(50), body)]);
     })),
     freedom!("headers-in-lower-case" "Header names are in lower case."
-        Effect::Carried(|r| names(r, str::to_lowercase))),
+        ProviderEffect::Carried(|r| names(r, str::to_lowercase))),
     freedom!("headers-in-upper-case" "Header names are in upper case."
-        Effect::Carried(|r| names(r, str::to_uppercase))),
+        ProviderEffect::Carried(|r| names(r, str::to_uppercase))),
     freedom!("more-headers" "Answers have more headers, some of them several times."
-    Effect::Carried(|r| for (name, value) in [
+    ProviderEffect::Carried(|r| for (name, value) in [
         ("Server", "provider"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2; HttpOnly"), ("X-Empty", ""),
         ("Access-Control-Allow-Origin", "*"), ("Cache-Control", "no-store"), ("ETag", "W/\"1\""),
     ] {
         r.headers.push((name.to_owned(), Some(value.to_owned())));
     })),
-    freedom!("charset-named" "The content type names the charset." Effect::Carried(|r| content_type(r, "application/json; charset=utf-8"))),
+    freedom!("charset-named" "The content type names the charset." ProviderEffect::Carried(|r| content_type(r, "application/json; charset=utf-8"))),
     freedom!("content-type-odd" "The content type is written in an odd way."
-        Effect::Carried(|r| content_type(r, "Application/JSON ;Charset=\"UTF-8\""))),
+        ProviderEffect::Carried(|r| content_type(r, "Application/JSON ;Charset=\"UTF-8\""))),
     freedom!("content-type-suffix" "The content type is one that ends with `+json`."
-        Effect::Carried(|r| content_type(r, "application/vnd.openctx+json"))),
-    freedom!("status-201" "Answers have the status 201." Effect::Carried(|r| if r.status.starts_with("200") {
+        ProviderEffect::Carried(|r| content_type(r, "application/vnd.openctx+json"))),
+    freedom!("status-201" "Answers have the status 201." ProviderEffect::Carried(|r| if r.status.starts_with("200") {
         r.status = "201 Created".to_owned();
     })),
-    freedom!("no-reason" "The status line has no reason." Effect::Carried(|r| r.status = r.status[..3].to_owned() + " ")),
+    freedom!("no-reason" "The status line has no reason." ProviderEffect::Carried(|r| r.status = r.status[..3].to_owned() + " ")),
     freedom!("compressed" "Bodies are gzip where the request allows it."
-    Effect::CarriedFor(|r, request| {
+    ProviderEffect::CarriedFor(|r, request| {
         if allows(&request.head, "gzip") {
             gzip(r);
         }
     })),
     freedom!("redirects" "Requests are redirected to another path of the provider's URL."
-        Effect::Instead(|s| redirected(s, "307 Temporary Redirect", "elsewhere?for=good".to_owned()))),
+        ProviderEffect::Instead(|s| redirected(s, "307 Temporary Redirect", "elsewhere?for=good".to_owned()))),
     freedom!("redirects-twice" "Requests are redirected to another URL, and from there to a third."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let host = s.header("host")?;
         match s.received.head.path() {
             "/elsewhere" => None,
@@ -120,15 +120,15 @@ const FREEDOMS: &[Entry] = &[
             _ => redirected(s, "308 Permanent Redirect", format!("http://{host}/there")),
         }
     })),
-    freedom!("interim" "An interim answer with the status 103 comes before each answer." Effect::Switch(Switch::Interim)),
-    freedom!("unhurried" "Answers take half a second." Effect::Switch(Switch::Takes(500))),
+    freedom!("interim" "An interim answer with the status 103 comes before each answer." ProviderEffect::Switch(Switch::Interim)),
+    freedom!("unhurried" "Answers take half a second." ProviderEffect::Switch(Switch::Takes(500))),
     freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         s.header("transfer-encoding")?;
         Some(Instead::Respond(Box::new(Response::new("411 Length Required").text("say how long it is\n"))))
     })),
     freedom!("bad-requests-refused" "What is no sound request is refused with a status."
-    Effect::Instead(|s| {
+    ProviderEffect::Instead(|s| {
         let status = match s.request {
             Err(RequestFault::NoMethod) => "404 Not Found",
             Err(RequestFault::Params(_)) => "422 Unprocessable Content",
@@ -139,37 +139,37 @@ const FREEDOMS: &[Entry] = &[
         post.then(|| Instead::Respond(Box::new(Response::new(status).text("no\n"))))
     })),
     freedom!("bad-requests-with-200" "What is no request is answered with an error and the status 200."
-    Effect::Carried(|r| if r.status.starts_with("400") {
+    ProviderEffect::Carried(|r| if r.status.starts_with("400") {
         r.status = "200 OK".to_owned();
     })),
     freedom!("pretty-json" "Bodies have white space between their tokens."
-    Effect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
+    ProviderEffect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
         *b = format!("\t{value:#}\r\n ").into_bytes();
     })),
-    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." Effect::Body(escape)),
-    freedom!("half-surrogates" "Titles begin with the escape of half a surrogate pair." Effect::Body(|b| {
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." ProviderEffect::Body(escape)),
+    freedom!("half-surrogates" "Titles begin with the escape of half a surrogate pair." ProviderEffect::Body(|b| {
         *b = String::from_utf8_lossy(b).replace("\"title\":\"", "\"title\":\"\\ud800").into_bytes();
     })),
     freedom!("deep-member" "Answers have a member that nobody knows, and that is nested deep."
-    Effect::Body(|b| if b.starts_with(b"{\"") {
+    ProviderEffect::Body(|b| if b.starts_with(b"{\"") {
         let deep = format!("{{\"x-deep\":{}{},", "[".repeat(200), "]".repeat(200));
         b.splice(..1, deep.into_bytes());
     })),
-    freedom!("keys-reversed" "The keys of objects come in another order." Effect::Envelope(reverse)),
-    freedom!("extra-keys" "Everything has a member that nobody knows." Effect::Envelope(extra)),
+    freedom!("keys-reversed" "The keys of objects come in another order." ProviderEffect::Envelope(reverse)),
+    freedom!("extra-keys" "Everything has a member that nobody knows." ProviderEffect::Envelope(extra)),
     freedom!("as-in-json-rpc" "Answers have the members of JSON-RPC."
-    Effect::Envelope(|a| if let Value::Object(map) = a {
+    ProviderEffect::Envelope(|a| if let Value::Object(map) = a {
         map.insert("jsonrpc".to_owned(), "2.0".into());
         map.insert("id".to_owned(), 1.into());
     })),
     freedom!("error-without-message" "Errors have no message, as where the document lists their members."
-    Effect::Error(|e| if let Value::Object(map) = e {
+    ProviderEffect::Error(|e| if let Value::Object(map) = e {
         map.shift_remove("message");
     })),
     freedom!("error-integer" "The integer of errors is in a member of that name, as the document can be read."
-        Effect::Error(|e| *e = json!({"code": "provider", "integer": e["code"], "message": e["message"]}))),
-    freedom!("error-codes" "Errors have another code." Effect::Error(|e| e["code"] = 0.into())),
-    freedom!("error-data" "Errors have `data`." Effect::Error(|e| e["data"] = json!({"hint": null, "more": [1]}))),
+        ProviderEffect::Error(|e| *e = json!({"code": "provider", "integer": e["code"], "message": e["message"]}))),
+    freedom!("error-codes" "Errors have another code." ProviderEffect::Error(|e| e["code"] = 0.into())),
+    freedom!("error-data" "Errors have `data`." ProviderEffect::Error(|e| e["data"] = json!({"hint": null, "more": [1]}))),
     freedom!("auto-include-as-text" "`autoInclude` of the mentions feature is a text."
         of(Method::Meta, |m| m["mentions"]["autoInclude"] = "true".into())),
     freedom!("pattern-with-flags" "A pattern begins with flags, as in many dialects, but not in JavaScript's."
@@ -179,13 +179,13 @@ const FREEDOMS: &[Entry] = &[
         m[name] = json!({});
     })),
     freedom!("nothing-offered" "There is no feature, and methods but `meta` give an empty list."
-    Effect::Instead(|s| match s.request {
+    ProviderEffect::Instead(|s| match s.request {
         Ok(request) if request.method == Method::Meta => Some(Instead::Result(json!({"name": "Nothing"}))),
         Ok(_) => Some(Instead::Result(json!([]))),
         Err(_) => None,
     })),
     freedom!("methods-refused" "There is no feature, and methods but `meta` are answered with an error."
-    Effect::Instead(|s| match s.request {
+    ProviderEffect::Instead(|s| match s.request {
         Ok(request) if request.method == Method::Meta => Some(Instead::Result(json!({"name": "Nothing"}))),
         Ok(_) => Some(Instead::error(-32601, "not implemented")),
         Err(_) => None,
@@ -206,7 +206,7 @@ const FREEDOMS: &[Entry] = &[
             range["end"] = range["start"].clone();
         }
     })),
-    freedom!("code-points" "Characters of positions count code points." Effect::Switch(Switch::CodePoints)),
+    freedom!("code-points" "Characters of positions count code points." ProviderEffect::Switch(Switch::CodePoints)),
     freedom!("bare-items" "Items consist of their titles."
     of(Method::Items, |list| for item in list.as_array_mut().into_iter().flatten() {
         *item = json!({"title": item["title"]});
@@ -225,8 +225,8 @@ pub fn find(name: &str) -> Option<Quirk> {
     Some(Quirk::freedom(entry.freedom.name, entry.effect))
 }
 
-const fn of(method: Method, change: fn(&mut Value)) -> Effect {
-    Effect::Result(Some(method), change)
+const fn of(method: Method, change: fn(&mut Value)) -> ProviderEffect {
+    ProviderEffect::Result(Some(method), change)
 }
 
 /// Sends whoever is not there yet elsewhere, by a page that says so.

@@ -8,11 +8,9 @@ pub mod request;
 
 mod flaws;
 mod freedoms;
-mod memory;
 mod mock;
 mod quirks;
 mod service;
-mod steer;
 #[cfg(test)]
 mod tests;
 

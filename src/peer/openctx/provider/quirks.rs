@@ -1,22 +1,23 @@
-//! What is different about a mock provider, and how.
+//! What is different about a mock provider, and how; and what a flawed one remembers of earlier requests.
 
-use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::wire::http::{Received, Response};
+use serde_json::{Map, Value, json};
 
-use super::memory::Memory;
+use crate::wire::http::{HttpError as Wrong, ReceiveError, Received, Response};
+
 use super::request::{Method, Request, RequestFault};
 
 /// A flaw or freedom that is on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<ProviderEffect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
+pub enum ProviderEffect {
     /// Does something else than to answer, where it says so.
     Instead(fn(&RequestInContext<'_>) -> Option<Instead>),
     /// Changes what was asked.
-    Request(fn(&mut Request, &Memory)),
+    Request(fn(&mut Request, &RequestMemory)),
     /// Changes the result of a method, or of all.
     Result(Option<Method>, fn(&mut Value)),
     /// Changes an error.
@@ -27,13 +28,13 @@ pub enum Effect {
     Body(fn(&mut Vec<u8>)),
     /// Changes how an answer is carried.
     Carried(fn(&mut Response)),
-    /// The same, given the request.
+    /// Changes how a response is carried, given the request.
     CarriedFor(fn(&mut Response, &Received)),
-    /// Something else.
+    /// Switches a behaviour.
     Switch(Switch),
 }
 
-/// What is looked at here and there.
+/// Behaviour that is decided where it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// One connection is served at a time, and closed after each answer.
@@ -56,12 +57,12 @@ pub enum Switch {
 
 /// A request that came, and what came before it.
 pub struct RequestInContext<'a> {
-    /// As it came.
+    /// The request as received.
     pub received: &'a Received,
-    /// As it is understood.
+    /// The request as parsed.
     pub request: &'a Result<Request, RequestFault>,
-    /// What came before.
-    pub memory: &'a Memory,
+    /// The requests before it.
+    pub memory: &'a RequestMemory,
 }
 
 impl RequestInContext<'_> {
@@ -91,14 +92,14 @@ impl RequestInContext<'_> {
     }
 }
 
-/// What is done instead of an answer.
+/// What a flawed provider does instead of the regular response.
 #[derive(Clone, Debug)]
 pub enum Instead {
-    /// This is the result.
+    /// A response with this result.
     Result(Value),
-    /// This is the error.
+    /// A response with this error.
     Error(Value),
-    /// This is the whole answer.
+    /// A complete response.
     Respond(Box<Response>),
     /// The request is taken for one that cannot be understood.
     Refuse(RequestFault),
@@ -124,8 +125,8 @@ impl Instead {
     }
 }
 
-/// All that is on.
-pub type Quirks = crate::peer::quirks::Quirks<Effect>;
+/// The quirks that are on.
+pub type Quirks = crate::peer::quirks::Quirks<ProviderEffect>;
 
 impl Quirks {
     /// The quirk with this switch.
@@ -135,13 +136,13 @@ impl Quirks {
 
     /// The quirk with a switch such as this.
     pub fn find(&self, is: impl Fn(Switch) -> bool) -> Option<&Quirk> {
-        self.find_effect(|effect| matches!(effect, Effect::Switch(switch) if is(switch)))
+        self.find_effect(|effect| matches!(effect, ProviderEffect::Switch(switch) if is(switch)))
     }
 
     /// How many requests may be held at a time, and why it is no more, where that is on.
     pub fn most(&self) -> Option<(usize, &'static str)> {
         self.iter().find_map(|quirk| match quirk.effect {
-            Effect::Switch(Switch::AtMost(most)) => Some((most, quirk.name)),
+            ProviderEffect::Switch(Switch::AtMost(most)) => Some((most, quirk.name)),
             _ => None,
         })
     }
@@ -149,15 +150,15 @@ impl Quirks {
     /// What is done instead of an answer, and why that is wrong, if it is.
     pub fn instead(&self, seen: &RequestInContext<'_>) -> Option<(Instead, Option<&'static str>)> {
         self.iter().find_map(|quirk| match quirk.effect {
-            Effect::Instead(decide) => Some((decide(seen)?, quirk.why())),
+            ProviderEffect::Instead(decide) => Some((decide(seen)?, quirk.why())),
             _ => None,
         })
     }
 
     /// Changes the request.
-    pub fn ask(&self, request: &mut Request, memory: &Memory) -> Why {
+    pub fn change_request(&self, request: &mut Request, memory: &RequestMemory) -> Why {
         self.apply(request, |effect, request| {
-            if let Effect::Request(change) = effect {
+            if let ProviderEffect::Request(change) = effect {
                 change(request, memory);
             }
         })
@@ -166,7 +167,7 @@ impl Quirks {
     /// Changes a result.
     pub fn result(&self, method: Method, result: &mut Value) -> Why {
         self.apply(result, |effect, result| match effect {
-            Effect::Result(of, change) if of.is_none_or(|of| of == method) => change(result),
+            ProviderEffect::Result(of, change) if of.is_none_or(|of| of == method) => change(result),
             _ => {}
         })
     }
@@ -174,7 +175,7 @@ impl Quirks {
     /// Changes an error.
     pub fn error(&self, error: &mut Value) -> Why {
         self.apply(error, |effect, error| {
-            if let Effect::Error(change) = effect {
+            if let ProviderEffect::Error(change) = effect {
                 change(error);
             }
         })
@@ -183,7 +184,7 @@ impl Quirks {
     /// Changes an answer.
     pub fn envelope(&self, answer: &mut Value) -> Why {
         self.apply(answer, |effect, answer| {
-            if let Effect::Envelope(change) = effect {
+            if let ProviderEffect::Envelope(change) = effect {
                 change(answer);
             }
         })
@@ -192,7 +193,7 @@ impl Quirks {
     /// Changes a body.
     pub fn body(&self, body: &mut Vec<u8>) -> Why {
         self.apply(body, |effect, body| {
-            if let Effect::Body(change) = effect {
+            if let ProviderEffect::Body(change) = effect {
                 change(body);
             }
         })
@@ -201,8 +202,8 @@ impl Quirks {
     /// Changes how an answer is carried.
     pub fn carried(&self, response: &mut Response, received: &Received) -> Why {
         self.apply(response, |effect, response| match effect {
-            Effect::Carried(change) => change(response),
-            Effect::CarriedFor(change) => change(response, received),
+            ProviderEffect::Carried(change) => change(response),
+            ProviderEffect::CarriedFor(change) => change(response, received),
             _ => {}
         })
     }
@@ -210,3 +211,136 @@ impl Quirks {
 
 /// The flaw that made something wrong, if one did.
 pub type Why = Option<&'static str>;
+
+/// How many connections are remembered.
+const MOST: usize = 100_000;
+
+/// A body larger than this is a huge one, in bytes.
+const HUGE: usize = 1 << 20;
+
+/// JSON nested deeper than this is deep.
+const DEEP: usize = 500;
+
+/// What a flawed provider remembers of the requests so far.
+#[derive(Clone, Debug, Default)]
+pub struct RequestMemory {
+    /// How many requests came.
+    pub requests: u64,
+    /// The methods that were asked for.
+    pub methods: BTreeSet<Method>,
+    /// The settings that came last, if any did.
+    pub settings: Map<String, Value>,
+    /// The sound request that came last.
+    pub last: Option<Request>,
+    /// The last sound request for each method.
+    pub last_of: BTreeMap<Method, Request>,
+    /// The numbers of the TCP connections with requests.
+    pub connections: BTreeSet<u64>,
+    /// How many requests are being answered.
+    pub active: usize,
+    /// The mistakes that clients made so far.
+    mistakes: BTreeSet<ClientMistake>,
+}
+
+/// Something that was wrong with what a client sent or did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClientMistake {
+    /// A body that is no JSON.
+    NoJson,
+    /// JSON that is no request.
+    NoRequest,
+    /// A method that does not exist.
+    NoMethod,
+    /// Wrong parameters.
+    Params,
+    /// JSON that is nested too deep.
+    Deep,
+    /// A huge body.
+    Huge,
+    /// A head that is no HTTP.
+    Head,
+    /// An endless head.
+    EndlessHead,
+    /// A length that is none.
+    Length,
+    /// A body that ends before it is as long as the head says.
+    Torn,
+    /// Chunks that are none.
+    Chunks,
+    /// A connection that was cut while a request was open.
+    Cut,
+}
+
+impl RequestMemory {
+    /// Whether this happened before.
+    pub fn had(&self, mistake: ClientMistake) -> bool {
+        self.mistakes.contains(&mistake)
+    }
+
+    /// Whether this TCP connection had a request before.
+    pub fn knows(&self, tcp: u64) -> bool {
+        self.connections.contains(&tcp)
+    }
+
+    /// How many connections there were without any request, when this one came.
+    pub fn unused(&self, tcp: u64) -> u64 {
+        tcp.saturating_sub(self.connections.len() as u64)
+    }
+
+    /// Remembers a request.
+    pub fn note(&mut self, received: &Received, request: &Result<Request, RequestFault>) {
+        self.requests += 1;
+        if self.connections.len() < MOST {
+            self.connections.insert(received.head.tcp);
+        }
+        if received.content.len() > HUGE {
+            self.mistakes.insert(ClientMistake::Huge);
+        }
+        if is_deep(&received.content) {
+            self.mistakes.insert(ClientMistake::Deep);
+        }
+        match request {
+            Ok(request) => {
+                self.methods.insert(request.method);
+                if !request.settings.is_empty() {
+                    self.settings = request.settings.clone();
+                }
+                self.last = Some(request.clone());
+                self.last_of.insert(request.method, request.clone());
+            }
+            Err(fault) => {
+                self.mistakes.insert(match fault {
+                    RequestFault::NoJson => ClientMistake::NoJson,
+                    RequestFault::NoRequest => ClientMistake::NoRequest,
+                    RequestFault::NoMethod => ClientMistake::NoMethod,
+                    RequestFault::Params(_) => ClientMistake::Params,
+                });
+            }
+        }
+    }
+
+    /// Remembers a mistake of a client.
+    pub fn note_error(&mut self, error: &ReceiveError) {
+        self.mistakes.insert(match error {
+            ReceiveError::Fault(Wrong::HeadTooLong(_)) => ClientMistake::EndlessHead,
+            ReceiveError::Fault(Wrong::Chunk(_) | Wrong::Coding(_)) => ClientMistake::Chunks,
+            ReceiveError::Fault(Wrong::Length(_) | Wrong::BodyTooLong(_)) => ClientMistake::Length,
+            ReceiveError::Fault(_) => ClientMistake::Head,
+            ReceiveError::Late | ReceiveError::Left(crate::trace::Closed::Eof) => ClientMistake::Torn,
+            ReceiveError::Left(crate::trace::Closed::Reset) => ClientMistake::Cut,
+        });
+    }
+}
+
+/// Whether JSON is nested too deep to be read by whoever reads it by calling itself.
+pub fn is_deep(body: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    body.iter().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEEP
+    })
+}

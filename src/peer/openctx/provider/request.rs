@@ -21,7 +21,7 @@ pub enum Method {
 pub const METHODS: [Method; 4] = [Method::Meta, Method::Mentions, Method::Items, Method::Annotations];
 
 impl Method {
-    /// Its name on the wire.
+    /// The name of the method on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Meta => "meta",
@@ -40,11 +40,11 @@ impl Method {
 /// A request that is understood: of a known method, its parameters of the types that the document says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What is asked for.
+    /// The method.
     pub method: Method,
     /// Its parameters.
     pub params: Map<String, Value>,
-    /// Its settings.
+    /// The settings of the request.
     pub settings: Map<String, Value>,
 }
 
@@ -103,7 +103,7 @@ impl RequestFault {
         }
     }
 
-    /// What is wrong.
+    /// The description of the fault.
     pub fn message(self) -> &'static str {
         match self {
             Self::NoJson => "the body is not JSON",
@@ -118,7 +118,7 @@ impl RequestFault {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn understand(body: &[u8]) -> Result<Request, RequestFault> {
+pub fn parse_request(body: &[u8]) -> Result<Request, RequestFault> {
     let read = std::str::from_utf8(body).ok().and_then(read_json).ok_or(RequestFault::NoJson)?;
     let Value::Object(mut message) = read.value else { return Err(RequestFault::NoRequest) };
     let Some(Value::String(method)) = message.get("method") else { return Err(RequestFault::NoRequest) };
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn parse(value: &Value) -> Result<Request, RequestFault> {
-        understand(value.to_string().as_bytes())
+        parse_request(value.to_string().as_bytes())
     }
 
     #[test]
@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn what_is_no_sound_request_is_told_what_is_wrong() {
-        assert_eq!(understand(b"{\"method\":"), Err(RequestFault::NoJson));
-        assert_eq!(understand("[".repeat(100_000).as_bytes()), Err(RequestFault::NoJson));
-        assert_eq!(understand(b""), Err(RequestFault::NoJson));
+        assert_eq!(parse_request(b"{\"method\":"), Err(RequestFault::NoJson));
+        assert_eq!(parse_request("[".repeat(100_000).as_bytes()), Err(RequestFault::NoJson));
+        assert_eq!(parse_request(b""), Err(RequestFault::NoJson));
         for none in [json!([]), json!("meta"), json!({}), json!({"method": 1})] {
             assert_eq!(parse(&none), Err(RequestFault::NoRequest), "{none}");
         }

@@ -13,12 +13,11 @@ use crate::wire::http::{
     BodyWriter, Content, Ending, Handler, OnHead, Piece, ReceiveError, Received, Responder, Response,
 };
 
-use super::data::{Characters, Data, Outcome};
-use super::memory::Memory;
-use super::quirks::{Instead, Quirks, RequestInContext, Switch, Why};
-use super::request::{Request, RequestFault, understand};
+use super::data::{CharacterUnit, Data, ProviderOutcome};
+use super::quirks::{Instead, Quirks, RequestInContext, RequestMemory, Switch, Why};
+use super::request::{Request, RequestFault, parse_request};
 
-/// How many happenings wait for whoever reads them.
+/// The number of events that wait for a reader.
 const HAPPENINGS: usize = 1024;
 
 /// How long a provider that is easily busy works on each request: so long that many come meanwhile.
@@ -29,25 +28,25 @@ const ENDLESS: usize = 16 << 10;
 
 /// A provider that answers requests.
 pub struct Service {
-    state: Mutex<State>,
+    state: Mutex<ServiceState>,
     over: watch::Sender<Option<Ended>>,
     happenings: broadcast::Sender<MockEvent>,
     /// Tells requests that are to be confused that another one came.
     next: Notify,
 }
 
-/// What changes while it serves.
-struct State {
+/// The state of a service that changes while it serves.
+struct ServiceState {
     data: Arc<Data>,
     quirks: Quirks,
-    memory: Memory,
+    memory: RequestMemory,
     latency: Option<Draws>,
     /// Draws what the data leaves open.
     pace: u64,
 }
 
-/// What is known of a request once it came.
-struct Arrival {
+/// A request that came in, with what decides how it is answered.
+struct ReceivedRequest {
     data: Arc<Data>,
     quirks: Quirks,
     request: Result<Request, RequestFault>,
@@ -55,24 +54,24 @@ struct Arrival {
     why: Why,
     /// The request that came before, where it is not answered yet.
     before: Option<Request>,
-    held: Duration,
+    latency: Duration,
     pace: u64,
     /// How many requests are being answered, this one included.
     active: usize,
 }
 
 /// An answer on its way.
-struct Answer {
+struct PreparedResponse {
     response: Response,
     why: Why,
     takes: Duration,
 }
 
 impl Service {
-    /// One that gives this.
+    /// A service that gives this data.
     pub fn new(data: Data, quirks: Quirks, latency: Option<Latency>) -> Self {
         let latency = latency.map(|latency| latency.draws(1));
-        let state = State { data: Arc::new(data), quirks, memory: Memory::default(), latency, pace: 0 };
+        let state = ServiceState { data: Arc::new(data), quirks, memory: RequestMemory::default(), latency, pace: 0 };
         Self {
             state: Mutex::new(state),
             over: watch::Sender::new(None),
@@ -81,11 +80,11 @@ impl Service {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServiceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on it gives this.
+    /// Replaces the data.
     pub fn replace(&self, data: Data) {
         self.state().data = Arc::new(data);
     }
@@ -95,7 +94,7 @@ impl Service {
         change(&mut self.state().quirks);
     }
 
-    /// What state it is in, as JSON.
+    /// The state of the provider, as JSON.
     pub fn describe(&self) -> Value {
         let state = self.state();
         json!({
@@ -106,7 +105,7 @@ impl Service {
         })
     }
 
-    /// It is to serve no more.
+    /// Ends the service.
     pub fn end(&self, how: Ended) {
         self.over.send_if_modified(|over| over.is_none() && over.replace(how).is_none());
     }
@@ -124,15 +123,15 @@ impl Service {
         over.wait_for(Option::is_some).await.ok().and_then(|over| *over).unwrap_or(Ended::Quit)
     }
 
-    /// What clients do.
+    /// The events of the clients.
     pub fn happenings(&self) -> broadcast::Receiver<MockEvent> {
         self.happenings.subscribe()
     }
 
-    fn arrive(&self, received: &Received) -> Arrival {
+    fn receive(&self, received: &Received) -> ReceivedRequest {
         let mut state = self.state();
         state.quirks.course().message();
-        let mut request = understand(&received.content);
+        let mut request = parse_request(&received.content);
         let seen = RequestInContext { received, request: &request, memory: &state.memory };
         let instead = state.quirks.instead(&seen);
         let mut why = None;
@@ -141,21 +140,21 @@ impl Service {
         let before = request.as_ref().ok().and_then(|request| state.memory.last_of.get(&request.method).cloned());
         let before = before.filter(|_| state.memory.active > 0);
         if let Ok(request) = &mut request {
-            why = state.quirks.ask(request, &state.memory);
+            why = state.quirks.change_request(request, &state.memory);
         }
         if received.head.method() == "POST" {
             state.memory.note(received, &as_it_came);
         }
         state.memory.active += 1;
         state.pace = state.pace.wrapping_add(1);
-        let held = state.latency.as_mut().and_then(Iterator::next).unwrap_or_default();
+        let latency = state.latency.as_mut().and_then(Iterator::next).unwrap_or_default();
         let (data, quirks, pace) = (state.data.clone(), state.quirks.clone(), state.pace);
         let active = state.memory.active;
-        Arrival { data, quirks, request, instead, why, before, held, pace, active }
+        ReceivedRequest { data, quirks, request, instead, why, before, latency, pace, active }
     }
 
-    /// As it is where the request that is answered is kept in one place for all.
-    async fn confuse(&self, arrival: &mut Arrival) {
+    /// Confuses requests as a provider does that keeps the current request in a global variable.
+    async fn confuse(&self, arrival: &mut ReceivedRequest) {
         if let Some(quirk) = arrival.quirks.switch(Switch::SharesRequest) {
             self.next.notify_waiters();
             if arrival.before.is_none() {
@@ -172,7 +171,7 @@ impl Service {
     }
 }
 
-/// What HTTP itself makes of a request: nothing, where it is for the protocol to answer.
+/// The refusal of a request that HTTP itself does not allow; none where the protocol responds.
 fn refusal(received: &Received) -> Option<Response> {
     let told = |status: &str, message: &str| {
         Response::new(status).json(&json!({"error": {"code": RequestFault::NoRequest.code(), "message": message}}))
@@ -184,22 +183,22 @@ fn refusal(received: &Received) -> Option<Response> {
     coded.then(|| told("415 Unsupported Media Type", "requests have no content coding").header("Accept-Encoding", ""))
 }
 
-impl Arrival {
+impl ReceivedRequest {
     /// The answer of the protocol.
-    fn answer(&self, received: &Received) -> Answer {
+    fn answer(&self, received: &Received) -> PreparedResponse {
         let (fault, mut takes) = match &self.request {
             Err(fault) => (Some(*fault), Duration::ZERO),
             Ok(_) => (None, Duration::ZERO),
         };
         let outcome = match (&self.instead, &self.request) {
-            (Some((Instead::Result(value), _)), _) => Outcome::Result(value.clone()),
-            (Some((Instead::Error(error), _)), _) => Outcome::Error(error.clone(), None),
+            (Some((Instead::Result(value), _)), _) => ProviderOutcome::Result(value.clone()),
+            (Some((Instead::Error(error), _)), _) => ProviderOutcome::Error(error.clone(), None),
             (Some((Instead::Refuse(fault), _)), _) => refused(*fault),
             (_, Err(fault)) => refused(*fault),
             (_, Ok(request)) => {
                 let characters = match self.quirks.switch(Switch::CodePoints) {
-                    Some(_) => Characters::CodePoints,
-                    None => Characters::default(),
+                    Some(_) => CharacterUnit::CodePoints,
+                    None => CharacterUnit::default(),
                 };
                 let (outcome, (least, most)) = self.data.answer(request, characters);
                 let latency = Latency { min: least, max: most, seed: 0 };
@@ -212,20 +211,20 @@ impl Arrival {
             why = self.instead.as_ref().and_then(|(_, why)| *why);
         }
         let (mut envelope, status) = match outcome {
-            Outcome::Result(mut result) => {
+            ProviderOutcome::Result(mut result) => {
                 if let Ok(request) = &self.request {
                     why = self.quirks.result(request.method, &mut result).or(why);
                 }
                 // Whoever gives a result to what is no request has seen no fault in it.
                 (json!({"result": result}), None)
             }
-            Outcome::Error(mut error, status) => {
+            ProviderOutcome::Error(mut error, status) => {
                 why = self.quirks.error(&mut error).or(why);
                 (json!({"error": error}), status.or(fault.map(RequestFault::status)))
             }
-            Outcome::Status(status) => {
+            ProviderOutcome::Status(status) => {
                 let response = Response::new(line(status)).text("the provider fails, as its data says\n");
-                return Answer { response, why, takes };
+                return PreparedResponse { response, why, takes };
             }
         };
         why = self.quirks.envelope(&mut envelope).or(why);
@@ -237,12 +236,12 @@ impl Arrival {
         if envelope.get("error").is_some() {
             self.quirks.course().error();
         }
-        Answer { response, why, takes }
+        PreparedResponse { response, why, takes }
     }
 }
 
-fn refused(fault: RequestFault) -> Outcome {
-    Outcome::Error(json!({"code": fault.code(), "message": fault.message()}), Some(fault.status()))
+fn refused(fault: RequestFault) -> ProviderOutcome {
+    ProviderOutcome::Error(json!({"code": fault.code(), "message": fault.message()}), Some(fault.status()))
 }
 
 impl Handler for Service {
@@ -254,15 +253,15 @@ impl Handler for Service {
     }
 
     fn on_mishap(&self, error: ReceiveError) {
-        self.state().memory.note_mishap(&error);
+        self.state().memory.note_error(&error);
     }
 
     async fn handle(&self, received: Received, mut answer: Responder) {
-        let mut arrival = self.arrive(&received);
+        let mut arrival = self.receive(&received);
         self.confuse(&mut arrival).await;
         if let Some((most, quirk)) = arrival.quirks.most() {
             if arrival.active > most {
-                self.left();
+                self.request_done();
                 return answer.close(Some(quirk));
             }
             tokio::time::sleep(BUSY).await;
@@ -270,7 +269,7 @@ impl Handler for Service {
         let why = arrival.instead.as_ref().and_then(|(_, why)| *why);
         let wanted = match arrival.instead.take() {
             Some((unanswered @ (Instead::Never | Instead::Close | Instead::Reset | Instead::Die), _)) => {
-                self.left();
+                self.request_done();
                 match unanswered {
                     Instead::Never => answer.never(why),
                     Instead::Close => answer.close(why),
@@ -279,24 +278,26 @@ impl Handler for Service {
                 }
                 return;
             }
-            Some((Instead::Respond(response), why)) => Answer { response: *response, why, takes: Duration::ZERO },
+            Some((Instead::Respond(response), why)) => {
+                PreparedResponse { response: *response, why, takes: Duration::ZERO }
+            }
             instead => {
                 arrival.instead = instead;
                 match refusal(&received) {
                     Some(response) if arrival.instead.is_none() => {
-                        Answer { response, why: None, takes: Duration::ZERO }
+                        PreparedResponse { response, why: None, takes: Duration::ZERO }
                     }
                     _ => arrival.answer(&received),
                 }
             }
         };
-        let Answer { mut response, mut why, mut takes } = wanted;
+        let PreparedResponse { mut response, mut why, mut takes } = wanted;
         let slow = arrival.quirks.find(|switch| matches!(switch, Switch::Takes(_)));
         if let Some((Switch::Takes(ms), quirk)) = slow.and_then(|quirk| Some((switch_of(quirk)?, quirk))) {
             takes += Duration::from_millis(ms);
             why = why.or(quirk.flaw.then_some(quirk.name));
         }
-        takes += arrival.held;
+        takes += arrival.latency;
         response.manner.deliberate = why.map(str::to_owned);
         if arrival.quirks.switch(Switch::OneAtATime).is_some() {
             response.ending = Ending::Close;
@@ -317,7 +318,7 @@ impl Handler for Service {
         } else {
             let _ = answer.send(&response).await;
         }
-        self.left();
+        self.request_done();
         if let Ok(request) = &arrival.request {
             // An error means that nobody wants to know.
             let _ = self.happenings.send(MockEvent::Request(request.method.name().to_owned()));
@@ -326,15 +327,15 @@ impl Handler for Service {
 }
 
 impl Service {
-    /// A request is dealt with.
-    fn left(&self) {
+    /// Notes that a request has been answered.
+    fn request_done(&self) {
         let mut state = self.state();
         state.memory.active = state.memory.active.saturating_sub(1);
     }
 }
 
 fn switch_of(quirk: &super::quirks::Quirk) -> Option<Switch> {
-    if let super::quirks::Effect::Switch(switch) = quirk.effect { Some(switch) } else { None }
+    if let super::quirks::ProviderEffect::Switch(switch) = quirk.effect { Some(switch) } else { None }
 }
 
 /// Sends a list of mentions that does not end.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::quirks::Effect;
+use super::quirks::ProviderEffect;
 use super::{MOCK, flaws};
 use crate::diagnostic::Source;
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Recorder};
@@ -37,7 +37,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     start(options).await
 }
 
-/// One with this flaw or freedom.
+/// A mock with this flaw or freedom.
 async fn with(name: &str) -> Box<dyn Mock> {
     let mut options = options();
     let is_flaw = (MOCK.flaws)().iter().any(|flaw| flaw.name == name);
@@ -173,7 +173,7 @@ async fn freedoms_change_nothing_of_what_a_client_finds_in_the_end() {
     }
 }
 
-/// What a client that is about to ask everything sees of it.
+/// The responses to one request of each kind.
 async fn seen(mock: &dyn Mock) -> Vec<Result<(String, Vec<u8>), String>> {
     let client = client(mock);
     let document = json!({"uri": "file:///a.ts", "content": "import a\n// WIRE-1 größe\n"});
@@ -205,7 +205,7 @@ async fn flaws_in_answers_are_seen_by_whoever_asks_for_everything() {
     let mut alike = vec![];
     for flaw in (MOCK.flaws)() {
         let Some(quirk) = flaws::find(flaw.name) else { panic!("{}", flaw.name) };
-        use Effect::{Body, Carried, Envelope, Error, Result};
+        use ProviderEffect::{Body, Carried, Envelope, Error, Result};
         let changes = matches!(quirk.effect, Result(..) | Error(_) | Envelope(_) | Body(_) | Carried(_));
         // The one takes its time, the other is seen only when the connection ends.
         if !changes || ["trickles", "closes-unannounced"].contains(&flaw.name) {

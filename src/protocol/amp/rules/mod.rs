@@ -14,7 +14,7 @@ mod responses;
 mod shared;
 
 use crate::protocol::Rule;
-use crate::protocol::exits::Exits;
+use crate::protocol::exits::CrashRule;
 use crate::trace::End;
 
 use shared::RequirementIndex;
@@ -44,8 +44,8 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
     ]
 }
 
-fn exits(edition: &'static str) -> Exits {
-    Exits::new("editor", move |out, end, index, fault| {
+fn exits(edition: &'static str) -> CrashRule {
+    CrashRule::new("editor", move |out, end, index, fault| {
         RequirementIndex::of(edition).check(out, end, "robustness/alive", index, Some(fault));
     })
 }

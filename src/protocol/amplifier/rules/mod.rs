@@ -23,7 +23,7 @@ use std::sync::LazyLock;
 
 use super::requirements;
 use crate::protocol::Rule;
-use crate::protocol::exits::Exits;
+use crate::protocol::exits::CrashRule;
 use crate::protocol::http::requirement_index::RequirementIndex;
 use crate::trace::End;
 
@@ -35,8 +35,8 @@ pub fn of() -> Vec<Box<dyn Rule>> {
     vec![Box::new(traffic::Traffic::new()), Box::new(exits())]
 }
 
-fn exits() -> Exits {
-    Exits::new("server", |out, end, index, fault| {
+fn exits() -> CrashRule {
+    CrashRule::new("server", |out, end, index, fault| {
         let short = if end == End::Server { "robustness/alive" } else { "robustness/client-alive" };
         INDEX.ctx(out, index).check(short, Some(fault));
     })

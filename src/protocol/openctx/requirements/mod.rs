@@ -1,16 +1,15 @@
-//! The requirements of OpenCtx 0.1, one file per area or family of areas.
+//! The requirements of OpenCtx 0.1: [`all`] gives them in the order of the tables. Those that bind the client are in the
+//! files `client_*`, and their slugs begin with `client-`.
 //!
 //! Levels: what the document states, what the RFCs oblige both ends to, and what the reference client breaks without is a
-//! `must`; what one implementation does, or what only follows from a name, is a `should`.
+//! `must`; what one implementation does, or what only follows from a name, is a `should`. What makes a client useless at a
+//! sound provider is a `must` as well; how a client treats a provider that is broken is a `should`, and so is what only the
+//! reference client is known to do.
 
-mod annotations;
-mod client;
-mod envelope;
-mod http;
-mod items;
-mod mentions;
-mod meta;
-mod robustness;
+mod client_methods;
+mod client_transport;
+mod methods;
+mod transport;
 
 use std::sync::LazyLock;
 
@@ -23,16 +22,15 @@ type Table = &'static [Requirement];
 /// The whole catalogue.
 pub fn all() -> &'static [Requirement] {
     static ALL: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
-        let server: [&[Table]; 7] = [
-            http::TABLES,
-            envelope::TABLES,
-            meta::TABLES,
-            mentions::TABLES,
-            items::TABLES,
-            annotations::TABLES,
-            robustness::TABLES,
+        let tables: [&[Table]; 6] = [
+            transport::TABLES,
+            methods::TABLES,
+            &[transport::ROBUSTNESS],
+            client_transport::TABLES,
+            client_methods::TABLES,
+            &[client_transport::ROBUSTNESS],
         ];
-        server.iter().chain(client::TABLES).flat_map(|tables| tables.iter()).flat_map(|t| *t).copied().collect()
+        tables.iter().flat_map(|tables| tables.iter()).flat_map(|table| *table).copied().collect()
     });
     &ALL
 }

@@ -1,25 +1,20 @@
 //! Rules: what any trace of OpenCtx can be held against, however it came about.
 //!
-//! [`exchanges`] keeps the exchanges that are under way, and hands what has become whole to the files that judge it. They
-//! hold nothing longer than its exchange, but for [`scopes`], which remembers what providers said of themselves.
+//! The main type is [`exchanges::ExchangeRule`]. It keeps the exchanges that are under way, and hands what has become whole to
+//! the files that judge it. These keep nothing.
 
-mod answers;
 mod exchanges;
-mod http;
 mod members;
-mod params;
-mod patterns;
-mod ranges;
 mod requests;
+mod responses;
 mod results;
-mod scopes;
 
 use std::sync::LazyLock;
 
 use super::requirements;
 use crate::protocol::Rule;
-use crate::protocol::exits::Exits;
-use crate::protocol::http::requirement_index::RequirementIndex;
+use crate::protocol::exits::CrashRule;
+use crate::protocol::http::rule_context::RequirementIndex;
 use crate::trace::End;
 
 /// The requirements, as the rules cite them.
@@ -27,11 +22,11 @@ static INDEX: LazyLock<RequirementIndex> = LazyLock::new(|| RequirementIndex::of
 
 /// Fresh rules. There is one edition.
 pub fn of() -> Vec<Box<dyn Rule>> {
-    vec![Box::new(exchanges::Exchanges::new()), Box::new(exits())]
+    vec![Box::new(exchanges::ExchangeRule::new()), Box::new(exits())]
 }
 
-fn exits() -> Exits {
-    Exits::new("provider", |out, end, index, fault| {
+fn exits() -> CrashRule {
+    CrashRule::new("provider", |out, end, index, fault| {
         let short = if end == End::Server { "robustness/alive" } else { "robustness/client-alive" };
         INDEX.ctx(out, index).check(short, Some(fault));
     })

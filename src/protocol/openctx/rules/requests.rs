@@ -1,24 +1,24 @@
-//! Requests: what the client sent, as JSON.
+//! Requests: the envelope that a client sent, and the parameters of each method.
 
 use serde_json::{Map, Value};
 
-use super::members::{BodyObject, OBJECT};
-use super::params;
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::content::{Content, LOSSY};
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
+
+use super::members::{BodyObject, OBJECT, STRING, STRING_OR_BOOLEAN, uri};
 
 /// The four methods.
 pub const METHODS: [&str; 4] = ["meta", "mentions", "items", "annotations"];
 
-/// What a request asks for.
+/// The body of a request, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParsedRequest {
-    /// It is no JSON.
+    /// The body is no JSON.
     Malformed,
     /// Nobody can tell.
     Unknown,
-    /// It is JSON, but names no method, or its parts have the wrong types.
+    /// JSON that names no method, or whose parts have the wrong types.
     NoRequest,
     /// A request.
     Request(Request),
@@ -53,7 +53,7 @@ impl ParsedRequest {
 }
 
 /// Reads the body of a request.
-pub fn read(content: &Content<'_>) -> ParsedRequest {
+pub fn parse(content: &Content<'_>) -> ParsedRequest {
     match content {
         Content::Empty | Content::Text(_) | Content::Binary(_) => ParsedRequest::Malformed,
         Content::Coded | Content::Json { marked: true, .. } | Content::Json { whole: Some(_), .. } => {
@@ -74,7 +74,7 @@ fn request(json: &Value) -> Option<Request> {
     let settings = settings.map_or_else(|| "none".to_owned(), |settings| Value::Object(settings.clone()).to_string());
     let has_params = params.is_some();
     let params = params.cloned().unwrap_or_default();
-    let sound = params::are_sound(&method, &params);
+    let sound = are_params_sound(&method, &params);
     Some(Request { method, params, settings, has_params, sound })
 }
 
@@ -112,6 +112,76 @@ pub fn judge(asked: &ParsedRequest, content: &Content<'_>, ctx: &mut RuleContext
     // What is no object has no members to be judged.
     if let Some(method) = known.filter(|_| params.is_some() || !members.contains_key("params")) {
         let none = Map::new();
-        params::judge(method, BodyObject { members: params.unwrap_or(&none), pointer: "/params" }, ctx);
+        judge_params(method, BodyObject { members: params.unwrap_or(&none), pointer: "/params" }, ctx);
     }
+}
+
+/// Whether a provider has what it needs: each parameter of the document has its type, and none is missing. Parameters of
+/// methods that nobody knows are sound.
+fn are_params_sound(method: &str, params: &Map<String, Value>) -> bool {
+    let is = |key: &str, is: fn(&Value) -> bool| params.get(key).is_none_or(is);
+    match method {
+        "mentions" => {
+            ["query", "uri", "codebase"].into_iter().all(|key| is(key, Value::is_string))
+                && is("autoInclude", |v| v.is_string() || v.is_boolean())
+        }
+        "items" => is("message", Value::is_string) && is("mention", is_mention),
+        "annotations" => ["uri", "content"].into_iter().all(|key| params.get(key).is_some_and(Value::is_string)),
+        _ => true,
+    }
+}
+
+fn is_mention(value: &Value) -> bool {
+    let text = |key: &str| value.get(key).is_some_and(Value::is_string);
+    text("title") && text("uri")
+}
+
+/// Judges the parameters of a request.
+fn judge_params(method: &str, params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    match method {
+        "meta" => extra(params, &[], "meta/client-params-empty", ctx),
+        "mentions" => mentions(params, ctx),
+        "items" => items(params, ctx),
+        _ => annotations(params, ctx),
+    }
+}
+
+fn mentions(params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    for key in ["query", "uri", "codebase"] {
+        params.optional(ctx, key, STRING, "mentions/client-params");
+    }
+    let short = "mentions/client-auto-include";
+    if let Some(value) = params.optional(ctx, "autoInclude", STRING_OR_BOOLEAN, short) {
+        let kind = if value.is_string() { "a string" } else { "a boolean" };
+        ctx.note(short, format!("`autoInclude` in the parameters of `mentions` is {kind}"));
+    }
+    extra(params, &["query", "uri", "codebase", "autoInclude"], "mentions/client-extra-params", ctx);
+}
+
+fn items(params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    params.optional(ctx, "message", STRING, "items/client-params");
+    let mention = params.optional(ctx, "mention", OBJECT, "items/client-params").and_then(Value::as_object);
+    if let Some(members) = mention {
+        let place = BodyObject { members, pointer: "/params/mention" };
+        let short = "items/client-mention-shape";
+        place.required(ctx, "title", STRING, short);
+        place.required(ctx, "uri", STRING, short);
+        place.optional(ctx, "description", STRING, short);
+        place.optional(ctx, "data", OBJECT, short);
+    }
+    extra(params, &["message", "mention"], "items/client-extra-params", ctx);
+}
+
+fn annotations(params: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    if let Some(value) = params.required(ctx, "uri", STRING, "annotations/client-params") {
+        uri(ctx, value, &params.at("uri"), "annotations/client-uri-syntax");
+    }
+    params.required(ctx, "content", STRING, "annotations/client-params");
+    extra(params, &["uri", "content"], "annotations/client-extra-params", ctx);
+}
+
+fn extra(params: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
+    let others = params.others(known);
+    let fault = ViolationDetail::new("there are parameters that the document does not have").at(params.pointer);
+    ctx.check(short, (!others.is_empty()).then(|| fault.actual(others.clone())));
 }

@@ -1,13 +1,13 @@
-//! Results: what each method gives.
+//! Results: what each method returns, and where in a document its annotations are.
 
 use serde_json::{Map, Value};
 
-use super::members::{BodyObject, LIST, OBJECT, STRING, STRING_OR_BOOLEAN, is_uri, uri};
-use super::requests::Request;
-use super::{patterns, ranges};
 use crate::protocol::ViolationDetail;
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 use crate::uri::decode_bytes;
+
+use super::members::{BodyObject, INTEGER, LIST, OBJECT, STRING, STRING_OR_BOOLEAN, is_uri, pattern_fault, uri};
+use super::requests::Request;
 
 /// Judges the result of a request.
 pub fn judge(request: &Request, result: &Value, ctx: &mut RuleContext<'_>) {
@@ -31,7 +31,7 @@ pub fn judge(request: &Request, result: &Value, ctx: &mut RuleContext<'_>) {
         return ctx.check(&format!("{area}/result"), Some(fault));
     };
     let content = request.params.get("content").and_then(Value::as_str).unwrap_or_default();
-    let measures = ranges::Measures::of(content);
+    let measures = LineLengths::of(content);
     for (n, entry) in list.iter().enumerate() {
         let pointer = format!("/result/{n}");
         let Some(members) = entry.as_object() else {
@@ -52,7 +52,7 @@ fn meta(meta: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(name) = meta.required(ctx, "name", STRING, "meta/name") {
         ctx.check_if("meta/name-text", name.as_str() == Some(""), || "the name of the provider is empty".to_owned());
     }
-    unknown(meta, &["name", "items", "mentions", "annotations"], "meta/result", "Metadata", ctx);
+    note_unknown_members(meta, &["name", "items", "mentions", "annotations"], "meta/result", "Metadata", ctx);
     // A provider need not have any of them.
     ctx.check("meta/features", None);
     let mut feature = |key: &str| Some((meta.optional(ctx, key, OBJECT, "meta/features")?.as_object()?, meta.at(key)));
@@ -62,7 +62,7 @@ fn meta(meta: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
         each(place, "messageSelectors", "meta/message-selectors", ctx, |selector, ctx| {
             let pattern = selector.required(ctx, "pattern", STRING, "meta/message-selectors");
             if let Some(text) = pattern.and_then(Value::as_str) {
-                let fault = patterns::fault(text)
+                let fault = pattern_fault(text)
                     .map(|what| ViolationDetail::new(format!("the pattern is no regular expression: {what}")));
                 ctx.check("meta/pattern", fault.map(|fault| fault.at(selector.at("pattern")).actual(text)));
             }
@@ -113,7 +113,7 @@ fn mention(mention: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(value) = mention.required(ctx, "uri", STRING, "mentions/uri") {
         uri(ctx, value, &mention.at("uri"), "mentions/uri-syntax");
     }
-    unknown(mention, &["title", "description", "data", "uri"], "mentions/result", "Mentions", ctx);
+    note_unknown_members(mention, &["title", "description", "data", "uri"], "mentions/result", "Mentions", ctx);
 }
 
 /// What an item breaks, member by member.
@@ -162,10 +162,10 @@ fn item(item: BodyObject<'_>, rules: &ItemRules, ctx: &mut RuleContext<'_>) {
     if let Some((members, pointer)) = &ai {
         BodyObject { members, pointer }.optional(ctx, "content", STRING, rules.ai);
     }
-    unknown(item, &["title", "url", "ui", "ai"], rules.result, "Items", ctx);
+    note_unknown_members(item, &["title", "url", "ui", "ai"], rules.result, "Items", ctx);
 }
 
-fn annotation(request: &Request, content: &ranges::Measures, annotation: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+fn annotation(request: &Request, content: &LineLengths, annotation: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(value) = annotation.required(ctx, "uri", STRING, "annotations/uri") {
         uri(ctx, value, &annotation.at("uri"), "annotations/uri-syntax");
         let asked = request.params.get("uri").and_then(Value::as_str).unwrap_or_default();
@@ -180,19 +180,77 @@ fn annotation(request: &Request, content: &ranges::Measures, annotation: BodyObj
         item(BodyObject { members, pointer: &annotation.at("item") }, &ITEM_OF_ANNOTATION, ctx);
     }
     if let Some(range) = annotation.optional(ctx, "range", OBJECT, "annotations/range") {
-        ranges::judge(range, &annotation.at("range"), content, ctx);
+        judge_range(range, &annotation.at("range"), content, ctx);
     }
     if annotation.members.contains_key("presentationHints") {
         let text = "Annotations have `presentationHints`, which the published schemas know and the document does not";
         ctx.note("annotations/result", text);
     }
-    unknown(annotation, &["uri", "item", "range", "presentationHints"], "annotations/result", "Annotations", ctx);
+    note_unknown_members(
+        annotation,
+        &["uri", "item", "range", "presentationHints"],
+        "annotations/result",
+        "Annotations",
+        ctx,
+    );
 }
 
 /// Tells of members that neither the document nor the published schemas know.
-fn unknown(place: BodyObject<'_>, known: &[&str], short: &str, whose: &str, ctx: &mut RuleContext<'_>) {
+fn note_unknown_members(place: BodyObject<'_>, known: &[&str], short: &str, whose: &str, ctx: &mut RuleContext<'_>) {
     let others = place.others(known);
     if !others.is_empty() {
         ctx.note(short, format!("{whose} have members that the protocol does not know: {}", others.join(", ")));
     }
+}
+
+/// How long the lines of a document are. Measured once, however many ranges lie in it.
+struct LineLengths {
+    /// The length of each line in bytes, without its line feed.
+    lines: Vec<usize>,
+    /// How many carriage returns there are: by itself, one ends a line in some editors.
+    returns: usize,
+}
+
+impl LineLengths {
+    /// Measures this content.
+    pub fn of(content: &str) -> Self {
+        let returns = content.bytes().filter(|byte| *byte == b'\r').count();
+        Self { lines: content.split('\n').map(str::len).collect(), returns }
+    }
+
+    /// Whether there is such a position, in any unit of characters. The line after the last one has one position.
+    fn holds(&self, line: f64, character: f64) -> bool {
+        let (lines, alone) = (self.lines.len() as f64, self.returns as f64);
+        if line >= lines {
+            return line < lines + alone || line == lines && character == 0.0;
+        }
+        let length = self.lines.get(line as usize).copied().unwrap_or_default();
+        // One more for the line's end.
+        alone > 0.0 || character <= length as f64 + 1.0
+    }
+}
+
+/// Judges a range in this content, as far as the document's words go: the unit of characters is left open.
+fn judge_range(range: &Value, pointer: &str, content: &LineLengths, ctx: &mut RuleContext<'_>) {
+    let short = "annotations/range";
+    let Some(members) = range.as_object() else { return };
+    let place = BodyObject { members, pointer };
+    let mut position = |key: &str| {
+        let pointer = place.at(key);
+        let members = place.required(ctx, key, OBJECT, short)?.as_object()?;
+        let position = BodyObject { members, pointer: &pointer };
+        let line = position.required(ctx, "line", INTEGER, short).and_then(Value::as_f64);
+        let character = position.required(ctx, "character", INTEGER, short).and_then(Value::as_f64);
+        Some((line?, character?))
+    };
+    let (Some(start), Some(end)) = (position("start"), position("end")) else { return };
+    let fault = |message: &str| ViolationDetail::new(message).at(pointer).actual(range.clone());
+    let below = [start.0, start.1, end.0, end.1].into_iter().any(|n| n < 0.0);
+    ctx.check("annotations/range-zero-based", below.then(|| fault("a position is negative, though they count from 0")));
+    if below {
+        return;
+    }
+    ctx.check("annotations/range-ordered", (end < start).then(|| fault("a range ends before it starts")));
+    let inside = [start, end].into_iter().all(|(line, character)| content.holds(line, character));
+    ctx.check("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
 }

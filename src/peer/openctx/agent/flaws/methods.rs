@@ -1,101 +1,177 @@
-//! Metadata, mentions and items: what is asked, and what reaches the caller.
+//! The methods: what is requested, for which resources, and what reaches the caller.
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Effect, Switch};
-use super::super::seen::{FetchedResponse, Results as _, has_others};
-use super::{Entry, each, flaw, text, without};
+use super::super::quirks::{FetchedResponse, OpenctxClientEffect, Results as _, Switch, has_others};
+use super::{OpenctxClientFlaw, each, flaw, text, without};
 
 const MENTION: &[&str] = &["title", "description", "uri", "data"];
 const ITEM: &[&str] = &["title", "url", "ui", "ai"];
 
-pub const FLAWS: &[Entry] = &[
+pub const METHODS: &[OpenctxClientFlaw] = &[
     // Metadata.
     flaw!("meta-params-list" "meta/client-params" "The parameters of `meta` are a list."
-        Effect::Params("meta", |params| *params = json!([]))),
+        OpenctxClientEffect::Params("meta", |params| *params = json!([]))),
     flaw!("meta-params" "meta/client-params-empty" "`meta` has parameters."
-        Effect::Params("meta", |params| params["client"] = "wirecert".into())),
+        OpenctxClientEffect::Params("meta", |params| params["client"] = "wirecert".into())),
     flaw!("meta-nameless" "meta/client-result" "The provider's name does not reach the caller."
-    Effect::Result("meta", |meta| if let Value::Object(members) = meta {
+    OpenctxClientEffect::Result("meta", |meta| if let Value::Object(members) = meta {
         members.remove("name");
     })),
     flaw!("meta-needs-features" "meta/client-minimal" "Metadata without features is not taken."
-        Effect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"])))),
+        OpenctxClientEffect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"])))),
     flaw!("meta-auto-include-text" "meta/client-auto-include" "Metadata with a boolean as `autoInclude` is not taken."
-        Effect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean()))),
+        OpenctxClientEffect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean()))),
     flaw!("meta-patterns-anchored" "meta/client-patterns" "Patterns reach the caller with anchors."
-    Effect::Result("meta", |meta| {
+    OpenctxClientEffect::Result("meta", |meta| {
         if let Some(selectors) = meta.pointer_mut("/items/messageSelectors") {
             each(selectors, |selector| text(selector, "pattern", |pattern| json!(format!("^{pattern}$"))));
         }
     })),
     flaw!("meta-refuses-extra" "meta/client-extra-members" "Metadata with members that it does not know is not taken."
-    Effect::Fails(|seen| {
+    OpenctxClientEffect::Fails(|seen| {
         seen.result_of("meta").is_some_and(|meta| has_others(meta, &["name", "items", "mentions", "annotations"]))
     })),
     // Mentions.
     flaw!("mentions-query-list" "mentions/client-params" "The query is sent as a list."
-        Effect::Params("mentions", |params| text(params, "query", |query| json!([query])))),
+        OpenctxClientEffect::Params("mentions", |params| text(params, "query", |query| json!([query])))),
     flaw!("mentions-auto-include-number" "mentions/client-auto-include"
-        "`autoInclude` is sent as a number." Effect::Params("mentions", |params| params["autoInclude"] = 1.into())),
+        "`autoInclude` is sent as a number." OpenctxClientEffect::Params("mentions", |params| params["autoInclude"] = 1.into())),
     flaw!("mentions-limit" "mentions/client-extra-params" "The number of mentions is limited by a parameter."
-        Effect::Params("mentions", |params| params["limit"] = 10.into())),
+        OpenctxClientEffect::Params("mentions", |params| params["limit"] = 10.into())),
     flaw!("mentions-query-upper" "mentions/client-query" "The query is sent in upper case."
-        Effect::Params("mentions", |params| text(params, "query", |query| json!(query.to_uppercase())))),
+        OpenctxClientEffect::Params("mentions", |params| text(params, "query", |query| json!(query.to_uppercase())))),
     flaw!("mentions-without-context" "mentions/client-context" "Nothing but the query is sent."
-    Effect::Params("mentions", |params| if let Value::Object(members) = params {
+    OpenctxClientEffect::Params("mentions", |params| if let Value::Object(members) = params {
         members.retain(|key, _| key == "query");
     })),
     flaw!("mentions-need-query" "mentions/client-no-query" "Without a query no request is made."
-        Effect::Switch(Switch::NeedsQuery)),
+        OpenctxClientEffect::Switch(Switch::NeedsQuery)),
     flaw!("mentions-without-data" "mentions/client-result" "Of mentions only title and URI reach the caller."
-        Effect::Result("mentions", |list| without(list, &["data", "description"]))),
+        OpenctxClientEffect::Result("mentions", |list| without(list, &["data", "description"]))),
     flaw!("mentions-need-description" "mentions/client-minimal" "Mentions without a description are not taken."
-        Effect::Fails(|seen| lacks(seen, "mentions", "description"))),
+        OpenctxClientEffect::Fails(|seen| lacks(seen, "mentions", "description"))),
     flaw!("mentions-need-one" "mentions/client-empty" "An empty list makes the call fail."
-        Effect::Fails(|seen| seen.is_empty("mentions"))),
+        OpenctxClientEffect::Fails(|seen| seen.is_empty("mentions"))),
     flaw!("mentions-first-hundred" "mentions/client-many" "The first hundred mentions reach the caller."
-    Effect::Result("mentions", |list| if let Value::Array(list) = list {
+    OpenctxClientEffect::Result("mentions", |list| if let Value::Array(list) = list {
         list.truncate(100);
     })),
     flaw!("mentions-refuse-extra" "mentions/client-extra-members"
         "Mentions with members that it does not know are not taken."
-        Effect::Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION)))),
+        OpenctxClientEffect::Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION)))),
     // Items.
     flaw!("items-message-list" "items/client-params" "The message is sent as a list."
-        Effect::Params("items", |params| text(params, "message", |message| json!([message])))),
+        OpenctxClientEffect::Params("items", |params| text(params, "message", |message| json!([message])))),
     flaw!("items-mention-untitled" "items/client-mention-shape"
     "Mentions are sent without a title."
-    Effect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
+    OpenctxClientEffect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
         mention.remove("title");
     })),
     flaw!("items-model" "items/client-extra-params" "The caller's model is sent as a parameter."
-        Effect::Params("items", |params| params["model"] = "any".into())),
+        OpenctxClientEffect::Params("items", |params| params["model"] = "any".into())),
     flaw!("items-message-upper" "items/client-message" "The message is sent in upper case."
-        Effect::Params("items", |params| text(params, "message", |message| json!(message.to_uppercase())))),
+        OpenctxClientEffect::Params("items", |params| text(params, "message", |message| json!(message.to_uppercase())))),
     flaw!("items-mention-without-data" "items/client-mention" "Mentions are sent without their data."
-    Effect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
+    OpenctxClientEffect::Params("items", |params| if let Some(Value::Object(mention)) = params.get_mut("mention") {
         mention.remove("data");
     })),
     flaw!("items-for-any-message" "items/client-message-selectors" "Items are asked for whatever the message is."
-        Effect::Switch(Switch::AsksForAnyMessage)),
+        OpenctxClientEffect::Switch(Switch::AsksForAnyMessage)),
     flaw!("items-for-no-message" "items/client-message-selector-matches" "Items are never asked for a message."
-        Effect::Switch(Switch::NeverForMessages)),
+        OpenctxClientEffect::Switch(Switch::NeverForMessages)),
     flaw!("items-for-humans" "items/client-result" "What is for AI does not reach the caller."
-        Effect::Result("items", |list| without(list, &["ai"]))),
+        OpenctxClientEffect::Result("items", |list| without(list, &["ai"]))),
     flaw!("items-need-content" "items/client-minimal" "Items without content are not taken."
-        Effect::Fails(|seen| lacks(seen, "items", "ai"))),
+        OpenctxClientEffect::Fails(|seen| lacks(seen, "items", "ai"))),
     flaw!("items-need-one" "items/client-empty" "An empty list makes the call fail."
-        Effect::Fails(|seen| seen.is_empty("items"))),
+        OpenctxClientEffect::Fails(|seen| seen.is_empty("items"))),
     flaw!("items-cut" "items/client-huge" "Of the content of an item the first mebibyte reaches the caller."
-    Effect::Result("items", |list| each(list, |item| if let Some(ai) = item.get_mut("ai") {
+    OpenctxClientEffect::Result("items", |list| each(list, |item| if let Some(ai) = item.get_mut("ai") {
         text(ai, "content", |content| json!(content.chars().take(1 << 20).collect::<String>()));
     }))),
     flaw!("items-refuse-extra" "items/client-extra-members" "Items with members that it does not know are not taken."
-        Effect::Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM)))),
+        OpenctxClientEffect::Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM)))),
 ];
 
 /// Whether an entry of the list that an answer to this method gives has no such member.
 fn lacks(seen: &FetchedResponse, method: &str, key: &str) -> bool {
     seen.entries(method).iter().any(|entry| entry.get(key).is_none())
 }
+
+const ANNOTATION: &[&str] = &["uri", "range", "item", "presentationHints"];
+
+pub const ANNOTATIONS: &[OpenctxClientFlaw] = &[
+    flaw!("annotations-content-lines" "annotations/client-params"
+    "The content is sent as a list of lines."
+    OpenctxClientEffect::Params("annotations", |params| {
+        text(params, "content", |content| json!(content.split('\n').collect::<Vec<_>>()));
+    })),
+    flaw!("annotations-path" "annotations/client-uri-syntax"
+    "The path of a document is sent instead of its URI."
+    OpenctxClientEffect::Params("annotations", |params| {
+        text(params, "uri", |uri| json!(uri.split_once(':').map_or(uri, |(_, rest)| rest).trim_start_matches("//")));
+    })),
+    flaw!("annotations-language" "annotations/client-extra-params" "The language of the document is sent as well."
+        OpenctxClientEffect::Params("annotations", |params| params["languageId"] = "plaintext".into())),
+    flaw!("annotations-content-trimmed" "annotations/client-sent" "White space around the content is not sent."
+        OpenctxClientEffect::Params("annotations", |params| text(params, "content", |content| json!(content.trim())))),
+    flaw!("annotations-without-item" "annotations/client-result"
+        "Annotations reach the caller without their items."
+        OpenctxClientEffect::Result("annotations", |list| without(list, &["item"]))),
+    flaw!("annotations-from-one" "annotations/client-range" "Lines reach the caller counted from 1."
+    OpenctxClientEffect::Result("annotations", |list| each(list, |annotation| {
+        for end in ["/range/start/line", "/range/end/line"] {
+            if let Some(line) = annotation.pointer_mut(end) {
+                *line = json!(line.as_i64().unwrap_or_default() + 1);
+            }
+        }
+    }))),
+    flaw!("annotations-need-range" "annotations/client-whole" "Annotations without a range do not reach the caller."
+    OpenctxClientEffect::Result("annotations", |list| if let Value::Array(list) = list {
+        list.retain(|annotation| annotation.get("range").is_some());
+    })),
+    flaw!("annotations-need-one" "annotations/client-empty" "An empty list makes the call fail."
+        OpenctxClientEffect::Fails(|seen| seen.is_empty("annotations"))),
+    flaw!("annotations-refuse-hints" "annotations/client-hints" "Annotations with presentation hints are not taken."
+        OpenctxClientEffect::Fails(|seen| seen.entries("annotations").iter().any(|a| a.get("presentationHints").is_some()))),
+    flaw!("annotations-refuse-extra" "annotations/client-extra-members"
+        "Annotations with members that it does not know are not taken."
+        OpenctxClientEffect::Fails(|seen| seen.entries("annotations").iter().any(|a| has_others(a, ANNOTATION)))),
+];
+
+pub const SELECTORS: &[OpenctxClientFlaw] = &[
+    flaw!("needs-selectors" "selectors/client-none" "A provider without selectors is never asked."
+        OpenctxClientEffect::Switch(Switch::NeedsSelectors)),
+    flaw!("needs-condition" "selectors/client-no-condition" "A selector without conditions matches nothing."
+        OpenctxClientEffect::Switch(Switch::NeedsCondition)),
+    flaw!("never-by-path" "selectors/client-path" "A selector with a path matches nothing."
+        OpenctxClientEffect::Switch(Switch::NeverByPath)),
+    flaw!("ignores-path" "selectors/client-path-other"
+        "The path of selectors is not looked at." OpenctxClientEffect::Switch(Switch::IgnoresPath)),
+    flaw!("needs-parent" "selectors/client-any-parent" "A glob that begins with `**/` matches nothing at the top."
+        OpenctxClientEffect::Switch(Switch::ParentNeeded)),
+    flaw!("one-below" "selectors/client-any-below" "A glob that ends with `/**` matches one level."
+        OpenctxClientEffect::Switch(Switch::OneBelow)),
+    flaw!("star-matches-slash" "selectors/client-one-level" "A star matches slashes, too."
+        OpenctxClientEffect::Switch(Switch::StarMatchesSlash)),
+    flaw!("matches-parts" "selectors/client-whole-path"
+        "A glob matches a part of a path." OpenctxClientEffect::Switch(Switch::MatchesParts)),
+    flaw!("keeps-slash" "selectors/client-leading-slash"
+        "The slash at the beginning of a path takes part in the match." OpenctxClientEffect::Switch(Switch::KeepsSlash)),
+    flaw!("never-by-content" "selectors/client-content" "A selector with a text matches nothing."
+        OpenctxClientEffect::Switch(Switch::NeverByContent)),
+    flaw!("ignores-content" "selectors/client-content-other" "The text of selectors is not looked at."
+        OpenctxClientEffect::Switch(Switch::IgnoresContent)),
+    flaw!("content-by-any-case" "selectors/client-content-literal"
+        "The text of selectors matches in any case." OpenctxClientEffect::Switch(Switch::ContentByCase)),
+    flaw!("any-condition" "selectors/client-all-conditions" "One condition of a selector is enough."
+        OpenctxClientEffect::Switch(Switch::AnyCondition)),
+    flaw!("first-selector" "selectors/client-any-selector" "Only the first selector counts."
+        OpenctxClientEffect::Switch(Switch::OnlyFirst)),
+    flaw!("asks-without-feature" "selectors/client-feature"
+        "A provider without the annotations feature is asked for annotations."
+        OpenctxClientEffect::Switch(Switch::AsksWithoutFeature)),
+    flaw!("remembers-meta" "selectors/client-current"
+        "Metadata is asked for once, whatever the settings become." OpenctxClientEffect::Switch(Switch::RemembersMeta)),
+];

@@ -2,12 +2,8 @@
 //!
 //! They are what real clients get wrong, or might: the tables follow the areas of the requirements.
 
-mod annotations;
-mod envelope;
-mod http;
 mod methods;
-mod robustness;
-mod selectors;
+mod transport;
 
 use std::sync::LazyLock;
 
@@ -15,19 +11,19 @@ use serde_json::Value;
 
 use crate::peer::Flaw;
 
-use super::quirks::{Effect, Quirk};
+use super::quirks::{OpenctxClientEffect, Quirk};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct OpenctxClientFlaw {
     flaw: Flaw,
-    effect: Effect,
+    effect: OpenctxClientEffect,
 }
 
 /// An entry: a name, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        Entry {
+        OpenctxClientFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -41,8 +37,14 @@ macro_rules! flaw {
 }
 use flaw;
 
-const TABLES: [&[Entry]; 6] =
-    [http::FLAWS, envelope::FLAWS, methods::FLAWS, annotations::FLAWS, selectors::FLAWS, robustness::FLAWS];
+const TABLES: [&[OpenctxClientFlaw]; 6] = [
+    transport::HTTP,
+    transport::ENVELOPE,
+    methods::METHODS,
+    methods::ANNOTATIONS,
+    methods::SELECTORS,
+    transport::ROBUSTNESS,
+];
 
 /// Does something to each entry of a list.
 fn each(list: &mut Value, change: fn(&mut Value)) {

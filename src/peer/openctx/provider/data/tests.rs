@@ -2,27 +2,28 @@
 
 use serde_json::{Value, json};
 
-use super::super::request::understand;
+use super::super::request::parse_request;
+
 use super::*;
 
 fn parse(text: &str) -> Result<Data, Vec<Diagnostic>> {
     Data::parse(&Source::new("data.yaml", text.to_owned()))
 }
 
-/// With a name, and so much more.
+/// Data with a name, and these further lines.
 fn with(more: &str) -> Data {
     parse(&format!("wirecert: 1\nmeta: {{ name: n }}\n{more}")).unwrap()
 }
 
-fn outcome(data: &Data, method: &str, params: Value, settings: Value) -> Outcome {
+fn outcome(data: &Data, method: &str, params: Value, settings: Value) -> ProviderOutcome {
     let request = json!({"method": method, "params": params, "settings": settings});
-    let request = understand(request.to_string().as_bytes()).unwrap();
-    data.answer(&request, Characters::default()).0
+    let request = parse_request(request.to_string().as_bytes()).unwrap();
+    data.answer(&request, CharacterUnit::default()).0
 }
 
 fn result(data: &Data, method: &str, params: Value) -> Value {
     match outcome(data, method, params, Value::Null) {
-        Outcome::Result(value) => value,
+        ProviderOutcome::Result(value) => value,
         other => panic!("no result: {other:?}"),
     }
 }
@@ -93,13 +94,13 @@ fn one_of_several_conditions_is_enough_and_all_of_one_have_to_hold() {
     );
     let items = |params, settings| outcome(&data, "items", params, settings);
     let always = json!({"title": "Always", "rank": 1});
-    assert_eq!(items(json!({"message": "aa"}), json!({})), Outcome::Result(json!([always])));
+    assert_eq!(items(json!({"message": "aa"}), json!({})), ProviderOutcome::Result(json!([always])));
     assert_eq!(
         items(json!({"message": "xaa"}), json!({"team": "blue", "more": 1})),
-        Outcome::Result(json!([{"title": "aa"}, always]))
+        ProviderOutcome::Result(json!([{"title": "aa"}, always]))
     );
     let mention = json!({"mention": {"title": "t", "uri": "a:b"}});
-    assert_eq!(items(mention, json!(null)), Outcome::Result(json!([{"title": "a:"}, always])));
+    assert_eq!(items(mention, json!(null)), ProviderOutcome::Result(json!([{"title": "a:"}, always])));
 }
 
 #[test]
@@ -136,15 +137,18 @@ fn methods_can_be_missing_take_time_fail_and_need_settings() {
          - { when: { uri: '^slow:' }, after: 2s }\n",
     );
     let asked = |method: &str, params: Value, settings: Value| outcome(&data, method, params, settings);
-    assert!(matches!(asked("items", json!({}), json!({})), Outcome::Error(error, None) if error["code"] == -32601));
-    let who = Outcome::Error(json!({"code": 7, "message": "who?"}), None);
+    assert!(
+        matches!(asked("items", json!({}), json!({})), ProviderOutcome::Error(error, None) if error["code"] == -32601)
+    );
+    let who = ProviderOutcome::Error(json!({"code": 7, "message": "who?"}), None);
     assert_eq!(asked("mentions", json!({}), json!({"token": ""})), who);
-    assert_eq!(asked("mentions", json!({}), json!({"token": "x"})), Outcome::Result(json!([])));
-    let bad = Outcome::Error(json!({"code": 1, "message": "no word"}), None);
+    assert_eq!(asked("mentions", json!({}), json!({"token": "x"})), ProviderOutcome::Result(json!([])));
+    let bad = ProviderOutcome::Error(json!({"code": 1, "message": "no word"}), None);
     assert_eq!(asked("annotations", json!({"uri": "a:b", "content": "a bad word"}), json!({})), bad);
-    assert_eq!(asked("annotations", json!({"uri": "x:b", "content": ""}), json!({})), Outcome::Status(503));
-    let times =
-        |request: Value| data.answer(&understand(request.to_string().as_bytes()).unwrap(), Characters::default()).1;
+    assert_eq!(asked("annotations", json!({"uri": "x:b", "content": ""}), json!({})), ProviderOutcome::Status(503));
+    let times = |request: Value| {
+        data.answer(&parse_request(request.to_string().as_bytes()).unwrap(), CharacterUnit::default()).1
+    };
     let ms = Duration::from_millis;
     assert_eq!(times(json!({"method": "meta"})), (ms(20), ms(1000)));
     assert_eq!(
@@ -226,7 +230,7 @@ fn the_example_of_the_documentation_gives_what_it_says() {
     let yaml = section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let data = parse(yaml).unwrap_or_else(|faults| panic!("{faults:?}"));
     let given = |method: &str, params: Value| match outcome(&data, method, params, json!({"token": "t"})) {
-        Outcome::Result(value) => value,
+        ProviderOutcome::Result(value) => value,
         other => panic!("{method}: {other:?}"),
     };
     assert_eq!(given("meta", json!({}))["name"], "Our tickets");
@@ -239,7 +243,25 @@ fn the_example_of_the_documentation_gives_what_it_says() {
     assert_eq!(annotations[0]["item"]["title"], "Ticket T-1");
     assert_eq!(annotations[0]["range"]["start"], json!({"line": 0, "character": 3}));
     assert!(
-        matches!(outcome(&data, "mentions", json!({}), json!({})), Outcome::Error(error, None) if error["code"] == 401)
+        matches!(outcome(&data, "mentions", json!({}), json!({})), ProviderOutcome::Error(error, None) if error["code"] == 401)
     );
-    assert_eq!(outcome(&data, "mentions", json!({"query": "down"}), json!({"token": "t"})), Outcome::Status(503));
+    assert_eq!(
+        outcome(&data, "mentions", json!({"query": "down"}), json!({"token": "t"})),
+        ProviderOutcome::Status(503)
+    );
+}
+
+#[test]
+fn places_count_from_0_and_characters_in_code_units_or_code_points() {
+    let content = "a\r\nb😀c\n\nd";
+    let offsets = [0, 3, 8, 10, 11];
+    let places = |characters| {
+        let mut places = PositionCounter::new(content, characters);
+        offsets.map(|offset| {
+            let place = places.of(offset);
+            (place["line"].as_u64().unwrap(), place["character"].as_u64().unwrap())
+        })
+    };
+    assert_eq!(places(CharacterUnit::Utf16), [(0, 0), (1, 0), (1, 3), (2, 0), (3, 0)]);
+    assert_eq!(places(CharacterUnit::CodePoints), [(0, 0), (1, 0), (1, 2), (2, 0), (3, 0)]);
 }

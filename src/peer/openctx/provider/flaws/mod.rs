@@ -2,15 +2,10 @@
 //!
 //! They are what real providers get wrong, or might: the tables follow the areas of the requirements.
 
-mod annotations;
-mod answers;
-mod carried;
 mod envelope;
-mod items;
-mod mentions;
-mod meta;
+mod methods;
 mod requests;
-mod robustness;
+mod transport;
 
 use std::sync::LazyLock;
 
@@ -18,20 +13,20 @@ use serde_json::Value;
 
 use crate::peer::Flaw;
 
-use super::quirks::{Effect, Instead, Quirk, RequestInContext};
+use super::quirks::{Instead, ProviderEffect, Quirk, RequestInContext};
 use super::request::{METHODS, Method};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct ProviderFlaw {
     flaw: Flaw,
-    effect: Effect,
+    effect: ProviderEffect,
 }
 
 /// An entry: a name, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        Entry {
+        ProviderFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -45,21 +40,21 @@ macro_rules! flaw {
 }
 use flaw;
 
-pub(super) use carried::{content_type, gzip, take};
+pub(super) use transport::{content_type, gzip, take};
 
-const TABLES: [&[Entry]; 9] = [
-    carried::FLAWS,
-    answers::FLAWS,
-    requests::FLAWS,
-    envelope::FLAWS,
-    meta::FLAWS,
-    mentions::FLAWS,
-    items::FLAWS,
-    annotations::FLAWS,
-    robustness::FLAWS,
+const TABLES: [&[ProviderFlaw]; 9] = [
+    transport::CARRIED,
+    transport::STATUSES,
+    requests::REQUESTS,
+    envelope::ENVELOPE,
+    methods::META,
+    methods::MENTIONS,
+    methods::ITEMS,
+    methods::ANNOTATIONS,
+    requests::ROBUSTNESS,
 ];
 
-fn entries() -> impl Iterator<Item = &'static Entry> {
+fn entries() -> impl Iterator<Item = &'static ProviderFlaw> {
     TABLES.into_iter().flatten()
 }
 
@@ -106,7 +101,7 @@ fn feature(meta: &mut Value, feature: &str, key: &str, value: impl Into<Value>) 
     set(&mut meta[feature], key, value);
 }
 
-/// As a provider that has not the feature of this method, and answers it so.
+/// Behaves as a provider without the feature of this method, which answers the method in this way.
 fn without(seen: &RequestInContext<'_>, method: Method, instead: Instead) -> Option<Instead> {
     if seen.is(method) {
         return Some(instead);

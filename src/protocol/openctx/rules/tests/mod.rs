@@ -1,10 +1,7 @@
 //! Every rule: traces that break it, and sound ones that it must not accuse.
 
-mod answers;
 mod exchanges;
-mod http;
-mod requests;
-mod results;
+mod messages;
 
 use serde_json::json;
 

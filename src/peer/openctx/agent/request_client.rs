@@ -1,0 +1,224 @@
+//! One request to the provider, and what a client takes from the response.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use crate::peer::fetch::{
+    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, Retries, json_of,
+};
+use crate::peer::http::HttpUrl;
+use crate::protocol::http::redirects;
+use crate::trace::{End, HttpResponse, Recorder};
+use crate::wire::http::{Client, Content, Exchanges, Request};
+
+use super::quirks::{OpenctxClientEffect, Quirks, Switch};
+
+/// How long an answer may take: providers ask others, who take their time (docs/openctx.md, Time).
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a client waits that a flaw makes impatient.
+const IMPATIENCE: Duration = Duration::from_millis(500);
+/// How long a client waits that makes one call after the other.
+const SHORT: Duration = Duration::from_secs(3);
+/// An answer beyond this is huge, in bytes.
+const HUGE: usize = 1 << 20;
+
+/// Asks one provider.
+pub struct RequestClient {
+    url: HttpUrl,
+    client: Client,
+    quirks: Quirks,
+    fetcher: Fetcher,
+}
+
+impl RequestClient {
+    /// A client of the provider at this URL.
+    pub fn new(url: HttpUrl, quirks: Quirks, recorder: Recorder) -> Self {
+        let exchanges = Exchanges::new(recorder, End::Client);
+        let client = Client::new(url.address.clone(), exchanges, Fetcher::limits(PATIENCE));
+        let fetcher = Fetcher::new(ClientLimitations {
+            ignores_close: quirks.has(Switch::IgnoresClose),
+            one_body: quirks.has(Switch::OneBody),
+            pieces_apart: quirks.has(Switch::PiecesApart),
+        });
+        Self { url, client, quirks, fetcher }
+    }
+
+    /// The result of a method.
+    pub async fn request_result(
+        &self,
+        method: &'static str,
+        mut params: Value,
+        settings: Value,
+    ) -> Result<Value, Failure> {
+        let change = |effect| match effect {
+            OpenctxClientEffect::Params(of, change) if of == method => Some(change),
+            _ => None,
+        };
+        let mut why = self.quirks.rewrite(&mut params, change);
+        let members = [("method", Value::from(method)), ("params", params), ("settings", settings)];
+        let mut message = Value::Object(Map::from_iter(members.map(|(key, value)| (key.to_owned(), value))));
+        let change = |effect| if let OpenctxClientEffect::Message(change) = effect { Some(change) } else { None };
+        why = self.quirks.rewrite(&mut message, change).or(why);
+        let mut text = message.to_string().into_bytes();
+        let change = |effect| if let OpenctxClientEffect::Text(change) = effect { Some(change) } else { None };
+        why = self.quirks.rewrite(&mut text, change).or(why);
+        let mut request = Request::new("POST", self.url.target.clone())
+            .header("Content-Type", "application/json; charset=utf-8")
+            .header("Accept-Encoding", "gzip, deflate")
+            .content(Content::Whole(text));
+        let change = |effect| if let OpenctxClientEffect::Http(change) = effect { Some(change) } else { None };
+        why = self.quirks.rewrite(&mut request, change).or(why);
+        request.manner.deliberate = why.map(str::to_owned);
+        request.fresh = self.quirks.has(Switch::FreshConnections);
+        let patience = match () {
+            () if self.quirks.has(Switch::Impatient) => IMPATIENCE,
+            () if self.quirks.has(Switch::OneAtATime) => SHORT,
+            () => PATIENCE,
+        };
+        let answered = timeout(patience, self.follow(method, request)).await;
+        let seen = answered.map_err(|_| Failure::new(Kind::Late, "the provider did not answer in time"))??;
+        self.result_of(&seen)
+    }
+
+    /// Sends a request, and again to where a redirect leads.
+    async fn follow(&self, method: &'static str, mut request: Request) -> Result<FetchedResponse, Failure> {
+        let mut client = self.client.clone();
+        let mut url = self.url.clone();
+        for hop in 0.. {
+            let seen = self.exchange(&client, method, &request).await?;
+            let moved = matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.quirks.has(Switch::NoRedirects);
+            let Some(location) = seen.header("location").filter(|_| moved) else { return Ok(seen) };
+            if hop == redirects::MAX_REDIRECTS {
+                if self.quirks.has(Switch::RedirectsForever) {
+                    std::future::pending::<()>().await;
+                }
+                return Err(Failure::new(Kind::Status, "redirect count exceeded"));
+            }
+            url = url.join(location).map_err(|what| Failure::new(Kind::Status, what))?;
+            if url.address != *client.address() {
+                client = client.to(url.address.clone());
+            }
+            request.target.clone_from(&url.target);
+            if matches!(seen.status, 301..=303) {
+                // As the Fetch standard has it for a POST.
+                request.method = "GET".to_owned();
+                request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+                request.content = Content::None;
+            }
+        }
+        Err(Failure::new(Kind::Status, "redirect count exceeded"))
+    }
+
+    /// Makes a request, perhaps several times. A provider is stateless, and only asked: that changes nothing.
+    async fn exchange(
+        &self,
+        client: &Client,
+        method: &'static str,
+        request: &Request,
+    ) -> Result<FetchedResponse, Failure> {
+        let has = |switch| self.quirks.has(switch);
+        let retries =
+            Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
+        for made in 0.. {
+            let outcome = self.attempt(client, method, request).await;
+            let Some(pause) = retries.pause(&outcome, Repeatable::Always, made) else { return outcome };
+            tokio::time::sleep(pause).await;
+        }
+        Err(Failure::new(Kind::Late, "it was tried too often"))
+    }
+
+    async fn attempt(
+        &self,
+        client: &Client,
+        method: &'static str,
+        request: &Request,
+    ) -> Result<FetchedResponse, Failure> {
+        let outcome = match self.fetcher.fetch(client, method, request).await {
+            // Nobody has read the request.
+            Err(error) if error.is_idle_close() => {
+                let again = Request { fresh: true, ..request.clone() };
+                self.fetcher.fetch(client, method, &again).await
+            }
+            outcome => outcome,
+        };
+        let seen = match outcome {
+            Err(RequestError::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
+                return Ok(incomplete(method, head));
+            }
+            outcome => outcome?,
+        };
+        let mut body = seen.body.clone();
+        let change = |effect| if let OpenctxClientEffect::Incoming(change) = effect { Some(change) } else { None };
+        self.quirks.rewrite(&mut body, change);
+        Ok(seen.with_body(body))
+    }
+
+    /// The result that a client takes from a response.
+    fn result_of(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
+        let has = |switch| self.quirks.has(switch);
+        if let Some(flaw) = self.quirks.fails(seen) {
+            return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
+        }
+        if !((200..300).contains(&seen.status) || has(Switch::ReadsFailures) && seen.json.is_some()) {
+            return Err(Failure::of_status(seen.status));
+        }
+        let Some(json) = &seen.json else {
+            let coded = seen.header("content-encoding").is_some_and(|c| matches!(c, "gzip" | "deflate"));
+            if coded && has(Switch::BadCodingAsResult) || !coded && has(Switch::BadJsonAsResult) {
+                return Ok(placeholder_result(seen.of));
+            }
+            let kind = match json_of(&seen.body) {
+                Err(e) if e.to_string().contains("recursion") => Kind::Deep,
+                _ if coded => Kind::Coding,
+                _ => Kind::Json,
+            };
+            return Err(Failure::new(kind, "the answer is no JSON"));
+        };
+        let given = |key: &str| json.get(key).filter(|value| is_truthy(value));
+        let (error, result) = (given("error"), given("result"));
+        let error = error.filter(|_| !(has(Switch::ResultFirst) && result.is_some()));
+        if let Some(error) = error {
+            let code = error.get("code").and_then(Value::as_i64).unwrap_or(1);
+            let lenient = has(Switch::ErrorsAsResults)
+                || has(Switch::ZeroIsNoError) && code <= 0
+                || has(Switch::DataAsResult) && error.get("data").is_some();
+            return if lenient { Ok(placeholder_result(seen.of)) } else { Err(Failure::of_error(error)) };
+        }
+        let Some(result) = result else {
+            if has(Switch::NothingAsResult) {
+                return Ok(placeholder_result(seen.of));
+            }
+            return Err(Failure::new(Kind::Envelope, "the answer has neither a result nor an error"));
+        };
+        let fits = if seen.of == "meta" { result.is_object() } else { result.is_array() };
+        if fits { Ok(result.clone()) } else { Err(Failure::new(Kind::Type, "the result has the wrong type")) }
+    }
+
+    /// Whether an answer of this length would make a fragile client die.
+    pub fn is_huge(result: &Value) -> bool {
+        result.to_string().len() > HUGE
+    }
+}
+
+/// Whether a value is truthy in JavaScript.
+fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    }
+}
+
+/// The made-up result of a client that takes an invalid response for a result.
+fn placeholder_result(method: &str) -> Value {
+    let item = serde_json::json!({"title": "unknown", "name": "unknown", "uri": "unknown:"});
+    if method == "meta" { item } else { Value::Array(vec![item]) }
+}
+
+fn incomplete(method: &'static str, head: HttpResponse) -> FetchedResponse {
+    let body = serde_json::json!({"result": placeholder_result(method)}).to_string().into_bytes();
+    FetchedResponse { status: 200, ..FetchedResponse::new(method, head) }.with_body(body)
+}

@@ -1,0 +1,262 @@
+//! Responses: one outcome in the protocol's envelope, with a status whose body clients read.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::protocol::ViolationDetail;
+use crate::protocol::http::content::{Content, LOSSY};
+use crate::protocol::http::exchanges::Exchange;
+use crate::protocol::http::heads;
+use crate::protocol::http::rule_context::RuleContext;
+use crate::trace::HttpResponse;
+
+use super::members::{BodyObject, INTEGER, STRING};
+use super::requests::{METHODS, ParsedRequest};
+use super::results;
+
+/// Statuses that whoever stands before a provider may send in its place.
+const FROM_OTHERS: &[u16] = &[401, 407, 408, 411, 413, 414, 429, 431, 502, 503, 504];
+
+/// Statuses that send clients elsewhere. What they say is judged by their heads.
+const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
+
+/// Judges an answer to a POST request. Gives the result, where there is one.
+pub fn judge(
+    exchange: &Exchange<Option<ParsedRequest>>,
+    asked: &ParsedRequest,
+    content: &Content<'_>,
+    ctx: &mut RuleContext<'_>,
+) -> Option<Value> {
+    let status = exchange.response.as_ref()?.status()?;
+    if REDIRECTS.contains(&status) {
+        return None;
+    }
+    ctx.check("http/post", None);
+    let taken = (200..300).contains(&status);
+    let answer = content.json().and_then(Value::as_object);
+    let failed = !taken || answer.is_some_and(|answer| answer.get("error").is_some_and(|error| !error.is_null()));
+    match asked {
+        ParsedRequest::Unknown => {}
+        ParsedRequest::Malformed => {
+            check_refused("envelope/malformed", "a body that is no JSON", failed && status < 500, ctx)
+        }
+        ParsedRequest::NoRequest => {
+            check_refused("envelope/no-request", "JSON that is no request", failed && status < 500, ctx)
+        }
+        ParsedRequest::Request(request) if !METHODS.contains(&request.method.as_str()) => {
+            check_refused("envelope/unknown-method", "a request for a method that does not exist", failed, ctx);
+        }
+        ParsedRequest::Request(request) if !request.sound => {
+            // Nothing can be missing where there is nothing at all: that is judged by itself.
+            if request.has_params {
+                let what = "a request with missing or wrong parameters";
+                check_refused("envelope/bad-params", what, failed && status < 500, ctx);
+            }
+        }
+        ParsedRequest::Request(request) => {
+            if !taken {
+                judge_unread(exchange, status, answer, ctx);
+                return None;
+            }
+            let outcome = envelope(exchange, content, ctx)?;
+            let result = outcome.get("result").filter(|result| !result.is_null());
+            if let Some(result) = result {
+                ctx.check("http/status-result", None);
+                results::judge(request, result, ctx);
+            } else {
+                ctx.check("http/status-error", None);
+            }
+            return result.filter(|_| !failed).cloned();
+        }
+    }
+    if taken {
+        envelope(exchange, content, ctx);
+    }
+    None
+}
+
+/// Judges the answer to a POST request that is wrong on purpose: where it is taken the answer is JSON all the same; that to a
+/// request that can be understood is an object, and an error in it is one. Any other answer may be as it likes.
+pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
+    let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
+    let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
+    let Some(json) = body(exchange, content, ctx) else { return };
+    if asked.request().is_none() {
+        return;
+    }
+    if let Some(members) = object(&json, ctx)
+        && members.get("error").is_some_and(|error| !error.is_null())
+    {
+        outcome(BodyObject { members, pointer: "" }, ctx);
+    }
+}
+
+/// Holds a response to a request that cannot succeed: it has to be an error or a refusal.
+fn check_refused(short: &str, what: &str, failed: bool, ctx: &mut RuleContext<'_>) {
+    ctx.check_if(short, !failed, || format!("{what} is neither answered with an error nor refused as it should be"));
+}
+
+/// An answer to a sound request that clients do not look behind.
+fn judge_unread(
+    exchange: &Exchange<Option<ParsedRequest>>,
+    status: u16,
+    answer: Option<&Map<String, Value>>,
+    ctx: &mut RuleContext<'_>,
+) {
+    let has = |key: &str| answer.and_then(|answer| answer.get(key)).is_some_and(|value| !value.is_null());
+    let fault = |what: &str| {
+        let fault =
+            ViolationDetail::new(format!("{what} comes with the status {status}, behind which clients do not look"));
+        Some(fault.expected("a status from 200 to 299").actual(status))
+    };
+    if has("result") && !has("error") {
+        ctx.check("http/status-result", fault("a result"));
+    } else if let Some(short) = requirement_of_refusal(exchange, status) {
+        ctx.check(short, fault("the answer to a sound request"));
+    } else if has("error") {
+        ctx.check("http/status-error", fault("an error"));
+    } else if FROM_OTHERS.contains(&status) {
+        ctx.note("http/status-error", format!("A request was refused with the status {status}"));
+    } else {
+        ctx.check("http/status-error", fault("the answer to a sound request"));
+    }
+}
+
+/// The requirement that a status speaks of which refuses a sound request: for its URL or method, or for its content type.
+fn requirement_of_refusal(exchange: &Exchange<Option<ParsedRequest>>, status: u16) -> Option<&'static str> {
+    let charset = || {
+        let mut types =
+            exchange.request.as_ref()?.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        types.next().map(|(_, value)| value.contains("charset"))
+    };
+    match (status, charset()) {
+        (404 | 405 | 501, _) => Some("http/post"),
+        (415, Some(true)) => Some("http/content-type-charset"),
+        (415, Some(false)) => Some("http/content-type-plain"),
+        _ => None,
+    }
+}
+
+/// Judges the body of an answer that clients read. Gives its members.
+fn envelope<'c>(
+    exchange: &Exchange<Option<ParsedRequest>>,
+    content: &'c Content<'_>,
+    ctx: &mut RuleContext<'_>,
+) -> Option<Cow<'c, Map<String, Value>>> {
+    let json = body(exchange, content, ctx)?;
+    heads::answer_type(exchange.response.as_ref()?, ctx);
+    object(&json, ctx);
+    let members = match json {
+        Cow::Borrowed(Value::Object(members)) => Cow::Borrowed(members),
+        Cow::Owned(Value::Object(members)) => Cow::Owned(members),
+        _ => return None,
+    };
+    outcome(BodyObject { members: &members, pointer: "" }, ctx);
+    Some(members)
+}
+
+/// Judges the JSON of an answer by its being an object. Gives its members.
+fn object<'j>(json: &'j Value, ctx: &mut RuleContext<'_>) -> Option<&'j Map<String, Value>> {
+    let fault = ViolationDetail::new("an answer is no object").actual(json.clone());
+    ctx.check("envelope/object", (!json.is_object()).then_some(fault));
+    json.as_object()
+}
+
+/// Judges the body of an answer by its being JSON. Gives that.
+fn body<'c>(
+    exchange: &Exchange<Option<ParsedRequest>>,
+    content: &'c Content<'_>,
+    ctx: &mut RuleContext<'_>,
+) -> Option<Cow<'c, Value>> {
+    let head = exchange.response.as_ref()?;
+    if let Content::Coded = content {
+        let broken = !heads::may_decode(head);
+        ctx.check_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
+        return None;
+    }
+    if head.header("content-encoding").next().is_some() {
+        ctx.check("http/encoding", None);
+    }
+    json_of(content, ctx)
+}
+
+/// The JSON of a body, judged for being that.
+fn json_of<'c>(content: &'c Content<'_>, ctx: &mut RuleContext<'_>) -> Option<Cow<'c, Value>> {
+    let (json, utf8, marked) = match content {
+        Content::Json { json, marked, .. } => (Some(Cow::Borrowed(json.as_ref())), true, *marked),
+        // Some other encoding spoils the characters, not the shape.
+        Content::Binary(bytes) => {
+            (serde_json::from_str(&String::from_utf8_lossy(bytes)).ok().map(Cow::Owned), false, false)
+        }
+        _ => (None, true, false),
+    };
+    ctx.check_if("http/utf-8", !utf8, || "the body of an answer is no UTF-8".to_owned());
+    ctx.check_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    // What is no UTF-8 need not be told twice.
+    let none = json.is_none() && utf8;
+    let fault = ViolationDetail::new("the body of an answer is no JSON");
+    let fault = match content {
+        Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
+        _ => fault,
+    };
+    ctx.check("envelope/json", none.then_some(fault));
+    if content.is_lossy() {
+        ctx.note("envelope/json", LOSSY);
+    }
+    json
+}
+
+/// Judges the result and the error of an answer.
+fn outcome(answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    let given = |key: &str| answer.members.get(key).filter(|value| !value.is_null());
+    let (result, error) = (given("result"), given("error"));
+    let fault = || ViolationDetail::new("an answer holds neither a result nor an error").actual(answer.members.clone());
+    ctx.check("envelope/outcome", (result.is_none() && error.is_none()).then(fault));
+    let both = result.is_some() && error.is_some();
+    ctx.check_if("envelope/one-outcome", both, || "an answer holds both a result and an error".to_owned());
+    // Beside nothing, null is what is told above.
+    let null = ["result", "error"].into_iter().filter(|_| result.is_some() || error.is_some());
+    let null = null.into_iter().find(|key| answer.members.get(*key).is_some_and(Value::is_null));
+    let fault =
+        null.map(|key| ViolationDetail::new(format!("`{key}` is null instead of being left out")).at(answer.at(key)));
+    ctx.check("envelope/no-nulls", fault);
+    if let Some(result) = result {
+        let fault =
+            ViolationDetail::new("a result is neither an object nor a list").at("/result").actual(result.clone());
+        ctx.check("envelope/result-type", (!result.is_object() && !result.is_array()).then_some(fault));
+    }
+    if let Some(value) = error {
+        let fault = ViolationDetail::new("an error is no object").at("/error").actual(value.clone());
+        ctx.check("envelope/error-object", (!value.is_object()).then_some(fault));
+        if let Some(members) = value.as_object() {
+            error_members(BodyObject { members, pointer: "/error" }, ctx);
+        }
+    }
+    let others = answer.others(&["result", "error"]);
+    if !others.is_empty() {
+        ctx.note(
+            "envelope/object",
+            format!("Answers have members that the protocol does not know: {}", others.join(", ")),
+        );
+    }
+}
+
+/// Judges an error. The document has two readings of it: `code` and `message`, or `code` and `integer`.
+fn error_members(error: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    let second = error.members.get("integer").is_some_and(|value| value.is_i64() || value.is_u64());
+    if second && error.members.contains_key("code") {
+        ctx.check("envelope/error-code", None);
+        ctx.note("envelope/error-code", "Errors have the members `code` and `integer`");
+    } else {
+        error.required(ctx, "code", INTEGER, "envelope/error-code");
+    }
+    if error.members.contains_key("message") {
+        error.optional(ctx, "message", STRING, "envelope/error-message");
+    } else if !second {
+        ctx.note("envelope/error-message", "Errors have no message");
+    }
+    if error.members.get("data").is_some_and(|data| !data.is_object() && !data.is_array()) {
+        ctx.note("envelope/error-object", "The `data` of errors is neither an object nor a list");
+    }
+}
