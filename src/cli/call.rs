@@ -11,7 +11,7 @@ use crate::protocol::parse_bound;
 use crate::subject::Running;
 use crate::trace::{Clock, Recorder};
 
-use super::values::Assignment;
+use super::options::Assignment;
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `call`.

@@ -35,15 +35,15 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let given = super::subjects::given(args.role.as_deref(), &args.command, &args.options)?;
+    let given = super::selection::given(args.role.as_deref(), &args.command, &args.options)?;
     let own = given.is_empty();
     // A list is no verdict: what there is can be looked at before there is a subject.
     if own && !args.options.own && !args.options.list {
         let role = args.role.as_deref();
-        return Err(super::subjects::nobody(&format!("certify {}", role.unwrap_or("ROLE")), role));
+        return Err(super::selection::nobody(&format!("certify {}", role.unwrap_or("ROLE")), role));
     }
     let subjects = if own { ours(args.role.as_deref(), &args.options)? } else { given };
-    let repro = super::subjects::repro("certify", args.role.as_deref(), &args.options, &args.command);
+    let repro = super::selection::repro("certify", args.role.as_deref(), &args.options, &args.command);
     let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     let roles: Vec<&str> = subjects.iter().map(|spec| spec.role.name).collect();
     let plans = embedded::plans_of(&roles)?;

@@ -14,7 +14,7 @@ use crate::judge::{
 use crate::protocol::{Protocol, protocols};
 use crate::trace::{End, Header, ReadError, TraceReader};
 
-use super::{CliError, Exit, ReportTarget, Terminal, baseline, deliver};
+use super::{CliError, Exit, ReportTarget, Terminal, deliver};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ struct Subject {
 
 /// Runs it. A trace that cannot be read never keeps the others from being judged.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let baseline = baseline::load(args.baseline.as_deref())?;
+    let baseline = deliver::load_baseline(args.baseline.as_deref())?;
     let mut found: Vec<Subject> = vec![];
     let mut unreadable = vec![];
     for path in &args.traces {

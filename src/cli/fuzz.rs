@@ -1,7 +1,6 @@
 //! `wirecert fuzz`: generated traffic, judged by the rules.
 
-mod render;
-mod saving;
+mod results;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -16,14 +15,13 @@ use crate::judge::{FaultOwner, Play, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, suite};
 use crate::protocol::{Level, RequirementId, parse_bound, role};
-use crate::report::{self, Kind};
+use crate::report::{self, ReportKind};
 use crate::scenario::Plan;
 
 use super::deliver::hand_out;
-use super::target::{self, TargetOptions};
+use super::options::{self, TargetOptions};
 use super::{CliError, Exit, ReportTarget, Terminal};
-
-use render::FuzzRenderer;
+use results::FuzzRenderer;
 
 /// How many cases each job plays before its subject is started anew.
 const ROUND: usize = 64;
@@ -107,7 +105,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let message = format!("there is no role `{}`", args.role);
         return Err(CliError::usage(message).help(format!("roles: {}", names.join(", "))));
     };
-    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, Kind::Json | Kind::Text)) {
+    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, ReportKind::Json | ReportKind::Text))
+    {
         let path = unfit.path.display();
         return Err(
             CliError::usage(format!("a fuzz has no report of this kind for {path}")).help("there are json and text")
@@ -118,7 +117,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Some(spec) => spec,
         // A list is no verdict.
         None if !args.own && !args.list => {
-            return Err(super::subjects::nobody(&format!("fuzz {}", role.name), Some(role.name)));
+            return Err(super::selection::nobody(&format!("fuzz {}", role.name), Some(role.name)));
         }
         None => {
             let asked = args.target.edition.as_deref().filter(|e| *e != "auto");
@@ -185,7 +184,7 @@ impl Fuzz<'_> {
         let edition = match (self.spec.edition, self.args.list) {
             // Nothing is started for a list.
             (EditionChoice::Auto, true) => *editions.first().unwrap_or(&""),
-            _ => target::edition(&self.spec, editions, &self.run, &self.cancel).await?,
+            _ => options::edition(&self.spec, editions, &self.run, &self.cancel).await?,
         };
         let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
         let traffic = Traffic::of(self.spec.role, edition).map_err(broken)?;
@@ -270,7 +269,7 @@ impl Fuzz<'_> {
                 known.count += 1;
                 continue;
             }
-            let level = target::level(&self.spec, found.requirement);
+            let level = options::level(&self.spec, found.requirement);
             let told = found.requirement.unwrap_or("an expectation without a requirement");
             terminal.progress(&format!("case {}: {} {told}: {}", case.number, level.as_str(), found.message));
             let violation = Violation { case: case.clone(), message: found.message.clone(), level, count: 1 };
@@ -288,7 +287,7 @@ impl Fuzz<'_> {
     ) -> bool {
         let about = FuzzRenderer { spec: &self.spec, edition, seed: self.seed, tally, saved };
         let text = report::plain(&about.text());
-        let content = |kind| if kind == Kind::Json { about.json() } else { text.clone() };
+        let content = |kind| if kind == ReportKind::Json { about.json() } else { text.clone() };
         hand_out(&text, &self.args.reports, content, terminal)
     }
 }

@@ -91,7 +91,7 @@ pub struct Args {
     freedom: Vec<String>,
 
     /// Hold messages back by this time, or by one between two (20ms..200ms), in their order.
-    #[arg(long, value_name = "TIME[..TIME]", value_parser = super::values::span)]
+    #[arg(long, value_name = "TIME[..TIME]", value_parser = super::options::span)]
     latency: Option<(Duration, Duration)>,
 
     /// What the times of --latency are drawn with.

@@ -1,10 +1,7 @@
 //! One run of scenarios against one or several subjects: what `certify` and `run` have in common.
 
-mod failed;
-mod folders;
-mod missed;
 mod repeated;
-mod selected;
+mod traces;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -28,15 +25,13 @@ use crate::scenario::{Filter, Plan};
 use crate::subject::{RunDir, Running};
 use crate::trace::{Clock, Recorder};
 
-use super::progress::progress;
-use super::snapshots::Comparison;
+use super::deliver::progress;
+use super::selection::{Missed, Selected};
 use super::{CliError, Exit, SharedOptions, Terminal};
-use folders::{Kept, folders};
-use missed::Missed;
 use repeated::Repeating;
-use selected::Selected;
+use traces::{Comparison, Kept, folders};
 
-pub use selected::matches;
+pub use super::selection::matches;
 
 /// The most servers that are started side by side where nothing is said.
 const SERVERS: usize = 4;
@@ -73,7 +68,7 @@ impl Session<'_> {
         }
         let runtime = runtime()?;
         let cancel = Cancel::default();
-        let kept = failed::begin();
+        let kept = traces::new_failed_traces();
         let subjects = std::mem::take(&mut self.subjects);
         let options = self.options;
         let trace_dirs = folders(&subjects, |spec| options.trace_dir.clone().or_else(|| spec.trace_dir.clone()));
@@ -118,7 +113,7 @@ impl Session<'_> {
         let misused = missed.iter().any(|(_, why)| why.error.exit == Exit::USAGE);
         let unjudged = missed.iter().filter_map(|(n, why)| why.told(&subjects[*n])).collect();
         let exit = self.report(reports, unjudged, misused, &cancel, terminal);
-        failed::tell(&kept, terminal);
+        traces::note_failed_traces(&kept, terminal);
         runtime.shutdown_timeout(std::time::Duration::from_secs(2));
         exit
     }
@@ -131,13 +126,13 @@ impl Session<'_> {
         progress: &Arc<dyn Progress>,
         cancel: &Cancel,
     ) -> Result<SubjectReport, Missed> {
-        let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
+        let baseline = super::deliver::load_baseline(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
         let traces = match kept.traces {
             Some(dir) => {
                 usable(&dir)?;
                 Traces::All(dir)
             }
-            None => Traces::Failed(failed::wanted(kept.failed, &baseline)),
+            None => Traces::Failed(traces::wanted_traces(kept.failed, &baseline)),
         };
         if let Access::Attach { workspace: Some(dir), .. } = &spec.access
             && !dir.is_dir()

@@ -1,7 +1,6 @@
 //! `wirecert shrink`: the least of a scenario that still fails.
 
 mod job;
-mod outcome;
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -16,11 +15,10 @@ use crate::scenario::text::Tree;
 use crate::scenario::{Filter, Plan, load};
 use crate::shrink::Limits;
 
-use super::target::TargetOptions;
+use super::options::TargetOptions;
 use super::{CliError, Exit, Terminal};
 
-pub use job::Job;
-pub use outcome::{Outcome, save};
+pub use job::{Job, Outcome, save};
 
 /// Find the smallest scenario that still fails.
 ///

@@ -168,8 +168,9 @@ mod tests {
 
     use anstream::ColorChoice;
 
-    use super::*;
     use crate::cli::Output;
+
+    use super::*;
 
     fn terminal() -> Terminal {
         Terminal::new(Output { color: ColorChoice::Never, verbosity: -2 })

@@ -9,9 +9,9 @@ use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::protocol::{Field, Role, Shape, parse_duration, protocols};
 
-use super::flags::Environment;
-use super::keys::Key;
 use super::reader::Reader;
+use super::resolve::Environment;
+use super::schema::Key;
 
 /// What a subject is described with. Secrets stand in it as the names of environment variables.
 #[derive(Clone, Default, PartialEq)]

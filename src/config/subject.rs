@@ -9,14 +9,13 @@ use crate::diagnostic::{Diagnostic, Span, nearest};
 use crate::protocol::{Protocol, Reach, Role, Shape, role};
 use crate::trace::{End, Strength};
 
-use super::flags::{Environment, Flags};
-use super::keys::{Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
+use super::command::{self, ALL_PARAMS};
 use super::reader::Reader;
-use super::resolve::roles;
-use super::template::ALL_PARAMS;
+use super::resolve::{Environment, Flags, roles};
+use super::schema::{Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
 use super::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Target, Timeouts,
-    commands, described, module, seeds,
+    described, module,
 };
 
 /// What a subject is read with.
@@ -177,7 +176,7 @@ fn located(access: Access, reader: &mut Reader, node: &Node, flags: &Flags, by_u
     }
     let from_file = node.get("url").and_then(|entry| {
         let url = reader.string(entry)?.to_owned();
-        commands::placeholders(reader, &url, entry.value.span, &[]);
+        command::placeholders(reader, &url, entry.value.span, &[]);
         Some(url)
     });
     Access::Launch(Launch { url: flags.url.clone().or(from_file), ..launch })
@@ -219,12 +218,12 @@ pub fn users_data_home(around: &Environment, names: &[&str]) -> PathBuf {
 }
 
 fn launch(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<Access> {
-    let from_file = node.get("launch").map(|entry| commands::command(reader, entry, &[], context.folder));
+    let from_file = node.get("launch").map(|entry| command::command(reader, entry, &[], context.folder));
     let launch = launched(reader, node, context, CommandLine::default());
     let command = if context.flags.command.is_empty() {
         from_file??
     } else {
-        commands::given(&context.flags.command, &context.around.folder, &mut reader.faults)
+        command::given(&context.flags.command, &context.around.folder, &mut reader.faults)
     };
     Some(Access::Launch(Launch { command, ..launch }))
 }
@@ -234,8 +233,8 @@ fn launched(reader: &mut Reader, node: &Node, context: &Context<'_>, command: Co
     let ready = ready(reader, node);
     let stop = stop(reader, node, context.folder);
     let env = env(reader, node);
-    let home = node.get("home").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
-    let files = node.get("files").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
+    let home = node.get("home").map(|entry| module::seeds(reader, entry, context.folder)).unwrap_or_default();
+    let files = node.get("files").map(|entry| module::seeds(reader, entry, context.folder)).unwrap_or_default();
     Launch {
         command,
         module: None,
@@ -274,7 +273,7 @@ fn stop(reader: &mut Reader, node: &Node, folder: &Path) -> Stop {
         match entry.key.as_str() {
             "signal" => stop.how = reader.choice(entry, &SIGNALS).map_or(stop.how, StopHow::Signal),
             "command" => {
-                let command = commands::command(reader, entry, &[], folder);
+                let command = command::command(reader, entry, &[], folder);
                 stop.how = command.map_or(stop.how, StopHow::Command);
             }
             "within" => stop.within = reader.duration(entry).unwrap_or(stop.within),
@@ -299,7 +298,7 @@ fn env(reader: &mut Reader, node: &Node) -> BTreeMap<String, Option<String>> {
         match &variable.value.kind {
             Kind::Null => _ = env.insert(variable.key.clone(), None),
             Kind::String(value) => {
-                commands::placeholders(reader, value, variable.value.span, &[]);
+                command::placeholders(reader, value, variable.value.span, &[]);
                 env.insert(variable.key.clone(), Some(value.clone()));
             }
             _ => {
@@ -355,7 +354,7 @@ fn stimuli(reader: &mut Reader, node: &Node, role: &Role, folder: &Path) -> BTre
             _ => vec![],
         };
         params.push(ALL_PARAMS.0);
-        if let Some(command) = commands::command(reader, stimulus, &params, folder) {
+        if let Some(command) = command::command(reader, stimulus, &params, folder) {
             stimuli.insert(verb.name, command);
         }
     }

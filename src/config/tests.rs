@@ -356,7 +356,7 @@ fn the_documentation_shows_every_key_and_its_example_is_understood() {
     assert!(spec.has_stimulus("select") && spec.lacks("diagnostics"));
     assert!(allowed(example));
     let keys = text.split("## Keys").nth(1).unwrap().split("##").next().unwrap();
-    for (key, _) in super::keys::SUBJECT.iter().copied().chain(super::described::keys()) {
+    for (key, _) in super::schema::SUBJECT.iter().copied().chain(super::described::keys()) {
         let row = |line: &&str| line.split(" | ").next().is_some_and(|row| row.contains(&format!("`{key}`")));
         assert!(keys.lines().any(|line| row(&line)), "{key}");
     }

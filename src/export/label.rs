@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 use crate::protocol::{MessageSort, Protocol};
 use crate::trace::{Body, Closed, Direction, Event, EventKind, Frame, Message, Payload, StreamEvent};
 
-use super::fold;
-use super::text::{clean, counted, cut};
+use super::text::{self, clean, counted, cut};
 
 /// The longest name that is shown, in columns.
 const NAME: usize = 90;
@@ -95,8 +94,8 @@ impl Label<'_> {
     pub fn folded(&self, most: usize) -> String {
         match &self.content {
             Content::Nothing => String::new(),
-            Content::Json(value) => fold::json(value, most),
-            Content::Payload(payload) => fold::payload(payload, most),
+            Content::Json(value) => text::json(value, most),
+            Content::Payload(payload) => text::payload(payload, most),
         }
     }
 }
@@ -261,7 +260,7 @@ impl Labels {
             return Label { tone, what: what.to_owned(), content, after: None };
         };
         let content = summary.content.map_or(Content::Nothing, Content::Json);
-        let id = summary.id.map(|id| fold::json(id, 40));
+        let id = summary.id.map(|id| text::json(id, 40));
         let said = summary.name.as_deref().map(name);
         let shown = id.as_ref().map(|id| format!("#{}", id.trim_matches('"'))).unwrap_or_default();
         match summary.sort {

@@ -4,23 +4,16 @@
 //! All of them read a trace twice, event by event: a [`TraceSurvey`] learns first what the second look has to know. So they
 //! hold little, however long the trace is. What the rules found is handed in as [`Findings`]; nothing here judges.
 
-mod bits;
+pub mod chart;
+pub mod diff;
 mod file;
 pub mod filter;
-mod findings;
-mod fold;
+pub mod har;
+pub mod html;
 mod label;
-mod source;
+pub mod scenario;
 mod survey;
 mod text;
 
-pub mod chart;
-pub mod diff;
-pub mod har;
-pub mod html;
-pub mod scenario;
-
-pub use file::{NewFile, WriteError};
-pub use findings::{Findings, Remark};
-pub use source::Source;
-pub use survey::TraceSurvey;
+pub use file::{NewFile, Source, WriteError};
+pub use survey::{Findings, Remark, TraceSurvey};

@@ -6,16 +6,11 @@
 //! the same case on every machine.
 
 mod case;
-mod draw;
 mod memory;
-mod torn;
-mod traffic;
-mod values;
-
-pub use case::{Case, Generator};
-pub use draw::Draw;
-pub use memory::{Memory, Taken};
-pub use traffic::{Traffic, TrafficError};
-
 #[cfg(test)]
 mod tests;
+mod values;
+
+pub use case::{Case, Generator, Traffic, TrafficError};
+pub use memory::{Memory, Taken};
+pub use values::Draw;

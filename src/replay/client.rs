@@ -1,7 +1,6 @@
 //! Does what the client of the record did, against a live server.
 
 mod next;
-mod sending;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -17,16 +16,15 @@ use crate::wire::tcp::{Address, ConnectError};
 use crate::wire::websocket::{self, ClientRequest, SendOptions, Sender};
 use crate::wire::{Limits, Tap};
 
-use super::ledger::Ledger;
-use super::options::Options;
-use super::outcome::Outcome;
-use super::recent::Recent;
+use super::ledger::{Ledger, Recent};
+use super::message;
+use super::outcome::{Options, Outcome};
 use super::said::RecordedMessage;
 use super::script::{EndBehaviour, RecordedAct, Script, Step, Steps};
 use super::values::{Values, unknown_note};
-
 use next::{Asked, Next, answers, asks};
-pub(super) use sending::{compresses, frames, whole_body};
+
+pub(super) use super::message::{compresses, frames, whole_body};
 
 /// How much may wait to be compared.
 const WAITING: usize = 16 << 10;
@@ -305,7 +303,7 @@ impl Client<'_> {
             RecordedAct::Bytes(bytes) => self.bytes(step, bytes).await,
             RecordedAct::Request(request) => {
                 let fresh = self.tcp.insert(request.head.tcp);
-                let mut sent = sending::request(request, self.values, self.opposite.path.as_ref());
+                let mut sent = message::request(request, self.values, self.opposite.path.as_ref());
                 sent.fresh = fresh;
                 sent.manner.deliberate = self.why(step);
                 let exchange = self.http.send(Some(&step.conn), &sent).await?;
@@ -344,7 +342,7 @@ impl Client<'_> {
     }
 
     async fn upgrade(&mut self, step: &Step, head: &Head) -> Result<(), ConnectError> {
-        let head = sending::head(head, self.values, self.opposite.path.as_ref());
+        let head = message::head(head, self.values, self.opposite.path.as_ref());
         let habits = self.habits(&step.conn);
         let request = ClientRequest {
             raw: Some(crate::wire::http_head::encode(&head)),

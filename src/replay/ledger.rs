@@ -1,13 +1,14 @@
 //! What the live side should say, what it said, and how the two fit together.
 
+use std::borrow::Borrow;
 use std::collections::{HashSet, VecDeque};
+use std::hash::Hash;
 
 use serde_json::Value;
 
 use crate::trace::Recorder;
 
 use super::outcome::{Departure, Kind, Outcome, Position};
-use super::recent::Recent;
 use super::said::RecordedMessage;
 use super::values::Values;
 
@@ -208,13 +209,55 @@ fn fits_later(due: &VecDeque<Option<Due>>, conn: &str, said: &RecordedMessage, v
         .any(|due| due.conn == conn && due.said.what == said.what && values.fits(&due.said.value, &said.value))
 }
 
+/// The values that were put in last: so many, and no more.
+#[derive(Debug)]
+pub struct Recent<T> {
+    set: HashSet<T>,
+    order: VecDeque<T>,
+    most: usize,
+}
+
+impl<T: Clone + Eq + Hash> Recent<T> {
+    /// One that holds so many values.
+    pub fn new(most: usize) -> Self {
+        Self { set: HashSet::new(), order: VecDeque::new(), most }
+    }
+
+    /// Puts in a value. Gives whether it was not there.
+    pub fn insert(&mut self, value: T) -> bool {
+        self.push(value).0
+    }
+
+    /// Puts in a value. Gives whether it was not there, and what had to leave for it.
+    pub fn push(&mut self, value: T) -> (bool, Option<T>) {
+        if !self.set.insert(value.clone()) {
+            return (false, None);
+        }
+        self.order.push_back(value);
+        let left = if self.order.len() > self.most { self.order.pop_front() } else { None };
+        if let Some(left) = &left {
+            self.set.remove(left);
+        }
+        (true, left)
+    }
+
+    /// Whether it is there.
+    pub fn contains<Q: Eq + Hash + ?Sized>(&self, value: &Q) -> bool
+    where
+        T: Borrow<Q>,
+    {
+        self.set.contains(value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::values::Secrets;
-    use super::*;
+    use crate::replay::values::Secrets;
     use crate::trace::{Clock, NormalisationFacts};
+
+    use super::*;
 
     fn said(what: &str, value: u64) -> RecordedMessage {
         RecordedMessage { what: what.to_owned(), value: json!({ "n": value }) }
@@ -263,5 +306,13 @@ mod tests {
         use Kind::{Different, Extra, Missing};
         assert_eq!(told, [(Different, "x"), (Missing, "y"), (Missing, "z"), (Extra, "w"), (Extra, "y")]);
         assert_eq!(outcome.departures[0].expected, Some(json!({"n": 1})));
+    }
+
+    #[test]
+    fn what_came_first_leaves_first() {
+        let mut recent = Recent::new(2);
+        assert!(recent.insert("a") && recent.insert("b") && !recent.insert("a"));
+        assert_eq!(recent.push("c"), (true, Some("a")));
+        assert!(!recent.contains("a") && recent.contains("b") && recent.contains("c"));
     }
 }

@@ -12,10 +12,8 @@
 
 mod client;
 mod ledger;
-mod options;
+mod message;
 mod outcome;
-mod payload;
-mod recent;
 mod said;
 mod script;
 mod server;
@@ -23,8 +21,7 @@ mod stage;
 mod values;
 
 pub use client::{Opposite, as_client};
-pub use options::{Options, Timing};
-pub use outcome::{Counts, Departure, Kind, Outcome, Position};
+pub use outcome::{Counts, Departure, Kind, Options, Outcome, Position, Timing};
 pub use script::{EndBehaviour, LoadedTrace, RecordedAct, Request, Script, ScriptError, Step, Steps, Unit};
 pub use server::{Client, Host, as_server};
 pub use values::{Secrets, Values};

@@ -1,6 +1,5 @@
 //! A trace as what its two ends did, step by step.
 
-mod builder;
 mod steps;
 mod whole;
 
@@ -12,11 +11,11 @@ use crate::trace::{
 };
 use crate::wire::websocket::opcode;
 
-pub use steps::Steps;
-pub use whole::{LoadedTrace, Script};
-
 use super::Position;
 use super::said::without_id;
+
+pub use steps::Steps;
+pub use whole::{LoadedTrace, Script};
 
 /// Why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -175,12 +174,13 @@ impl Default for EndBehaviour {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::HashMap;
     use std::io::Cursor;
     use std::path::Path;
 
     use crate::trace::TraceReader;
+
+    use super::*;
 
     fn read(lines: &[&str]) -> (Vec<Step>, HashMap<(String, End), EndBehaviour>) {
         let header = r#"{"version":1,"suite":"t","protocol":"amp","edition":"cli","client":{"is":"peer"},"server":{"is":"subject"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;

@@ -15,12 +15,10 @@ use crate::subject::Running;
 use crate::trace::{End, Event, EventKind, Recorder, Returned, Sink};
 use crate::wire::http::{Exchanges, Limits, Server};
 
-use super::options::Options;
-use super::outcome::Outcome;
+use super::outcome::{Options, Outcome};
 use super::script::{LoadedTrace, RecordedAct};
 use super::stage::ReplayState;
 use super::values::Values;
-
 use performing::ReplayResponder;
 
 /// How long nothing must have come at the end, for what the record does not have.

@@ -11,12 +11,10 @@ use tokio::sync::watch;
 use crate::trace::{End, Head, HttpRequest, Message, Recorder, Returned};
 
 use super::ledger::{Due, Ledger};
-use super::options::Options;
-use super::outcome::{Kind, Outcome};
+use super::outcome::{Kind, Options, Outcome};
 use super::said::{RecordedMessage, id};
 use super::script::{LoadedTrace, RecordedAct, Step};
 use super::values::Values;
-
 use plan::{Plan, WINDOW, message_said};
 
 /// What a performer has to do next.

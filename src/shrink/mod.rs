@@ -5,20 +5,15 @@
 //! [`Plays`] is the trial that plays at a subject; it also plays at our own sound mock, which must go on passing: what
 //! fails against everybody proves nothing.
 
-mod chunks;
 mod edit;
-mod identity;
-mod narrow;
+mod parts;
 mod places;
 mod plays;
 mod shrinker;
-mod texts;
-
-pub use chunks::Chunks;
-pub use identity::{Evidence, Identity};
-pub use narrow::narrow;
-pub use plays::{Limits, PlayedRuns, Plays, reference};
-pub use shrinker::{Shrinker, Size, Stop, Trial};
-
 #[cfg(test)]
 mod tests;
+
+pub use edit::narrow;
+pub use parts::Chunks;
+pub use plays::{Evidence, Identity, Limits, PlayedRuns, Plays, reference};
+pub use shrinker::{Shrinker, Size, Stop, Trial};

@@ -7,11 +7,9 @@ use serde_json::Value;
 use crate::protocol::Role;
 use crate::scenario::text::{Path, Tree, write};
 
-use super::chunks::Chunks;
-use super::edit::{below, dependants, inlined, laid, unwrapped, with_leaf, with_text, without};
-use super::narrow;
+use super::edit::{self, below, dependants, inlined, laid, unwrapped, with_leaf, with_text, without};
+use super::parts::{Chunks, Parts, is_harmless};
 use super::places::{self, Leaf, LeafKind, Places};
-use super::texts::{Parts, is_harmless};
 
 /// Longer texts are dropped whole or left as they are.
 const LONGEST_TEXT: usize = 64 * 1024;
@@ -283,7 +281,7 @@ impl<'a, T: Trial> Shrinker<'a, T> {
     /// Writes out variables where that makes it shorter.
     async fn inline(&mut self) -> Result<(), Stop> {
         let mut number = 0;
-        while let Some(vars) = narrow::vars(&self.tree)
+        while let Some(vars) = edit::vars(&self.tree)
             && self.tree.get(&vars).is_some_and(|all| number < all.children())
         {
             let shorter = |candidate: &Tree| write(candidate).len() <= write(&self.tree).len();

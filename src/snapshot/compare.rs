@@ -1,15 +1,13 @@
 //! Holding a text against the file that pins it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::judge::SnapshotResult;
 use crate::trace::Strength;
 
-use super::file::{Document, SnapshotError, files, trim, write_atomically};
-use super::pending::pending_path;
+use super::file::{Document, SnapshotError, files, pending_path, trim, write_atomically};
 
 /// A text to be held against its file.
 #[derive(Clone, Debug)]

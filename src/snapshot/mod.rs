@@ -7,8 +7,6 @@
 
 mod compare;
 mod file;
-mod pending;
 
 pub use compare::{Compared, Outcome, Snapshot, compare, unreferenced};
-pub use file::{Document, SnapshotError};
-pub use pending::{Pending, pending};
+pub use file::{Document, Pending, SnapshotError, pending};

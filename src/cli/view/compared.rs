@@ -9,8 +9,7 @@ use crate::export::html::{Entry, Meta, Page, Standing};
 use crate::export::{NewFile, Source};
 use crate::trace::{Event, HandshakeNormaliser};
 
-use super::files::{failed, unwritable};
-use super::{Args, Looked, unreadable};
+use super::{Args, Looked, failed, unreadable, unwritable};
 
 /// How many differences are told in the terminal.
 const TOLD: usize = 500;

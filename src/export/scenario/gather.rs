@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use super::folder::Paths;
-use super::{Nothing, ScenarioGoal, Wanted, play};
 use crate::protocol::MessageSort;
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args};
 use crate::trace::{Call, End, Event, EventKind, FileChange, Finding, Launched, NormalisationFacts, Payload, Returned};
+
+use super::folder::Paths;
+use super::{Nothing, ScenarioGoal, Wanted, play};
 
 /// The most steps and expectations of a scenario.
 const MOST: usize = 2_000;
@@ -246,7 +247,9 @@ impl Gathering {
             _ => conn,
         };
         let deliberate = match &told {
-            ScenarioElement::Step { verb, .. } if super::breach::takes(self.wanted.role, verb, "deliberate") => {
+            ScenarioElement::Step { verb, .. }
+                if crate::export::scenario::violation::takes(self.wanted.role, verb, "deliberate") =>
+            {
                 self.pending.remove(&conn)
             }
             _ => None,
@@ -319,7 +322,7 @@ impl Gathering {
     fn served(&mut self, index: u64, verb: &str) -> Option<ScenarioElement> {
         let role = self.wanted.role;
         // Where our side has names of its own, the trace does not tell which of them it was that ended.
-        let named = super::breach::takes(role, SERVE, "as");
+        let named = crate::export::scenario::violation::takes(role, SERVE, "as");
         let known = !named && role.is_client() && role.every_verb().any(|verb| verb.name == STOP);
         match verb {
             DISMISS if role.is_client() => Some(ScenarioElement::step(index, DISMISS, Map::new())),

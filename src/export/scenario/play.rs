@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::breach::{self, ViolationPattern};
-use super::failed::Failed;
-use super::gather::{Gathering, Item};
-use super::linked::{Linked, linked};
-use super::values::{Values, Whole, fields};
-use super::{ScenarioGoal, Step, yaml};
 use crate::protocol::scenario_element::{ScenarioElement, hex};
 use crate::protocol::{Reach, Role};
 use crate::trace::NormalisationFacts;
+
+use super::gather::{Gathering, Item};
+use super::values::{Linked, Values, Whole, fields, linked};
+use super::violation::{self, Failed, ViolationPattern};
+use super::yaml::Step;
+use super::{ScenarioGoal, yaml};
 
 /// The parameter that says which answers to a handshake will do.
 const HANDSHAKE: &str = "handshake";
@@ -40,7 +40,7 @@ pub fn write(gathering: &Gathering, known: &NormalisationFacts, out: Vec<Scenari
     let breach = match finding {
         Some(shown) => match &shown.finding.awaited {
             Some(awaited) => Failed { shown, awaited, gathering, linked: &linked, known, values: &values }.breach(),
-            None => breach::of(shown, gathering.evidence.as_ref(), &gathering.items, wanted.role, known),
+            None => violation::of(shown, gathering.evidence.as_ref(), &gathering.items, wanted.role, known),
         },
         None => ViolationPattern::Rules,
     };
@@ -126,7 +126,7 @@ impl Play<'_> {
                 if let Some(why) = &item.deliberate {
                     body.insert("deliberate".to_owned(), why.replace("${", "$${").into());
                 }
-                if self.breach.tries(item.conn.as_deref()) && breach::takes(self.role(), verb, HANDSHAKE) {
+                if self.breach.tries(item.conn.as_deref()) && violation::takes(self.role(), verb, HANDSHAKE) {
                     body.entry(HANDSHAKE.to_owned()).or_insert_with(|| "any".into());
                 }
                 if *verb == "stimulate" {
@@ -209,7 +209,7 @@ impl Play<'_> {
         };
         let mut pattern = Value::Object(fields(&self.values, value, at, &self.linked, whole));
         if let Some(breaks) = &breaks {
-            super::nest::merge(&mut pattern, Value::Object(breaks.clone()));
+            crate::export::scenario::values::merge(&mut pattern, Value::Object(breaks.clone()));
         }
         if let Value::Object(pattern) = pattern {
             body.extend(pattern);
@@ -217,7 +217,7 @@ impl Play<'_> {
         let mut expect = Map::from_iter([(kind.to_owned(), Value::Object(body))]);
         let mut comment = comment(index);
         if let (Some(_), Some(shown)) = (breaks, finding) {
-            expect.extend(breach::proves(shown));
+            expect.extend(violation::proves(shown));
             comment = comment.map(|comment| format!("{comment}: {}", shown.finding.message));
         }
         self.steps.push(Step { verb: "expect", body: expect, comment });
@@ -229,7 +229,7 @@ impl Play<'_> {
             Map::from_iter([("exit".to_owned(), Value::Object(Map::new())), ("until".to_owned(), "300ms".into())]);
         let process = self.gathering.evidence.as_ref().is_some_and(|evidence| evidence.exit);
         let shown = self.gathering.wanted.finding.as_ref().filter(|_| process);
-        body.extend(shown.and_then(breach::proves));
+        body.extend(shown.and_then(violation::proves));
         self.steps.push(Step { verb: "never", body, comment: None });
     }
 }

@@ -1,12 +1,15 @@
-//! Recorded values in the words of scenarios: variables for what has moved, matchers for what differs.
+//! Recorded values in the words of scenarios: variables for what has moved, matchers for what differs, captures for what
+//! came from the subject.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::linked::Linked;
-use crate::trace::{Finder, Kind, NormalisationFacts, ValueLocation};
+use crate::protocol::scenario_element::{ScenarioElement, word};
+use crate::trace::{Correlator, End, Finder, Kind, NormalisationFacts, ValueLocation};
 use crate::uri;
+
+use super::gather::Item;
 
 /// Texts longer than this are not expected word by word.
 const LONG: usize = 400;
@@ -242,7 +245,7 @@ pub fn fields(
         }
     }
     for (pointer, (name, kind)) in linked.captures.get(&at).into_iter().flatten() {
-        super::nest::merge(&mut pattern, super::nest::exactly(&recorded, pointer, capture(name, kind)));
+        merge(&mut pattern, exactly(&recorded, pointer, capture(name, kind)));
     }
     match pattern {
         Value::Object(map) => map,
@@ -258,4 +261,143 @@ fn escaped(text: &str) -> String {
 /// Whether a value is a path or the URI of a file.
 fn is_path(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.starts_with('/') || text.starts_with("file://"))
+}
+
+/// What is captured where, and used where, by the numbers of the items.
+#[derive(Default)]
+pub struct Linked {
+    /// Of observations: JSON pointers into their fields, and the variables.
+    pub captures: BTreeMap<usize, BTreeMap<String, (String, Kind)>>,
+    /// Of steps: places in their parameters, and the variables.
+    pub uses: BTreeMap<usize, BTreeMap<ValueLocation, String>>,
+    /// Of observations: JSON pointers into their fields where a value of ours came back, and the variable that it was
+    /// sent as; none where it is the same in every run.
+    pub echoes: BTreeMap<usize, BTreeMap<String, Option<String>>>,
+}
+
+/// Finds the links between items.
+pub fn linked(items: &[Item], subject: End, known: &NormalisationFacts) -> Linked {
+    let mut correlator = Correlator::new(known);
+    let mut linked = Linked::default();
+    let mut names: BTreeMap<String, u64> = BTreeMap::new();
+    for (at, item) in items.iter().enumerate() {
+        let index = at as u64;
+        match &item.told {
+            ScenarioElement::Seen { value, finds, .. } => {
+                let back = correlator.see(Some(subject), index, &Value::Object(value.clone()));
+                let back = back.into_iter().filter(|link| link.at.piece.is_none() && link.from.place.piece.is_none());
+                for link in back {
+                    let from = usize::try_from(link.from.index).ok();
+                    let sent = from.and_then(|from| linked.uses.get(&from)?.get(&link.from.place)).cloned();
+                    linked.echoes.entry(at).or_default().insert(link.at.pointer, sent);
+                }
+                for (field, name) in finds {
+                    let entry = linked.captures.entry(at).or_default();
+                    entry.insert(format!("/{field}"), (format!("of-{name}"), Kind::Id));
+                }
+            }
+            ScenarioElement::Step { args, found, .. } => {
+                for (arg, name) in found {
+                    let place = ValueLocation { pointer: format!("/{arg}"), piece: None };
+                    linked.uses.entry(at).or_default().insert(place, format!("of-{name}"));
+                }
+                for link in correlator.see(Some(other(subject)), index, &Value::Object(args.clone())) {
+                    // Only whole values can be captured, and constants that look like an id need not be.
+                    let whole = link.from.sender == Some(subject) && link.from.place.piece.is_none();
+                    if !whole || link.kind == Kind::Port {
+                        continue;
+                    }
+                    let Ok(from) = usize::try_from(link.from.index) else { continue };
+                    let captures = linked.captures.entry(from).or_default();
+                    let (name, _) = captures.entry(link.from.place.pointer.clone()).or_insert_with(|| {
+                        let key = link.from.place.pointer.rsplit('/').find(|key| key.parse::<u64>().is_err());
+                        let name = word(key.unwrap_or("value"));
+                        let count = names.entry(name.clone()).or_default();
+                        *count += 1;
+                        (if *count == 1 { name } else { format!("{name}-{count}") }, link.kind.clone())
+                    });
+                    linked.uses.entry(at).or_default().insert(link.at, name.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    linked
+}
+
+fn other(end: End) -> End {
+    match end {
+        End::Client => End::Server,
+        End::Server => End::Client,
+    }
+}
+
+/// A pattern that holds a place of a value to another pattern, and says nothing of the rest. In a list, only that item
+/// is held to it, in a list of the same length.
+pub fn exactly(value: &Value, pointer: &str, pattern: Value) -> Value {
+    let Some((key, rest)) = split(pointer) else { return pattern };
+    match value {
+        Value::Array(items) => {
+            let at = key.parse::<usize>().ok();
+            let any = || json!({ "$any": true });
+            let hold = |(n, item): (usize, &Value)| {
+                if Some(n) == at { exactly(item, rest, pattern.clone()) } else { any() }
+            };
+            items.iter().enumerate().map(hold).collect::<Vec<_>>().into()
+        }
+        value => {
+            let inner = exactly(value.get(&key).unwrap_or(&Value::Null), rest, pattern);
+            Value::Object(Map::from_iter([(key, inner)]))
+        }
+    }
+}
+
+/// Both patterns at once, the second one over the first.
+pub fn merge(into: &mut Value, other: Value) {
+    match (into, other) {
+        (Value::Object(into), Value::Object(other)) if !is_matcher(into) && !is_matcher(&other) => {
+            for (key, value) in other {
+                match into.get_mut(&key) {
+                    Some(there) => merge(there, value),
+                    None => drop(into.insert(key, value)),
+                }
+            }
+        }
+        (Value::Array(into), Value::Array(other)) if into.len() == other.len() => {
+            into.iter_mut().zip(other).for_each(|(into, other)| merge(into, other));
+        }
+        (Value::Object(into), _) if into.contains_key("$capture") => {}
+        (_, Value::Object(other)) if other.contains_key("$any") => {}
+        (into, other) => *into = other,
+    }
+}
+
+fn is_matcher(map: &Map<String, Value>) -> bool {
+    map.len() == 1 && map.keys().any(|key| key.starts_with('$'))
+}
+
+/// The first key of a JSON pointer, and the rest of it.
+fn split(pointer: &str) -> Option<(String, &str)> {
+    let rest = pointer.strip_prefix('/')?;
+    let end = rest.find('/').unwrap_or(rest.len());
+    Some((rest[..end].replace("~1", "/").replace("~0", "~"), &rest[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_place_is_held_and_all_others_are_free() {
+        let value = json!({"a": [{"b/c": 1}, 2], "d": 3});
+        let held = exactly(&value, "/a/0/b~1c", json!({"$capture": "x"}));
+        assert_eq!(held, json!({"a": [{"b/c": {"$capture": "x"}}, {"$any": true}]}));
+    }
+
+    #[test]
+    fn two_places_are_held_at_once() {
+        let mut both = json!({"a": [1, {"$any": true}], "b": {"c": 1}});
+        merge(&mut both, json!({"a": [{"$any": true}, 2], "b": {"d": 2}}));
+        assert_eq!(both, json!({"a": [1, 2], "b": {"c": 1, "d": 2}}));
+    }
 }

@@ -1,10 +1,75 @@
-//! A scenario as YAML that people like to read: short maps in one line, long ones over several.
+//! The scenario that is made of a trace ([`Wanted`], [`Step`]), and its YAML that people like to read: short maps in one line, long ones over several.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Step, Wanted};
+use crate::protocol::{Level, Requirement, Role};
+use crate::trace::Finding;
+
+/// What was found, as a scenario is to show it.
+#[derive(Clone, Debug)]
+pub struct ScenarioGoal {
+    /// The requirement that was broken; none where an expectation failed that proves none.
+    pub requirement: Option<&'static Requirement>,
+    /// What was found.
+    pub finding: Finding,
+}
+
+impl ScenarioGoal {
+    /// How binding it is: what proves nothing has to come true all the same.
+    pub fn level(&self) -> Level {
+        self.requirement.map_or(Level::Must, |requirement| requirement.level)
+    }
+
+    /// The number of the last event that it takes: that which shows it, or the last before an expectation failed.
+    pub fn last_event(&self) -> u64 {
+        self.finding.awaited.as_ref().map_or(self.finding.at, |awaited| awaited.until.max(self.finding.at))
+    }
+
+    /// Its name: that of the requirement, without protocol and edition.
+    pub fn short(&self) -> &str {
+        self.requirement.map_or("an expectation that proves no requirement", Requirement::short)
+    }
+}
+
+/// What a scenario is to be like.
+#[derive(Clone)]
+pub struct Wanted {
+    /// The role of the subject that it will be played at.
+    pub role: &'static Role,
+    /// Its edition.
+    pub edition: &'static str,
+    /// What the trace is called, for the comment at the top.
+    pub trace: String,
+    /// The finding that it is to show; without one, it says what was observed.
+    pub finding: Option<ScenarioGoal>,
+}
+
+/// Why there is no scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Nothing {
+    /// Our side does nothing in it that could be done again.
+    #[error("nothing in it can be played again")]
+    Empty,
+    /// It has more in it than a scenario should.
+    #[error("it has more than {most} steps before that")]
+    TooLong {
+        /// The most steps of a scenario.
+        most: usize,
+    },
+}
+
+/// A step of the scenario that comes about.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    /// Its one key.
+    pub(super) verb: &'static str,
+    /// What stands under it.
+    pub(super) body: Map<String, Value>,
+    /// Where it comes from.
+    pub(super) comment: Option<String>,
+}
 
 /// The longest line.
 const WIDTH: usize = 118;

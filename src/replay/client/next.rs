@@ -4,8 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::replay::ledger::{AHEAD, Due, Ledger};
-use crate::replay::recent::Recent;
+use crate::replay::ledger::{AHEAD, Due, Ledger, Recent};
 use crate::replay::said::{RecordedMessage, id};
 use crate::replay::script::{RecordedAct, Step, Steps};
 use crate::trace::End;
