@@ -111,7 +111,7 @@ impl Cli {
         Output { color, verbosity }
     }
 
-    /// Runs the command.
+    /// Runs the command that was parsed.
     pub fn run(self, terminal: &mut Terminal) -> Result<Exit, CliError> {
         match self.command {
             Command::Certify(args) => certify::run(args, terminal),

@@ -1,4 +1,4 @@
-//! What every run reads and hands out around it: the baseline, the progress, the reports.
+//! What surrounds every run: the baseline, the progress display, and the delivery of reports.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ pub fn deliver(report: &Report, targets: &[ReportTarget], terminal: &mut Termina
         ReportKind::Sarif => report::sarif(report, &catalogue),
         ReportKind::Text => report::plain(&report::terminal(report, &catalogue, true)),
     };
-    hand_out(&text, targets, content, terminal)
+    write_reports(&text, targets, content, terminal)
 }
 
 /// Prints a text for people, and writes to every target what it asks for, as [`deliver`] does. Gives whether all could be
 /// written.
-pub(super) fn hand_out(
+pub(super) fn write_reports(
     text: &str,
     targets: &[ReportTarget],
     content: impl Fn(ReportKind) -> String,

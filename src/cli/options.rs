@@ -212,7 +212,7 @@ pub struct TargetOptions {
 }
 
 impl TargetOptions {
-    /// The same among the options of commands that play many scenarios.
+    /// These options as part of the options of commands that play many scenarios.
     pub fn shared(&self) -> SharedOptions {
         let it = self.clone();
         SharedOptions {
@@ -235,7 +235,7 @@ impl TargetOptions {
     /// Everything that is wrong with the description, and several subjects.
     pub fn subject(&self, role: &str, command: &[String], own: bool) -> Result<Option<SubjectSpec>, CliError> {
         let options = SharedOptions { own, ..self.shared() };
-        let mut given = crate::cli::selection::given(Some(role), command, &options)?;
+        let mut given = crate::cli::selection::described_subjects(Some(role), command, &options)?;
         if given.len() > 1 {
             let names: Vec<&str> = given.iter().map(|spec| spec.name.as_str()).collect();
             return Err(CliError::usage(format!("there are several subjects of this role: {}", names.join(", ")))
@@ -258,10 +258,10 @@ impl TargetOptions {
     }
 }
 
-/// The edition to play in: the one said, else the only one, else the one that the subject is found to speak.
+/// The edition to play in: the given one, else the only one, else the one that the subject is detected to speak.
 ///
 /// # Errors
-/// Where it cannot be told, and where the subject cannot be started.
+/// Where the edition cannot be determined, and where the subject cannot be started.
 pub async fn edition(
     spec: &SubjectSpec,
     among: &[&'static str],

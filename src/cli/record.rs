@@ -14,7 +14,7 @@ use crate::subject::data_homes;
 use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 use crate::wire::tcp::Address;
 
-use super::check::{Terms, report_of};
+use super::check::{JudgeOptions, report_of};
 use super::{CliError, Exit, Terminal, deliver};
 
 /// Pass traffic between two real ends, and write what crosses the wire to a trace.
@@ -80,24 +80,24 @@ pub struct Args {
 }
 
 /// How the recording came to its end.
-enum Ended {
+enum RecordingEnd {
     /// The client did.
     Client(Exited),
     /// By SIGTERM or SIGHUP.
-    Told,
+    Terminated,
     /// By Ctrl-C.
     Interrupted,
 }
 
-/// Runs it.
+/// Runs `wirecert record`.
 ///
 /// # Errors
 /// Options that do not fit, an address that is taken, a trace that cannot be written, a client that cannot be started.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let (protocol, role) = find(&args.protocol)?;
-    let homes = homes(&args, role)?;
+    let homes = data_home_folders(&args, role)?;
     let edition = edition(&args, protocol, role, &homes)?;
-    let way = way(&args, role, homes)?;
+    let rendezvous = rendezvous(&args, role, homes)?;
     let known = deliver::load_baseline(args.baseline.as_deref())?;
     let header = Header::new(protocol.name, edition);
     let (sink, written) = FileSink::create(&args.out, &header).map_err(|e| CliError::usage(e.to_string()))?;
@@ -117,7 +117,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let recorder = Recorder::with_secret_keys(Clock::start(), &secret_keys, sinks);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
-    let ended = runtime.block_on(record(&args, role, edition, way, &recorder, terminal));
+    let ended = runtime.block_on(record(&args, role, edition, rendezvous, &recorder, terminal));
     // Connections that stand would keep it.
     runtime.shutdown_background();
     let ended = ended?;
@@ -130,8 +130,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
     }
     if let Some(live) = live {
-        let terms = Terms { edition: None, baseline: &known, strict: args.strict };
-        let report = live.with(|recorded| report_of(protocol, edition, &header, recorded, &args.out, &terms));
+        let options = JudgeOptions { edition: None, baseline: &known, strict: args.strict };
+        let report = live.with(|recorded| report_of(protocol, edition, &header, recorded, &args.out, &options));
         // What a client of ours writes to stdout is not to be mixed with this.
         if args.command.is_empty() {
             deliver::deliver(&report, &[], terminal);
@@ -141,7 +141,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
         exit = Exit::of(report.standing(), false, exit == Exit::USAGE);
     }
-    Ok(if matches!(ended, Ended::Interrupted) { Exit::INTERRUPTED } else { exit })
+    Ok(if matches!(ended, RecordingEnd::Interrupted) { Exit::INTERRUPTED } else { exit })
 }
 
 /// Records until it is to end.
@@ -149,16 +149,16 @@ async fn record(
     args: &Args,
     role: &'static Role,
     edition: &'static str,
-    way: Rendezvous,
+    rendezvous: Rendezvous,
     recorder: &Recorder,
     terminal: &mut Terminal,
-) -> Result<Ended, CliError> {
+) -> Result<RecordingEnd, CliError> {
     // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
     let mut signals = Signals::new().map_err(|e| CliError::unjudged(format!("cannot listen for signals: {e}")))?;
-    let recording = Recording::start(role, edition, way, recorder).await.map_err(start_error)?;
+    let recording = Recording::start(role, edition, rendezvous, recorder).await.map_err(start_error)?;
     let ended = match args.command.is_empty() {
         true => {
-            tell(&recording, edition, terminal);
+            announce(&recording, edition, terminal);
             Ok(signals.next().await)
         }
         false => with_client(args, role, &recording, &mut signals, terminal).await,
@@ -179,7 +179,7 @@ async fn with_client(
     recording: &Recording,
     signals: &mut Signals,
     terminal: &mut Terminal,
-) -> Result<Ended, CliError> {
+) -> Result<RecordingEnd, CliError> {
     if recording.address().is_none() {
         let message = format!("there is no lockfile of {} that a client would use", role.about);
         let help =
@@ -191,13 +191,13 @@ async fn with_client(
         CliError::unjudged(error.to_string()).help(help)
     })?;
     let ended = tokio::select! {
-        exited = client.ended(recording) => Ended::Client(exited),
+        exited = client.ended(recording) => RecordingEnd::Client(exited),
         ended = signals.next() => {
-            client.end(recording, matches!(ended, Ended::Interrupted)).await;
+            client.end(recording, matches!(ended, RecordingEnd::Interrupted)).await;
             ended
         }
     };
-    if let Ended::Client(Exited { code, signal, .. }) = &ended {
+    if let RecordingEnd::Client(Exited { code, signal, .. }) = &ended {
         match (code, signal) {
             (Some(0), _) => {}
             (Some(code), _) => terminal.progress(&format!("the client ended with exit code {code}")),
@@ -208,8 +208,8 @@ async fn with_client(
     Ok(ended)
 }
 
-/// Says where clients come in: to programs on stdout, to people on stderr.
-fn tell(recording: &Recording, edition: &str, terminal: &mut Terminal) {
+/// Announces where clients connect: to programs on stdout, to people on stderr.
+fn announce(recording: &Recording, edition: &str, terminal: &mut Terminal) {
     let variables = recording.data_home_variables();
     let env: Map<String, Value> = variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let mut ready = json!({ "recording": true, "edition": edition });
@@ -248,11 +248,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Ended {
+    async fn next(&mut self) -> RecordingEnd {
         tokio::select! {
-            _ = self.interrupt.recv() => Ended::Interrupted,
-            _ = self.terminate.recv() => Ended::Told,
-            _ = self.hang_up.recv() => Ended::Told,
+            _ = self.interrupt.recv() => RecordingEnd::Interrupted,
+            _ = self.terminate.recv() => RecordingEnd::Terminated,
+            _ = self.hang_up.recv() => RecordingEnd::Terminated,
         }
     }
 }
@@ -281,7 +281,7 @@ fn start_error(error: RecordError) -> CliError {
 }
 
 /// The data homes in which servers leave their lockfiles.
-pub(super) fn homes(args: &Args, role: &Role) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn data_home_folders(args: &Args, role: &Role) -> Result<Vec<PathBuf>, CliError> {
     if !matches!(role.reach, Reach::Lockfile { .. }) {
         return Ok(vec![]);
     }
@@ -299,7 +299,7 @@ pub(super) fn homes(args: &Args, role: &Role) -> Result<Vec<PathBuf>, CliError> 
         .collect()
 }
 
-/// The edition that was asked for, or else what the lockfiles tell.
+/// The requested edition, or else the one that the lockfiles name.
 pub(super) fn edition(
     args: &Args,
     protocol: &'static Protocol,
@@ -307,18 +307,18 @@ pub(super) fn edition(
     homes: &[PathBuf],
 ) -> Result<&'static str, CliError> {
     let ids = || protocol.editions.iter().map(|e| e.id);
-    let Some(asked) = &args.edition else {
+    let Some(requested) = &args.edition else {
         let first = ids().next().unwrap_or_default();
         return Ok(edition_of(protocol, &role.reach, homes).unwrap_or(first));
     };
-    ids().find(|id| id == asked).ok_or_else(|| {
-        CliError::usage(format!("{} has no edition `{asked}`", protocol.name))
+    ids().find(|id| id == requested).ok_or_else(|| {
+        CliError::usage(format!("{} has no edition `{requested}`", protocol.name))
             .help(format!("there is {}", ids().collect::<Vec<_>>().join(", ")))
     })
 }
 
-/// How the ends are brought together.
-pub(super) fn way(args: &Args, role: &Role, homes: Vec<PathBuf>) -> Result<Rendezvous, CliError> {
+/// How the two ends are brought together.
+pub(super) fn rendezvous(args: &Args, role: &Role, homes: Vec<PathBuf>) -> Result<Rendezvous, CliError> {
     let by_lockfile = matches!(role.reach, Reach::Lockfile { .. });
     let misplaced = [
         ("--listen", args.listen.is_some() && by_lockfile),

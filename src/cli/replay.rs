@@ -14,11 +14,11 @@ use tokio::sync::watch;
 use crate::diagnostic::{Style, difference, nearest};
 use crate::judge::{FaultOwner, Recorded};
 use crate::protocol::{Protocol, parse_bound, protocols};
-use crate::replay::{Counts, Departure, Kind, Options, Outcome, Script, Secrets, Timing};
+use crate::replay::{Departure, DepartureCounts, DepartureKind, ReplayOptions, ReplayOutcome, Script, Secrets, Timing};
 use crate::report::ReportKind;
 use crate::trace::{End, Header, TraceReader};
 
-use super::deliver::hand_out;
+use super::deliver::write_reports;
 use super::{CliError, Exit, ReportTarget, Terminal};
 use live::ReplayEnvironment;
 
@@ -83,7 +83,7 @@ enum Side {
     Server,
 }
 
-/// Runs it.
+/// Runs `wirecert replay`.
 ///
 /// # Errors
 /// A trace that cannot be read or replayed, a live side that is not to be had.
@@ -118,10 +118,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         if script.cut {
             terminal.progress(&format!("{} was cut: what is in it is replayed", args.trace.display()));
         }
-        let options = Options { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
-        let around =
+        let options = ReplayOptions { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
+        let context =
             ReplayEnvironment { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
-        let played = live::play(script, &args.live, around, stopped.clone(), terminal).await?;
+        let played = live::play(script, &args.live, context, stopped.clone(), terminal).await?;
         Ok::<_, CliError>((played, *stopped.borrow()))
     });
     runtime.shutdown_background();
@@ -134,8 +134,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     Ok(if deliver(&args, &header, &outcome, &opposite, terminal) { exit } else { Exit::USAGE })
 }
 
-/// Says what came of it; gives whether every report was written.
-fn deliver(args: &Args, header: &Header, outcome: &Outcome, opposite: &str, terminal: &mut Terminal) -> bool {
+/// Prints the outcome and writes the reports; gives whether every report was written.
+fn deliver(args: &Args, header: &Header, outcome: &ReplayOutcome, opposite: &str, terminal: &mut Terminal) -> bool {
     let file = args.trace.display().to_string();
     let side = if args.side == Side::Client { "client" } else { "server" };
     let about = ReplayRenderer { file: &file, side, opposite, header };
@@ -159,10 +159,10 @@ fn deliver(args: &Args, header: &Header, outcome: &Outcome, opposite: &str, term
         ReportKind::Json => json(),
         _ => render(outcome, &about, Style::Plain),
     };
-    hand_out(&text, &args.reports, content, terminal)
+    write_reports(&text, &args.reports, content, terminal)
 }
 
-/// What the trace is about, with the edition that was asked for.
+/// The protocol and header of the trace, with the requested edition.
 fn header(args: &Args) -> Result<(&'static Protocol, Header), CliError> {
     let mut header = TraceReader::open(&args.trace).map_err(unreadable)?.header().clone();
     let protocol = protocols().iter().find(|p| p.name == header.protocol).ok_or_else(|| {
@@ -278,14 +278,14 @@ pub struct ReplayRenderer<'a> {
 }
 
 /// The whole text.
-fn render(outcome: &Outcome, about: &ReplayRenderer<'_>, style: Style) -> String {
+fn render(outcome: &ReplayOutcome, about: &ReplayRenderer<'_>, style: Style) -> String {
     let ReplayRenderer { file, side, opposite, header } = about;
     let mut text = format!("{file} as {side} against {opposite} ({}, {})\n", header.protocol, header.edition);
     for departure in outcome.departures.iter().take(SHOWN) {
         text += &format!("\n{}\n", headline(departure, file));
         text += &render_values(departure, style);
     }
-    let Counts { same, different, missing, extra } = outcome.counts;
+    let DepartureCounts { same, different, missing, extra } = outcome.counts;
     let all = different + missing + extra;
     if all > SHOWN as u64 {
         text += &format!("\nand {} more departures\n", all - SHOWN as u64);
@@ -305,16 +305,16 @@ fn render(outcome: &Outcome, about: &ReplayRenderer<'_>, style: Style) -> String
 
 fn headline(departure: &Departure, file: &str) -> String {
     let kind = match departure.kind {
-        Kind::Missing => "missing",
-        Kind::Extra => "extra",
-        Kind::Different => "different",
+        DepartureKind::Missing => "missing",
+        DepartureKind::Extra => "extra",
+        DepartureKind::Different => "different",
     };
     let mut line = format!("{kind}: {}", departure.what);
     if !departure.conn.is_empty() {
         line += &format!(" on {}", departure.conn);
     }
     if let Some(at) = departure.position {
-        let how = if departure.kind == Kind::Extra { "after event" } else { "event" };
+        let how = if departure.kind == DepartureKind::Extra { "after event" } else { "event" };
         line += &format!(" ({how} {} at {file}:{})", at.event, at.line);
     }
     line
@@ -352,10 +352,10 @@ mod tests {
 
     #[test]
     fn a_departure_is_shown_with_its_place_and_both_values() {
-        let mut outcome = Outcome::default();
+        let mut outcome = ReplayOutcome::default();
         outcome.counts.same = 2;
-        outcome.depart(Departure {
-            kind: Kind::Different,
+        outcome.add(Departure {
+            kind: DepartureKind::Different,
             position: Some(Position { event: 7, line: 9 }),
             conn: "main".into(),
             what: "answer \"1\"".into(),

@@ -12,7 +12,11 @@ use super::{CliError, Exit, SharedOptions};
 ///
 /// # Errors
 /// Everything that is wrong with the description.
-pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) -> Result<Vec<SubjectSpec>, CliError> {
+pub fn described_subjects(
+    role: Option<&str>,
+    command: &[String],
+    options: &SharedOptions,
+) -> Result<Vec<SubjectSpec>, CliError> {
     if options.own {
         if !command.is_empty() {
             return Err(CliError::usage("`--self` certifies our own mocks, and a command was given as well")
@@ -24,7 +28,8 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
         }
         return Ok(vec![]);
     }
-    let around = Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
+    let environment =
+        Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
     let file = options.subject.clone().map_or(SubjectFile::Found, SubjectFile::Given);
     let flags = Flags {
         observe: options.observe,
@@ -44,15 +49,15 @@ pub fn given(role: Option<&str>, command: &[String], options: &SharedOptions) ->
         keep_run_dir: options.keep_run_dir,
         timeout: options.timeout,
     };
-    Ok(resolve(&file, &flags, &around)?)
+    Ok(resolve(&file, &flags, &environment)?)
 }
 
-/// It is not said what a command is about. Our own mocks are never taken for it unasked: whoever forgot to name the
+/// The error where no subject is given. Our own mocks are never taken by default: a user who forgot to name the
 /// subject, or started the command in another folder, would take their verdict for that of the subject.
 ///
 /// `before`: what of the command line goes before the subject, such as `certify ROLE`. `role`: that of the subject, where it
 /// is known.
-pub fn nobody(before: &str, role: Option<&str>) -> CliError {
+pub fn no_subject_error(before: &str, role: Option<&str>) -> CliError {
     let word = role.unwrap_or("ROLE");
     let described = std::path::Path::new(FILE).exists();
     let what = match role {
@@ -104,22 +109,22 @@ fn without_query(url: &str) -> String {
     url.split_once('?').map_or_else(|| url.to_owned(), |(address, _)| format!("{address}?…"))
 }
 
-/// Why nothing is said of a subject.
-pub struct Missed {
-    /// What went wrong.
+/// A subject that a run gives no verdict about, and why.
+pub struct UnjudgedSubject {
+    /// The error that prevented the verdict.
     pub error: CliError,
     /// Whether that leaves something open: not where all of its scenarios belong to other shards.
     pub open: bool,
 }
 
-impl Missed {
+impl UnjudgedSubject {
     /// The run was ended before it came to the subject.
     pub fn unreached() -> Self {
         CliError { diagnostics: vec![], exit: Exit::INTERRUPTED }.into()
     }
 
-    /// What the report says of it, where something was left open.
-    pub fn told(&self, spec: &SubjectSpec) -> Option<Unjudged> {
+    /// The entry of the report, unless all of its scenarios belong to other shards.
+    pub fn to_report(&self, spec: &SubjectSpec) -> Option<Unjudged> {
         let reason = self.error.diagnostics.first().map(|d| d.message.clone());
         self.open.then(|| Unjudged {
             name: spec.name.clone(),
@@ -130,7 +135,7 @@ impl Missed {
     }
 }
 
-impl From<CliError> for Missed {
+impl From<CliError> for UnjudgedSubject {
     fn from(error: CliError) -> Self {
         Self { error, open: true }
     }
@@ -139,19 +144,19 @@ impl From<CliError> for Missed {
 /// What a scenario requires that is for clients that are only watched.
 const OBSERVED: &str = "observed";
 
-/// The plans for a role and edition that were asked for.
-pub struct Selected {
-    /// Those to be played here.
+/// The plans that were selected for a role and edition.
+pub struct SelectedPlans {
+    /// The plans to be played in this shard.
     pub plans: Vec<Plan>,
-    /// Those of all shards together.
-    pub together: Vec<Plan>,
-    /// Whether those to be played here are the whole suite.
-    pub whole: bool,
-    /// Whether those of all shards are.
-    pub whole_together: bool,
+    /// The plans of all shards together.
+    pub all_shards: Vec<Plan>,
+    /// Whether `plans` are the complete suite.
+    pub complete: bool,
+    /// Whether `all_shards` are the complete suite.
+    pub all_shards_complete: bool,
 }
 
-impl Selected {
+impl SelectedPlans {
     /// Of the plans of a session, those for a subject.
     pub fn of(session: &Session<'_>, spec: &SubjectSpec, edition: &str, filter: Option<&Filter>) -> Self {
         let observed = |p: &Plan| p.requires.iter().any(|need| need == OBSERVED);
@@ -161,16 +166,16 @@ impl Selected {
         let all: Vec<&Plan> = session.plans.iter().filter(of_role).collect();
         let catalogue = (spec.protocol.requirements)();
         let wanted = |plan: &&&Plan| filter.is_none_or(|f| matches(f, plan, catalogue));
-        let together: Vec<Plan> = all.iter().filter(wanted).map(|&plan| plan.clone()).collect();
+        let all_shards: Vec<Plan> = all.iter().filter(wanted).map(|&plan| plan.clone()).collect();
         let taken = |(n, _): &(usize, &Plan)| session.options.shard.is_none_or(|shard| shard.takes(*n));
-        let plans: Vec<Plan> = together.iter().enumerate().filter(taken).map(|(_, plan)| plan.clone()).collect();
-        let is_suite = |n: usize| session.whole && spec.observe.is_none() && n == all.len() && n > 0;
-        Self { whole: is_suite(plans.len()), whole_together: is_suite(together.len()), plans, together }
+        let plans: Vec<Plan> = all_shards.iter().enumerate().filter(taken).map(|(_, plan)| plan.clone()).collect();
+        let is_suite = |n: usize| session.is_complete_suite && spec.observe.is_none() && n == all.len() && n > 0;
+        Self { complete: is_suite(plans.len()), all_shards_complete: is_suite(all_shards.len()), plans, all_shards }
     }
 
     /// What the judge is to know of it.
     pub fn selection(&self) -> Selection {
-        Selection { scenarios: self.together.len(), whole: self.whole_together }
+        Selection { scenarios: self.all_shards.len(), whole: self.all_shards_complete }
     }
 }
 

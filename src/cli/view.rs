@@ -5,10 +5,10 @@ mod compared;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::export::chart::{Chart, Options};
+use crate::export::chart::{Chart, ChartOptions};
 use crate::export::filter::{Filter, Moment};
 use crate::export::har::Har;
-use crate::export::html::{Entry, Meta, Page};
+use crate::export::html::{Meta, Page, PageEntry};
 use crate::export::{Findings, NewFile, Remark, Source, TraceSurvey, WriteError};
 use crate::judge::{By, Reading};
 use crate::protocol::{Level, Protocol, parse_duration, protocols};
@@ -88,7 +88,7 @@ pub struct Args {
 /// How wide the chart is where nobody knows how wide the terminal is.
 const WIDTH: u16 = 120;
 
-/// Runs it. A trace that cannot be read never keeps the others from being shown.
+/// Runs `wirecert view`. A trace that cannot be read does not keep the others from being shown.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let filter = args.filter()?;
     if args.html.is_some() || args.har.is_some() || args.diff.is_some() {
@@ -100,8 +100,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             terminal.result("\n");
         }
         let shown = Source::open(path).map_err(self::unreadable).and_then(|source| {
-            let looked = Looked::at(&source, &args)?;
-            looked.chart(&source, &filter, &args, terminal)
+            let surveyed = SurveyedTrace::read(&source, &args)?;
+            surveyed.chart(&source, &filter, &args, terminal)
         });
         unreadable.extend(shown.err());
     }
@@ -137,15 +137,15 @@ impl Args {
 }
 
 /// A trace that was looked at once.
-struct Looked {
+struct SurveyedTrace {
     protocol: Option<&'static Protocol>,
     header: Header,
     survey: TraceSurvey,
     findings: Findings,
 }
 
-impl Looked {
-    fn at(source: &Source, args: &Args) -> Result<Self, Diagnostic> {
+impl SurveyedTrace {
+    fn read(source: &Source, args: &Args) -> Result<Self, Diagnostic> {
         let mut reader = source.reader().map_err(unreadable)?;
         let mut header = reader.header().clone();
         let protocol = protocols().iter().copied().find(|protocol| protocol.name == header.protocol);
@@ -163,12 +163,12 @@ impl Looked {
         }
         survey.cut = reader.is_cut();
         let found = judging.zip(reading.map(|reading| reading.end(survey.cut)));
-        let findings = found.map(|(protocol, found)| beside(protocol, found)).unwrap_or_default();
+        let findings = found.map(|(protocol, found)| open_findings(protocol, found)).unwrap_or_default();
         Ok(Self { protocol, header, survey, findings })
     }
 
     fn chart(&self, source: &Source, filter: &Filter, args: &Args, terminal: &mut Terminal) -> Result<(), Diagnostic> {
-        let options = Options {
+        let options = ChartOptions {
             width: args.width(),
             full: args.full,
             every: args.every,
@@ -215,38 +215,38 @@ pub fn write_file(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError
         return Err(error.help("name one trace; the other one of a comparison follows --diff"));
     };
     let source = Source::open(path).map_err(unreadable)?;
-    let looked = Looked::at(&source, args)?;
+    let surveyed = SurveyedTrace::read(&source, args)?;
     if let Some(other) = &args.diff {
-        return compared::run(&looked, &source, other, args, terminal);
+        return compared::run(&surveyed, &source, other, args, terminal);
     }
     if let Some(file) = &args.html {
-        page(&looked, &source, file, args)?;
-        terminal.progress(&format!("{}: {} events", file.display(), looked.survey.events));
+        page(&surveyed, &source, file, args)?;
+        terminal.progress(&format!("{}: {} events", file.display(), surveyed.survey.events));
     }
     if let Some(file) = &args.har {
-        let entries = archive(&looked, &source, file)?;
+        let entries = archive(&surveyed, &source, file)?;
         terminal.progress(&format!("{}: {entries} entries", file.display()));
     }
     Ok(Exit::OK)
 }
 
-fn page(looked: &Looked, source: &Source, path: &Path, args: &Args) -> Result<(), CliError> {
+fn page(surveyed: &SurveyedTrace, source: &Source, path: &Path, args: &Args) -> Result<(), CliError> {
     let name = source.name();
-    let meta = Meta { name: &name, judged: looked.protocol.is_some() && !args.no_findings, comparison: None };
+    let meta = Meta { name: &name, judged: surveyed.protocol.is_some() && !args.no_findings, comparison: None };
     let file = NewFile::create(path).map_err(unwritable)?;
     let failed = failed(path);
-    let page = Page::begin(file, looked.protocol, &looked.header, &looked.survey, &looked.findings, &meta);
+    let page = Page::begin(file, surveyed.protocol, &surveyed.header, &surveyed.survey, &surveyed.findings, &meta);
     let mut page = page.map_err(&failed)?;
     for event in source.reader().map_err(unreadable)? {
-        page.entry(Entry::alone(&event.map_err(unreadable)?)).map_err(&failed)?;
+        page.entry(PageEntry::alone(&event.map_err(unreadable)?)).map_err(&failed)?;
     }
     page.end().map_err(&failed)?.keep().map_err(unwritable)
 }
 
-fn archive(looked: &Looked, source: &Source, path: &Path) -> Result<u64, CliError> {
+fn archive(surveyed: &SurveyedTrace, source: &Source, path: &Path) -> Result<u64, CliError> {
     let file = NewFile::create(path).map_err(unwritable)?;
     let failed = failed(path);
-    let mut har = Har::begin(file, &looked.header, &source.name()).map_err(&failed)?;
+    let mut har = Har::begin(file, &surveyed.header, &source.name()).map_err(&failed)?;
     for event in source.reader().map_err(unreadable)? {
         har.event(&event.map_err(unreadable)?).map_err(&failed)?;
     }
@@ -267,7 +267,7 @@ pub fn unwritable(error: WriteError) -> CliError {
 }
 
 /// Puts what was found beside the events that show it.
-pub fn beside(protocol: &Protocol, found: crate::judge::Findings) -> Findings {
+pub fn open_findings(protocol: &Protocol, found: crate::judge::Findings) -> Findings {
     let mut findings = Findings::default();
     findings.uncounted = found.uncounted;
     for finding in found.list {
@@ -298,13 +298,13 @@ fn remark(finding: Finding, level: Level) -> Remark {
 }
 
 /// The id of an edition of this name.
-fn known_edition(protocol: &Protocol, asked: &str) -> Result<String, Diagnostic> {
+fn known_edition(protocol: &Protocol, requested: &str) -> Result<String, Diagnostic> {
     let ids = || protocol.editions.iter().map(|edition| edition.id);
-    match ids().find(|id| *id == asked) {
+    match ids().find(|id| *id == requested) {
         Some(id) => Ok(id.to_owned()),
         None => {
-            let message = format!("{} has no edition `{asked}`", protocol.name);
-            let help = match nearest(asked, ids()) {
+            let message = format!("{} has no edition `{requested}`", protocol.name);
+            let help = match nearest(requested, ids()) {
                 Some(near) => format!("did you mean `--edition {near}`?"),
                 None => format!("editions are {}", ids().collect::<Vec<_>>().join(", ")),
             };

@@ -16,31 +16,31 @@ use super::session::{runtime, watch_for_interrupts};
 use super::{CliError, Exit, SharedOptions, Terminal, selection};
 
 /// How often the files are looked at: people do not notice the delay, and machines not the work.
-const EVERY: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// What a command line says of the files that its run depends on.
+/// The arguments of a command that name the files which its run depends on.
 #[derive(Clone, Copy)]
-pub struct Given<'a> {
+pub struct WatchArguments<'a> {
     /// Scenario files, and folders of them.
     pub scenarios: &'a [PathBuf],
-    /// The role of the subject, where it is said.
+    /// The role of the subject, where it is given.
     pub role: Option<&'a str>,
     /// The command that starts the subject; empty where none was given.
     pub command: &'a [String],
-    /// The rest.
+    /// The other options.
     pub options: &'a SharedOptions,
 }
 
 /// Runs once, and then again whenever a file changes that the run depends on, until it is interrupted. Where `--watch` was not
 /// given, runs once.
 ///
-/// What is wrong with a file is told, and its next change is waited for.
+/// Errors in a file are reported, and its next change is waited for.
 ///
 /// # Errors
 /// Those of the run, where it is the only one; and where there is no file to watch.
 pub fn watch(
     terminal: &mut Terminal,
-    given: Given<'_>,
+    given: WatchArguments<'_>,
     mut once: impl FnMut(&mut Terminal) -> Result<Exit, CliError>,
 ) -> Result<Exit, CliError> {
     if !given.options.watch {
@@ -78,7 +78,7 @@ pub fn watch(
 /// Waits until a file is not as it was, and is not written to any more; gives the first such file, none where the
 /// wait was interrupted.
 async fn changed(known: &FileStamps, watched: &Watched, cancel: &Cancel) -> Option<PathBuf> {
-    let mut ticks = interval(EVERY);
+    let mut ticks = interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last: Option<FileStamps> = None;
     loop {
@@ -97,7 +97,7 @@ async fn changed(known: &FileStamps, watched: &Watched, cancel: &Cancel) -> Opti
     }
 }
 
-/// The files that a run depends on.
+/// The files that a run depends on, by who may change them.
 pub struct Watched {
     /// Scenario files, and folders in which they come and go.
     scenarios: Vec<PathBuf>,
@@ -109,38 +109,38 @@ pub struct Watched {
 
 impl Watched {
     /// Those of a command line. Where the subject's description cannot be read, that file itself is among them.
-    pub fn of(given: &Given<'_>) -> Self {
-        let Given { scenarios, role, command, options } = *given;
+    pub fn of(given: &WatchArguments<'_>) -> Self {
+        let WatchArguments { scenarios, role, command, options } = *given;
         let (mut others, mut arguments) = (vec![], vec![]);
         if !options.own {
             others.extend(options.subject.clone().or_else(|| command.is_empty().then(|| PathBuf::from(FILE))));
         }
         // Where it is not said, the scenarios say it.
         let role = role.or_else(|| role_of(&load(scenarios).plans));
-        let subjects = selection::given(role, command, options).unwrap_or_default();
+        let subjects = selection::described_subjects(role, command, options).unwrap_or_default();
         if subjects.is_empty() {
             others.extend(options.baseline.clone());
         }
         for spec in &subjects {
             others.extend(spec.baseline.clone());
-            of_subject(spec, &mut others, &mut arguments);
+            subject_files(spec, &mut others, &mut arguments);
         }
         Self { scenarios: scenarios.to_vec(), others, arguments }
     }
 
-    /// What they are like that only people change.
+    /// The stamps of the files that only people change.
     pub fn inputs(&self) -> FileStamps {
         FileStamps::of(files_below(&self.scenarios).into_iter().chain(self.others.iter().cloned()))
     }
 
-    /// What those are like that the subject may change as well.
+    /// The stamps of the files that the subject may change as well.
     pub fn arguments(&self) -> FileStamps {
         FileStamps::of(self.arguments.iter().cloned())
     }
 }
 
 /// The subject's own files.
-fn of_subject(spec: &SubjectSpec, others: &mut Vec<PathBuf>, arguments: &mut Vec<PathBuf>) {
+fn subject_files(spec: &SubjectSpec, others: &mut Vec<PathBuf>, arguments: &mut Vec<PathBuf>) {
     let Access::Launch(launch) = &spec.access else { return };
     if let Some(module) = &launch.module {
         others.push(module.path.clone());
@@ -154,7 +154,7 @@ fn of_subject(spec: &SubjectSpec, others: &mut Vec<PathBuf>, arguments: &mut Vec
     arguments.extend(words.filter(|path| path.is_file()));
 }
 
-/// What files are like: when each was written and how long it is; nothing of one that is not there.
+/// When each file was written and how long it is; none for a file that does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileStamps(BTreeMap<PathBuf, Option<(SystemTime, u64)>>);
 

@@ -23,7 +23,7 @@ pub(super) fn command(reader: &mut Reader, entry: &Entry, more: &[&str], folder:
     for (word, span) in &words {
         placeholders(reader, word, *span, more);
     }
-    Some(located(words.into_iter().map(|(word, _)| word).collect(), folder))
+    Some(resolve_program(words.into_iter().map(|(word, _)| word).collect(), folder))
 }
 
 /// Notes every placeholder that there is not.
@@ -44,7 +44,7 @@ pub(super) fn placeholders(reader: &mut Reader, text: &str, span: Span, more: &[
 }
 
 /// A command from the command line. There, braces that resemble no placeholder stand for themselves.
-pub(super) fn given(words: &[String], folder: &Path, faults: &mut Vec<Diagnostic>) -> CommandLine {
+pub(super) fn command_from_words(words: &[String], folder: &Path, faults: &mut Vec<Diagnostic>) -> CommandLine {
     for word in words {
         for piece in pieces(word) {
             if let Piece::Name(name, _) = piece
@@ -59,7 +59,7 @@ pub(super) fn given(words: &[String], folder: &Path, faults: &mut Vec<Diagnostic
             }
         }
     }
-    located(words.to_vec(), folder)
+    resolve_program(words.to_vec(), folder)
 }
 
 fn names<'a>(more: &'a [&'a str]) -> impl Iterator<Item = &'a str> + Clone {
@@ -71,7 +71,7 @@ fn is_known(name: &str, more: &[&str]) -> bool {
 }
 
 /// The subject runs in its workspace, so a program named by a relative path is looked for from `folder` now.
-fn located(mut words: Vec<String>, folder: &Path) -> CommandLine {
+fn resolve_program(mut words: Vec<String>, folder: &Path) -> CommandLine {
     if let Some(program) = words.first_mut()
         && program.contains('/')
         && !program.starts_with(['/', '{'])

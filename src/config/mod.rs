@@ -1,4 +1,4 @@
-//! What is to be certified, and how: `wirecert.yaml`, flags, environment and defaults, resolved once into [`SubjectSpec`]s.
+//! The subjects to be certified: `wirecert.yaml`, flags, environment and defaults, resolved once into [`SubjectSpec`]s.
 //!
 //! Flags beat the file, the file beats defaults. Everything after this module reads the resolved
 //! values and never asks where they came from.

@@ -15,9 +15,9 @@ use super::subject::Context;
 use super::{CommandLine, Module, SeedFile};
 
 /// The largest file of settings, in bytes.
-const MAX_SIZE: u64 = 16 * 1024 * 1024;
+const MAX_SETTINGS_SIZE: u64 = 16 * 1024 * 1024;
 /// How much memory Node may use for a module's objects, in MiB.
-const MEMORY: u32 = 512;
+const NODE_MEMORY: u32 = 512;
 
 /// Settings that were read.
 pub(super) struct Settings {
@@ -26,14 +26,14 @@ pub(super) struct Settings {
 }
 
 /// Whether the subject is said to be a module: by the flags, or by the file where the flags do not say otherwise.
-pub(super) fn is_one(node: &Node, flags: &Flags) -> bool {
+pub(super) fn is_module(node: &Node, flags: &Flags) -> bool {
     flags.module.is_some() || (node.get("module").is_some() && !flags.have_access())
 }
 
 /// What starts a module's host.
 pub(super) fn command() -> CommandLine {
     let host = format!("{{run_dir}}/{}", Module::HOST);
-    CommandLine(vec!["node".to_owned(), format!("--max-old-space-size={MEMORY}"), host])
+    CommandLine(vec!["node".to_owned(), format!("--max-old-space-size={NODE_MEMORY}"), host])
 }
 
 /// The module. Whether it is there is seen when it is started.
@@ -53,14 +53,14 @@ pub(super) fn read(
     }
     let host = host(reader, node, "module", context.flags.module.is_some(), role)?;
     let from_file = node.get("module").and_then(|entry| reader.string(entry)).map(|path| context.folder.join(path));
-    let path = context.flags.module.as_ref().map(|path| context.around.folder.join(path)).or(from_file)?;
+    let path = context.flags.module.as_ref().map(|path| context.environment.folder.join(path)).or(from_file)?;
     Some(Module { path, settings: settings.cloned(), host })
 }
 
 /// The settings that the flags or the file name, read.
 pub(super) fn settings(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) -> Option<Settings> {
     let entry = node.get("settings");
-    let from_flag = context.flags.settings.as_ref().map(|path| context.around.folder.join(path));
+    let from_flag = context.flags.settings.as_ref().map(|path| context.environment.folder.join(path));
     let flagged = from_flag.is_some();
     if entry.is_none() && !flagged {
         return None;
@@ -68,7 +68,7 @@ pub(super) fn settings(reader: &mut Reader, node: &Node, context: &Context<'_>, 
     host(reader, node, "settings", flagged, role)?;
     let from_file = entry.and_then(|entry| reader.string(entry)).map(|path| context.folder.join(path));
     let path = from_flag.or(from_file)?;
-    match content(&path) {
+    match read_json_object(&path) {
         Ok(value) => Some(Settings { path, value }),
         Err(problem) => {
             let message = format!("the settings in {} cannot be used: {problem}", path.display());
@@ -81,8 +81,8 @@ pub(super) fn settings(reader: &mut Reader, node: &Node, context: &Context<'_>, 
     }
 }
 
-fn content(path: &PathBuf) -> Result<Value, String> {
-    let read = std::fs::metadata(path).and_then(|meta| match meta.is_file() && meta.len() <= MAX_SIZE {
+fn read_json_object(path: &PathBuf) -> Result<Value, String> {
+    let read = std::fs::metadata(path).and_then(|meta| match meta.is_file() && meta.len() <= MAX_SETTINGS_SIZE {
         true => std::fs::read(path),
         false => Err(std::io::Error::other("it is no file of at most 16 MiB")),
     });
@@ -123,7 +123,7 @@ pub(super) fn seeds(reader: &mut Reader, entry: &Entry, folder: &Path) -> Vec<Se
     let entries = reader.free_map(entry, "a map from paths to contents");
     let mut seeds = vec![];
     for file in entries {
-        if let Some(problem) = problem(&file.key) {
+        if let Some(problem) = path_problem(&file.key) {
             let message = format!("`{}` is no path below `{}`", file.key, entry.key);
             reader.fault("subject/path", file.key_span, message, problem);
         }
@@ -174,7 +174,7 @@ fn seed_content(reader: &mut Reader, file: &Entry, folder: &Path) -> Option<Vec<
 }
 
 /// Why a path cannot be used below a folder, if it cannot.
-fn problem(path: &str) -> Option<&'static str> {
+fn path_problem(path: &str) -> Option<&'static str> {
     if path.starts_with('/') {
         Some("it begins with `/`; a path below the folder is wanted")
     } else if path.split('/').any(|part| matches!(part, "" | "." | "..")) || path.contains('\0') {
@@ -213,13 +213,13 @@ mod tests {
         let source = Source::new("wirecert.yaml", text);
         let node = yaml::parse(&source).unwrap();
         let mut reader = Reader::new(source);
-        let around = Environment { folder: "/here".into(), variable: |_| None };
-        let context = Context { flags, around: &around, folder };
+        let environment = Environment { folder: "/here".into(), variable: |_| None };
+        let context = Context { flags, environment: &environment, folder };
         let editors = crate::protocol::role("amp-server").map(|(_, role)| role);
         let role = editors.filter(|_| editor).unwrap_or(&PROTOCOL.roles[0]);
         let settings = settings(&mut reader, &node, &context, role);
         let path = settings.as_ref().map(|settings| &settings.path);
-        let module = is_one(&node, flags).then(|| read(&mut reader, &node, &context, role, path)).flatten();
+        let module = is_module(&node, flags).then(|| read(&mut reader, &node, &context, role, path)).flatten();
         let faults = render_all(&reader.faults, Style::Plain).replace(&folder.display().to_string(), "<folder>");
         Outcome { module, settings: settings.map(|settings| settings.value), faults }
     }

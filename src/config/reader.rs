@@ -90,7 +90,7 @@ impl Reader {
         }
     }
 
-    /// One of these words.
+    /// Reads a value that must be one of these words.
     pub(super) fn choice(&mut self, entry: &Entry, words: &[&'static str]) -> Option<&'static str> {
         let text = self.string(entry)?;
         let found = words.iter().find(|word| **word == text).copied();
@@ -155,10 +155,10 @@ pub(super) fn size(text: &str) -> Option<u64> {
         "MiB" => 1024 * 1024,
         _ => return None,
     };
-    let whole = number.fract() == 0.0 && (0.0..=1e9).contains(&number);
+    let is_valid = number.fract() == 0.0 && (0.0..=1e9).contains(&number);
     // A whole number within these bounds is exact in both types.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    whole.then(|| number as u64 * scale)
+    is_valid.then(|| number as u64 * scale)
 }
 
 fn split(text: &str) -> Option<(f64, &str)> {

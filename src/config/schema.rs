@@ -195,7 +195,7 @@ pub(super) const STOP: &[Key] = &[
     ("within", "How long it may take before it is killed; 5s."),
 ];
 
-/// The signals by which a subject can be asked to stop.
+/// The signals that can stop a subject.
 pub(super) const SIGNALS: [&str; 4] = ["TERM", "INT", "HUP", "KILL"];
 
 /// Of `timeouts`.

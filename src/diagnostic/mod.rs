@@ -1,4 +1,4 @@
-//! Errors in files, failed expectations and snapshot differences, in one shape and drawn one way.
+//! Errors in files, failed expectations and snapshot differences, in one type and with one renderer.
 //!
 //! A [`Diagnostic`] says what is wrong, points at [`SourceSpan`]s in [`Source`] texts, and says what to
 //! do about it. [`render()`] is the only code that draws one.

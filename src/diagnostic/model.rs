@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 /// A text with a name, usually a file. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Source(Arc<Inner>);
+pub struct Source(Arc<SourceText>);
 
 #[derive(Debug)]
-struct Inner {
+struct SourceText {
     name: String,
     text: String,
 }
@@ -16,7 +16,7 @@ struct Inner {
 impl Source {
     /// `name` is what positions show, usually the path as the user gave it.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { name: name.into(), text: text.into() }))
+        Self(Arc::new(SourceText { name: name.into(), text: text.into() }))
     }
 
     /// The name given.
@@ -52,7 +52,7 @@ impl Source {
 pub struct Span {
     /// First byte.
     pub start: usize,
-    /// One past the last byte.
+    /// The offset after the last byte.
     pub end: usize,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for SourceSpan {
 /// How grave a [`Diagnostic`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Nothing can go on from here.
+    /// An error: the operation cannot continue.
     Error,
     /// Worth a look; the verdict stands without it.
     Warning,
@@ -101,10 +101,10 @@ pub struct Label {
     pub primary: bool,
 }
 
-/// One thing that is wrong, where, and what to do about it.
+/// Something that is wrong, where it is, and what to do about it.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
     /// A stable name such as `scenario/unknown-key`, for people who search for it.
     pub code: &'static str,

@@ -20,7 +20,7 @@ const PAUSE: u64 = 1_000_000;
 
 /// How a chart is drawn.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ChartOptions {
     /// The widest line, in columns.
     pub width: usize,
     /// Whether payloads are shown whole, below their lines.
@@ -39,7 +39,7 @@ pub struct Chart<'a> {
     survey: &'a TraceSurvey,
     findings: &'a Findings,
     filter: &'a Filter,
-    options: Options,
+    options: ChartOptions,
     columns: Columns,
     labels: Labels,
     /// Heads that their bodies will tell, by connection and direction.
@@ -61,7 +61,7 @@ impl<'a> Chart<'a> {
         survey: &'a TraceSurvey,
         findings: &'a Findings,
         filter: &'a Filter,
-        options: Options,
+        options: ChartOptions,
     ) -> Self {
         Self {
             survey,
@@ -187,7 +187,7 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// Who was at an end, in few words.
+/// Describes the party at an end in few words.
 pub(super) fn party(party: &Party) -> String {
     let is = match party.is {
         PartyKind::Subject => "the subject",

@@ -15,58 +15,58 @@ use anstyle::{AnsiColor, Color, Style};
 use crate::protocol::{Protocol, Reach};
 use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, Learnt, NormalisationFacts, ReadError};
 
-use super::html::{Comparison, Standing};
+use super::html::{ComparisonCounts, DiffStatus};
 use super::label::Labels;
 use super::text::{self, clean, cut};
 use super::{Source, TraceSurvey};
 use align::align;
-use item::{DiffColumn, Item, Itemizer};
+use item::{DiffColumn, DiffItem, Itemizer};
 
 pub use item::{Change, changes};
 
 /// How many folders are taken for a workspace.
 const MOST_FOLDERS: usize = 20;
 
-/// One event of either trace, or the same event of both.
+/// An event of either trace, or the same event of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Its number in the first trace.
+pub struct DiffStep {
+    /// The number of the event in the first trace.
     pub a: Option<u64>,
-    /// Its number in the second.
+    /// The number of the event in the second trace.
     pub b: Option<u64>,
-    /// How it compares.
-    pub standing: Standing,
+    /// How the event compares.
+    pub status: DiffStatus,
 }
 
 /// What two traces differ in.
 #[derive(Debug)]
 pub struct Differences {
-    /// Everything that was compared, in the order of the first trace.
-    pub steps: Vec<Step>,
+    /// All compared events, in the order of the first trace.
+    pub steps: Vec<DiffStep>,
     /// How many there are of each sort.
-    pub counts: Comparison,
+    pub counts: ComparisonCounts,
     /// Whether they are the same but for what may differ: what a server sent at another place.
     pub same: bool,
 }
 
 /// One of two traces that are compared.
-pub struct Side<'a> {
+pub struct DiffSide<'a> {
     /// The trace.
     pub source: &'a Source,
     /// What a first look at it learnt.
     pub survey: &'a TraceSurvey,
-    /// Its protocol, where that is known.
+    /// The protocol of the trace, where it is known.
     pub protocol: Option<&'static Protocol>,
-    /// Its edition.
+    /// The edition of the trace.
     pub edition: &'a str,
 }
 
-impl Side<'_> {
-    /// What makes values comparable.
+impl DiffSide<'_> {
+    /// The normaliser that makes values of this trace comparable.
     ///
     /// # Errors
     /// The trace cannot be read.
-    pub fn neutral(&self) -> Result<HandshakeNormaliser, ReadError> {
+    pub fn normaliser(&self) -> Result<HandshakeNormaliser, ReadError> {
         let (mut learnt, mut known) = (Learnt::default(), NormalisationFacts::default());
         for event in self.source.reader()? {
             let event = event?;
@@ -97,9 +97,9 @@ impl Side<'_> {
         lock.map(|lock| lock.folders).unwrap_or_default()
     }
 
-    fn items(&self, neutral: &HandshakeNormaliser) -> Result<BTreeMap<DiffColumn, Vec<Item>>, ReadError> {
-        let mut itemizer = Itemizer::new(self.protocol, self.edition, neutral);
-        let mut lanes: BTreeMap<DiffColumn, Vec<Item>> = BTreeMap::new();
+    fn items(&self, normaliser: &HandshakeNormaliser) -> Result<BTreeMap<DiffColumn, Vec<DiffItem>>, ReadError> {
+        let mut itemizer = Itemizer::new(self.protocol, self.edition, normaliser);
+        let mut lanes: BTreeMap<DiffColumn, Vec<DiffItem>> = BTreeMap::new();
         for event in self.source.reader()? {
             let event = event?;
             if let Some((lane, item)) = itemizer.item(&event, self.survey) {
@@ -136,11 +136,11 @@ impl Side<'_> {
 /// # Errors
 /// One of them cannot be read.
 pub fn compare(
-    a: (&Side<'_>, &HandshakeNormaliser),
-    b: (&Side<'_>, &HandshakeNormaliser),
+    a: (&DiffSide<'_>, &HandshakeNormaliser),
+    b: (&DiffSide<'_>, &HandshakeNormaliser),
 ) -> Result<Differences, ReadError> {
     let (ours, mut theirs) = (a.0.items(a.1)?, b.0.items(b.1)?);
-    let mut placed: Vec<((u64, u64), Step)> = vec![];
+    let mut placed: Vec<((u64, u64), DiffStep)> = vec![];
     let mut same = true;
     let none = vec![];
     let mut lanes: Vec<DiffColumn> = ours.keys().chain(theirs.keys()).cloned().collect();
@@ -150,10 +150,10 @@ pub fn compare(
         let other = theirs.remove(&lane).unwrap_or_default();
         let mut last = 0;
         for step in align(ours.get(&lane).unwrap_or(&none), &other) {
-            same &= match step.standing {
-                Standing::Same => true,
-                Standing::Moved => !lane.is_ordered(),
-                Standing::Changed | Standing::Missing | Standing::Extra => false,
+            same &= match step.status {
+                DiffStatus::Same => true,
+                DiffStatus::Moved => !lane.is_ordered(),
+                DiffStatus::Changed | DiffStatus::Missing | DiffStatus::Extra => false,
             };
             // What only the second trace has stands after what came before it there.
             let at = match (step.a, step.b) {
@@ -167,15 +167,15 @@ pub fn compare(
         }
     }
     placed.sort_by_key(|(at, _)| *at);
-    let steps: Vec<Step> = placed.into_iter().map(|(_, step)| step).collect();
-    let count = |standing| steps.iter().filter(|step| step.standing == standing).count() as u64;
-    let counts = Comparison {
+    let steps: Vec<DiffStep> = placed.into_iter().map(|(_, step)| step).collect();
+    let count = |standing| steps.iter().filter(|step| step.status == standing).count() as u64;
+    let counts = ComparisonCounts {
         name: b.0.source.name(),
-        same: count(Standing::Same),
-        changed: count(Standing::Changed),
-        missing: count(Standing::Missing),
-        extra: count(Standing::Extra),
-        moved: count(Standing::Moved),
+        same: count(DiffStatus::Same),
+        changed: count(DiffStatus::Changed),
+        missing: count(DiffStatus::Missing),
+        extra: count(DiffStatus::Extra),
+        moved: count(DiffStatus::Moved),
     };
     Ok(Differences { steps, counts, same })
 }
@@ -190,11 +190,11 @@ const OTHER: Style = colour(AnsiColor::Yellow);
 const DIM: Style = Style::new().dimmed();
 
 /// Draws differences, one by one.
-pub struct Text {
+pub struct DiffText {
     width: usize,
 }
 
-impl Text {
+impl DiffText {
     /// On lines of so many columns.
     pub fn new(width: usize) -> Self {
         Self { width }
@@ -209,17 +209,17 @@ impl Text {
     pub fn step(
         &self,
         (protocol, edition): (Option<&'static Protocol>, &str),
-        standing: Standing,
+        standing: DiffStatus,
         event: &Event,
         other: Option<u64>,
         changes: &[Change],
     ) -> String {
         let (style, sign) = match standing {
-            Standing::Same => (DIM, " "),
-            Standing::Changed => (OTHER, "≠"),
-            Standing::Missing => (GONE, "-"),
-            Standing::Extra => (NEW, "+"),
-            Standing::Moved => (DIM, "⇅"),
+            DiffStatus::Same => (DIM, " "),
+            DiffStatus::Changed => (OTHER, "≠"),
+            DiffStatus::Missing => (GONE, "-"),
+            DiffStatus::Extra => (NEW, "+"),
+            DiffStatus::Moved => (DIM, "⇅"),
         };
         let label = Labels::new(protocol, edition).label(event, None);
         let arrow = match event.dir {
@@ -297,13 +297,13 @@ mod tests {
     fn compared(a: &[&str], b: &[&str]) -> (Differences, Vec<Change>) {
         let ((a, a_survey, _a), (b, b_survey, _b)) = (source(a), source(b));
         let protocol = crate::protocol::role("amp-server").map(|(protocol, _)| protocol);
-        let side = |source, survey| Side { source, survey, protocol, edition: "cli" };
+        let side = |source, survey| DiffSide { source, survey, protocol, edition: "cli" };
         let (a, b) = (side(&a, &a_survey), side(&b, &b_survey));
-        let (x, y) = (a.neutral().unwrap(), b.neutral().unwrap());
+        let (x, y) = (a.normaliser().unwrap(), b.normaliser().unwrap());
         let found = compare((&a, &x), (&b, &y)).unwrap();
         let all: HashSet<u64> = (0..100).collect();
         let (ours, theirs) = (a.events(&all).unwrap(), b.events(&all).unwrap());
-        let changed = found.steps.iter().filter(|step| step.standing == Standing::Changed);
+        let changed = found.steps.iter().filter(|step| step.status == DiffStatus::Changed);
         let changed = changed.flat_map(|step| {
             let (first, second) = (&ours[&step.a.unwrap()], &theirs[&step.b.unwrap()]);
             changes((first, (protocol, "cli", &x)), (second, (protocol, "cli", &y)))
@@ -328,8 +328,8 @@ mod tests {
     fn a_changed_value_is_told_with_its_place() {
         let (found, changed) = compared(&[ASK], &[r#">{"clientRequest":{"id":"1","ping":{"message":"ho","x":1}}}"#]);
         assert!(!found.same);
-        let told: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
-        assert_eq!(told, ["/clientRequest/ping/message", "/clientRequest/ping/x"]);
+        let paths: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, ["/clientRequest/ping/message", "/clientRequest/ping/x"]);
         assert_eq!((&changed[0].was, &changed[0].is), (&Some("hi".into()), &Some("ho".into())));
         assert_eq!(changed[1].was, None);
     }

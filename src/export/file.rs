@@ -19,7 +19,7 @@ pub struct WriteError {
     pub source: io::Error,
 }
 
-/// A file in the making. Until [`NewFile::keep`] it has no name; dropped before, it leaves nothing behind.
+/// A file that is being written. Until [`NewFile::keep`] it has no name; dropped before, it leaves nothing behind.
 pub struct NewFile {
     path: PathBuf,
     out: Out,

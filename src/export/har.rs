@@ -13,13 +13,13 @@ use serde_json::json;
 
 use crate::trace::{Direction, Event, EventKind, Header};
 
-use entry::{Entry, EntryStage};
+use entry::{EntryStage, HarEntry};
 
 /// Writes an archive, event by event. Holds the exchanges and WebSockets that are open.
 pub struct Har<W: Write> {
     out: W,
     start: jiff::Timestamp,
-    open: HashMap<String, Entry>,
+    open: HashMap<String, HarEntry>,
     /// When connections were made whose request has not come yet, and to where.
     connected: HashMap<String, (u64, String)>,
     entries: u64,
@@ -54,14 +54,14 @@ impl<W: Write> Har<W> {
                 self.finish(conn)?;
                 let made = self.connected.remove(conn);
                 let tcp = head.tcp.to_string();
-                self.open.insert(conn.to_owned(), Entry::new(event.t, made, tcp, &head.start, &head.headers));
+                self.open.insert(conn.to_owned(), HarEntry::new(event.t, made, tcp, &head.start, &head.headers));
             }
             EventKind::Handshake(head) if to_server => {
                 // Over HTTP, the head of the request has come before.
-                if !self.open.get(conn).is_some_and(|entry| entry.stage == EntryStage::Asking) {
+                if !self.open.get(conn).is_some_and(|entry| entry.stage == EntryStage::Requesting) {
                     self.finish(conn)?;
                     let made = self.connected.remove(conn);
-                    let entry = Entry::new(event.t, made, conn.to_owned(), &head.start, &head.headers);
+                    let entry = HarEntry::new(event.t, made, conn.to_owned(), &head.start, &head.headers);
                     self.open.insert(conn.to_owned(), entry.upgrading());
                 } else if let Some(entry) = self.open.remove(conn) {
                     self.open.insert(conn.to_owned(), entry.upgrading());
@@ -69,28 +69,28 @@ impl<W: Write> Har<W> {
             }
             EventKind::Handshake(head) => {
                 if let Some(entry) = self.open.get_mut(conn) {
-                    entry.answered(event.t, &head.start, &head.headers);
+                    entry.response_head(event.t, &head.start, &head.headers);
                     head.body.iter().for_each(|body| entry.content(event.t, false, body.as_bytes(), true));
                 }
             }
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100 | 102..=199)) => {
                 if let Some(entry) = self.open.get_mut(conn) {
-                    entry.answered(event.t, &head.start, &head.headers);
+                    entry.response_head(event.t, &head.start, &head.headers);
                 }
             }
             EventKind::Body(body) => {
-                let whole = self.open.get_mut(conn).is_some_and(|entry| {
+                let complete = self.open.get_mut(conn).is_some_and(|entry| {
                     entry.content(event.t, to_server, body.bytes.as_bytes(), body.last);
-                    entry.is_whole()
+                    entry.is_complete()
                 });
-                if whole {
+                if complete {
                     self.finish(conn)?;
                 }
             }
             EventKind::Message(message) => {
                 if let Some(entry) = self.open.get_mut(conn) {
                     entry.message(event.t, to_server, message);
-                    if entry.is_whole() {
+                    if entry.is_complete() {
                         self.finish(conn)?;
                     }
                 }

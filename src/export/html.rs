@@ -22,7 +22,7 @@ use super::label::{LabelStyle, Labels};
 use super::{Findings, TraceSurvey};
 use row::{Block, Row, Rows};
 
-pub use row::Standing;
+pub use row::DiffStatus;
 
 const STYLE: &str = include_str!("html/page.css");
 const BODY: &str = include_str!("html/page.html");
@@ -47,8 +47,8 @@ pub struct Page<'a, W: Write> {
     out: W,
     survey: &'a TraceSurvey,
     labels: Labels,
-    /// For events that are told by others: they must not disturb what the labels remember.
-    aside: Labels,
+    /// Labels for events that others repeat: they must not disturb the requests that the other labels remember.
+    side_labels: Labels,
     heads: HashMap<(String, bool), Event>,
     rows: Rows,
     details: Block,
@@ -57,23 +57,23 @@ pub struct Page<'a, W: Write> {
 
 /// A row of the page: an event, and in a comparison the one that stands beside it.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'e> {
+pub struct PageEntry<'e> {
     /// The event.
     pub event: &'e Event,
     /// Which of the two traces it is from, and how it compares; none where there is one trace.
-    pub standing: Option<Standing>,
+    pub status: Option<DiffStatus>,
     /// The number of the event of the other trace.
     pub other: Option<u64>,
-    /// That event.
+    /// The event of the other trace.
     pub beside: Option<&'e Event>,
     /// What is different, as JSON for the page.
     pub changes: Option<&'e serde_json::Value>,
 }
 
-impl<'e> Entry<'e> {
+impl<'e> PageEntry<'e> {
     /// Of a trace that is compared with none.
     pub fn alone(event: &'e Event) -> Self {
-        Self { event, standing: None, other: None, beside: None, changes: None }
+        Self { event, status: None, other: None, beside: None, changes: None }
     }
 }
 
@@ -113,7 +113,7 @@ impl<'a, W: Write> Page<'a, W> {
             out,
             survey,
             labels,
-            aside: Labels::new(protocol, &header.edition),
+            side_labels: Labels::new(protocol, &header.edition),
             heads: HashMap::new(),
             rows: Rows::default(),
             details: Block::default(),
@@ -125,17 +125,17 @@ impl<'a, W: Write> Page<'a, W> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn entry(&mut self, entry: Entry<'_>) -> io::Result<()> {
+    pub fn entry(&mut self, entry: PageEntry<'_>) -> io::Result<()> {
         let event = entry.event;
         // What is compared comes without what others tell; heads are compared by themselves.
-        let repeated = entry.standing.is_none() && self.survey.is_repeated(event.i);
+        let repeated = entry.status.is_none() && self.survey.is_repeated(event.i);
         let key = (event.conn.clone().unwrap_or_default(), event.dir == Some(Direction::ToServer));
         let is_head = matches!(event.kind, EventKind::HttpRequest(_) | EventKind::HttpResponse(_));
         let head = match event.kind {
             EventKind::Message(_) => self.heads.remove(&key),
             _ => None,
         };
-        let labels = if repeated { &mut self.aside } else { &mut self.labels };
+        let labels = if repeated { &mut self.side_labels } else { &mut self.labels };
         let label = labels.label(event, head.as_ref());
         self.rows.push(Row {
             event,
@@ -146,7 +146,7 @@ impl<'a, W: Write> Page<'a, W> {
             after: label.after,
             head: head.as_ref().map(|head| head.i),
             repeated,
-            standing: entry.standing,
+            status: entry.status,
             other: entry.other,
         });
         self.detail(entry)?;
@@ -159,9 +159,9 @@ impl<'a, W: Write> Page<'a, W> {
         Ok(())
     }
 
-    fn detail(&mut self, entry: Entry<'_>) -> io::Result<()> {
+    fn detail(&mut self, entry: PageEntry<'_>) -> io::Result<()> {
         let line = self.details.line();
-        match entry.standing {
+        match entry.status {
             None => put(entry.event, line)?,
             Some(_) => {
                 line.extend(b"{\"a\":");
@@ -212,7 +212,7 @@ fn escaped(text: &str) -> String {
     clean.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// What the trace itself does not say.
+/// Metadata of the page that is not in the trace.
 #[derive(Clone, Debug)]
 pub struct Meta<'a> {
     /// What the trace is called.
@@ -220,12 +220,12 @@ pub struct Meta<'a> {
     /// Whether it was judged.
     pub judged: bool,
     /// The other trace, where it is compared with one.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<ComparisonCounts>,
 }
 
 /// What two traces were found to differ in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Comparison {
+pub struct ComparisonCounts {
     /// What the other trace is called.
     pub name: String,
     /// How many events are the same in both.
@@ -240,7 +240,7 @@ pub struct Comparison {
     pub moved: u64,
 }
 
-/// Everything, as JSON for the page.
+/// All metadata as JSON for the page.
 pub fn json(meta: &Meta<'_>, header: &Header, survey: &TraceSurvey, findings: &Findings) -> Value {
     let found: Vec<Value> = findings
         .all()
@@ -254,8 +254,8 @@ pub fn json(meta: &Meta<'_>, header: &Header, survey: &TraceSurvey, findings: &F
         .requirements()
         .map(|requirement| {
             let source = format!("{}, {}", requirement.source.document, requirement.source.section);
-            let told = json!({"statement": requirement.statement, "why": requirement.why, "source": source});
-            (requirement.id.to_owned(), told)
+            let description = json!({"statement": requirement.statement, "why": requirement.why, "source": source});
+            (requirement.id.to_owned(), description)
         })
         .collect();
     let connections: Vec<Value> =
@@ -302,7 +302,7 @@ mod tests {
         let meta = Meta { name, judged: false, comparison: None };
         let findings = Findings::default();
         let mut page = Page::begin(vec![], None, &header, &survey, &findings, &meta).unwrap();
-        events.iter().for_each(|event| page.entry(Entry::alone(event)).unwrap());
+        events.iter().for_each(|event| page.entry(PageEntry::alone(event)).unwrap());
         String::from_utf8(page.end().unwrap()).unwrap()
     }
 
@@ -381,13 +381,19 @@ mod tests {
         let (first, second) = (message(0, "a"), message(3, "b"));
         let mut survey = TraceSurvey::default();
         survey.event(&first);
-        let comparison = Some(Comparison { name: "other".to_owned(), changed: 1, ..Comparison::default() });
+        let comparison = Some(ComparisonCounts { name: "other".to_owned(), changed: 1, ..ComparisonCounts::default() });
         let meta = Meta { name: "name", judged: false, comparison };
         let mut page =
             Page::begin(vec![], None, &Header::new("amp", "cli"), &survey, &Findings::default(), &meta).unwrap();
         let changes = serde_json::json!([["/a", null, "1"]]);
-        let standing = Some(Standing::Changed);
-        let entry = Entry { event: &first, standing, other: Some(3), beside: Some(&second), changes: Some(&changes) };
+        let standing = Some(DiffStatus::Changed);
+        let entry = PageEntry {
+            event: &first,
+            status: standing,
+            other: Some(3),
+            beside: Some(&second),
+            changes: Some(&changes),
+        };
         page.entry(entry).unwrap();
         let page = String::from_utf8(page.end().unwrap()).unwrap();
         let detail: serde_json::Value = serde_json::from_str(&blocks(&page, "detail")[0]).unwrap();

@@ -1,8 +1,9 @@
 //! A trace in other shapes, to be looked at: a chart for the terminal, a page for the browser, an archive for the
 //! tools that read HTTP, and the differences between two traces.
 //!
-//! All of them read a trace twice, event by event: a [`TraceSurvey`] learns first what the second look has to know. So they
-//! hold little, however long the trace is. What the rules found is handed in as [`Findings`]; nothing here judges.
+//! Each export reads a trace twice, event by event: the first pass collects a [`TraceSurvey`], which the second pass needs.
+//! So memory is bounded, however long the trace is. The findings of the rules are passed in as [`Findings`]; nothing here
+//! judges.
 
 pub mod chart;
 pub mod diff;

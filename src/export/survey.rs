@@ -11,10 +11,10 @@ use crate::trace::{Body, Culprit, Direction, Event, EventKind, Frame};
 /// How many connections are remembered by name; later ones are only counted.
 pub const MOST_CONNECTIONS: usize = 100_000;
 
-/// How many pieces of one message are remembered as being told by it; further ones are told themselves.
+/// How many pieces of a message are remembered as part of it; further ones are shown by themselves.
 const MOST_PIECES: usize = 10_000;
 
-/// What the first look at a trace has learnt.
+/// The facts that a first pass over a trace has collected.
 #[derive(Debug, Default)]
 pub struct TraceSurvey {
     /// How many events there are.
@@ -30,7 +30,7 @@ pub struct TraceSurvey {
     named: HashMap<String, usize>,
     repeated: Bits,
     ends: Bits,
-    open: HashMap<(usize, bool), Open>,
+    open: HashMap<(usize, bool), OpenConnection>,
     run: Option<(usize, bool)>,
     run_began: u64,
 }
@@ -38,7 +38,7 @@ pub struct TraceSurvey {
 /// One connection of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Its name.
+    /// The name of the connection.
     pub name: String,
     /// The number of its first event.
     pub first: u64,
@@ -48,9 +48,9 @@ pub struct Connection {
     pub events: u64,
 }
 
-/// What of a message is known before it is whole.
+/// A message that is not complete yet.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnection {
     head: Option<u64>,
     stream: bool,
     content: bool,
@@ -80,11 +80,11 @@ impl TraceSurvey {
         let on_purpose = event.deliberate.is_some();
         match &event.kind {
             EventKind::HttpRequest(_) => {
-                self.open.insert(key, Open { head: Some(event.i), ..Open::default() });
+                self.open.insert(key, OpenConnection { head: Some(event.i), ..OpenConnection::default() });
             }
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
                 let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
-                self.open.insert(key, Open { head: Some(event.i), stream, ..Open::default() });
+                self.open.insert(key, OpenConnection { head: Some(event.i), stream, ..OpenConnection::default() });
             }
             EventKind::Body(body) => self.body(key, event.i, body, on_purpose),
             EventKind::Frame(frame) if is_plain(frame, to_server) => {
@@ -169,14 +169,14 @@ fn is_plain(frame: &Frame, to_server: bool) -> bool {
     frame.opcode <= 2 && frame.rsv == 0 && frame.length_bits.is_none() && frame.masked == to_server
 }
 
-/// One breach of a requirement, as it is shown beside its event.
+/// A violation of a requirement, as it is shown beside its event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Remark {
     /// The requirement's id; none where an expectation failed that proves none.
     pub requirement: Option<String>,
     /// How binding it is.
     pub level: Level,
-    /// Whose fault it is.
+    /// The end or environment that is to blame.
     pub blame: Culprit,
     /// What happened, in one sentence.
     pub message: String,
@@ -194,7 +194,7 @@ pub struct Remark {
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     at: BTreeMap<u64, Vec<Remark>>,
-    /// The requirements that were broken, for those who want to read what they say.
+    /// The requirements that were violated, for showing their statements.
     requirements: BTreeMap<&'static str, &'static Requirement>,
     /// How many further breaches were counted and not kept.
     pub uncounted: u64,
@@ -214,7 +214,7 @@ impl Findings {
         self.at.get(&index).map_or(&[], Vec::as_slice)
     }
 
-    /// Everything that was found, with the numbers of the events, in order.
+    /// All findings with the numbers of their events, in order.
     pub fn all(&self) -> impl Iterator<Item = (u64, &Remark)> {
         self.at.iter().flat_map(|(index, remarks)| remarks.iter().map(move |remark| (*index, remark)))
     }

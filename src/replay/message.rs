@@ -10,13 +10,13 @@ use crate::wire::http_head;
 use crate::wire::websocket::{FrameSpec, LengthForm, Mask, opcode};
 
 use super::script::{self, Unit};
-use super::values::Values;
+use super::values::ReplayValues;
 
 /// The frames of a unit as `us` has to send them. `id` is the recorded id of the request that it answers, and the live
 /// one.
-pub fn frames(unit: &Unit, values: &mut Values, us: End, id: Option<(&Value, &Value)>) -> Vec<FrameSpec> {
+pub fn frames(unit: &Unit, values: &mut ReplayValues, us: End, id: Option<(&Value, &Value)>) -> Vec<FrameSpec> {
     if let Some(message) = unit.compressed() {
-        let text = said(message).unwrap_or_default();
+        let text = content_bytes(message).unwrap_or_default();
         let named = match (id, std::str::from_utf8(&text)) {
             (Some((recorded, live)), Ok(text)) => with_id(text, recorded, live).into_bytes(),
             _ => text,
@@ -30,9 +30,9 @@ pub fn frames(unit: &Unit, values: &mut Values, us: End, id: Option<(&Value, &Va
         (Some((recorded, live)), Ok(text)) => with_id(text, recorded, live).into_bytes(),
         _ => joined.clone(),
     };
-    let said = values.payload(&named);
+    let content = values.payload(&named);
     let lengths = unit.frames.iter().filter(is_data).map(|frame| frame.payload.as_bytes().len());
-    let mut pieces = cut_like(&said, lengths).into_iter();
+    let mut pieces = cut_like(&content, lengths).into_iter();
     let spec = |frame: &Frame| {
         let payload = match frame.opcode < opcode::CLOSE {
             true => pieces.next().unwrap_or_default(),
@@ -70,7 +70,7 @@ pub fn compresses(header: &(String, String)) -> bool {
 }
 
 /// The head of a request with live values; `path` is the usual path of a server and the live one's own.
-pub fn head(recorded: &Head, values: &mut Values, path: Option<&(String, String)>) -> Head {
+pub fn head(recorded: &Head, values: &mut ReplayValues, path: Option<&(String, String)>) -> Head {
     if let Some(raw) = recorded.raw.as_ref().filter(|_| !recorded.headers.iter().any(compresses)) {
         let bytes = match raw.as_text() {
             Some(text) => values.text(text).into_bytes(),
@@ -95,14 +95,14 @@ pub fn head(recorded: &Head, values: &mut Values, path: Option<&(String, String)
 }
 
 /// A request with live values.
-pub fn request(recorded: &script::Request, values: &mut Values, path: Option<&(String, String)>) -> Request {
-    let script::Request { head: was, pieces, trailers, whole, message } = recorded;
+pub fn request(recorded: &script::Request, values: &mut ReplayValues, path: Option<&(String, String)>) -> Request {
+    let script::Request { head: was, pieces, trailers, complete, message } = recorded;
     let plain = Head { start: was.start.clone(), headers: was.headers.clone(), raw: was.raw.clone(), body: None };
     let mut head = head(&plain, values, path);
     let pieces = whole_body(&mut head, pieces, message.as_ref(), values);
     let chunked = http_head::has_token(&head, "transfer-encoding", "chunked");
     let pieces: Vec<Piece> = pieces.into_iter().filter(|piece| !piece.is_empty()).map(Piece::now).collect();
-    let content = match (chunked, whole) {
+    let content = match (chunked, complete) {
         (true, true) => Content::Chunked { pieces, trailers: trailers.clone() },
         (true, false) => {
             let chunk = |piece: Piece| {
@@ -118,21 +118,26 @@ pub fn request(recorded: &script::Request, values: &mut Values, path: Option<&(S
     };
     let mut request = Request::new("GET", "/").content(content);
     request.raw = Some(http_head::encode(&head));
-    request.ending = if *whole { Ending::Usual } else { Ending::Hold };
+    request.ending = if *complete { Ending::Usual } else { Ending::Hold };
     request
 }
 
 /// The pieces of a whole body with live values, and the head's length of it, where that was right, made right again. Of
 /// a body in a content coding, whose pieces are not recorded, what it says is taken, and the coding left out.
-pub fn whole_body(head: &mut Head, pieces: &[Vec<u8>], message: Option<&Message>, values: &mut Values) -> Vec<Vec<u8>> {
+pub fn whole_body(
+    head: &mut Head,
+    pieces: &[Vec<u8>],
+    message: Option<&Message>,
+    values: &mut ReplayValues,
+) -> Vec<Vec<u8>> {
     let recorded: usize = pieces.iter().map(Vec::len).sum();
     let coded = head.header("content-encoding").next().is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"));
-    let said = message.filter(|_| coded).and_then(said);
-    let live = match said {
-        Some(said) => {
+    let content = message.filter(|_| coded).and_then(content_bytes);
+    let live = match content {
+        Some(content) => {
             head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-encoding"));
             head.raw = None;
-            vec![values.payload(&said)]
+            vec![values.payload(&content)]
         }
         None => cut_like(&values.payload(&pieces.concat()), pieces.iter().map(Vec::len)),
     };
@@ -149,7 +154,7 @@ pub fn whole_body(head: &mut Head, pieces: &[Vec<u8>], message: Option<&Message>
     live
 }
 
-fn said(message: &Message) -> Option<Vec<u8>> {
+fn content_bytes(message: &Message) -> Option<Vec<u8>> {
     match (&message.json, &message.payload) {
         (Some(json), _) => Some(json.to_string().into_bytes()),
         (None, payload) => payload.as_ref().map(Payload::as_bytes).map(<[u8]>::to_vec),

@@ -1,4 +1,4 @@
-//! What a replay is given ([`Options`]) and what comes of it ([`Outcome`]).
+//! The options of a replay ([`ReplayOptions`]) and its outcome ([`ReplayOutcome`]).
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// How a replay is done.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ReplayOptions {
     /// When our steps are due.
     pub timing: Timing,
     /// How long to wait for each thing that the record has next.
@@ -57,29 +57,29 @@ impl FromStr for Timing {
 }
 
 /// So many departures are kept; the others are only counted.
-const MOST: usize = 1000;
+const MAX_LISTED: usize = 1000;
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct ReplayOutcome {
     /// Where the live side departs from the record, in the order in which that was seen; the first thousand.
     pub departures: Vec<Departure>,
     /// How many things of which kind there were.
-    pub counts: Counts,
+    pub counts: DepartureCounts,
     /// What else there is to know, such as what could not be replayed.
     pub notes: Vec<String>,
 }
 
 /// How often what was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct DepartureCounts {
     /// What the live side did as recorded.
     pub same: u64,
-    /// What it did otherwise.
+    /// What the live side did otherwise.
     pub different: u64,
-    /// What it did not do.
+    /// What the live side did not do.
     pub missing: u64,
-    /// What it did beside that.
+    /// What the live side did that is not in the record.
     pub extra: u64,
 }
 
@@ -88,34 +88,34 @@ pub struct Counts {
 pub struct Position {
     /// The number of the event.
     pub event: u64,
-    /// Its line in the file, from 1.
+    /// The line of the event in the file, from 1.
     pub line: u64,
 }
 
 /// How the live side departs from the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum DepartureKind {
     /// What the record has did not come.
     Missing,
     /// What came is not in the record.
     Extra,
-    /// It came, but says something else.
+    /// It came with other content.
     Different,
 }
 
 /// Where the live side departs from the record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Departure {
-    /// How.
-    pub kind: Kind,
+    /// The kind of departure.
+    pub kind: DepartureKind,
     /// What of the record it is about; of what is extra, what was recorded last before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// The connection, by its name in the record.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub conn: String,
-    /// What it is: `answer "1"`, `event session:start`.
+    /// A label of the message: `answer "1"`, `event session:start`.
     pub what: String,
     /// What the record has there, with live values in place of recorded ones.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,21 +125,21 @@ pub struct Departure {
     pub actual: Option<Value>,
 }
 
-impl Outcome {
+impl ReplayOutcome {
     /// Whether the live side did what the record has, and nothing else.
     pub fn is_same(&self) -> bool {
-        let Counts { different, missing, extra, .. } = self.counts;
+        let DepartureCounts { different, missing, extra, .. } = self.counts;
         different + missing + extra == 0
     }
 
     /// Adds a departure.
-    pub fn depart(&mut self, departure: Departure) {
+    pub fn add(&mut self, departure: Departure) {
         match departure.kind {
-            Kind::Missing => self.counts.missing += 1,
-            Kind::Extra => self.counts.extra += 1,
-            Kind::Different => self.counts.different += 1,
+            DepartureKind::Missing => self.counts.missing += 1,
+            DepartureKind::Extra => self.counts.extra += 1,
+            DepartureKind::Different => self.counts.different += 1,
         }
-        if self.departures.len() < MOST {
+        if self.departures.len() < MAX_LISTED {
             self.departures.push(departure);
         }
     }
@@ -147,7 +147,7 @@ impl Outcome {
     /// Adds a note, once.
     pub fn note(&mut self, text: impl Into<String>) {
         let text = text.into();
-        if self.notes.len() < MOST && !self.notes.contains(&text) {
+        if self.notes.len() < MAX_LISTED && !self.notes.contains(&text) {
             self.notes.push(text);
         }
     }

@@ -1,4 +1,5 @@
-//! Reports: each a function from what the judge concluded to a text; and the progress of a run while it goes on.
+//! Reports: each is a function from the judge's [`Report`](crate::judge::Report) to a text; and [`Progress`], which shows
+//! a run while it goes on.
 
 mod json;
 mod junit;

@@ -50,7 +50,7 @@ pub trait Progress: Send + Sync {
     }
 
     /// Something went wrong that is worth more than a line: the subject could not be started.
-    fn trouble(&self, what: &Diagnostic) {
+    fn diagnostic(&self, what: &Diagnostic) {
         let _ = what;
     }
 
@@ -58,7 +58,7 @@ pub trait Progress: Send + Sync {
     fn suite_finished(&self) {}
 }
 
-/// Tells nobody.
+/// A progress that shows nothing.
 pub struct Silent;
 
 impl Progress for Silent {}
@@ -103,7 +103,7 @@ impl Progress for Lines {
         self.line(&clean(text));
     }
 
-    fn trouble(&self, what: &Diagnostic) {
+    fn diagnostic(&self, what: &Diagnostic) {
         self.line(render(what, Style::Coloured).trim_end());
     }
 }
@@ -237,7 +237,7 @@ impl Progress for TerminalProgress {
         self.above(&clean(text));
     }
 
-    fn trouble(&self, what: &Diagnostic) {
+    fn diagnostic(&self, what: &Diagnostic) {
         self.above(render(what, Style::Coloured).trim_end());
     }
 

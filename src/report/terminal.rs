@@ -11,7 +11,7 @@ use crate::protocol::{Level, Requirement};
 
 use super::text::{clean, counted, value};
 
-/// Colours, by what they say.
+/// Colours by their meaning.
 mod style {
     use anstyle::{AnsiColor, Style};
 
@@ -32,7 +32,7 @@ mod style {
 /// `catalogue` explains the requirements. `verbose`: every occurrence of everything; otherwise long lists are cut,
 /// which is said where it happens.
 pub fn terminal(report: &Report, catalogue: &[&Requirement], verbose: bool) -> String {
-    let mut page = Page { text: String::new(), catalogue, verbose };
+    let mut page = TerminalReport { text: String::new(), catalogue, verbose };
     for subject in &report.subjects {
         page.subject(subject);
     }
@@ -47,13 +47,13 @@ pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
-struct Page<'a> {
+struct TerminalReport<'a> {
     text: String,
     catalogue: &'a [&'a Requirement],
     verbose: bool,
 }
 
-impl Page<'_> {
+impl TerminalReport<'_> {
     fn line(&mut self, line: impl AsRef<str>) {
         self.text.push_str(line.as_ref().trim_end());
         self.text.push('\n');
@@ -82,7 +82,7 @@ impl Page<'_> {
         let binding = |f: &&Finding| f.level == Level::Must;
         let open: Vec<&Finding> = subject.findings.iter().filter(ours).collect();
         let causes = Cause::of(open.iter().copied().filter(binding));
-        let in_full = if self.verbose { causes.len() } else { IN_FULL.min(causes.len()) };
+        let in_full = if self.verbose { causes.len() } else { MAX_CAUSES.min(causes.len()) };
         for cause in &causes[..in_full] {
             self.cause(style::BAD, "violated", cause);
         }
@@ -90,7 +90,7 @@ impl Page<'_> {
         let warnings = Cause::of(open.iter().copied().filter(|f| !binding(f)));
         let in_full = match (self.verbose, causes.is_empty()) {
             (true, _) => warnings.len(),
-            (false, true) => IN_FULL.min(warnings.len()),
+            (false, true) => MAX_CAUSES.min(warnings.len()),
             (false, false) => 0,
         };
         for cause in &warnings[..in_full] {
@@ -112,7 +112,7 @@ impl Page<'_> {
         self.notes("", &subject.notes);
     }
 
-    /// Subjects of which nothing is said.
+    /// Renders subjects that were not judged.
     fn unjudged(&mut self, subjects: &[Unjudged]) {
         if subjects.is_empty() {
             return;
@@ -200,7 +200,7 @@ impl Page<'_> {
         }
     }
 
-    /// Names under a headline; a long list is cut unless everything is to be told.
+    /// Lists names under a headline; a long list is cut unless the report is verbose.
     fn list(&mut self, names: &[&str]) {
         let shown = if self.verbose { names.len() } else { 5 };
         for name in names.iter().take(shown) {
@@ -212,16 +212,16 @@ impl Page<'_> {
     }
 }
 
-/// How many places of one cause are told in full where not everything is to be told.
-const SHOWN: usize = 1;
+/// How many findings of a cause are shown in full where the report is not verbose.
+const MAX_EVIDENCE: usize = 1;
 
-/// How many causes are told with their evidence where not everything is to be told; the others in a line each.
-const IN_FULL: usize = 5;
+/// How many causes are shown with their evidence where the report is not verbose; the others get two lines each.
+const MAX_CAUSES: usize = 5;
 
-impl Page<'_> {
+impl TerminalReport<'_> {
     /// What is required and why, then the evidence.
     pub(super) fn cause(&mut self, style: Style, word: &str, cause: &Cause<'_>) {
-        self.heading(style, word, &named(cause));
+        self.heading(style, word, &cause_name(cause));
         if let Some(requirement) = self.requirement(cause.requirement).copied() {
             self.block(2, requirement.statement);
             if !requirement.why.is_empty() {
@@ -231,7 +231,7 @@ impl Page<'_> {
             self.line(format!("  {}source: {}, {}{:#}", style::DIM, source.document, source.section, style::DIM));
         }
         self.line(format!("  {}{}{:#}", style::DIM, extent(cause), style::DIM));
-        let shown = if self.verbose { cause.findings.len() } else { SHOWN };
+        let shown = if self.verbose { cause.findings.len() } else { MAX_EVIDENCE };
         for finding in cause.findings.iter().take(shown) {
             self.finding(style, finding);
         }
@@ -256,7 +256,7 @@ impl Page<'_> {
         }
         self.heading(style, word, &format!("{} (-v shows the evidence)", counted(causes.len() as u64, "requirement")));
         for cause in causes {
-            self.line(format!("  {style}✗{style:#} {}; {}", named(cause), extent(cause)));
+            self.line(format!("  {style}✗{style:#} {}; {}", cause_name(cause), extent(cause)));
             let message = clean(&cause.findings[0].message);
             self.line(format!("    {}", message.lines().next().unwrap_or_default()));
         }
@@ -304,7 +304,7 @@ impl Page<'_> {
 }
 
 /// A cause by its level and requirement.
-fn named(cause: &Cause<'_>) -> String {
+fn cause_name(cause: &Cause<'_>) -> String {
     match cause.requirement {
         "" => "an expectation that stands for no requirement".to_owned(),
         id => format!("{} {id}", cause.level.as_str()),

@@ -65,7 +65,7 @@ pub fn with_text(tree: &Tree, was: &str, is: &str) -> (Tree, usize) {
 const FILES: &str = "workspace";
 
 /// A copy in which the file that the step at `path` writes is there at the beginning.
-pub fn laid(tree: &Tree, path: &[usize]) -> Option<Tree> {
+pub fn with_file_first(tree: &Tree, path: &[usize]) -> Option<Tree> {
     let step = tree.get(path)?;
     let (_, params) = step.entry("write_file")?;
     let name = params.entry("path")?.1.text().filter(|name| !name.contains("${"))?.to_owned();
@@ -113,16 +113,16 @@ pub fn unwrapped(tree: &Tree, path: &[usize], inner: &[usize]) -> Option<Tree> {
 pub fn inlined(tree: &Tree, vars: &[usize], number: usize) -> Option<Tree> {
     let (name, value) = tree.get(vars)?.entries()?.get(number)?.clone();
     let mut copy = without(tree, vars, &BTreeSet::from([number]));
-    let whole = format!("${{{name}}}");
+    let reference = format!("${{{name}}}");
     let words = value.text().map(str::to_owned);
     let mut possible = true;
     copy.each_mut(&mut |node| {
         let Some(text) = node.text() else { return };
-        if text == whole {
+        if text == reference {
             node.branch = value.branch.clone();
-        } else if text.contains(&whole) {
+        } else if text.contains(&reference) {
             match &words {
-                Some(words) => node.branch = Branch::Leaf(text.replace(&whole, words).into()),
+                Some(words) => node.branch = Branch::Leaf(text.replace(&reference, words).into()),
                 None => possible = false,
             }
         }
@@ -169,7 +169,7 @@ fn mentions(value: &Value, name: &str) -> bool {
     }
 }
 
-/// The path with one more step.
+/// The path of a child.
 pub fn below(path: &[usize], number: usize) -> Path {
     path.iter().copied().chain([number]).collect()
 }
@@ -258,10 +258,13 @@ mod tests {
     #[test]
     fn a_file_that_a_step_writes_is_laid_with_the_remarks_of_the_step() {
         let text = "steps:\n  - connect: {}\n  # It is large.\n  - write_file: { path: a, hex: 00 ff }\n  - read: {}\n";
-        let laid = laid(&tree(text), &[0, 1]).expect("it can be");
+        let laid = with_file_first(&tree(text), &[0, 1]).expect("it can be");
         let files = "workspace:\n  # It is large.\n  a: { hex: \"00 ff\" }\n";
         assert_eq!(write(&laid), format!("{files}steps:\n  - connect: {{}}\n  - read: {{}}\n"));
-        assert!(super::laid(&tree("steps:\n  - write_file: { path: \"${x}\", content: y }\n"), &[0, 0]).is_none());
+        assert!(
+            super::with_file_first(&tree("steps:\n  - write_file: { path: \"${x}\", content: y }\n"), &[0, 0])
+                .is_none()
+        );
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Chunks {
     }
 
     /// Says whether it does without what the last proposal left out.
-    pub fn answer(&mut self, does: bool) {
+    pub fn report(&mut self, does: bool) {
         let kept = self.kept();
         let chunk = self.chunk(&kept).to_vec();
         if does {
@@ -67,14 +67,14 @@ impl Chunks {
 
 /// A text as the parts that may be taken out of it one by one. Variables stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parts {
+pub enum TextParts {
     /// Characters, and variables (`${…}`), which are not removable.
     Characters(Vec<(String, bool)>),
     /// Bytes as pairs of hexadecimal digits.
     Bytes(Vec<String>),
 }
 
-impl Parts {
+impl TextParts {
     /// The parts of a text.
     pub fn of_text(text: &str) -> Self {
         // What looks like a variable and is none stays as it is.
@@ -159,7 +159,7 @@ mod tests {
             if does {
                 left = candidate;
             }
-            chunks.answer(does);
+            chunks.report(does);
         }
         (left, tries)
     }
@@ -186,11 +186,11 @@ mod tests {
 
     #[test]
     fn variables_stay_whole_and_everything_else_may_go() {
-        let parts = Parts::of_text("a${x.0}b$${c");
+        let parts = TextParts::of_text("a${x.0}b$${c");
         assert_eq!(parts.removable(), 4);
         assert_eq!(parts.without(&[true; 4]), "a${x.0}b$${c");
         assert_eq!(parts.without(&[false, true, false, true]), "${x.0}bc");
-        let bytes = Parts::of_hex("00 ff1 2");
+        let bytes = TextParts::of_hex("00 ff1 2");
         assert_eq!((bytes.removable(), bytes.without(&[true, false, true])), (3, "00 12".to_owned()));
     }
 

@@ -18,7 +18,7 @@ pub enum SnapshotError {
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file is no snapshot.
@@ -128,7 +128,7 @@ pub(super) fn files(dir: &Path, suffix: &str) -> Result<Vec<PathBuf>, SnapshotEr
 
 /// A snapshot that would change: the file that pins it, and the pending file beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingSnapshot {
     /// The pending file, `….snap.new`.
     pub path: PathBuf,
     /// The file it would become, `….snap`.
@@ -146,16 +146,16 @@ pub(super) fn pending_path(file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// A folder cannot be listed.
-pub fn pending(dir: &Path, filter: Option<&str>) -> Result<Vec<Pending>, SnapshotError> {
+pub fn pending(dir: &Path, filter: Option<&str>) -> Result<Vec<PendingSnapshot>, SnapshotError> {
     let wanted = |path: &PathBuf| {
         let below = path.strip_prefix(dir).unwrap_or(path);
         filter.is_none_or(|text| below.to_string_lossy().contains(text))
     };
     let found = files(dir, ".snap.new")?.into_iter().filter(wanted);
-    Ok(found.map(|path| Pending { target: path.with_extension(""), path }).collect())
+    Ok(found.map(|path| PendingSnapshot { target: path.with_extension(""), path }).collect())
 }
 
-impl Pending {
+impl PendingSnapshot {
     /// The text that is pinned now, if any, and the one that is pending.
     ///
     /// # Errors

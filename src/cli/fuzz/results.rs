@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cli::shrink::{Job, Outcome, save};
+use crate::cli::shrink::{ShrinkJob, ShrinkOutcome, save};
 use crate::cli::{CliError, Terminal};
 use crate::config::SubjectSpec;
-use crate::fuzz::Taken;
+use crate::fuzz::MemoryUse;
 use crate::protocol::RequirementId;
 use crate::scenario::text::Tree;
 use crate::shrink::Limits;
 
-use super::{Fuzz, FuzzCounts, Violation};
+use super::{FuzzCounts, FuzzRun, Violation};
 
-/// So many cases that could not be judged are told one by one.
+/// How many cases that could not be judged are listed.
 const SHOWN: usize = 100;
 
-/// What is told.
+/// The results to be rendered.
 pub(super) struct FuzzRenderer<'a> {
-    /// Who was played at.
+    /// The subject.
     pub(super) spec: &'a SubjectSpec,
     /// In which edition.
     pub(super) edition: &'a str,
@@ -29,7 +29,7 @@ pub(super) struct FuzzRenderer<'a> {
     pub(super) seed: u64,
     /// What came of them.
     pub(super) tally: &'a FuzzCounts,
-    /// The scenarios that were saved, with what is to be said of them.
+    /// The scenarios that were saved, each with a note.
     pub(super) saved: &'a BTreeMap<Option<RequirementId>, String>,
 }
 
@@ -39,9 +39,9 @@ impl FuzzRenderer<'_> {
         let tally = self.tally;
         let mut text = String::new();
         for (requirement, violation) in &tally.found {
-            let told = requirement.unwrap_or("an expectation without a requirement");
+            let name = requirement.unwrap_or("an expectation without a requirement");
             let number = violation.case.number;
-            text.push_str(&format!("violated ({}): {told}\n", violation.level.as_str()));
+            text.push_str(&format!("violated ({}): {name}\n", violation.level.as_str()));
             text.push_str(&format!("  in {} cases, first in case {number}: {}\n", violation.count, violation.message));
             match self.saved.get(requirement) {
                 Some(file) => text.push_str(&format!("  {file}\n")),
@@ -61,7 +61,7 @@ impl FuzzRenderer<'_> {
             rest.push_str(&format!(", {} could not be judged", tally.errors.len()));
         }
         text.push_str(&format!("seed {}: {} cases judged{rest}; {violated}\n", self.seed, tally.played));
-        if let Some(taken) = tally.memory.taken() {
+        if let Some(taken) = tally.memory.used() {
             text.push_str(&format!("note: {}\n", memory(&taken)));
         }
         text
@@ -85,7 +85,7 @@ impl FuzzRenderer<'_> {
             })
             .collect();
         let errors = tally.errors.iter().take(SHOWN).map(|(case, why)| json!({ "case": case, "reason": why }));
-        let taken = tally.memory.taken();
+        let taken = tally.memory.used();
         let value = json!({
             "version": 1,
             "subject": self.spec.name,
@@ -108,7 +108,7 @@ impl FuzzRenderer<'_> {
 }
 
 /// What a subject took, in a sentence.
-fn memory(taken: &Taken) -> String {
+fn memory(taken: &MemoryUse) -> String {
     let peak = format!("the subject's processes had {} of memory at most", size(taken.peak_bytes as f64));
     match taken.growth_per_case_bytes {
         Some(growth) if growth.abs() >= 1.0 => {
@@ -137,8 +137,8 @@ fn size(bytes: f64) -> String {
 /// How far the shrinking of one failure goes.
 const SHRINK: Limits = Limits { repeat: 2, plays: 1500, time: Duration::from_secs(90), isolated: true };
 
-impl Fuzz<'_> {
-    /// Saves a scenario for each violated requirement. Gives the files, and what is to be said of them.
+impl FuzzRun<'_> {
+    /// Saves a scenario for each violated requirement. Gives the files with notes on them.
     pub(super) async fn save(
         &self,
         edition: &'static str,
@@ -170,12 +170,12 @@ impl Fuzz<'_> {
         path: &Path,
         terminal: &mut Terminal,
     ) -> Result<String, CliError> {
-        let job = Job {
+        let job = ShrinkJob {
             spec: self.spec.clone(),
             run: self.run.clone(),
             cancel: self.cancel.clone(),
             file: path.to_owned(),
-            asked: requirement.map(str::to_owned),
+            requested: requirement.map(str::to_owned),
             reference: true,
             limits: SHRINK,
             repro: self.args.target.repro(&self.args.command, self.args.own),
@@ -184,12 +184,12 @@ impl Fuzz<'_> {
         let source = crate::diagnostic::Source::new(path.display().to_string(), case.text.clone());
         let tree = Tree::parse(&source)?;
         match job.least(&tree, vec![case.plan.clone()], edition, terminal).await {
-            Ok(Outcome::Fails(shrunk)) => {
+            Ok(ShrinkOutcome::Fails(shrunk)) => {
                 save(path, &crate::scenario::text::write(&job.headed(&shrunk, path)))?;
                 Ok(shrunk.summary())
             }
             // A violation seen once stands, also where it takes what was played before it.
-            Ok(Outcome::Passes(_)) => {
+            Ok(ShrinkOutcome::Passes(_)) => {
                 save(path, &case.text)?;
                 Ok("alone, in a fresh process, it was not seen again: as it was generated".to_owned())
             }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn memory_is_told_in_units_that_people_use() {
-        let taken = |growth| Taken { peak_bytes: 3 << 20, growth_per_case_bytes: growth, cases: 80, subjects: 2 };
+        let taken = |growth| MemoryUse { peak_bytes: 3 << 20, growth_per_case_bytes: growth, cases: 80, subjects: 2 };
         let peak = "the subject's processes had 3.0 MiB of memory at most";
         assert_eq!(memory(&taken(None)), peak);
         assert_eq!(memory(&taken(Some(0.2))), format!("{peak}, and no more with each case"));

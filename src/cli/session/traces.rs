@@ -11,12 +11,12 @@ use crate::config::{EditionChoice, SubjectSpec};
 use crate::judge::{Baseline, ScenarioStatus, SnapshotResult};
 use crate::play::{FailedTraces, Snapshotter, Wanted};
 use crate::scenario::Plan;
-use crate::snapshot::{Outcome, Snapshot, compare, unreferenced};
+use crate::snapshot::{Snapshot, SnapshotOutcome, compare, unreferenced};
 use crate::trace::{NormalisationFacts, Normaliser, Strength};
 
-/// What is kept of a subject's plays.
-pub struct Kept<'a> {
-    /// The folder of all its traces, if they are all kept.
+/// Where the traces and snapshots of a subject's plays are stored.
+pub struct TraceStorage<'a> {
+    /// The folder of all traces of the subject, if all are kept.
     pub traces: Option<PathBuf>,
     /// The folder of the snapshots that its traces are compared with.
     pub snapshots: Option<PathBuf>,
@@ -53,7 +53,7 @@ fn play_alike(a: &SubjectSpec, b: &SubjectSpec) -> bool {
 /// The folder of the last run of this process: with `--watch` there are several.
 static LAST: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Nothing kept yet. What the run before has kept is dropped: its report is not the last one any more.
+/// An empty store of failed traces. Removes the traces that the previous run has kept.
 pub fn new_failed_traces() -> Arc<FailedTraces> {
     if let Some(folder) = LAST.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // What cannot be removed is in a temporary folder.
@@ -62,11 +62,11 @@ pub fn new_failed_traces() -> Arc<FailedTraces> {
     Arc::default()
 }
 
-/// Those that are to be kept of one subject: what the baseline lists is known.
-pub fn wanted_traces(kept: &Arc<FailedTraces>, baseline: &Baseline) -> Wanted {
+/// Which traces of a subject are to be kept: those of failures that the baseline does not list.
+pub fn wanted_traces(failed_traces: &Arc<FailedTraces>, baseline: &Baseline) -> Wanted {
     let (baseline, today) = (baseline.clone(), Zoned::now().date());
     Wanted {
-        kept: kept.clone(),
+        kept: failed_traces.clone(),
         is_new: Arc::new(move |plan, play| {
             let listed = |id| baseline.lookup(id, &plan.id, today).is_some();
             let known = !play.findings.is_empty() && play.findings.iter().all(|f| f.requirement.is_some_and(listed));
@@ -75,15 +75,15 @@ pub fn wanted_traces(kept: &Arc<FailedTraces>, baseline: &Baseline) -> Wanted {
     }
 }
 
-/// Says where they are, if there are any.
-pub fn note_failed_traces(kept: &FailedTraces, terminal: &mut Terminal) {
-    let kept = kept.kept();
-    if let Some(trouble) = kept.trouble {
-        terminal.progress(&trouble);
+/// Prints where the failed traces are, if there are any.
+pub fn note_failed_traces(failed_traces: &FailedTraces, terminal: &mut Terminal) {
+    let failed_traces = failed_traces.kept();
+    if let Some(error) = failed_traces.trouble {
+        terminal.progress(&error);
     }
-    let Some(folder) = kept.folder else { return };
+    let Some(folder) = failed_traces.folder else { return };
     let place = folder.display();
-    terminal.progress(&match (kept.traces, kept.left_out) {
+    terminal.progress(&match (failed_traces.traces, failed_traces.left_out) {
         (1, 0) => format!("the trace of the play that failed or could not be judged is in {place}"),
         (n, 0) => format!("the traces of the {n} plays that failed or could not be judged are in {place}"),
         (n, more) => format!(
@@ -96,15 +96,15 @@ pub fn note_failed_traces(kept: &FailedTraces, terminal: &mut Terminal) {
 }
 
 /// The comparison of one subject's plays with the snapshots in a folder; with none it does nothing.
-pub struct Comparison {
+pub struct SnapshotComparison {
     dir: Option<PathBuf>,
     strength: Option<Strength>,
-    whole: bool,
-    state: Arc<Mutex<State>>,
+    complete: bool,
+    state: Arc<Mutex<SnapshotComparisonState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct SnapshotComparisonState {
     results: BTreeMap<PathBuf, SnapshotResult>,
     errors: Vec<String>,
 }
@@ -114,12 +114,12 @@ fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "0" && value != "false")
 }
 
-impl Comparison {
+impl SnapshotComparison {
     /// A comparison with the snapshots below `dir`. `strength`: how much they keep; where not said, as much as the one that is
     /// there, or everything. `whole` says whether every scenario is played, so that snapshots
     /// which nothing refers to can be told.
-    pub fn new(dir: Option<&Path>, strength: Option<Strength>, whole: bool) -> Self {
-        Self { dir: dir.map(Path::to_owned), strength, whole, state: Arc::default() }
+    pub fn new(dir: Option<&Path>, strength: Option<Strength>, complete: bool) -> Self {
+        Self { dir: dir.map(Path::to_owned), strength, complete, state: Arc::default() }
     }
 
     /// What to hand to the player.
@@ -127,13 +127,13 @@ impl Comparison {
         let dir = self.dir.clone()?;
         let (state, strength, ci) = (self.state.clone(), self.strength, in_ci());
         Some(Arc::new(move |plan: &Plan, normaliser: &Normaliser, known: &NormalisationFacts| {
-            let strength = strength.unwrap_or_else(|| kept(&dir, plan));
+            let strength = strength.unwrap_or_else(|| pinned_strength(&dir, plan));
             let text = normaliser.finish(known, strength);
             let snapshot = Snapshot { id: &plan.id, strength, title: &plan.title, file: &plan.file, text: &text };
             let mut state = lock(&state);
             match compare(&dir, &snapshot, ci) {
                 Ok(compared) => {
-                    let differs = compared.outcome != Outcome::Same;
+                    let differs = compared.outcome != SnapshotOutcome::Same;
                     let file = compared.file.clone();
                     // Where a scenario is played several times, a difference seen once stands.
                     if differs || !state.results.contains_key(&file) {
@@ -150,7 +150,7 @@ impl Comparison {
     pub fn finish(self, plans: &[Plan]) -> (Vec<SnapshotResult>, Vec<String>) {
         let mut state = std::mem::take(&mut *lock(&self.state));
         let mut results: Vec<SnapshotResult> = state.results.values().cloned().collect();
-        if let (Some(dir), true) = (&self.dir, self.whole) {
+        if let (Some(dir), true) = (&self.dir, self.complete) {
             let paths = |plan: &Plan| [Strength::Exact, Strength::Shape].map(|s| path(dir, plan, s));
             let referenced: BTreeSet<PathBuf> = plans.iter().flat_map(paths).collect();
             let root = |plan: &Plan| plan.id.split('/').take(2).collect::<PathBuf>();
@@ -170,8 +170,8 @@ impl Comparison {
     }
 }
 
-/// A scenario that is pinned by its shape alone stays so where nothing else is asked for.
-fn kept(dir: &Path, plan: &Plan) -> Strength {
+/// The strength of an existing snapshot: one that is pinned by its shape alone stays so by default.
+fn pinned_strength(dir: &Path, plan: &Plan) -> Strength {
     let there = |strength| path(dir, plan, strength).exists();
     if there(Strength::Shape) && !there(Strength::Exact) { Strength::Shape } else { Strength::Exact }
 }

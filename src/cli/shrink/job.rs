@@ -1,4 +1,4 @@
-//! Shrinking one scenario, from what fails to the least of it ([`Job`]), and the file that the result is written to.
+//! Shrinking one scenario, from what fails to the least of it ([`ShrinkJob`]), and the file that the result is written to.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,10 +10,10 @@ use crate::play::{Cancel, Run};
 use crate::protocol::{Level, RequirementId};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
-use crate::shrink::{Identity, Limits, PlayedRuns, Plays, Shrinker, Size, Stop, narrow, reference};
+use crate::shrink::{FailureIdentity, Limits, PlayTrial, PlayedRuns, Shrinker, Size, Stop, narrow, reference};
 
 /// What is to be shrunk, and how.
-pub struct Job {
+pub struct ShrinkJob {
     /// The subject that it fails against.
     pub spec: SubjectSpec,
     /// How to play at it.
@@ -22,8 +22,8 @@ pub struct Job {
     pub cancel: Cancel,
     /// The scenario's file, as shown to people.
     pub file: PathBuf,
-    /// The requirement asked for: area and slug, or a whole id.
-    pub asked: Option<String>,
+    /// The requested requirement: area and slug, or a complete id.
+    pub requested: Option<String>,
     /// Whether our own sound mock has to pass.
     pub reference: bool,
     /// How far to go.
@@ -32,7 +32,7 @@ pub struct Job {
     pub repro: Repro,
 }
 
-impl Job {
+impl ShrinkJob {
     pub(super) async fn shrink(
         &self,
         tree: &Tree,
@@ -48,8 +48,8 @@ impl Job {
             return Err(CliError::usage(format!("the scenario is not for the edition {edition}")));
         }
         let shrunk = match self.least(tree, plans, edition, terminal).await? {
-            Outcome::Fails(shrunk) => shrunk,
-            Outcome::Passes(why) => {
+            ShrinkOutcome::Fails(shrunk) => shrunk,
+            ShrinkOutcome::Passes(why) => {
                 terminal.result(&format!("{why}\n"));
                 return Ok(Exit::OK);
             }
@@ -75,13 +75,13 @@ impl Job {
         plans: Vec<Plan>,
         edition: &'static str,
         terminal: &mut Terminal,
-    ) -> Result<Outcome, CliError> {
+    ) -> Result<ShrinkOutcome, CliError> {
         let began = Instant::now();
         let name = self.file.display().to_string();
-        let mut trial = Plays::new(&name, self.spec.clone(), self.run.clone(), self.limits, self.cancel.clone());
-        let outcome = self.with(&mut trial, tree, plans, edition, terminal).await;
+        let mut trial = PlayTrial::new(&name, self.spec.clone(), self.run.clone(), self.limits, self.cancel.clone());
+        let outcome = self.shrink_with(&mut trial, tree, plans, edition, terminal).await;
         trial.end().await;
-        if let Ok(Outcome::Fails(shrunk)) = &outcome {
+        if let Ok(ShrinkOutcome::Fails(shrunk)) = &outcome {
             let (from, to) = (shrunk.from, Size::of(&shrunk.tree));
             terminal.progress(&format!(
                 "{} steps became {}, {} parts became {}, in {} plays and {:.1} s",
@@ -96,14 +96,14 @@ impl Job {
         outcome
     }
 
-    async fn with(
+    async fn shrink_with(
         &self,
-        trial: &mut Plays,
+        trial: &mut PlayTrial,
         tree: &Tree,
         plans: Vec<Plan>,
         edition: &'static str,
         terminal: &mut Terminal,
-    ) -> Result<Outcome, CliError> {
+    ) -> Result<ShrinkOutcome, CliError> {
         let plan = match <[Plan; 1]>::try_from(plans) {
             Ok([only]) => only,
             Err(several) => self.first_to_fail(trial, several, terminal).await?,
@@ -112,24 +112,27 @@ impl Job {
         let name = self.file.display().to_string();
         let narrowed = load_str(&name, &write(&tree));
         let Some(plan) = narrowed.plans.into_iter().next().filter(|_| narrowed.diagnostics.is_empty()) else {
-            let message = format!("{} cannot be cut down to one play: {}", plan.id, first(&narrowed.diagnostics));
+            let message =
+                format!("{} cannot be cut down to one play: {}", plan.id, first_message(&narrowed.diagnostics));
             return Err(CliError::usage(message).help("write its case and edition into a file of its own"));
         };
         let from = Size::of(&tree);
         terminal.progress(&format!("{}: {} steps, {} parts", plan.id, from.steps, from.parts));
-        let seen = trial.see(&plan).await.map_err(stopped)?;
-        let Some(requirement) = self.violated(&seen.plays)? else { return self.sound(seen) };
+        let seen = trial.play_original(&plan).await.map_err(stop_error)?;
+        let Some(requirement) = self.violated(&seen.plays)? else { return self.passing_outcome(seen) };
         let end = self.spec.role.subject;
-        let Some(mut identity) = Identity::of(&seen.plays, end, requirement) else { return self.sound(seen) };
+        let Some(mut identity) = FailureIdentity::of(&seen.plays, end, requirement) else {
+            return self.passing_outcome(seen);
+        };
         let (failed, plays) = (seen.failed(&identity), seen.plays.len());
-        terminal.progress(&format!("fails {failed} of {plays} times: {}", told(requirement)));
+        terminal.progress(&format!("fails {failed} of {plays} times: {}", requirement_name(requirement)));
         trial.look_for(identity.clone(), &seen);
         let mut beside = false;
         if self.reference {
             let mock = reference(&self.spec, edition);
             let mut run = self.run.clone();
             run.options.patience = mock.timeouts.expect;
-            match trial.compare(mock, run, &plan).await.map_err(stopped)? {
+            match trial.compare(mock, run, &plan).await.map_err(stop_error)? {
                 None => terminal.detail("our own sound mock passes, and has to go on passing"),
                 Some(why) => {
                     beside = true;
@@ -155,18 +158,18 @@ impl Job {
             let of = |f: &&RawFinding| f.requirement == requirement && f.fault == FaultOwner::End(end);
             plays.iter().flat_map(|p| &p.findings).find(of).map(|f| f.message.clone())
         };
-        let mut shrunk = Shrunk {
+        let mut shrunk = ShrinkResult {
             tree,
             from,
             requirement,
             message: found(&seen.plays).unwrap_or_default(),
             seen: None,
             stop,
-            beside,
+            reference_fails: beside,
         };
         let last = load_str(&name, &write(&shrunk.tree)).plans.pop().filter(|_| stop.is_none());
         if let Some(plan) = last {
-            match trial.see(&plan).await {
+            match trial.play_original(&plan).await {
                 Ok(again) => {
                     shrunk.message = found(&again.plays).unwrap_or(shrunk.message);
                     shrunk.seen = Some((again.failed(&identity), again.plays.len()));
@@ -175,19 +178,19 @@ impl Job {
             }
         }
         shrunk.stop = stop;
-        Ok(Outcome::Fails(Box::new(shrunk)))
+        Ok(ShrinkOutcome::Fails(Box::new(shrunk)))
     }
 
-    /// The first play of a file that fails as was asked for, each one played once before any is played again.
+    /// The first play of a file that fails as requested; each one is played once before any is played again.
     async fn first_to_fail(
         &self,
-        trial: &mut Plays,
+        trial: &mut PlayTrial,
         plans: Vec<Plan>,
         terminal: &mut Terminal,
     ) -> Result<Plan, CliError> {
         terminal.progress(&format!("looking for the first of {} plays that fails", plans.len()));
         for plan in &plans {
-            let seen = trial.see(plan).await.map_err(stopped)?;
+            let seen = trial.play_original(plan).await.map_err(stop_error)?;
             if self.violated(&seen.plays).is_ok_and(|found| found.is_some()) {
                 return Ok(plan.clone());
             }
@@ -196,20 +199,21 @@ impl Job {
         plans.into_iter().next_back().ok_or_else(|| CliError::usage("there is nothing to play"))
     }
 
-    /// The requirement that is violated: the one asked for, else the first that binds, else the first.
+    /// The requirement that is violated: the requested one, else the first that binds, else the first.
     ///
     /// # Errors
-    /// Where others are violated than the one asked for.
+    /// Where others are violated than the requested one.
     fn violated(&self, plays: &[Play]) -> Result<Option<Option<RequirementId>>, CliError> {
         let subject = FaultOwner::End(self.spec.role.subject);
         let found: Vec<Option<RequirementId>> =
             plays.iter().flat_map(|p| &p.findings).filter(|f| f.fault == subject).map(|f| f.requirement).collect();
-        let Some(asked) = self.asked.as_deref() else {
+        let Some(requested) = self.requested.as_deref() else {
             let binding = found.iter().find(|id| options::level(&self.spec, **id) == Level::Must);
             return Ok(binding.or(found.first()).copied());
         };
-        let is_it =
-            |id: &&Option<RequirementId>| id.is_some_and(|id| id == asked || id.ends_with(&format!("/{asked}")));
+        let is_it = |id: &&Option<RequirementId>| {
+            id.is_some_and(|id| id == requested || id.ends_with(&format!("/{requested}")))
+        };
         match found.iter().find(is_it) {
             Some(id) => Ok(Some(*id)),
             None if found.is_empty() => Ok(None),
@@ -217,14 +221,14 @@ impl Job {
                 let mut others: Vec<&str> = found.iter().map(|id| id.unwrap_or("no requirement")).collect();
                 others.sort_unstable();
                 others.dedup();
-                let message = format!("{asked} is not violated here, but {}", others.join(", "));
+                let message = format!("{requested} is not violated here, but {}", others.join(", "));
                 Err(CliError::usage(message).help("ask for one of these with --requirement"))
             }
         }
     }
 
-    /// It does not fail: it passes, or nobody can tell.
-    fn sound(&self, seen: PlayedRuns) -> Result<Outcome, CliError> {
+    /// The outcome of a scenario that does not fail: it passes, or it could not be judged.
+    fn passing_outcome(&self, seen: PlayedRuns) -> Result<ShrinkOutcome, CliError> {
         if let Some(error) = seen.launch_error {
             return Err(crate::cli::session::unjudged(&error));
         }
@@ -234,19 +238,19 @@ impl Job {
             return Err(CliError::unjudged(format!("it could not be played: {reason}")));
         }
         let others = if judged as usize == plays { String::new() } else { format!(" ({plays} were begun)") };
-        Ok(Outcome::Passes(format!("it does not fail here: passed {judged} of {judged} times{others}")))
+        Ok(ShrinkOutcome::Passes(format!("it does not fail here: passed {judged} of {judged} times{others}")))
     }
 }
 
-fn told(requirement: Option<RequirementId>) -> &'static str {
+fn requirement_name(requirement: Option<RequirementId>) -> &'static str {
     requirement.unwrap_or("an expectation that proves no requirement")
 }
 
-fn first(diagnostics: &[crate::diagnostic::Diagnostic]) -> &str {
+fn first_message(diagnostics: &[crate::diagnostic::Diagnostic]) -> &str {
     diagnostics.first().map_or("it has several plays", |d| d.message.as_str())
 }
 
-fn stopped(stop: Stop) -> CliError {
+fn stop_error(stop: Stop) -> CliError {
     match stop {
         Stop::Interrupted => CliError::interrupted(),
         Stop::Time => {
@@ -261,16 +265,16 @@ fn stopped(stop: Stop) -> CliError {
 /// How the head of a shrunk scenario begins.
 const HEAD: &str = "Shrunk by wirecert";
 
-/// Whether it fails.
-pub enum Outcome {
-    /// It does, and this is the least of it.
-    Fails(Box<Shrunk>),
+/// The outcome of a shrink job.
+pub enum ShrinkOutcome {
+    /// The scenario fails; this is the smallest one that still fails.
+    Fails(Box<ShrinkResult>),
     /// Why there is nothing to shrink.
     Passes(String),
 }
 
-/// What came of it.
-pub struct Shrunk {
+/// The result of shrinking a scenario.
+pub struct ShrinkResult {
     /// The smallest scenario.
     pub tree: Tree,
     pub(super) from: Size,
@@ -281,11 +285,11 @@ pub struct Shrunk {
     /// What ended it before nothing more could be taken out.
     pub(super) stop: Option<Stop>,
     /// Whether our own sound mock does not pass either.
-    pub(super) beside: bool,
+    pub(super) reference_fails: bool,
 }
 
-impl Shrunk {
-    /// How far it is to be trusted, in a sentence.
+impl ShrinkResult {
+    /// How reliable the result is, in a sentence.
     pub fn summary(&self) -> String {
         let minimal = match self.stop {
             None => "Nothing more can be taken out of it.",
@@ -295,14 +299,14 @@ impl Shrunk {
         };
         let seen = self.seen.map(|(failed, plays)| format!(" It failed {failed} of {plays} times."));
         // It may expect what only some have, or what nobody owes.
-        let beside = if self.beside { " wirecert's own mock does not pass it either." } else { "" };
+        let beside = if self.reference_fails { " wirecert's own mock does not pass it either." } else { "" };
         format!("{minimal}{}{beside}", seen.unwrap_or_default())
     }
 }
 
-impl Job {
-    /// The result, with what it shows and how to play it said at its head.
-    pub fn headed(&self, shrunk: &Shrunk, out: &Path) -> Tree {
+impl ShrinkJob {
+    /// The result with a comment at its head: what it shows, and how to play it.
+    pub fn headed(&self, shrunk: &ShrinkResult, out: &Path) -> Tree {
         let to = Size::of(&shrunk.tree);
         let file = self.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let mut head = vec![format!("{HEAD} from {file}: {} steps became {}.", shrunk.from.steps, to.steps)];
@@ -315,7 +319,7 @@ impl Job {
         }
         head.push(format!("Seen: {}", shrunk.message));
         head.push(shrunk.summary());
-        head.push(format!("Play it: {}", played_by(&self.repro, out)));
+        head.push(format!("Play it: {}", play_command(&self.repro, out)));
         let mut tree = shrunk.tree.clone();
         let line = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
         tree.above.splice(0..0, head.into_iter().map(line));
@@ -333,13 +337,13 @@ pub fn save(path: &Path, text: &str) -> Result<(), CliError> {
 }
 
 /// The command that plays a file at the same subject.
-fn played_by(repro: &Repro, file: &Path) -> String {
+fn play_command(repro: &Repro, file: &Path) -> String {
     let mut repro = repro.clone();
     repro.before.insert(2.min(repro.before.len()), file.display().to_string());
     repro.command(None)
 }
 
-/// The scenario without what an earlier shrinking said at its head.
+/// The scenario without the head comment of an earlier shrinking.
 fn without_head(tree: &Tree) -> Tree {
     let mut tree = tree.clone();
     let end = tree.above.iter().position(|line| line.starts_with("Play it: "));

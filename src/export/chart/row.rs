@@ -16,7 +16,7 @@ use super::padded;
 pub struct Columns {
     width: usize,
     number: usize,
-    /// None where there is only one connection.
+    /// The width of the connection's name; none where there is only one connection.
     conn: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Columns {
         format!("{}{} ", paint(DIM, &line), conn.unwrap_or_default())
     }
 
-    /// One event.
+    /// Renders an event.
     pub fn row(&self, event: &Event, label: &Label<'_>, ends_stream: bool) -> String {
         let room = self.room();
         let words = if ends_stream { "the stream ends".to_owned() } else { label.what.clone() };
@@ -75,7 +75,7 @@ impl Columns {
         let left = inside.saturating_sub(width(&words) + fixed[0] + fixed[1] + 1);
         let content = if left >= 4 && !ends_stream { cut(&label.folded(left + 1), left) } else { String::new() };
         let parts = [
-            (paint(of(label.tone), &words), width(&words)),
+            (paint(label_style(label.tone), &words), width(&words)),
             (paint(PURPOSE, purpose.as_deref().unwrap_or("")), fixed[0].saturating_sub(1)),
             (content.clone(), width(&content)),
             (paint(DIM, &after), fixed[1].saturating_sub(1)),
@@ -96,21 +96,21 @@ impl Columns {
         format!("{}{body}\n", self.prefix(event))
     }
 
-    /// A time in which nothing happened.
+    /// Renders a time in which nothing happened.
     pub fn pause(&self, micros: u64) -> String {
         let text = format!("{} later", span(micros));
         format!("{}{}\n", " ".repeat(self.indent()), paint(DIM, &format!("┆  {}┆", padded(&text, self.room() - 2))))
     }
 
-    /// Events that are not shown.
+    /// Renders the gap that stands for events which are not shown.
     pub fn gap(&self) -> String {
         format!("{}{}\n", " ".repeat(self.indent()), paint(DIM, "⋮"))
     }
 }
 
-/// A finding, below its event.
+/// Renders a finding below its event.
 pub fn remark(remark: &Remark, indent: usize, most: usize) -> String {
-    let (style, sign) = of_level(remark.level);
+    let (style, sign) = level_style(remark.level);
     let blame = match remark.blame {
         Culprit::Client => "client",
         Culprit::Server => "server",
@@ -142,7 +142,7 @@ pub fn remark(remark: &Remark, indent: usize, most: usize) -> String {
     out
 }
 
-/// Everything, each line indented.
+/// The complete payload of an event, each line indented.
 pub fn full(event: &Event, head: Option<&Event>, label: &Label<'_>, indent: usize) -> String {
     let pad = format!("{}{} ", " ".repeat(indent), paint(DIM, "╎"));
     let mut out = String::new();
@@ -202,20 +202,20 @@ const fn colour(colour: AnsiColor) -> Style {
 }
 
 /// How the words of a label are painted.
-pub fn of(tone: LabelStyle) -> Style {
+pub fn label_style(tone: LabelStyle) -> Style {
     match tone {
         LabelStyle::Request => colour(AnsiColor::Cyan),
         LabelStyle::Response => colour(AnsiColor::Green),
         LabelStyle::Failure => colour(AnsiColor::Red),
         LabelStyle::Notification => colour(AnsiColor::Blue),
         LabelStyle::Control | LabelStyle::Piece => DIM,
-        LabelStyle::Around => Style::new(),
+        LabelStyle::Harness => Style::new(),
         LabelStyle::Mark => DIM.italic(),
     }
 }
 
 /// How a finding is painted, and the sign before it.
-fn of_level(level: Level) -> (Style, &'static str) {
+fn level_style(level: Level) -> (Style, &'static str) {
     match level {
         Level::Must => (BAD, "✗"),
         Level::Should => (WARN, "!"),

@@ -18,7 +18,7 @@ const ROWS: usize = 4096;
 
 /// How an event of two compared traces compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum DiffStatus {
     /// Both traces have it.
     Same,
     /// Both have it, and something in it is different.
@@ -31,7 +31,7 @@ pub enum Standing {
     Moved,
 }
 
-/// One row.
+/// A row of the list.
 pub struct Row<'a> {
     pub event: &'a Event,
     /// The place of its connection in the survey.
@@ -43,7 +43,7 @@ pub struct Row<'a> {
     /// The number of the head that it tells with it.
     pub head: Option<u64>,
     pub repeated: bool,
-    pub standing: Option<Standing>,
+    pub status: Option<DiffStatus>,
     pub other: Option<u64>,
 }
 
@@ -64,9 +64,9 @@ pub struct Rows {
     s: Vec<usize>,
     /// Flags: 1 where others tell it.
     f: Vec<u8>,
-    /// What it was.
+    /// Labels of the events.
     w: Vec<String>,
-    /// What it carried.
+    /// Folded contents of the events.
     x: Vec<String>,
     /// By row: microseconds since the request.
     a: BTreeMap<usize, u64>,
@@ -105,12 +105,12 @@ impl Rows {
         self.p.extend(event.deliberate.as_deref().map(|why| (n, clean(why))));
         self.h.extend(row.head.map(|head| (n, head)));
         self.o.extend(row.other.map(|other| (n, other)));
-        self.g.extend(row.standing.map(|standing| match standing {
-            Standing::Same => 0,
-            Standing::Changed => 1,
-            Standing::Missing => 2,
-            Standing::Extra => 3,
-            Standing::Moved => 4,
+        self.g.extend(row.status.map(|standing| match standing {
+            DiffStatus::Same => 0,
+            DiffStatus::Changed => 1,
+            DiffStatus::Missing => 2,
+            DiffStatus::Extra => 3,
+            DiffStatus::Moved => 4,
         }));
     }
 

@@ -15,11 +15,11 @@ use super::{EndBehaviour, RecordedAct, Request, ScriptError, Step, Unit};
 
 /// So many steps of the record are held, at most, so that what belongs to one of them finds it.
 const AHEAD: usize = 1000;
-/// So many bytes of them are held; a single message may have more.
+/// The most bytes of steps that are held; a single message may have more.
 const AHEAD_BYTES: usize = 32 << 20;
-/// So few steps are held, however many bytes they have.
+/// The fewest steps that are held, however many bytes they have.
 const FEWEST: usize = 16;
-/// More bytes are never held.
+/// The most bytes that are held in any case.
 const MOST_BYTES: usize = 256 << 20;
 
 /// How the content of a lockfile is understood.
@@ -29,7 +29,7 @@ pub(super) type ReadLock = Box<dyn Fn(&[u8]) -> Option<Lock> + Send>;
 /// content. Of what lies more than a thousand steps apart, what came by then is given.
 pub struct Steps {
     reader: TraceReader,
-    builder: Builder,
+    builder: StepBuilder,
     lock: ReadLock,
     path: String,
     over: bool,
@@ -38,7 +38,7 @@ pub struct Steps {
 impl Steps {
     /// The steps of a trace; `path` is for errors.
     pub(super) fn new(reader: TraceReader, path: &Path, lock: ReadLock) -> Self {
-        Self { reader, builder: Builder::default(), lock, path: path.display().to_string(), over: false }
+        Self { reader, builder: StepBuilder::default(), lock, path: path.display().to_string(), over: false }
     }
 
     /// The next step; none at the end.
@@ -58,8 +58,8 @@ impl Steps {
 
     fn fill(&mut self) -> Result<(), ScriptError> {
         while !self.over {
-            let held = self.builder.held();
-            if held >= AHEAD || held >= FEWEST && self.builder.bytes >= AHEAD_BYTES {
+            let pending = self.builder.pending();
+            if pending >= AHEAD || pending >= FEWEST && self.builder.bytes >= AHEAD_BYTES {
                 break;
             }
             match self.reader.next() {
@@ -82,7 +82,7 @@ impl Steps {
     }
 
     /// What was learnt of the whole so far.
-    pub(super) fn facts(&mut self) -> &mut Facts {
+    pub(super) fn facts(&mut self) -> &mut TraceFacts {
         &mut self.builder.facts
     }
 }
@@ -96,21 +96,21 @@ const MOST_FACTS: usize = 100_000;
 
 /// What is learnt of a trace while it is read.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct TraceFacts {
     pub(super) lock: Option<Lock>,
     pub(super) ports: BTreeSet<u16>,
-    pub(super) habits: HashMap<(String, End), EndBehaviour>,
+    pub(super) behaviour: HashMap<(String, End), EndBehaviour>,
     pub(super) workspace: Option<String>,
     pub(super) notes: Vec<String>,
 }
 
 /// What is known of a connection of the trace.
 #[derive(Debug, Default)]
-struct Conn {
+struct ConnectionState {
     /// Its present name, and how often it was opened.
-    present: String,
+    name: String,
     times: usize,
-    /// Whether the client said anything on it.
+    /// Whether the client sent anything on it.
     spoken: bool,
     /// Whether there were frames on it.
     framed: bool,
@@ -120,9 +120,9 @@ struct Conn {
     request: Option<usize>,
     /// Pings that were not answered yet, by who sent them.
     pings: [VecDeque<Payload>; 2],
-    /// Who answered a ping.
+    /// Which ends answered a ping.
     ponged: [bool; 2],
-    /// Who sent a close frame.
+    /// Which ends sent a close frame.
     closing: [bool; 2],
     /// When it was last used.
     used: u64,
@@ -130,26 +130,26 @@ struct Conn {
 
 /// Where the open ends of a trace are, while it is read. Steps are given as soon as they are taken, whole or not.
 #[derive(Debug, Default)]
-pub(super) struct Builder {
-    pub(super) facts: Facts,
+pub(super) struct StepBuilder {
+    pub(super) facts: TraceFacts,
     /// How many bytes the steps have that are held.
     pub(super) bytes: usize,
     /// Steps that were not taken, with whether the client had said anything before.
     steps: VecDeque<(Step, bool)>,
     /// How many were taken.
     taken: usize,
-    conns: HashMap<String, Conn>,
+    conns: HashMap<String, ConnectionState>,
     uses: u64,
 }
 
 /// Where a table of both ends has an end.
-fn side(end: End) -> usize {
+fn end_index(end: End) -> usize {
     usize::from(end == End::Server)
 }
 
-impl Builder {
-    /// How many steps are held.
-    pub(super) fn held(&self) -> usize {
+impl StepBuilder {
+    /// How many steps are pending.
+    pub(super) fn pending(&self) -> usize {
         self.steps.len()
     }
 
@@ -172,9 +172,9 @@ impl Builder {
         let opens =
             matches!(event.kind, EventKind::HttpRequest(_)) || matches!(event.kind, EventKind::Handshake(_)) && client;
         let name = event.conn.as_deref().unwrap_or_default();
-        self.meet(name, opens && event.conn.is_some());
-        let conn = self.conns.get(name).map(|conn| conn.present.clone()).unwrap_or_default();
-        let step = |act| Step { at, t: event.t, conn: conn.clone(), end, why: event.deliberate.clone(), act };
+        self.use_connection(name, opens && event.conn.is_some());
+        let conn = self.conns.get(name).map(|conn| conn.name.clone()).unwrap_or_default();
+        let step = |act| Step { at, t: event.t, conn: conn.clone(), end, deliberate: event.deliberate.clone(), act };
         match event.kind {
             EventKind::Connected { address } => {
                 self.facts.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()));
@@ -191,7 +191,7 @@ impl Builder {
                 self.conn(name).request = Some(at);
                 self.facts.ports.extend(host_port(&head.headers));
                 let (pieces, trailers) = (vec![], vec![]);
-                let request = Request { head, pieces, trailers, whole: false, message: None };
+                let request = Request { head, pieces, trailers, complete: false, message: None };
                 self.push(name, step(RecordedAct::Request(Box::new(request))));
             }
             EventKind::HttpResponse(head) => self.push(name, step(RecordedAct::Respond(head))),
@@ -200,7 +200,7 @@ impl Builder {
                 if client {
                     self.change(self.request(name), |act| {
                         if let RecordedAct::Request(request) = act {
-                            request.whole |= body.last;
+                            request.complete |= body.last;
                             request.trailers = body.trailers;
                             request.pieces.push(body.bytes.as_bytes().to_vec());
                         }
@@ -223,18 +223,19 @@ impl Builder {
     }
 
     /// A connection is used; one that is opened anew gets a number.
-    fn meet(&mut self, name: &str, opens: bool) {
+    fn use_connection(&mut self, name: &str, opens: bool) {
         self.uses += 1;
         if !self.conns.contains_key(name) {
             self.make_room();
-            self.conns.insert(name.to_owned(), Conn { present: name.to_owned(), ..Conn::default() });
+            self.conns.insert(name.to_owned(), ConnectionState { name: name.to_owned(), ..ConnectionState::default() });
         }
         let Some(conn) = self.conns.get_mut(name) else { return };
         if opens {
             conn.times += 1;
             if conn.times > 1 {
                 let (present, times) = (format!("{name}#{}", conn.times), conn.times);
-                let was = std::mem::replace(conn, Conn { present, times, ..Conn::default() });
+                let was =
+                    std::mem::replace(conn, ConnectionState { name: present, times, ..ConnectionState::default() });
                 self.habits(&was);
             }
         }
@@ -252,11 +253,11 @@ impl Builder {
         let since = *since;
         let (kept, gone) = std::mem::take(&mut self.conns).into_iter().partition(|(_, conn)| conn.used >= since);
         self.conns = kept;
-        let gone: HashMap<String, Conn> = gone;
+        let gone: HashMap<String, ConnectionState> = gone;
         gone.values().for_each(|conn| self.habits(conn));
     }
 
-    fn conn(&mut self, name: &str) -> &mut Conn {
+    fn conn(&mut self, name: &str) -> &mut ConnectionState {
         self.conns.entry(name.to_owned()).or_default()
     }
 
@@ -308,7 +309,7 @@ impl Builder {
         let control = frame.opcode >= opcode::CLOSE;
         let automatic = control && self.is_automatic(&frame, name, end);
         let goes_on = control || frame.opcode == opcode::CONTINUATION;
-        let open = self.conn(name).open[side(end)].filter(|at| *at >= self.taken && goes_on && !automatic);
+        let open = self.conn(name).open[end_index(end)].filter(|at| *at >= self.taken && goes_on && !automatic);
         if open.is_some() {
             self.change(open, |act| {
                 if let RecordedAct::Unit(unit) = act {
@@ -320,7 +321,7 @@ impl Builder {
         if !control {
             // A whole message is closed by the message that follows it.
             let at = self.next();
-            self.conn(name).open[side(end)] = Some(at);
+            self.conn(name).open[end_index(end)] = Some(at);
         }
         self.push(
             name,
@@ -330,7 +331,7 @@ impl Builder {
 
     /// Whether a well-behaved end sends this control frame by itself.
     fn is_automatic(&mut self, frame: &Frame, name: &str, end: End) -> bool {
-        let (us, other) = (side(end), 1 - side(end));
+        let (us, other) = (end_index(end), 1 - end_index(end));
         let conn = self.conn(name);
         match frame.opcode {
             opcode::PING => {
@@ -359,7 +360,7 @@ impl Builder {
 
     fn message(&mut self, message: Message, name: &str, end: End, step: impl FnOnce(RecordedAct) -> Step) {
         let conn = self.conn(name);
-        let (open, request, framed) = (conn.open[side(end)].take(), conn.request, conn.framed);
+        let (open, request, framed) = (conn.open[end_index(end)].take(), conn.request, conn.framed);
         match end {
             // What its frames say was given without it, since they lie too far back.
             _ if framed && open.is_none_or(|at| at < self.taken) => {}
@@ -382,15 +383,15 @@ impl Builder {
     }
 
     /// Notes how the ends of a connection behaved, where they did not behave well.
-    fn habits(&mut self, conn: &Conn) {
+    fn habits(&mut self, conn: &ConnectionState) {
         for end in [End::Client, End::Server] {
-            let (us, other) = (side(end), 1 - side(end));
+            let (us, other) = (end_index(end), 1 - end_index(end));
             let habits = EndBehaviour {
                 pong: conn.pings[other].is_empty() || conn.ponged[us],
                 close: !conn.closing[other] || conn.closing[us],
             };
-            if habits != EndBehaviour::default() && self.facts.habits.len() < MOST_FACTS {
-                self.facts.habits.insert((conn.present.clone(), end), habits);
+            if habits != EndBehaviour::default() && self.facts.behaviour.len() < MOST_FACTS {
+                self.facts.behaviour.insert((conn.name.clone(), end), habits);
             }
         }
     }

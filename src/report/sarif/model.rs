@@ -228,7 +228,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Those of a subject, with what is said of each.
+    /// The rules of a subject, with the result of each.
     pub fn of(subject: &SubjectReport, catalogue: &[&Requirement]) -> Self {
         let rule = |result: &RequirementResult| rule(result, catalogue.iter().find(|r| r.id == result.id).copied());
         Self { list: subject.requirements.iter().map(rule).collect() }
@@ -238,7 +238,7 @@ impl Rules {
     pub fn find(&mut self, requirement: &str, binding: protocol::Level) -> (String, usize) {
         let id = if requirement.is_empty() { EXPECTATION } else { requirement };
         let index = self.index(id).unwrap_or_else(|| {
-            self.list.push(other(id, binding));
+            self.list.push(uncatalogued_rule(id, binding));
             self.list.len() - 1
         });
         (id.to_owned(), index)
@@ -283,7 +283,7 @@ fn help(requirement: &Requirement) -> String {
 }
 
 /// A rule that is in no catalogue.
-fn other(id: &str, binding: protocol::Level) -> Rule {
+fn uncatalogued_rule(id: &str, binding: protocol::Level) -> Rule {
     let about =
         (id == EXPECTATION).then_some("What a scenario expects came true, though no requirement stands behind it.");
     Rule {

@@ -1,63 +1,63 @@
-//! What the record has next, and what of that the server has to say.
+//! The next steps of a record, and the messages that the server is expected to send in them: [`Lookahead`].
 
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::replay::ledger::{AHEAD, Due, Ledger, Recent};
-use crate::replay::said::{RecordedMessage, id};
+use crate::replay::ledger::{ExpectedMessage, LOOKAHEAD, Ledger, RecentSet};
+use crate::replay::recorded::{RecordedMessage, id};
 use crate::replay::script::{RecordedAct, Step, Steps};
 use crate::trace::End;
 
 use super::MOST_OVER;
 
-/// So many bytes of what the record has next are held, or a single step.
+/// The most bytes of the next steps that are held; a single step may have more.
 const NEXT_BYTES: usize = 32 << 20;
 /// So many ids of requests are remembered on a connection: the last ones.
 const MOST_IDS: usize = 10_000;
 
 /// The ids of requests, as JSON, by connection.
-pub type Asked = HashMap<String, Recent<String>>;
+pub type RequestIds = HashMap<String, RecentSet<String>>;
 
 /// Notes the id of a request, where the JSON has one.
-pub fn asks(asked: &mut Asked, conn: &str, json: Option<&Value>) {
+pub fn note_request(request_ids: &mut RequestIds, conn: &str, json: Option<&Value>) {
     if let Some(id) = json.and_then(id) {
-        if !asked.contains_key(conn) {
-            asked.insert(conn.to_owned(), Recent::new(MOST_IDS));
+        if !request_ids.contains_key(conn) {
+            request_ids.insert(conn.to_owned(), RecentSet::new(MOST_IDS));
         }
-        if let Some(ids) = asked.get_mut(conn) {
+        if let Some(ids) = request_ids.get_mut(conn) {
             ids.insert(id.to_string());
         }
     }
 }
 
 /// Whether this is the id of a request.
-pub fn answers(asked: &Asked, conn: &str, id: &Value) -> bool {
-    asked.get(conn).is_some_and(|ids| ids.contains(&id.to_string()))
+pub fn is_response(request_ids: &RequestIds, conn: &str, id: &Value) -> bool {
+    request_ids.get(conn).is_some_and(|ids| ids.contains(&id.to_string()))
 }
 
 /// What the record has next.
-pub struct Next {
+pub struct Lookahead {
     steps: Steps,
     queue: VecDeque<Step>,
     bytes: usize,
     over: bool,
-    /// The ids that the recorded client asked with.
-    asked: Asked,
+    /// The ids of the recorded client's requests.
+    request_ids: RequestIds,
     /// Connections that both ends of the record have left.
-    left: Recent<String>,
+    left: RecentSet<String>,
 }
 
-impl Next {
+impl Lookahead {
     /// What these steps have, from the first one on.
     pub fn new(steps: Steps) -> Self {
-        let (queue, asked, left) = (VecDeque::new(), HashMap::new(), Recent::new(MOST_OVER));
-        Self { steps, queue, bytes: 0, over: false, asked, left }
+        let (queue, request_ids, left) = (VecDeque::new(), HashMap::new(), RecentSet::new(MOST_OVER));
+        Self { steps, queue, bytes: 0, over: false, request_ids, left }
     }
 
     /// The next step; the ledger has been told of what the server is to say in those that follow.
     pub fn take(&mut self, ledger: &mut Ledger) -> Option<Step> {
-        while !self.over && self.queue.len() <= AHEAD && (self.queue.len() < 2 || self.bytes < NEXT_BYTES) {
+        while !self.over && self.queue.len() <= LOOKAHEAD && (self.queue.len() < 2 || self.bytes < NEXT_BYTES) {
             match self.steps.step() {
                 Ok(Some(step)) => {
                     ledger.push(self.due(&step));
@@ -77,24 +77,30 @@ impl Next {
         Some(step)
     }
 
-    /// What the server has to say at a step.
-    fn due(&mut self, step: &Step) -> Option<Due> {
+    /// The message that the server is expected to send at a step.
+    fn due(&mut self, step: &Step) -> Option<ExpectedMessage> {
         let conn = step.conn.as_str();
         if matches!(step.act, RecordedAct::Close(_))
             && let (_, Some(left)) = self.left.push(conn.to_owned())
         {
-            self.asked.remove(&left);
+            self.request_ids.remove(&left);
         }
         if step.end == End::Client {
             if let RecordedAct::Unit(unit) = &step.act {
-                asks(&mut self.asked, conn, unit.message.as_ref().and_then(|message| message.json.as_ref()));
+                note_request(
+                    &mut self.request_ids,
+                    conn,
+                    unit.message.as_ref().and_then(|message| message.json.as_ref()),
+                );
             }
             return None;
         }
-        let said = match &step.act {
+        let message = match &step.act {
             RecordedAct::Accept(head) => Some(RecordedMessage::accept(head)),
             RecordedAct::Unit(unit) => match (&unit.message, unit.control()) {
-                (Some(message), _) => Some(RecordedMessage::message(message, |id| answers(&self.asked, conn, id))),
+                (Some(message), _) => {
+                    Some(RecordedMessage::message(message, |id| is_response(&self.request_ids, conn, id)))
+                }
                 (None, Some(frame)) => RecordedMessage::control(frame),
                 (None, None) => None,
             },
@@ -104,6 +110,6 @@ impl Next {
             RecordedAct::Close(_) => Some(RecordedMessage::end()),
             _ => None,
         };
-        said.map(|said| Due { at: step.at, conn: step.conn.clone(), said })
+        message.map(|message| ExpectedMessage { at: step.at, conn: step.conn.clone(), message })
     }
 }

@@ -1,4 +1,4 @@
-//! What an end said, as something that can be found again and compared.
+//! Messages of an end in a form that can be matched and compared: [`RecordedMessage`].
 
 use serde_json::{Map, Value, json};
 
@@ -6,17 +6,17 @@ use crate::trace::{Frame, Head, HttpRequest, HttpResponse, Message, Payload, Ret
 use crate::uri;
 use crate::wire::websocket::opcode;
 
-/// What an end said.
+/// A message of an end: what is matched, and what is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedMessage {
-    /// What it is, so that it is found again: `answer "1"`, `event session:start`.
+    /// A label by which the message is matched: `answer "1"`, `event session:start`.
     pub what: String,
-    /// What is compared.
+    /// The content that is compared.
     pub value: Value,
 }
 
 impl RecordedMessage {
-    /// A server's answer to a handshake: the status, and the subprotocol that it chose.
+    /// A server's response to a handshake: the status, and the subprotocol that it chose.
     pub fn accept(head: &Head) -> Self {
         let mut value = Map::from_iter([("status".to_owned(), json!(head.status()))]);
         if let Some(protocol) = head.header("sec-websocket-protocol").next() {
@@ -25,10 +25,10 @@ impl RecordedMessage {
         Self { what: "handshake".to_owned(), value: value.into() }
     }
 
-    /// A message; `answers` says whether an id is one that was asked with.
-    pub fn message(message: &Message, answers: impl Fn(&Value) -> bool) -> Self {
+    /// A message; `answers` tells whether an id is that of a request.
+    pub fn message(message: &Message, is_response: impl Fn(&Value) -> bool) -> Self {
         let what = match message.json.as_ref() {
-            Some(json) => match id(json).filter(|id| answers(id)) {
+            Some(json) => match id(json).filter(|id| is_response(id)) {
                 Some(id) => format!("answer {id}"),
                 None => format!("message {}", name(json)),
             },
@@ -87,7 +87,7 @@ impl RecordedMessage {
         Self { what: what.to_owned(), value: value.into() }
     }
 
-    /// What a whole response says.
+    /// The content of a complete response.
     pub fn content(message: &Message) -> Self {
         Self { what: "content".to_owned(), value: content(message) }
     }
@@ -110,14 +110,14 @@ impl RecordedMessage {
         Self { what: "end of the connection".to_owned(), value: json!({}) }
     }
 
-    /// What came of a call to a driven client.
+    /// The result of a call to a driven client.
     pub fn returned(returned: &Returned) -> Self {
         let value = json!({ "result": returned.result, "error": returned.error });
         Self { what: format!("result of call {}", returned.id), value }
     }
 }
 
-/// What a message says, as something to be compared.
+/// The content of a message, as it is compared.
 fn content(message: &Message) -> Value {
     match (&message.json, &message.payload) {
         (Some(json), _) => json!({ "json": json }),
@@ -127,7 +127,7 @@ fn content(message: &Message) -> Value {
     }
 }
 
-/// The id of a request or answer: a member `id` at the top, or one level below.
+/// The id of a request or response: a member `id` at the top, or one level below.
 pub fn id(value: &Value) -> Option<&Value> {
     let map = value.as_object()?;
     map.get("id")

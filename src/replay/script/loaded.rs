@@ -1,4 +1,4 @@
-//! What is known of a trace as a whole before it is replayed, and a trace that is held whole.
+//! Facts about a complete trace ([`Script`]), and a trace whose steps are all in memory ([`LoadedTrace`]).
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::wire::websocket::opcode;
 
 use super::{EndBehaviour, RecordedAct, ScriptError, Step, Steps};
 
-/// The most steps that are held.
+/// The most steps that are held in memory.
 const MOST_STEPS: usize = 500_000;
 /// The most bytes of what is to be sent that are held.
 const MOST_BYTES: usize = 256 << 20;
@@ -29,19 +29,19 @@ pub struct Script {
     pub header: Header,
     /// Whether the trace was cut.
     pub cut: bool,
-    /// What the server's lockfile said, where the trace has one.
+    /// The server's lockfile, where the trace has one.
     pub lock: Option<Lock>,
     /// The ports that something listened on.
     pub ports: BTreeSet<u16>,
     /// How each end behaved on each connection, where it did not behave well.
-    pub habits: HashMap<(String, End), EndBehaviour>,
+    pub behaviour: HashMap<(String, End), EndBehaviour>,
     /// The run directory's workspace, where wirecert had started one of the ends.
     pub workspace: Option<String>,
     /// What cannot be replayed.
     pub notes: Vec<String>,
     /// Whether a client was driven.
     pub driven: bool,
-    /// Whether a client asked for a WebSocket.
+    /// Whether a client requested a WebSocket.
     pub upgrades: bool,
     path: PathBuf,
     reads: Option<ReadLock>,
@@ -85,7 +85,7 @@ impl Script {
             cut: false,
             lock: None,
             ports: BTreeSet::new(),
-            habits: HashMap::new(),
+            behaviour: HashMap::new(),
             workspace: None,
             notes: vec![],
             driven: false,
@@ -107,7 +107,7 @@ impl Script {
         }
         script.cut = steps.is_cut();
         let facts = std::mem::take(steps.facts());
-        (script.lock, script.ports, script.habits) = (facts.lock, facts.ports, facts.habits);
+        (script.lock, script.ports, script.behaviour) = (facts.lock, facts.ports, facts.behaviour);
         (script.workspace, script.notes) = (facts.workspace, facts.notes);
         Ok(script)
     }
@@ -126,7 +126,7 @@ impl Script {
     /// The whole, to be looked up in any order.
     ///
     /// # Errors
-    /// Where it is too much to be held.
+    /// Where the trace is too large to be held.
     pub fn hold(self) -> Result<LoadedTrace, ScriptError> {
         let mut reading = self.steps()?;
         let (mut steps, mut bytes) = (vec![], 0);
@@ -188,9 +188,9 @@ impl Script {
     /// The folders and ports of the recorded run, as far as the trace tells them. `folders` come first.
     pub fn known(&self, folders: &[(String, String)]) -> NormalisationFacts {
         let mut folders = folders.to_vec();
-        let told = self.lock.as_ref().and_then(|lock| lock.folders.iter().find(|folder| folder.len() > 1));
-        let told = told.or(self.workspace.as_ref());
-        folders.extend(told.map(|folder| ("workspace".to_owned(), folder.clone())));
+        let open_folder = self.lock.as_ref().and_then(|lock| lock.folders.iter().find(|folder| folder.len() > 1));
+        let open_folder = open_folder.or(self.workspace.as_ref());
+        folders.extend(open_folder.map(|folder| ("workspace".to_owned(), folder.clone())));
         let mut ports = self.ports.clone();
         ports.extend(self.lock.iter().map(|lock| lock.port));
         NormalisationFacts { folders, ports, ..NormalisationFacts::default() }
@@ -217,7 +217,7 @@ impl Script {
         matches!(self.targets, Targets::None)
     }
 
-    /// What is to be said of the compressed messages of an end that is replayed.
+    /// The note on compressed messages of the end that is replayed.
     pub fn compression(&self, ours: End) -> Option<String> {
         let end = usize::from(ours == End::Server);
         match self.unread[end] {
@@ -244,7 +244,7 @@ fn is_compressed(frame: &Frame) -> bool {
     frame.opcode < opcode::CLOSE && frame.rsv & 4 != 0
 }
 
-/// A trace that is held whole.
+/// A trace whose steps are all in memory.
 #[derive(Debug)]
 pub struct LoadedTrace {
     /// What is known of it.

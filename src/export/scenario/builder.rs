@@ -1,4 +1,4 @@
-//! What a trace holds that a scenario can say.
+//! Collecting what a scenario can express of a trace: [`ScenarioBuilder`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,23 +8,23 @@ use crate::protocol::MessageSort;
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args};
 use crate::trace::{Call, End, Event, EventKind, FileChange, Finding, Launched, NormalisationFacts, Payload, Returned};
 
-use super::folder::Paths;
-use super::{Nothing, ScenarioGoal, Wanted, play};
+use super::workspace::WorkspacePaths;
+use super::{NoScenario, ScenarioGoal, ScenarioSpec, play};
 
 /// The most steps and expectations of a scenario.
-const MOST: usize = 2_000;
+const MAX_ITEMS: usize = 2_000;
 
 /// The connection that is meant where none is named.
 pub(super) const MAIN: &str = "main";
 
 /// A path that our side named counts as much as so many that the subject did, who may tell of much else.
-const OURS: usize = 1_000;
+const OWN_WEIGHT: usize = 1_000;
 
-/// Takes in the events of a trace. Holds no more than a scenario can.
-pub struct Gathering {
-    pub(super) wanted: Wanted,
+/// Collects the events of a trace that a scenario can express. Holds no more than a scenario can.
+pub struct ScenarioBuilder {
+    pub(super) spec: ScenarioSpec,
     to_scenario: Box<dyn TraceToScenario>,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ScenarioItem>,
     too_long: bool,
     labels: Labels,
     pub(super) calls: HashMap<u64, String>,
@@ -34,17 +34,17 @@ pub struct Gathering {
     first: Option<String>,
     /// How often each name of a connection was given.
     opened: HashMap<String, u64>,
-    paths: Paths,
+    paths: WorkspacePaths,
     ports: BTreeSet<u16>,
     /// What our side did wrong: by the number of the event, and why.
     wrong: BTreeMap<u64, String>,
     /// The same, of the connections on which no step has said so yet.
     pending: HashMap<Option<String>, String>,
-    pub(super) evidence: Option<Evidence>,
+    pub(super) evidence: Option<FindingEvidence>,
     /// What lets a sound subject show that it has come so far, as of the finding.
-    out: Option<Vec<ScenarioElement>>,
+    liveness: Option<Vec<ScenarioElement>>,
     /// Where the last step of the recorded play began, if the trace is one of a play.
-    begun: Option<Begun>,
+    step_start: Option<StepStart>,
     /// How many items there were at the last landmark of the recorded play; all that are still to come where it waited for
     /// what a call gave.
     last_mark: Option<usize>,
@@ -52,13 +52,13 @@ pub struct Gathering {
     launches: u64,
     /// Whether our side has ended its service: what a driven client's calls fail for then, no traffic tells.
     stopped: bool,
-    /// How many items there were when a driven client was last asked something.
-    asked_at: usize,
+    /// How many items there were at the last call to a driven client.
+    last_call_at: usize,
 }
 
-/// The beginning of a step of the recorded play.
-struct Begun {
-    /// The number of its event.
+/// The start of a step of the recorded play.
+struct StepStart {
+    /// The number of the event.
     index: u64,
     /// How many items there were.
     at: usize,
@@ -71,34 +71,34 @@ const SERVE: &str = "serve";
 /// The verb that has a driven client end.
 const DISMISS: &str = "dismiss";
 
-/// Something told, and where it stands.
-pub(super) struct Item {
-    pub told: ScenarioElement,
+/// An element of the scenario, and the connection it belongs to.
+pub(super) struct ScenarioItem {
+    pub element: ScenarioElement,
     pub conn: Option<String>,
-    /// Why it is wrong on purpose, where it is a step of ours.
+    /// Why a step of our side is wrong on purpose, where it is.
     pub deliberate: Option<String>,
 }
 
 /// The event that shows the finding.
-pub(super) struct Evidence {
+pub(super) struct FindingEvidence {
     pub conn: Option<String>,
-    /// Who sent it.
+    /// The end that sent the event.
     pub sender: Option<End>,
-    /// The JSON of its message.
+    /// The JSON of the event's message.
     pub json: Option<Value>,
     /// Whether a process ended.
     pub exit: bool,
 }
 
-impl Gathering {
+impl ScenarioBuilder {
     /// Nothing gathered yet. `wrong` is what rules find, which tells what our side does wrong in the trace.
-    pub fn new(wanted: Wanted, wrong: &[Finding]) -> Self {
-        let ours = |found: &&Finding| found.blame.end().is_some_and(|end| end != wanted.role.subject);
+    pub fn new(spec: ScenarioSpec, wrong: &[Finding]) -> Self {
+        let ours = |found: &&Finding| found.blame.end().is_some_and(|end| end != spec.role.subject);
         let wrong = wrong.iter().filter(ours).map(|found| (found.at, found.message.clone()));
         let wrong = wrong.collect();
         Self {
-            to_scenario: (wanted.role.to_scenario)(wanted.edition),
-            wanted,
+            to_scenario: (spec.role.to_scenario)(spec.edition),
+            spec,
             items: vec![],
             too_long: false,
             labels: Labels::default(),
@@ -106,17 +106,17 @@ impl Gathering {
             ids: vec![],
             first: None,
             opened: HashMap::new(),
-            paths: Paths::default(),
+            paths: WorkspacePaths::default(),
             ports: BTreeSet::new(),
             wrong,
             pending: HashMap::new(),
             evidence: None,
-            out: None,
-            begun: None,
+            liveness: None,
+            step_start: None,
             last_mark: None,
             launches: 0,
             stopped: false,
-            asked_at: 0,
+            last_call_at: 0,
         }
     }
 
@@ -124,8 +124,8 @@ impl Gathering {
     pub fn event(&mut self, event: &Event) {
         let renamed = self.renamed(event);
         let event = renamed.as_ref().unwrap_or(event);
-        let limit = self.wanted.finding.as_ref().map_or(u64::MAX, ScenarioGoal::last_event);
-        let theirs = event.dir.is_some_and(|dir| dir.sender() == self.wanted.role.subject);
+        let limit = self.spec.finding.as_ref().map_or(u64::MAX, ScenarioGoal::last_event);
+        let theirs = event.dir.is_some_and(|dir| dir.sender() == self.spec.role.subject);
         if !theirs {
             let why = event.deliberate.clone().or_else(|| self.wrong.get(&event.i).cloned());
             self.pending.extend(why.map(|why| (event.conn.clone(), why)));
@@ -133,70 +133,70 @@ impl Gathering {
         if let EventKind::Connected { address } = &event.kind {
             self.ports.extend(address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()));
         }
-        if self.wanted.finding.is_some() && event.i == limit {
-            self.evidence = Some(Evidence {
+        if self.spec.finding.is_some() && event.i == limit {
+            self.evidence = Some(FindingEvidence {
                 conn: event.conn.clone(),
                 sender: event.dir.map(|dir| dir.sender()),
                 json: message(event),
                 exit: matches!(event.kind, EventKind::Exited(_)),
             });
         }
-        if let Some((id, _)) = self.asks(event).zip((self.ids.len() < MOST).then_some(())) {
+        if let Some((id, _)) = self.request_id(event).zip((self.ids.len() < MAX_ITEMS).then_some(())) {
             self.ids.push((event.conn.clone(), id, event.i));
         }
-        if event.i > limit && self.out.is_none() {
+        if event.i > limit && self.liveness.is_none() {
             // By now, connections that end later still stand.
-            self.out = Some(self.to_scenario.liveness_probe());
+            self.liveness = Some(self.to_scenario.liveness_probe());
         }
         if let EventKind::Mark(mark) = &event.kind
             && mark.mark == "step"
         {
-            self.begun = Some(Begun { index: event.i, at: self.items.len() });
+            self.step_start = Some(StepStart { index: event.i, at: self.items.len() });
             let waits = mark.text.starts_with("expect") && mark.text.contains("returned");
             self.last_mark = Some(if waits { usize::MAX } else { self.items.len() });
         }
-        for told in self.to_scenario.event(event) {
+        for element in self.to_scenario.event(event) {
             // Who has ended does nothing more: what still happens is how it ends.
-            if self.stopped && matches!(told, ScenarioElement::Step { .. }) {
+            if self.stopped && matches!(element, ScenarioElement::Step { .. }) {
                 continue;
             }
-            self.keep(told, event.conn.clone(), limit);
+            self.keep(element, event.conn.clone(), limit);
         }
-        if let Some(told) = self.driven(event) {
-            self.keep(told, event.conn.clone(), limit);
+        if let Some(element) = self.driven(event) {
+            self.keep(element, event.conn.clone(), limit);
         }
-        if let Some((begun, told)) = self.brought_about(event)
+        if let Some((begun, element)) = self.external_action(event)
             && begun.index <= limit
-            && self.items.len() < MOST
+            && self.items.len() < MAX_ITEMS
         {
             // It is recorded when it is over, and what it led to stands before it.
-            self.note(&told);
+            self.learn_paths(&element);
             let at = begun.at.min(self.items.len());
-            self.items.insert(at, Item { told, conn: None, deliberate: None });
+            self.items.insert(at, ScenarioItem { element, conn: None, deliberate: None });
         }
     }
 
     /// The id of a request of ours.
-    fn asks(&self, event: &Event) -> Option<Value> {
-        event.dir.filter(|dir| dir.sender() != self.wanted.role.subject)?;
-        let (protocol, _) = crate::protocol::role(self.wanted.role.name)?;
-        let summary = (protocol.summarize)(self.wanted.edition, event)?;
+    fn request_id(&self, event: &Event) -> Option<Value> {
+        event.dir.filter(|dir| dir.sender() != self.spec.role.subject)?;
+        let (protocol, _) = crate::protocol::role(self.spec.role.name)?;
+        let summary = (protocol.summarize)(self.spec.edition, event)?;
         summary.id.filter(|_| summary.sort == MessageSort::Request).cloned()
     }
 
     /// What was done to the subject from outside, and where that began.
-    fn brought_about(&mut self, event: &Event) -> Option<(Begun, ScenarioElement)> {
-        let now = |items: &[Item]| Begun { index: event.i, at: items.len() };
+    fn external_action(&mut self, event: &Event) -> Option<(StepStart, ScenarioElement)> {
+        let now = |items: &[ScenarioItem]| StepStart { index: event.i, at: items.len() };
         match &event.kind {
             EventKind::Stimulus(stimulus) => {
-                let known = self.wanted.role.stimuli.iter().any(|verb| verb.name == stimulus.name);
+                let known = self.spec.role.stimuli.iter().any(|verb| verb.name == stimulus.name);
                 let body = Map::from_iter([(stimulus.name.clone(), Value::Object(stimulus.params.clone()))]);
-                let begun = self.begun.take().unwrap_or_else(|| now(&self.items));
-                known.then(|| (Begun { ..begun }, ScenarioElement::step(begun.index, "stimulate", body)))
+                let begun = self.step_start.take().unwrap_or_else(|| now(&self.items));
+                known.then(|| (StepStart { ..begun }, ScenarioElement::step(begun.index, "stimulate", body)))
             }
             EventKind::Launched(Launched { .. }) => {
                 self.launches += 1;
-                let begun = self.begun.take().filter(|_| self.launches > 1)?;
+                let begun = self.step_start.take().filter(|_| self.launches > 1)?;
                 let launch = ScenarioElement::step(begun.index, "launch", Map::new());
                 Some((begun, launch))
             }
@@ -212,8 +212,7 @@ impl Gathering {
 
     /// The event on the connection that scenarios mean where they name none, if its own was the first.
     fn renamed(&mut self, event: &Event) -> Option<Event> {
-        let conn =
-            event.conn.as_ref().filter(|_| self.wanted.role.observations.iter().any(|kind| kind.on_connection))?;
+        let conn = event.conn.as_ref().filter(|_| self.spec.role.observations.iter().any(|kind| kind.on_connection))?;
         let first = self.first.get_or_insert_with(|| conn.clone());
         let name = if conn == first { MAIN } else { conn };
         let times = self.opened.entry(conn.clone()).or_default();
@@ -225,60 +224,60 @@ impl Gathering {
         (*conn != name).then(|| Event { conn: Some(name), ..event.clone() })
     }
 
-    fn keep(&mut self, told: ScenarioElement, conn: Option<String>, limit: u64) {
-        self.note(&told);
-        if let ScenarioElement::Folder { .. } = &told {
+    fn keep(&mut self, element: ScenarioElement, conn: Option<String>, limit: u64) {
+        self.learn_paths(&element);
+        if let ScenarioElement::Folder { .. } = &element {
             return;
         }
         // Bytes are whole only some events after the one that a rule names.
-        let later = told.index().is_some_and(|index| index > limit.saturating_add(8));
-        if later && !matches!(told, ScenarioElement::File { .. }) {
+        let later = element.index().is_some_and(|index| index > limit.saturating_add(8));
+        if later && !matches!(element, ScenarioElement::File { .. }) {
             return;
         }
-        if self.items.len() >= MOST {
+        if self.items.len() >= MAX_ITEMS {
             self.too_long = true;
             return;
         }
         // What is told at a landmark belongs to the connection that it names.
-        let landmark = conn.is_none() && self.wanted.role.observations.iter().any(|kind| kind.on_connection);
+        let landmark = conn.is_none() && self.spec.role.observations.iter().any(|kind| kind.on_connection);
         let named = |args: &Map<String, Value>| args.get("on").and_then(Value::as_str).unwrap_or(MAIN).to_owned();
-        let conn = match &told {
+        let conn = match &element {
             ScenarioElement::Step { args, .. } if landmark => Some(named(args)),
             _ => conn,
         };
-        let deliberate = match &told {
+        let deliberate = match &element {
             ScenarioElement::Step { verb, .. }
-                if crate::export::scenario::violation::takes(self.wanted.role, verb, "deliberate") =>
+                if crate::export::scenario::violation::has_parameter(self.spec.role, verb, "deliberate") =>
             {
                 self.pending.remove(&conn)
             }
             _ => None,
         };
-        if let Some(former) = self.said_again(&told) {
+        if let Some(former) = self.superseded(&element) {
             let deliberate = deliberate.or_else(|| former.deliberate.take());
-            *former = Item { told, conn, deliberate };
+            *former = ScenarioItem { element, conn, deliberate };
             return;
         }
-        self.items.push(Item { told, conn, deliberate });
+        self.items.push(ScenarioItem { element, conn, deliberate });
     }
 
-    /// Takes note of the paths in it.
-    fn note(&mut self, told: &ScenarioElement) {
-        match told {
-            ScenarioElement::Step { args, .. } => args.values().for_each(|value| self.paths.learn(value, OURS)),
+    /// Collects the paths in an element.
+    fn learn_paths(&mut self, element: &ScenarioElement) {
+        match element {
+            ScenarioElement::Step { args, .. } => args.values().for_each(|value| self.paths.learn(value, OWN_WEIGHT)),
             ScenarioElement::Seen { value, .. } => value.values().for_each(|value| self.paths.learn(value, 1)),
-            ScenarioElement::Call { params, .. } => self.paths.learn(params, OURS),
+            ScenarioElement::Call { params, .. } => self.paths.learn(params, OWN_WEIGHT),
             ScenarioElement::Folder { path } => self.paths.folder(path),
-            ScenarioElement::Laid { path, .. } => self.paths.file(path, OURS),
+            ScenarioElement::Laid { path, .. } => self.paths.file(path, OWN_WEIGHT),
             ScenarioElement::File { path, .. } => self.paths.file(path, 0),
         }
     }
 
     /// The step that this one takes the place of: bytes that came behind what looked like a whole request belong to it.
-    fn said_again(&mut self, told: &ScenarioElement) -> Option<&mut Item> {
-        let ScenarioElement::Step { verb, args, .. } = told else { return None };
+    fn superseded(&mut self, element: &ScenarioElement) -> Option<&mut ScenarioItem> {
+        let ScenarioElement::Step { verb, args, .. } = element else { return None };
         let label = args.get("as").filter(|_| args.contains_key("raw"))?;
-        self.items.iter_mut().rev().find(|item| match &item.told {
+        self.items.iter_mut().rev().find(|item| match &item.element {
             ScenarioElement::Step { verb: former, args, .. } => former == verb && args.get("as") == Some(label),
             _ => false,
         })
@@ -290,14 +289,20 @@ impl Gathering {
         match &event.kind {
             EventKind::File(file) => self.file(index, file),
             EventKind::Mark(mark) if mark.mark == "step" => self.served(index, mark.text.split(' ').next()?),
-            EventKind::Exited(exited) if !exited.asked && self.wanted.finding.is_none() => {
+            EventKind::Exited(exited) if !exited.asked && self.spec.finding.is_none() => {
                 Some(ScenarioElement::seen(index, "exit", Map::new(), Map::new(), false))
             }
-            EventKind::Call(call) if self.wanted.role.is_client() => Some(self.call(index, call)),
+            EventKind::Call(call) if self.spec.role.is_client() => Some(self.call(index, call)),
             EventKind::Returned(returned) => self.returned(index, returned),
-            EventKind::Told(told) if self.wanted.role.is_client() => {
-                let selectors = args([("event", Some(told.event.as_str().into()))]);
-                Some(ScenarioElement::seen(index, "told", selectors, args([("data", Some(told.data.clone()))]), false))
+            EventKind::Told(element) if self.spec.role.is_client() => {
+                let selectors = args([("event", Some(element.event.as_str().into()))]);
+                Some(ScenarioElement::seen(
+                    index,
+                    "told",
+                    selectors,
+                    args([("data", Some(element.data.clone()))]),
+                    false,
+                ))
             }
             _ => None,
         }
@@ -307,7 +312,7 @@ impl Gathering {
     fn file(&self, index: u64, file: &FileChange) -> Option<ScenarioElement> {
         let path = file.path.clone();
         match (file.change.as_str(), &file.content) {
-            (FileChange::LAID, Some(content)) if self.begun.is_none() && self.items.iter().all(is_file) => {
+            (FileChange::LAID, Some(content)) if self.step_start.is_none() && self.items.iter().all(is_file) => {
                 Some(ScenarioElement::File { index, path, bytes: bytes(content) })
             }
             (FileChange::LAID, Some(content)) => {
@@ -320,9 +325,9 @@ impl Gathering {
 
     /// A step of the recorded play in which our side ended its service, or began it again: no traffic tells of that.
     fn served(&mut self, index: u64, verb: &str) -> Option<ScenarioElement> {
-        let role = self.wanted.role;
+        let role = self.spec.role;
         // Where our side has names of its own, the trace does not tell which of them it was that ended.
-        let named = crate::export::scenario::violation::takes(role, SERVE, "as");
+        let named = crate::export::scenario::violation::has_parameter(role, SERVE, "as");
         let known = !named && role.is_client() && role.every_verb().any(|verb| verb.name == STOP);
         match verb {
             DISMISS if role.is_client() => Some(ScenarioElement::step(index, DISMISS, Map::new())),
@@ -340,7 +345,7 @@ impl Gathering {
     }
 
     fn call(&mut self, index: u64, call: &Call) -> ScenarioElement {
-        self.asked_at = self.items.len();
+        self.last_call_at = self.items.len();
         let label = self.labels.name(&call.call);
         self.calls.insert(call.id, label.clone());
         let params = (call.params != json!({})).then(|| call.params.clone());
@@ -359,44 +364,45 @@ impl Gathering {
         // What a client's own API makes of an answer is its own matter; whether it failed is not.
         let error = returned.error.as_ref().map(|_| json!({}));
         // What no traffic led to had causes that the trace does not tell, such as a lockfile that was not there.
-        let told = self.stopped || self.items[self.asked_at.min(self.items.len())..].iter().any(is_traffic);
-        let owed = error.is_none() || told;
+        let element = self.stopped || self.items[self.last_call_at.min(self.items.len())..].iter().any(is_traffic);
+        let owed = error.is_none() || element;
         Some(ScenarioElement::seen(index, "returned", selectors, args([("error", error)]), owed))
     }
 
-    /// The scenario.
+    /// Writes the scenario as YAML.
     ///
     /// # Errors
     /// Where there is nothing that could be played again, or too much.
-    pub fn write(mut self) -> Result<String, Nothing> {
+    pub fn write(mut self) -> Result<String, NoScenario> {
         if self.too_long {
-            return Err(Nothing::TooLong { most: MOST });
+            return Err(NoScenario::TooLong { most: MAX_ITEMS });
         }
         let (mut first, mut last) = (vec![], vec![]);
-        for told in self.to_scenario.end() {
-            let item = Item { conn: None, deliberate: None, told };
-            if item.told.index() == Some(0) { first.push(item) } else { last.push(item) }
+        for element in self.to_scenario.end() {
+            let item = ScenarioItem { conn: None, deliberate: None, element };
+            if item.element.index() == Some(0) { first.push(item) } else { last.push(item) }
         }
-        if self.wanted.finding.is_some() {
+        if self.spec.finding.is_some() {
             last.clear();
         }
         self.serve_again(&first);
         self.forget_the_end();
         let driven = !self.calls.is_empty();
-        self.items.retain(|item| !(driven && matches!(item.told, ScenarioElement::Call { .. })));
-        let wire: Vec<Item> = std::mem::take(&mut self.items).into_iter().map(|item| self.called(item)).collect();
-        if wire.is_empty() && !self.wanted.role.is_client() && self.wanted.finding.is_none() {
-            return Err(Nothing::Empty);
+        self.items.retain(|item| !(driven && matches!(item.element, ScenarioElement::Call { .. })));
+        let wire: Vec<ScenarioItem> =
+            std::mem::take(&mut self.items).into_iter().map(|item| self.called(item)).collect();
+        if wire.is_empty() && !self.spec.role.is_client() && self.spec.finding.is_none() {
+            return Err(NoScenario::Empty);
         }
         self.items = first.into_iter().chain(wire).chain(last).collect();
-        let files = |item: &Item| match &item.told {
+        let files = |item: &ScenarioItem| match &item.element {
             ScenarioElement::File { .. } | ScenarioElement::Laid { .. } => true,
             ScenarioElement::Step { verb, .. } => *verb == "stimulate",
             _ => false,
         };
-        let folder = self.paths.found(self.items.iter().any(files));
+        let folder = self.paths.folders(self.items.iter().any(files));
         let known = NormalisationFacts { folders: folder, ports: self.ports.clone(), ..NormalisationFacts::default() };
-        let out = self.out.take().unwrap_or_else(|| self.to_scenario.liveness_probe());
+        let out = self.liveness.take().unwrap_or_else(|| self.to_scenario.liveness_probe());
         Ok(play::write(&self, &known, out))
     }
 
@@ -404,32 +410,32 @@ impl Gathering {
     fn forget_the_end(&mut self) {
         let over = self.last_mark.unwrap_or(usize::MAX).min(self.items.len());
         for item in &mut self.items[over..] {
-            if let ScenarioElement::Seen { kind: "returned", value, owed, .. } = &mut item.told {
+            if let ScenarioElement::Seen { kind: "returned", value, owed, .. } = &mut item.element {
                 *owed &= !value.contains_key("error");
             }
         }
     }
 
     /// Has our side serve as it did in the beginning wherever it began again.
-    fn serve_again(&mut self, first: &[Item]) {
-        let served = first.iter().find_map(|item| match &item.told {
+    fn serve_again(&mut self, first: &[ScenarioItem]) {
+        let served = first.iter().find_map(|item| match &item.element {
             ScenarioElement::Step { verb: SERVE, args, .. } => Some(args.clone()),
             _ => None,
         });
         for item in &mut self.items {
-            if let ScenarioElement::Step { verb: SERVE, args, .. } = &mut item.told {
+            if let ScenarioElement::Step { verb: SERVE, args, .. } = &mut item.element {
                 *args = served.clone().unwrap_or_default();
             }
         }
     }
 
     /// A call that was not recorded, as the step that makes it.
-    fn called(&mut self, item: Item) -> Item {
-        let ScenarioElement::Call { index, method, params } = item.told else { return item };
+    fn called(&mut self, item: ScenarioItem) -> ScenarioItem {
+        let ScenarioElement::Call { index, method, params } = item.element else { return item };
         let params = (params != json!({})).then_some(params);
         let label = self.labels.name(&method);
         let args = args([("as", Some(label.into())), ("method", Some(method.into())), ("params", params)]);
-        Item { told: ScenarioElement::step(index, "call", args), ..item }
+        ScenarioItem { element: ScenarioElement::step(index, "call", args), ..item }
     }
 }
 
@@ -447,13 +453,13 @@ fn bytes(content: &Payload) -> Vec<u8> {
     content.as_bytes().to_vec()
 }
 
-fn is_file(item: &Item) -> bool {
-    matches!(item.told, ScenarioElement::File { .. })
+fn is_file(item: &ScenarioItem) -> bool {
+    matches!(item.element, ScenarioElement::File { .. })
 }
 
 /// Whether it crossed the wire.
-fn is_traffic(item: &Item) -> bool {
-    match &item.told {
+fn is_traffic(item: &ScenarioItem) -> bool {
+    match &item.element {
         ScenarioElement::Seen { kind, .. } => !["returned", "told", "state", "exit"].contains(kind),
         ScenarioElement::Step { verb, .. } => {
             !["call", "launch", "stimulate", "write_file", "remove_file"].contains(verb)
