@@ -11,7 +11,7 @@ use crate::protocol::parse_bound;
 use crate::subject::Running;
 use crate::trace::{Clock, Recorder};
 
-use super::values::Assignment;
+use super::options::Assignment;
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `call`.
@@ -52,9 +52,9 @@ pub struct Args {
     timeout: Duration,
 }
 
-/// Finds the implementation, calls it and prints what it answers.
+/// Finds the implementation, calls it and prints its response.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let spec = subject(&args)?;
+    let spec = subject_spec(&args)?;
     let mut params = Map::new();
     for Assignment { key, value } in args.params {
         if params.insert(key.clone(), value).is_some() {
@@ -65,8 +65,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         .enable_all()
         .build()
         .map_err(|e| CliError::unjudged(format!("the asynchronous runtime cannot be started: {e}")))?;
-    let answer = runtime.block_on(call(&spec, args.method, Value::Object(params), args.timeout, terminal));
-    let (value, exit) = match answer? {
+    let response = runtime.block_on(call(&spec, args.method, Value::Object(params), args.timeout, terminal));
+    let (value, exit) = match response? {
         Answer::Result(value) => (value, Exit::OK),
         Answer::Error(error) => (error, Exit::FAILED),
     };
@@ -74,8 +74,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-/// What the arguments say of the implementation to call.
-fn subject(args: &Args) -> Result<SubjectSpec, CliError> {
+/// The description of the implementation to call.
+fn subject_spec(args: &Args) -> Result<SubjectSpec, CliError> {
     let found = if args.url.is_none() && args.lockfile.is_none() { Some("running".to_owned()) } else { None };
     let flags = Flags {
         role: Some(args.role.clone()),
@@ -84,12 +84,12 @@ fn subject(args: &Args) -> Result<SubjectSpec, CliError> {
         lockfile: args.lockfile.clone(),
         ..Flags::default()
     };
-    let around =
+    let environment =
         Environment::here().map_err(|e| CliError::usage(format!("the working directory cannot be looked at: {e}")))?;
-    let mut specs = resolve(&SubjectFile::None, &flags, &around)?;
+    let mut specs = resolve(&SubjectFile::None, &flags, &environment)?;
     let mut spec = specs.pop().ok_or_else(|| CliError::usage("it is not said what to call"))?;
     if let Some(home) = &args.data_home {
-        spec.access = Access::Attach { target: Target::DataHome(around.folder.join(home)), workspace: None };
+        spec.access = Access::Attach { target: Target::DataHome(environment.folder.join(home)), workspace: None };
     }
     Ok(spec)
 }
@@ -127,7 +127,7 @@ async fn call(
         described: spec.described.clone(),
         folder: None,
     };
-    (probe.call)(setting, method, params).await.map_err(|trouble| match trouble {
+    (probe.call)(setting, method, params).await.map_err(|error| match error {
         PeerError::Scenario(message) => CliError::usage(message),
         other => CliError::unjudged(other.to_string()),
     })

@@ -4,7 +4,7 @@ use crate::config::{Access, SubjectSpec, own};
 use crate::protocol::protocols;
 
 use super::session::Session;
-use super::watch::{Given, watch};
+use super::watch::{WatchArguments, watch};
 use super::{CliError, Exit, SharedOptions, Terminal, embedded};
 
 /// So many of our own mocks are certified side by side.
@@ -28,28 +28,30 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Runs the command, with `--watch` again and again.
+/// Runs `wirecert certify`; with `--watch`, again after each change.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let given = Given { scenarios: &[], role: args.role.as_deref(), command: &args.command, options: &args.options };
+    let given =
+        WatchArguments { scenarios: &[], role: args.role.as_deref(), command: &args.command, options: &args.options };
     watch(terminal, given, |terminal| once(&args, terminal))
 }
 
 fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let given = super::subjects::given(args.role.as_deref(), &args.command, &args.options)?;
+    let given = super::selection::described_subjects(args.role.as_deref(), &args.command, &args.options)?;
     let own = given.is_empty();
     // A list is no verdict: what there is can be looked at before there is a subject.
     if own && !args.options.own && !args.options.list {
         let role = args.role.as_deref();
-        return Err(super::subjects::nobody(&format!("certify {}", role.unwrap_or("ROLE")), role));
+        return Err(super::selection::no_subject_error(&format!("certify {}", role.unwrap_or("ROLE")), role));
     }
     let subjects = if own { ours(args.role.as_deref(), &args.options)? } else { given };
-    let repro = super::subjects::repro("certify", args.role.as_deref(), &args.options, &args.command);
+    let repro = super::selection::repro("certify", args.role.as_deref(), &args.options, &args.command);
     let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     let roles: Vec<&str> = subjects.iter().map(|spec| spec.role.name).collect();
     let plans = embedded::plans_of(&roles)?;
     // Our mocks are in nobody's way, and their clients mostly wait. What users bring is left alone with the machine.
     let side_by_side = if own && args.options.run_dir.is_none() { OWN } else { 1 };
-    Session { subjects, side_by_side, plans, whole: true, files, options: &args.options, repro }.run(terminal)
+    Session { subjects, side_by_side, plans, is_complete_suite: true, files, options: &args.options, repro }
+        .run(terminal)
 }
 
 /// Our own mocks as subjects: of all roles or one, in all editions or one.

@@ -14,7 +14,7 @@ use crate::judge::{
 use crate::protocol::{Protocol, protocols};
 use crate::trace::{End, Header, ReadError, TraceReader};
 
-use super::{CliError, Exit, ReportTarget, Terminal, baseline, deliver};
+use super::{CliError, Exit, ReportTarget, Terminal, deliver};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
@@ -40,8 +40,8 @@ pub struct Args {
     reports: Vec<ReportTarget>,
 }
 
-/// One implementation, and every trace that shows it.
-struct Subject {
+/// An implementation with the plays of all traces that show it.
+struct TracedSubject {
     protocol: &'static Protocol,
     edition: String,
     end: End,
@@ -50,10 +50,10 @@ struct Subject {
     notes: Vec<Note>,
 }
 
-/// Runs it. A trace that cannot be read never keeps the others from being judged.
+/// Runs `wirecert check`. A trace that cannot be read does not keep the others from being judged.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let baseline = baseline::load(args.baseline.as_deref())?;
-    let mut found: Vec<Subject> = vec![];
+    let baseline = deliver::load_baseline(args.baseline.as_deref())?;
+    let mut found: Vec<TracedSubject> = vec![];
     let mut unreadable = vec![];
     for path in &args.traces {
         let started = Instant::now();
@@ -68,15 +68,15 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     if found.is_empty() && !unreadable.is_empty() {
         return Ok(Exit::USAGE);
     }
-    let terms = Terms { edition: args.edition.as_deref(), baseline: &baseline, strict: args.strict };
-    let report = report(&found, &terms);
+    let options = JudgeOptions { edition: args.edition.as_deref(), baseline: &baseline, strict: args.strict };
+    let report = report(&found, &options);
     let delivered = deliver::deliver(&report, &args.reports, terminal);
     Ok(Exit::of(report.standing(), false, !delivered || !unreadable.is_empty()))
 }
 
-/// What is asked of subjects beside the rules.
-pub(super) struct Terms<'a> {
-    /// The edition that was asked for, if one was.
+/// Options of the judgement beside the rules.
+pub(super) struct JudgeOptions<'a> {
+    /// The requested edition, if there is one.
     pub edition: Option<&'a str>,
     /// What is known to be violated.
     pub baseline: &'a Baseline,
@@ -91,21 +91,21 @@ pub(super) fn report_of(
     header: &Header,
     recorded: &Recorded,
     path: &Path,
-    terms: &Terms<'_>,
+    options: &JudgeOptions<'_>,
 ) -> Report {
     let mut found = vec![];
-    enter(&mut found, protocol, edition, header, recorded, path, false);
-    report(&found, terms)
+    add_trace(&mut found, protocol, edition, header, recorded, path, false);
+    report(&found, options)
 }
 
-fn report(found: &[Subject], terms: &Terms<'_>) -> Report {
-    let reports = found.iter().map(|subject| judge(subject, terms)).collect();
+fn report(found: &[TracedSubject], options: &JudgeOptions<'_>) -> Report {
+    let reports = found.iter().map(|subject| judge(subject, options)).collect();
     let catalogue = deliver::catalogue();
     Report::of(Suite::of([], catalogue.iter().copied()), vec![], reports)
 }
 
 /// Judges one trace for each of its ends that is not our own peer; gives the number of events.
-fn check(path: &Path, edition: Option<&str>, found: &mut Vec<Subject>) -> Result<u64, Diagnostic> {
+fn check(path: &Path, edition: Option<&str>, found: &mut Vec<TracedSubject>) -> Result<u64, Diagnostic> {
     let mut reader = open(path).map_err(unreadable)?;
     let header = reader.header().clone();
     let (protocol, edition) = edition_of(&header, path, edition)?;
@@ -114,13 +114,13 @@ fn check(path: &Path, edition: Option<&str>, found: &mut Vec<Subject>) -> Result
         recorded.event(&event.map_err(unreadable)?);
     }
     recorded.end(reader.is_cut());
-    enter(found, protocol, edition, &header, &recorded, path, reader.is_cut());
+    add_trace(found, protocol, edition, &header, &recorded, path, reader.is_cut());
     Ok(recorded.events())
 }
 
 /// Enters a trace with each of its ends that is to be judged.
-fn enter(
-    found: &mut Vec<Subject>,
+fn add_trace(
+    found: &mut Vec<TracedSubject>,
     protocol: &'static Protocol,
     edition: &str,
     header: &Header,
@@ -163,7 +163,7 @@ fn unreadable(error: ReadError) -> Diagnostic {
 fn edition_of(
     header: &Header,
     path: &Path,
-    asked: Option<&str>,
+    requested: Option<&str>,
 ) -> Result<(&'static Protocol, &'static str), Diagnostic> {
     let names = || protocols().iter().map(|p| p.name);
     let Some(protocol) = protocols().iter().copied().find(|p| p.name == header.protocol) else {
@@ -171,7 +171,7 @@ fn edition_of(
         let known = names().collect::<Vec<_>>().join(", ");
         return Err(Diagnostic::error("trace/protocol", message).help(format!("known are {known}")));
     };
-    let id = asked.unwrap_or(&header.edition);
+    let id = requested.unwrap_or(&header.edition);
     let ids = || protocol.editions.iter().map(|e| e.id);
     match ids().find(|known| *known == id) {
         Some(id) => Ok((protocol, id)),
@@ -188,30 +188,31 @@ fn edition_of(
 
 /// The subject that a trace shows at one end: an earlier one of the same name, or a new one.
 fn subject_of<'a>(
-    found: &'a mut Vec<Subject>,
+    found: &'a mut Vec<TracedSubject>,
     protocol: &'static Protocol,
     edition: &str,
     end: End,
     header: &Header,
-) -> &'a mut Subject {
+) -> &'a mut TracedSubject {
     let default = match end {
         End::Client => "client",
         End::Server => "server",
     };
     let name = header.party(end).name.clone().unwrap_or_else(|| default.to_owned());
-    let same = |s: &Subject| s.protocol.name == protocol.name && s.edition == edition && s.end == end && s.name == name;
+    let same =
+        |s: &TracedSubject| s.protocol.name == protocol.name && s.edition == edition && s.end == end && s.name == name;
     let at = match found.iter().position(same) {
         Some(at) => at,
         None => {
             let (played, notes, edition) = (vec![], vec![], edition.to_owned());
-            found.push(Subject { protocol, edition, end, name, played, notes });
+            found.push(TracedSubject { protocol, edition, end, name, played, notes });
             found.len() - 1
         }
     };
     &mut found[at]
 }
 
-fn judge(subject: &Subject, terms: &Terms<'_>) -> SubjectReport {
+fn judge(subject: &TracedSubject, options: &JudgeOptions<'_>) -> SubjectReport {
     let role = subject.protocol.roles.iter().find(|role| role.subject == subject.end);
     let mut report = judge_subject(&SubjectRun {
         name: subject.name.clone(),
@@ -220,11 +221,11 @@ fn judge(subject: &Subject, terms: &Terms<'_>) -> SubjectReport {
         edition: subject.edition.clone(),
         catalogue: (subject.protocol.requirements)(),
         missing: &[],
-        baseline: terms.baseline,
+        baseline: options.baseline,
         today: Zoned::now().date(),
         scope: Scope::Partial,
         selection: Selection { scenarios: subject.played.len(), whole: false },
-        strict: terms.strict,
+        strict: options.strict,
         repro: Repro::default(),
         played: &subject.played,
         snapshots: vec![],
@@ -233,7 +234,7 @@ fn judge(subject: &Subject, terms: &Terms<'_>) -> SubjectReport {
     for finding in &mut report.findings {
         let trace = finding.trace.clone().unwrap_or_default();
         let mut words = vec!["wirecert".to_owned(), "check".to_owned()];
-        words.extend(terms.edition.iter().flat_map(|edition| ["--edition".to_owned(), (*edition).to_owned()]));
+        words.extend(options.edition.iter().flat_map(|edition| ["--edition".to_owned(), (*edition).to_owned()]));
         words.push(trace);
         finding.repro = Repro { before: words, after: vec![] }.command(None);
     }

@@ -1,11 +1,16 @@
-//! Hands a report to whoever asked for it.
+//! What surrounds every run: the baseline, the progress display, and the delivery of reports.
 
-use crate::diagnostic::Diagnostic;
-use crate::judge::Report;
+use std::path::Path;
+use std::sync::Arc;
+
+use anstream::AutoStream;
+
+use crate::diagnostic::{Diagnostic, yaml};
+use crate::judge::{Baseline, Report};
 use crate::protocol::{Requirement, protocols};
-use crate::report::{self, Kind};
+use crate::report::{self, Lines, Progress, ReportKind, Silent, TerminalProgress};
 
-use super::{ReportTarget, Terminal};
+use super::{CliError, ProgressKind, ReportTarget, Terminal};
 
 /// Prints the report and writes it to every target. Gives whether all could be written; what could not be is told,
 /// and never keeps the rest from being delivered.
@@ -16,20 +21,20 @@ pub fn deliver(report: &Report, targets: &[ReportTarget], terminal: &mut Termina
     let verbose = terminal.output().verbosity > 0;
     let text = report::terminal(report, &catalogue, verbose);
     let content = |kind| match kind {
-        Kind::Json => report::json(report),
-        Kind::Junit => report::junit(report),
-        Kind::Sarif => report::sarif(report, &catalogue),
-        Kind::Text => report::plain(&report::terminal(report, &catalogue, true)),
+        ReportKind::Json => report::json(report),
+        ReportKind::Junit => report::junit(report),
+        ReportKind::Sarif => report::sarif(report, &catalogue),
+        ReportKind::Text => report::plain(&report::terminal(report, &catalogue, true)),
     };
-    hand_out(&text, targets, content, terminal)
+    write_reports(&text, targets, content, terminal)
 }
 
 /// Prints a text for people, and writes to every target what it asks for, as [`deliver`] does. Gives whether all could be
 /// written.
-pub(super) fn hand_out(
+pub(super) fn write_reports(
     text: &str,
     targets: &[ReportTarget],
-    content: impl Fn(Kind) -> String,
+    content: impl Fn(ReportKind) -> String,
     terminal: &mut Terminal,
 ) -> bool {
     if targets.iter().any(|target| target.path.as_os_str() == "-") {
@@ -54,4 +59,36 @@ pub(super) fn hand_out(
 /// Every requirement of every protocol.
 pub(super) fn catalogue() -> Vec<&'static Requirement> {
     protocols().iter().flat_map(|p| (p.requirements)()).collect()
+}
+
+/// Reads a baseline; an empty one where none is named.
+///
+/// # Errors
+/// Wrong usage, with every fault of the file: it cannot be read, or names a requirement that there is not.
+pub fn load_baseline(path: Option<&Path>) -> Result<Baseline, CliError> {
+    let Some(path) = path else { return Ok(Baseline::default()) };
+    let source = yaml::read(path)?;
+    Ok(Baseline::parse(&source, catalogue().iter().map(|r| r.id))?)
+}
+
+/// The progress to show on stderr: what `--progress` says, and with `auto` a bar on a terminal that can draw one,
+/// lines elsewhere. `-q` silences it.
+pub fn progress(kind: ProgressKind, terminal: &Terminal) -> Arc<dyn Progress> {
+    let output = terminal.output();
+    let can_draw = terminal.is_watched() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    let bar = match kind {
+        ProgressKind::Auto => can_draw,
+        ProgressKind::Bar => true,
+        ProgressKind::Lines => false,
+        ProgressKind::None => return Arc::new(Silent),
+    };
+    if output.verbosity < 0 {
+        return Arc::new(Silent);
+    }
+    let stderr = AutoStream::new(std::io::stderr(), output.color);
+    if bar {
+        Arc::new(TerminalProgress::new(catalogue(), stderr.current_choice() != anstream::ColorChoice::Never))
+    } else {
+        Arc::new(Lines::new(Box::new(stderr), catalogue()))
+    }
 }

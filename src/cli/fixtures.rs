@@ -83,7 +83,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         None => {
             let edition = edition_of(protocol, args.edition.as_deref().unwrap_or(protocol.editions[0].id))?;
             let checker = checker(protocol, edition, args.seed)?;
-            (fixture::made(&checker, &kinds), origin(protocol, edition, Some(args.seed), None))
+            (fixture::fixtures(&checker, &kinds), origin(protocol, edition, Some(args.seed), None))
         }
     };
     if fixtures.is_empty() {

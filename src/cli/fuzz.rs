@@ -1,7 +1,6 @@
 //! `wirecert fuzz`: generated traffic, judged by the rules.
 
-mod render;
-mod saving;
+mod results;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -16,24 +15,23 @@ use crate::judge::{FaultOwner, Play, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, suite};
 use crate::protocol::{Level, RequirementId, parse_bound, role};
-use crate::report::{self, Kind};
+use crate::report::{self, ReportKind};
 use crate::scenario::Plan;
 
-use super::deliver::hand_out;
-use super::target::{self, TargetOptions};
+use super::deliver::write_reports;
+use super::options::{self, TargetOptions};
 use super::{CliError, Exit, ReportTarget, Terminal};
-
-use render::FuzzRenderer;
+use results::FuzzRenderer;
 
 /// How many cases each job plays before its subject is started anew.
 const ROUND: usize = 64;
-/// The same where a time is set, which is looked at after each round.
+/// How many cases each job plays before its subject is started anew where `--time` is set: the time is checked after each round.
 const SHORT_ROUND: usize = 16;
 
-/// After how many cases it is looked how much memory a subject has.
+/// After how many cases the memory of a subject is measured.
 const WEIGH_EVERY: Option<NonZeroU32> = NonZeroU32::new(8);
 
-/// How many cases are played where nothing is said.
+/// The default number of cases.
 const CASES: u64 = 200;
 
 /// Play generated traffic at a subject: sound messages, and ones that are wrong on purpose.
@@ -100,14 +98,15 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Runs the command.
+/// Runs `wirecert fuzz`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let Some((protocol, role)) = role(&args.role) else {
         let names: Vec<&str> = crate::protocol::protocols().iter().flat_map(|p| p.roles).map(|r| r.name).collect();
         let message = format!("there is no role `{}`", args.role);
         return Err(CliError::usage(message).help(format!("roles: {}", names.join(", "))));
     };
-    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, Kind::Json | Kind::Text)) {
+    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, ReportKind::Json | ReportKind::Text))
+    {
         let path = unfit.path.display();
         return Err(
             CliError::usage(format!("a fuzz has no report of this kind for {path}")).help("there are json and text")
@@ -118,11 +117,11 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Some(spec) => spec,
         // A list is no verdict.
         None if !args.own && !args.list => {
-            return Err(super::subjects::nobody(&format!("fuzz {}", role.name), Some(role.name)));
+            return Err(super::selection::no_subject_error(&format!("fuzz {}", role.name), Some(role.name)));
         }
         None => {
-            let asked = args.target.edition.as_deref().filter(|e| *e != "auto");
-            let edition = match asked {
+            let requested = args.target.edition.as_deref().filter(|e| *e != "auto");
+            let edition = match requested {
                 Some(edition) => editions.iter().copied().find(|id| *id == edition),
                 None => editions.first().copied(),
             };
@@ -142,17 +141,17 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     run.retries = 1;
     run.weigh_every = WEIGH_EVERY;
     run.jobs = args.jobs.map_or_else(|| super::session::default_jobs(spec.role), NonZeroUsize::get);
-    let fuzz = Fuzz { args: &args, spec, run, seed, cancel: cancel.clone() };
+    let fuzz = FuzzRun { args: &args, spec, run, seed, cancel: cancel.clone() };
     let outcome = runtime.block_on(async {
         super::session::watch_for_interrupts(cancel.clone());
-        fuzz.all(&editions, terminal).await
+        fuzz.run_all(&editions, terminal).await
     });
     cancel.nothing_runs();
     runtime.shutdown_timeout(Duration::from_secs(2));
     outcome
 }
 
-struct Fuzz<'a> {
+struct FuzzRun<'a> {
     args: &'a Args,
     spec: SubjectSpec,
     run: Run,
@@ -160,7 +159,7 @@ struct Fuzz<'a> {
     cancel: Cancel,
 }
 
-/// What was found of one requirement.
+/// The violation of a requirement.
 struct Violation {
     /// The first case that showed it.
     case: Case,
@@ -180,12 +179,12 @@ struct FuzzCounts {
     memory: Arc<Memory>,
 }
 
-impl Fuzz<'_> {
-    async fn all(&self, editions: &[&'static str], terminal: &mut Terminal) -> Result<Exit, CliError> {
+impl FuzzRun<'_> {
+    async fn run_all(&self, editions: &[&'static str], terminal: &mut Terminal) -> Result<Exit, CliError> {
         let edition = match (self.spec.edition, self.args.list) {
             // Nothing is started for a list.
             (EditionChoice::Auto, true) => *editions.first().unwrap_or(&""),
-            _ => target::edition(&self.spec, editions, &self.run, &self.cancel).await?,
+            _ => options::edition(&self.spec, editions, &self.run, &self.cancel).await?,
         };
         let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
         let traffic = Traffic::of(self.spec.role, edition).map_err(broken)?;
@@ -208,11 +207,11 @@ impl Fuzz<'_> {
             return Err(CliError::unjudged(format!("no case could be judged; case {number}: {why}")));
         }
         let saved = self.save(edition, &tally, terminal).await?;
-        let whole = self.deliver(edition, &tally, &saved, terminal);
+        let all_written = self.deliver(edition, &tally, &saved, terminal);
         let binds = |v: &Violation| v.level == Level::Must || self.args.strict && v.level == Level::Should;
         Ok(match () {
             () if self.cancel.is_cancelled() => Exit::INTERRUPTED,
-            () if !whole => Exit::USAGE,
+            () if !all_written => Exit::USAGE,
             () if tally.found.values().any(binds) => Exit::FAILED,
             () if !tally.errors.is_empty() => Exit::UNJUDGED,
             () => Exit::OK,
@@ -270,15 +269,15 @@ impl Fuzz<'_> {
                 known.count += 1;
                 continue;
             }
-            let level = target::level(&self.spec, found.requirement);
-            let told = found.requirement.unwrap_or("an expectation without a requirement");
-            terminal.progress(&format!("case {}: {} {told}: {}", case.number, level.as_str(), found.message));
+            let level = options::level(&self.spec, found.requirement);
+            let name = found.requirement.unwrap_or("an expectation without a requirement");
+            terminal.progress(&format!("case {}: {} {name}: {}", case.number, level.as_str(), found.message));
             let violation = Violation { case: case.clone(), message: found.message.clone(), level, count: 1 };
             tally.found.insert(found.requirement, violation);
         }
     }
 
-    /// Says what was found; gives whether every report was written.
+    /// Prints the results and writes the reports; gives whether every report was written.
     fn deliver(
         &self,
         edition: &str,
@@ -288,8 +287,8 @@ impl Fuzz<'_> {
     ) -> bool {
         let about = FuzzRenderer { spec: &self.spec, edition, seed: self.seed, tally, saved };
         let text = report::plain(&about.text());
-        let content = |kind| if kind == Kind::Json { about.json() } else { text.clone() };
-        hand_out(&text, &self.args.reports, content, terminal)
+        let content = |kind| if kind == ReportKind::Json { about.json() } else { text.clone() };
+        write_reports(&text, &self.args.reports, content, terminal)
     }
 }
 

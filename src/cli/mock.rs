@@ -91,7 +91,7 @@ pub struct Args {
     freedom: Vec<String>,
 
     /// Hold messages back by this time, or by one between two (20ms..200ms), in their order.
-    #[arg(long, value_name = "TIME[..TIME]", value_parser = super::values::span)]
+    #[arg(long, value_name = "TIME[..TIME]", value_parser = super::options::span)]
     latency: Option<(Duration, Duration)>,
 
     /// What the times of --latency are drawn with.
@@ -114,17 +114,17 @@ pub struct Args {
 /// How a mock of a server is started.
 type Serve = fn(MockOptions) -> Starting;
 
-/// How many may steer a mock through its socket at a time.
+/// The most connections to the control socket at a time.
 const MAX_STEERING: usize = 64;
 /// How long a command to a running mock may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Read while a command is obeyed, until its answer is on its way.
-type Answering = Arc<RwLock<()>>;
-/// What a mock exits with that a flaw made die.
+/// Locked for reading while a command is executed, until its response is sent.
+type PendingResponses = Arc<RwLock<()>>;
+/// The exit code of a mock that died by a flaw.
 const DIED: Exit = Exit(70);
 
-/// Runs it.
+/// Runs `wirecert mock`.
 ///
 /// # Errors
 /// A role without a mock, an option that does not fit, a port or socket that is taken, a mock that cannot be steered.
@@ -187,17 +187,17 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     let happenings = mock.happenings();
     terminal.result(&format!("{}\n", mock.ready()));
 
-    let (say, mut said) = mpsc::channel(1);
-    let answering = Answering::default();
+    let (responses, mut response_lines) = mpsc::channel(1);
+    let pending = PendingResponses::default();
     let (fail, mut failed) = mpsc::channel(1);
     if let Some(script) = script {
-        tokio::spawn(perform(script, mock.clone(), happenings, fail));
+        tokio::spawn(play_script(script, mock.clone(), happenings, fail));
     }
     if args.stdin {
-        tokio::spawn(obey_stdin(mock.clone(), tokio::io::stdin(), say.clone(), answering.clone()));
+        tokio::spawn(obey_stdin(mock.clone(), tokio::io::stdin(), responses.clone(), pending.clone()));
     }
     if let Some(control) = &control {
-        tokio::spawn(obey_socket(mock.clone(), control.listener.clone(), answering.clone()));
+        tokio::spawn(obey_socket(mock.clone(), control.listener.clone(), pending.clone()));
     }
     let exit = loop {
         tokio::select! {
@@ -207,7 +207,7 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
                 terminal.diagnostics(&[fault]);
                 break Exit::USAGE;
             }
-            line = said.recv() => match line {
+            line = response_lines.recv() => match line {
                 Some(Some(line)) => terminal.result(&line),
                 _ => break Exit::OK,
             },
@@ -223,19 +223,19 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     mock.stop().await;
     recorder.end();
     // Answers that are on their way, such as that to `quit`.
-    let answered = tokio::time::timeout(PATIENCE, answering.write());
+    let answered = tokio::time::timeout(PATIENCE, pending.write());
     tokio::pin!(answered);
     loop {
         tokio::select! {
             biased;
-            Some(Some(line)) = said.recv() => terminal.result(&line),
+            Some(Some(line)) = response_lines.recv() => terminal.result(&line),
             _ = &mut answered => break,
         }
     }
     Ok(exit)
 }
 
-/// What the options say, and where the mock's connections are recorded.
+/// The options of the mock, and the recorder of its connections.
 fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliError> {
     let (protocol, role) = protocol::role(kind.role).unzip();
     let first = protocol.and_then(|p| p.editions.first()).map_or("", |e| e.id);
@@ -285,7 +285,7 @@ fn start_error(args: &Args, error: MockError) -> CliError {
 }
 
 /// Plays a script. What could not be done goes to `fail`.
-async fn perform(
+async fn play_script(
     script: Script,
     mock: Arc<dyn Mock>,
     happenings: broadcast::Receiver<MockEvent>,
@@ -297,20 +297,20 @@ async fn perform(
     }
 }
 
-/// Obeys the lines of an input. Each answer, and nothing for the end, goes to `say`.
+/// Executes the commands of an input. Each response, and none for the end, goes to `responses`.
 async fn obey_stdin(
     mock: Arc<dyn Mock>,
     input: impl AsyncRead + Unpin,
-    say: mpsc::Sender<Option<String>>,
-    answering: Answering,
+    responses: mpsc::Sender<Option<String>>,
+    pending: PendingResponses,
 ) {
     let mut input = BufReader::new(input);
     loop {
         let line = control::read(&mut input).await;
-        let _answering = answering.read().await;
-        let answer = control::obey(&*mock, &line).await;
-        let over = answer.is_none();
-        if say.send(answer).await.is_err() || over {
+        let _pending = pending.read().await;
+        let response = control::obey(&*mock, &line).await;
+        let over = response.is_none();
+        if responses.send(response).await.is_err() || over {
             return;
         }
     }
@@ -354,20 +354,20 @@ impl Drop for ControlSocket {
     }
 }
 
-async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener>, answering: Answering) {
+async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener>, pending: PendingResponses) {
     let slots = Arc::new(Semaphore::new(MAX_STEERING));
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
         let (stream, _) = accepted(|context| listener.poll_accept(context)).await;
-        let (mock, answering) = (mock.clone(), answering.clone());
+        let (mock, pending) = (mock.clone(), pending.clone());
         tokio::spawn(async move {
             let (input, mut output) = stream.into_split();
             let mut input = BufReader::new(input);
             loop {
                 let line = control::read(&mut input).await;
-                let _answering = answering.read().await;
-                let Some(answer) = control::obey(&*mock, &line).await else { break };
-                if output.write_all(answer.as_bytes()).await.is_err() {
+                let _pending = pending.read().await;
+                let Some(response) = control::obey(&*mock, &line).await else { break };
+                if output.write_all(response.as_bytes()).await.is_err() {
                     break;
                 }
             }
@@ -388,10 +388,10 @@ fn steer(socket: &Path, words: &[String], terminal: &mut Terminal) -> Result<Exi
     stream.set_read_timeout(Some(PATIENCE)).map_err(cannot)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(cannot)?;
     stream.write_all(format!("{command}\n").as_bytes()).map_err(cannot)?;
-    let mut answer = String::new();
-    std::io::BufReader::new(&stream).read_line(&mut answer).map_err(cannot)?;
-    match serde_json::from_str::<Value>(&answer) {
-        Ok(Value::Object(answer)) => match (answer.get("ok"), answer.get("error").and_then(Value::as_str)) {
+    let mut response = String::new();
+    std::io::BufReader::new(&stream).read_line(&mut response).map_err(cannot)?;
+    match serde_json::from_str::<Value>(&response) {
+        Ok(Value::Object(response)) => match (response.get("ok"), response.get("error").and_then(Value::as_str)) {
             (Some(value), _) => {
                 terminal.result(&format!("{value}\n"));
                 Ok(Exit::OK)
@@ -399,7 +399,7 @@ fn steer(socket: &Path, words: &[String], terminal: &mut Terminal) -> Result<Exi
             (None, error) => Err(CliError::usage(error.unwrap_or("the mock gave no reason").to_owned())),
         },
         // It may go before its answer to `quit` has been read.
-        _ if name == "quit" && answer.is_empty() => Ok(Exit::OK),
+        _ if name == "quit" && response.is_empty() => Ok(Exit::OK),
         _ => Err(CliError::unjudged(format!("the mock at {} did not answer", socket.display()))),
     }
 }

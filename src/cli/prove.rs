@@ -71,7 +71,7 @@ pub struct Args {
 /// A play that could not be judged, since the machine held us up, is repeated so many times.
 const RETRIES: u32 = 5;
 
-/// Runs the command.
+/// Runs `wirecert prove`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let plans: Arc<[_]> = super::embedded::plans()?.into();
     let roles: Vec<_> = protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))).collect();
@@ -96,8 +96,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
-    let asked = roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name));
-    let work: Vec<(Prover, Vec<Case>)> = asked
+    let selected = roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name));
+    let work: Vec<(Prover, Vec<Case>)> = selected
         .map(|(protocol, role)| {
             let prover = Prover {
                 protocol,
@@ -108,7 +108,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
                 extent,
                 cancel: cancel.clone(),
             };
-            let cases = cases(protocol, role).into_iter().filter(|case| wanted(case, &args));
+            let cases = cases(protocol, role).into_iter().filter(|case| is_selected(case, &args));
             let mut number = 0;
             let in_shard = |case: &Case| {
                 if case.kind == CaseKind::Sound {
@@ -131,7 +131,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let done = |result: &CaseResult| {
         let n = counter.fetch_add(1, Ordering::Relaxed) + 1;
         if let Ok(mut terminal) = shared.lock() {
-            let line = format!("{n}/{total} {}", line(result));
+            let line = format!("{n}/{total} {}", render_result(result));
             if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
         }
     };
@@ -145,7 +145,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let json = serde_json::to_string_pretty(&proof).map_err(|e| CliError::unjudged(e.to_string()))?;
         terminal.result(&format!("{json}\n"));
     } else {
-        terminal.result(&tell(&proof));
+        terminal.result(&render_proof(&proof));
     }
     if cancel.is_cancelled() {
         return Err(CliError::interrupted());
@@ -158,7 +158,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     Ok(if proof.holds() { Exit::OK } else { Exit::FAILED })
 }
 
-/// The same with pairs of their flaws.
+/// Replaces the cases of each prover by pairs of their flaws.
 fn in_pairs(work: Vec<(Prover, Vec<Case>)>, count: usize, seed: u64) -> Vec<(Prover, Vec<Case>)> {
     let cases: Vec<Case> = work.iter().flat_map(|(_, cases)| cases.iter().cloned()).collect();
     let drawn = pairs(&cases, count, seed);
@@ -170,7 +170,7 @@ fn in_pairs(work: Vec<(Prover, Vec<Case>)>, count: usize, seed: u64) -> Vec<(Pro
     work.into_iter().map(paired).collect()
 }
 
-fn wanted(case: &Case, args: &Args) -> bool {
+fn is_selected(case: &Case, args: &Args) -> bool {
     let name = match &case.kind {
         CaseKind::Sound => "sound",
         CaseKind::Freedom { name, .. } | CaseKind::Flaw { name, .. } => name,
@@ -181,7 +181,7 @@ fn wanted(case: &Case, args: &Args) -> bool {
 }
 
 /// A case in a line.
-fn line(result: &CaseResult) -> String {
+fn render_result(result: &CaseResult) -> String {
     let case = &result.case;
     let (what, outcome) = match &case.kind {
         CaseKind::Sound => ("the sound mock".to_owned(), "conforms".to_owned()),
@@ -204,19 +204,19 @@ fn line(result: &CaseResult) -> String {
             (format!("flaws {first} and {second}"), "both told".to_owned())
         }
     };
-    let verdict = if result.holds() { outcome } else { format!("WRONG: {}", wrong(result).join("; ")) };
+    let verdict = if result.holds() { outcome } else { format!("WRONG: {}", failure_reasons(result).join("; ")) };
     format!("{} {}: {what}: {verdict}", case.role, case.edition)
 }
 
 /// Why a case does not hold.
-fn wrong(result: &CaseResult) -> Vec<String> {
+fn failure_reasons(result: &CaseResult) -> Vec<String> {
     let mut reasons = vec![];
     if result.scenarios == 0 {
         reasons.push("nothing was played".to_owned());
     }
     if let CaseKind::Pair { flaws } = &result.case.kind {
-        for ((name, breaks), told) in flaws.iter().zip(&result.told) {
-            if let PairOutcome::Hidden(how) = told {
+        for ((name, breaks), outcome) in flaws.iter().zip(&result.told) {
+            if let PairOutcome::Hidden(how) = outcome {
                 reasons.push(format!("{name} is not told: {breaks} is {how}"));
             }
         }
@@ -247,14 +247,14 @@ fn wrong(result: &CaseResult) -> Vec<String> {
 }
 
 /// The whole proof, for people.
-fn tell(proof: &Proof) -> String {
+fn render_proof(proof: &Proof) -> String {
     let mut text = String::new();
     let mut push = |line: String| {
         text.push_str(&line);
         text.push('\n');
     };
     for result in proof.results.iter().filter(|r| !r.holds()) {
-        push(line(result));
+        push(render_result(result));
         if let Some((id, why)) = result.errors.first() {
             push(format!("    {} scenarios could not be judged; the first: {id}: {why}", result.errors.len()));
         }
@@ -272,17 +272,17 @@ fn tell(proof: &Proof) -> String {
         let all = proof.results.iter().filter(|r| of_kind(&r.case.kind));
         (all.clone().filter(|r| r.holds()).count(), all.count())
     };
-    let (told, pairs) = count(|kind| matches!(kind, CaseKind::Pair { .. }));
+    let (outcome, pairs) = count(|kind| matches!(kind, CaseKind::Pair { .. }));
     if pairs > 0 {
-        let share = told as f64 * 100.0 / pairs as f64;
+        let share = outcome as f64 * 100.0 / pairs as f64;
         push(format!(
-            "both flaws of {told} of {pairs} pairs told ({share:.1} %; {:.0} % have to be)",
+            "both flaws of {outcome} of {pairs} pairs told ({share:.1} %; {:.0} % have to be)",
             PAIRS_TOLD * 100.0
         ));
         return text;
     }
     if let Some(modified) = proof.modified() {
-        return text + &tell_modified(&modified);
+        return text + &render_modified(&modified);
     }
     let (caught, flaws) = count(|kind| matches!(kind, CaseKind::Flaw { .. }));
     let (sound, mocks) = count(|kind| matches!(kind, CaseKind::Sound | CaseKind::Freedom { .. }));
@@ -300,7 +300,7 @@ fn tell(proof: &Proof) -> String {
 }
 
 /// What was caught of flaws with modifiers.
-fn tell_modified(modified: &Modified) -> String {
+fn render_modified(modified: &Modified) -> String {
     let mut text = String::new();
     for (id, with) in modified.seldom() {
         let with: Vec<_> = with.iter().map(|modifier| format!("@{}", modifier.name())).collect();

@@ -1,22 +1,21 @@
 //! `wirecert record`: a proxy between two real ends that writes the trace.
 
-mod way;
-
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::protocol::{Protocol, Role, protocols};
-use crate::record::{Client, Live, RecordError, Recording, Rendezvous};
+use crate::protocol::{Protocol, Reach, Role, protocols};
+use crate::record::{Client, Live, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
 use crate::report;
+use crate::subject::data_homes;
 use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
+use crate::wire::tcp::Address;
 
-use super::check::{Terms, report_of};
-use super::{CliError, Exit, Terminal, baseline, deliver};
-
-use way::{edition, homes, way};
+use super::check::{JudgeOptions, report_of};
+use super::{CliError, Exit, Terminal, deliver};
 
 /// Pass traffic between two real ends, and write what crosses the wire to a trace.
 ///
@@ -81,25 +80,25 @@ pub struct Args {
 }
 
 /// How the recording came to its end.
-enum Ended {
+enum RecordingEnd {
     /// The client did.
     Client(Exited),
     /// By SIGTERM or SIGHUP.
-    Told,
+    Terminated,
     /// By Ctrl-C.
     Interrupted,
 }
 
-/// Runs it.
+/// Runs `wirecert record`.
 ///
 /// # Errors
 /// Options that do not fit, an address that is taken, a trace that cannot be written, a client that cannot be started.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let (protocol, role) = find(&args.protocol)?;
-    let homes = homes(&args, role)?;
+    let homes = data_home_folders(&args, role)?;
     let edition = edition(&args, protocol, role, &homes)?;
-    let way = way(&args, role, homes)?;
-    let known = baseline::load(args.baseline.as_deref())?;
+    let rendezvous = rendezvous(&args, role, homes)?;
+    let known = deliver::load_baseline(args.baseline.as_deref())?;
     let header = Header::new(protocol.name, edition);
     let (sink, written) = FileSink::create(&args.out, &header).map_err(|e| CliError::usage(e.to_string()))?;
     let color = terminal.output().color;
@@ -118,7 +117,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let recorder = Recorder::with_secret_keys(Clock::start(), &secret_keys, sinks);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
-    let ended = runtime.block_on(record(&args, role, edition, way, &recorder, terminal));
+    let ended = runtime.block_on(record(&args, role, edition, rendezvous, &recorder, terminal));
     // Connections that stand would keep it.
     runtime.shutdown_background();
     let ended = ended?;
@@ -131,8 +130,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
     }
     if let Some(live) = live {
-        let terms = Terms { edition: None, baseline: &known, strict: args.strict };
-        let report = live.with(|recorded| report_of(protocol, edition, &header, recorded, &args.out, &terms));
+        let options = JudgeOptions { edition: None, baseline: &known, strict: args.strict };
+        let report = live.with(|recorded| report_of(protocol, edition, &header, recorded, &args.out, &options));
         // What a client of ours writes to stdout is not to be mixed with this.
         if args.command.is_empty() {
             deliver::deliver(&report, &[], terminal);
@@ -142,7 +141,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
         exit = Exit::of(report.standing(), false, exit == Exit::USAGE);
     }
-    Ok(if matches!(ended, Ended::Interrupted) { Exit::INTERRUPTED } else { exit })
+    Ok(if matches!(ended, RecordingEnd::Interrupted) { Exit::INTERRUPTED } else { exit })
 }
 
 /// Records until it is to end.
@@ -150,16 +149,16 @@ async fn record(
     args: &Args,
     role: &'static Role,
     edition: &'static str,
-    way: Rendezvous,
+    rendezvous: Rendezvous,
     recorder: &Recorder,
     terminal: &mut Terminal,
-) -> Result<Ended, CliError> {
+) -> Result<RecordingEnd, CliError> {
     // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
     let mut signals = Signals::new().map_err(|e| CliError::unjudged(format!("cannot listen for signals: {e}")))?;
-    let recording = Recording::start(role, edition, way, recorder).await.map_err(start_error)?;
+    let recording = Recording::start(role, edition, rendezvous, recorder).await.map_err(start_error)?;
     let ended = match args.command.is_empty() {
         true => {
-            tell(&recording, edition, terminal);
+            announce(&recording, edition, terminal);
             Ok(signals.next().await)
         }
         false => with_client(args, role, &recording, &mut signals, terminal).await,
@@ -180,7 +179,7 @@ async fn with_client(
     recording: &Recording,
     signals: &mut Signals,
     terminal: &mut Terminal,
-) -> Result<Ended, CliError> {
+) -> Result<RecordingEnd, CliError> {
     if recording.address().is_none() {
         let message = format!("there is no lockfile of {} that a client would use", role.about);
         let help =
@@ -192,13 +191,13 @@ async fn with_client(
         CliError::unjudged(error.to_string()).help(help)
     })?;
     let ended = tokio::select! {
-        exited = client.ended(recording) => Ended::Client(exited),
+        exited = client.ended(recording) => RecordingEnd::Client(exited),
         ended = signals.next() => {
-            client.end(recording, matches!(ended, Ended::Interrupted)).await;
+            client.end(recording, matches!(ended, RecordingEnd::Interrupted)).await;
             ended
         }
     };
-    if let Ended::Client(Exited { code, signal, .. }) = &ended {
+    if let RecordingEnd::Client(Exited { code, signal, .. }) = &ended {
         match (code, signal) {
             (Some(0), _) => {}
             (Some(code), _) => terminal.progress(&format!("the client ended with exit code {code}")),
@@ -209,8 +208,8 @@ async fn with_client(
     Ok(ended)
 }
 
-/// Says where clients come in: to programs on stdout, to people on stderr.
-fn tell(recording: &Recording, edition: &str, terminal: &mut Terminal) {
+/// Announces where clients connect: to programs on stdout, to people on stderr.
+fn announce(recording: &Recording, edition: &str, terminal: &mut Terminal) {
     let variables = recording.data_home_variables();
     let env: Map<String, Value> = variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let mut ready = json!({ "recording": true, "edition": edition });
@@ -249,11 +248,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Ended {
+    async fn next(&mut self) -> RecordingEnd {
         tokio::select! {
-            _ = self.interrupt.recv() => Ended::Interrupted,
-            _ = self.terminate.recv() => Ended::Told,
-            _ = self.hang_up.recv() => Ended::Told,
+            _ = self.interrupt.recv() => RecordingEnd::Interrupted,
+            _ = self.terminate.recv() => RecordingEnd::Terminated,
+            _ = self.hang_up.recv() => RecordingEnd::Terminated,
         }
     }
 }
@@ -278,5 +277,131 @@ fn start_error(error: RecordError) -> CliError {
             CliError::unjudged(error.to_string()).help("choose another --listen, or leave it out to get a free port")
         }
         RecordError::DataHome { .. } | RecordError::System(_) => CliError::unjudged(error.to_string()),
+    }
+}
+
+/// The data homes in which servers leave their lockfiles.
+pub(super) fn data_home_folders(args: &Args, role: &Role) -> Result<Vec<PathBuf>, CliError> {
+    if !matches!(role.reach, Reach::Lockfile { .. }) {
+        return Ok(vec![]);
+    }
+    let homes = match &args.data_home {
+        Some(home) => vec![home.clone()],
+        None => data_homes(role.reach.data_home(), &|name| std::env::var_os(name)),
+    };
+    if homes.is_empty() {
+        return Err(CliError::usage("there is no data home: neither HOME nor XDG_DATA_HOME is set")
+            .help("say where the server's lockfile is with --data-home DIR"));
+    }
+    homes
+        .into_iter()
+        .map(|home| std::path::absolute(&home).map_err(|e| CliError::usage(format!("{}: {e}", home.display()))))
+        .collect()
+}
+
+/// The requested edition, or else the one that the lockfiles name.
+pub(super) fn edition(
+    args: &Args,
+    protocol: &'static Protocol,
+    role: &Role,
+    homes: &[PathBuf],
+) -> Result<&'static str, CliError> {
+    let ids = || protocol.editions.iter().map(|e| e.id);
+    let Some(requested) = &args.edition else {
+        let first = ids().next().unwrap_or_default();
+        return Ok(edition_of(protocol, &role.reach, homes).unwrap_or(first));
+    };
+    ids().find(|id| id == requested).ok_or_else(|| {
+        CliError::usage(format!("{} has no edition `{requested}`", protocol.name))
+            .help(format!("there is {}", ids().collect::<Vec<_>>().join(", ")))
+    })
+}
+
+/// How the two ends are brought together.
+pub(super) fn rendezvous(args: &Args, role: &Role, homes: Vec<PathBuf>) -> Result<Rendezvous, CliError> {
+    let by_lockfile = matches!(role.reach, Reach::Lockfile { .. });
+    let misplaced = [
+        ("--listen", args.listen.is_some() && by_lockfile),
+        ("--upstream", args.upstream.is_some() && by_lockfile),
+        ("--data-home", args.data_home.is_some() && !by_lockfile),
+        ("--own-home", args.own_home && !by_lockfile),
+    ];
+    if let Some((name, _)) = misplaced.iter().find(|(_, wrong)| *wrong) {
+        let how = if by_lockfile { "found through its lockfile" } else { "reached at a URL" };
+        return Err(CliError::usage(format!("`{name}` means nothing here: {} is {how}", role.about)));
+    }
+    if let Some(workspace) = &args.workspace
+        && !workspace.is_dir()
+    {
+        return Err(CliError::usage(format!("the workspace {} is no folder", workspace.display())));
+    }
+    if by_lockfile {
+        // There the data home is always below the home folder, whatever the environment says.
+        let home = (args.own_home || cfg!(target_os = "macos")).then(|| std::env::var_os("HOME")).flatten();
+        let home = home.map(PathBuf::from);
+        return Ok(Rendezvous::Lockfiles(Lockfiles { homes, home, workspace: args.workspace.clone() }));
+    }
+    let Some(upstream) = &args.upstream else {
+        return Err(CliError::usage(format!("say where {} is: --upstream http://127.0.0.1:PORT", role.about)));
+    };
+    let (upstream, path) = parse_upstream(upstream)?;
+    let listen = args.listen.as_deref().map_or(Ok((Ipv4Addr::LOCALHOST, 0).into()), parse_listen)?;
+    Ok(Rendezvous::Url { listen, upstream, path })
+}
+
+/// `http://127.0.0.1:3000/path`: where the server is, and the path for clients.
+fn parse_upstream(url: &str) -> Result<(Address, String), CliError> {
+    let wrong = |why: &str| CliError::usage(format!("--upstream {why}; expected one like http://127.0.0.1:3000"));
+    if url.starts_with("https://") {
+        return Err(wrong("is encrypted, so that nobody in between can read it")
+            .help("start the server without TLS for the recording, or a proxy that ends TLS before it"));
+    }
+    let rest = url.strip_prefix("http://").ok_or_else(|| wrong("does not begin with http://"))?;
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => {
+            (host, port.parse().ok().filter(|port| *port != 0).ok_or_else(|| wrong("names a port that is none"))?)
+        }
+        _ => (authority, 80),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let loopback = host.parse::<IpAddr>().map_or(host == "localhost", |ip| ip.is_loopback());
+    if !loopback {
+        return Err(wrong("leads to another machine"));
+    }
+    Ok((Address::new(host, port), path.to_owned()))
+}
+
+/// `127.0.0.1:8765`, `localhost:8765`, or a port alone.
+fn parse_listen(text: &str) -> Result<SocketAddr, CliError> {
+    let text = text.strip_prefix("localhost").map_or_else(|| text.to_owned(), |rest| format!("127.0.0.1{rest}"));
+    let port = text.parse::<u16>().ok().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+    text.parse().ok().or(port).ok_or_else(|| {
+        CliError::usage(format!("--listen {text} is no address; expected one like 127.0.0.1:8765 or [::1]:8765"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upstream_is_a_plain_url_of_this_machine() {
+        let parsed = |url: &str| parse_upstream(url).map(|(a, path)| (a.to_string(), path)).map_err(|e| e.diagnostics);
+        assert_eq!(parsed("http://127.0.0.1:3000").unwrap(), ("127.0.0.1:3000".into(), String::new()));
+        assert_eq!(parsed("http://localhost/a?b").unwrap(), ("localhost:80".into(), "/a?b".into()));
+        assert_eq!(parsed("http://[::1]:8/").unwrap(), ("[::1]:8".into(), "/".into()));
+        for wrong in ["127.0.0.1:3000", "https://localhost", "http://example.org", "http://127.0.0.1:0", "http://1:x"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clients_come_in_at_an_address_or_a_port() {
+        let parsed = |text: &str| parse_listen(text).map(|a| a.to_string()).ok();
+        assert_eq!(parsed("localhost:1").as_deref(), Some("127.0.0.1:1"));
+        assert_eq!(parsed("8765").as_deref(), Some("127.0.0.1:8765"));
+        assert_eq!(parsed("[::1]:2").as_deref(), Some("[::1]:2"));
+        assert_eq!(parsed("nowhere"), None);
     }
 }

@@ -1,27 +1,25 @@
 //! `wirecert replay`: re-enacts one side of a trace against a live other.
 
 mod live;
-mod render;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::diagnostic::{Style, nearest};
+use crate::diagnostic::{Style, difference, nearest};
 use crate::judge::{FaultOwner, Recorded};
 use crate::protocol::{Protocol, parse_bound, protocols};
-use crate::replay::{Options, Outcome, Script, Secrets, Timing};
-use crate::report::Kind;
+use crate::replay::{Departure, DepartureCounts, DepartureKind, ReplayOptions, ReplayOutcome, Script, Secrets, Timing};
+use crate::report::ReportKind;
 use crate::trace::{End, Header, TraceReader};
 
-use super::deliver::hand_out;
+use super::deliver::write_reports;
 use super::{CliError, Exit, ReportTarget, Terminal};
-
 use live::ReplayEnvironment;
 
 /// Arguments of `replay`.
@@ -85,12 +83,13 @@ enum Side {
     Server,
 }
 
-/// Runs it.
+/// Runs `wirecert replay`.
 ///
 /// # Errors
 /// A trace that cannot be read or replayed, a live side that is not to be had.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, Kind::Json | Kind::Text)) {
+    if let Some(unfit) = args.reports.iter().find(|target| !matches!(target.kind, ReportKind::Json | ReportKind::Text))
+    {
         let path = unfit.path.display();
         return Err(
             CliError::usage(format!("a replay has no report of this kind for {path}")).help("there are json and text")
@@ -119,10 +118,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         if script.cut {
             terminal.progress(&format!("{} was cut: what is in it is replayed", args.trace.display()));
         }
-        let options = Options { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
-        let around =
+        let options = ReplayOptions { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
+        let context =
             ReplayEnvironment { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
-        let played = live::play(script, &args.live, around, stopped.clone(), terminal).await?;
+        let played = live::play(script, &args.live, context, stopped.clone(), terminal).await?;
         Ok::<_, CliError>((played, *stopped.borrow()))
     });
     runtime.shutdown_background();
@@ -135,11 +134,11 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     Ok(if deliver(&args, &header, &outcome, &opposite, terminal) { exit } else { Exit::USAGE })
 }
 
-/// Says what came of it; gives whether every report was written.
-fn deliver(args: &Args, header: &Header, outcome: &Outcome, opposite: &str, terminal: &mut Terminal) -> bool {
+/// Prints the outcome and writes the reports; gives whether every report was written.
+fn deliver(args: &Args, header: &Header, outcome: &ReplayOutcome, opposite: &str, terminal: &mut Terminal) -> bool {
     let file = args.trace.display().to_string();
     let side = if args.side == Side::Client { "client" } else { "server" };
-    let about = render::ReplayRenderer { file: &file, side, opposite, header };
+    let about = ReplayRenderer { file: &file, side, opposite, header };
     let json = || {
         let value = json!({
             "version": 1,
@@ -155,15 +154,15 @@ fn deliver(args: &Args, header: &Header, outcome: &Outcome, opposite: &str, term
         });
         format!("{value:#}\n")
     };
-    let text = render::text(outcome, &about, Style::Coloured);
+    let text = render(outcome, &about, Style::Coloured);
     let content = |kind| match kind {
-        Kind::Json => json(),
-        _ => render::text(outcome, &about, Style::Plain),
+        ReportKind::Json => json(),
+        _ => render(outcome, &about, Style::Plain),
     };
-    hand_out(&text, &args.reports, content, terminal)
+    write_reports(&text, &args.reports, content, terminal)
 }
 
-/// What the trace is about, with the edition that was asked for.
+/// The protocol and header of the trace, with the requested edition.
 fn header(args: &Args) -> Result<(&'static Protocol, Header), CliError> {
     let mut header = TraceReader::open(&args.trace).map_err(unreadable)?.header().clone();
     let protocol = protocols().iter().find(|p| p.name == header.protocol).ok_or_else(|| {
@@ -259,4 +258,117 @@ fn watch_for_interrupts(stop: watch::Sender<bool>) -> Result<(), CliError> {
         std::future::pending::<()>().await;
     });
     Ok(())
+}
+
+/// So many departures are shown; the report has all of them.
+const SHOWN: usize = 20;
+/// So many lines of one value are shown.
+const LINES: usize = 60;
+
+/// What was replayed.
+pub struct ReplayRenderer<'a> {
+    /// The trace file.
+    pub file: &'a str,
+    /// `client` or `server`.
+    pub side: &'a str,
+    /// The live side, in a few words.
+    pub opposite: &'a str,
+    /// What the trace is about.
+    pub header: &'a Header,
+}
+
+/// The whole text.
+fn render(outcome: &ReplayOutcome, about: &ReplayRenderer<'_>, style: Style) -> String {
+    let ReplayRenderer { file, side, opposite, header } = about;
+    let mut text = format!("{file} as {side} against {opposite} ({}, {})\n", header.protocol, header.edition);
+    for departure in outcome.departures.iter().take(SHOWN) {
+        text += &format!("\n{}\n", headline(departure, file));
+        text += &render_values(departure, style);
+    }
+    let DepartureCounts { same, different, missing, extra } = outcome.counts;
+    let all = different + missing + extra;
+    if all > SHOWN as u64 {
+        text += &format!("\nand {} more departures\n", all - SHOWN as u64);
+    }
+    for note in &outcome.notes {
+        text += &format!("\nnote: {note}\n");
+    }
+    text += &match all {
+        0 => format!("\nsame: all {same} as recorded\n"),
+        _ => format!("\ndeparted: {same} as recorded, {different} different, {missing} missing, {extra} extra\n"),
+    };
+    if let Some(first) = outcome.departures.first() {
+        text += &format!("first departure: {}\n", headline(first, file));
+    }
+    text
+}
+
+fn headline(departure: &Departure, file: &str) -> String {
+    let kind = match departure.kind {
+        DepartureKind::Missing => "missing",
+        DepartureKind::Extra => "extra",
+        DepartureKind::Different => "different",
+    };
+    let mut line = format!("{kind}: {}", departure.what);
+    if !departure.conn.is_empty() {
+        line += &format!(" on {}", departure.conn);
+    }
+    if let Some(at) = departure.position {
+        let how = if departure.kind == DepartureKind::Extra { "after event" } else { "event" };
+        line += &format!(" ({how} {} at {file}:{})", at.event, at.line);
+    }
+    line
+}
+
+fn render_values(departure: &Departure, style: Style) -> String {
+    // The order of keys says nothing.
+    let sorted = |value: &Value| {
+        let mut value = value.clone();
+        value.sort_all_objects();
+        format!("{value:#}\n")
+    };
+    let pretty = |value: &Value| {
+        let text = sorted(value);
+        let lines: Vec<&str> = text.lines().collect();
+        match lines.len() > LINES {
+            true => format!("{}\n… and {} more lines\n", lines[..LINES].join("\n"), lines.len() - LINES),
+            false => text,
+        }
+    };
+    match (&departure.expected, &departure.actual) {
+        (Some(expected), Some(actual)) => difference(&sorted(expected), &sorted(actual), ("recorded", "live"), style),
+        (Some(one), None) | (None, Some(one)) => pretty(one),
+        (None, None) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::replay::Position;
+
+    use super::*;
+
+    #[test]
+    fn a_departure_is_shown_with_its_place_and_both_values() {
+        let mut outcome = ReplayOutcome::default();
+        outcome.counts.same = 2;
+        outcome.add(Departure {
+            kind: DepartureKind::Different,
+            position: Some(Position { event: 7, line: 9 }),
+            conn: "main".into(),
+            what: "answer \"1\"".into(),
+            expected: Some(json!({"a": 1})),
+            actual: Some(json!({"a": 2})),
+        });
+        let header = Header::new("p", "e");
+        let about = ReplayRenderer { file: "t", side: "client", opposite: "http://127.0.0.1:1", header: &header };
+        let expected = "t as client against http://127.0.0.1:1 (p, e)\n\n\
+            different: answer \"1\" on main (event 7 at t:9)\n\
+            --- recorded\n+++ live\n@@ -1,3 +1,3 @@\n {\n-  \"a\": 1\n+  \"a\": 2\n }\n\n\
+            departed: 2 as recorded, 1 different, 0 missing, 0 extra\n\
+            first departure: different: answer \"1\" on main (event 7 at t:9)\n";
+        assert_eq!(render(&outcome, &about, Style::Plain), expected);
+    }
 }

@@ -39,7 +39,7 @@ struct Merge {
     reports: Vec<ReportTarget>,
 }
 
-/// Runs it.
+/// Runs `wirecert report`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let Action::Merge(Merge { files, reports }) = args.action;
     let (mut parts, mut faults) = (vec![], vec![]);

@@ -36,7 +36,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Prints what is asked for. That nothing is meant is an error: it is never what somebody wanted to know.
+/// Prints the selected requirements. An empty selection is an error: it is never what a user wants.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let all = catalogue(&args)?;
     let wanted = |requirement: &&Requirement, which: &str| requirement.id == which || requirement.short() == which;
@@ -55,7 +55,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     }
     let text = if args.json {
         let plans = embedded::plans()?;
-        let entries: Vec<Entry> = chosen.iter().map(|(p, r)| Entry::of(p, r, &plans)).collect();
+        let entries: Vec<RequirementEntry> = chosen.iter().map(|(p, r)| RequirementEntry::of(p, r, &plans)).collect();
         serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
     } else if named.is_empty() {
         list(&chosen)
@@ -67,21 +67,21 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     Ok(Exit::OK)
 }
 
-type Known = (&'static Protocol, &'static Requirement);
+type CatalogueEntry = (&'static Protocol, &'static Requirement);
 
 /// The part of the catalogue that `--role` and `--edition` leave.
-fn catalogue(args: &Args) -> Result<Vec<Known>, CliError> {
+fn catalogue(args: &Args) -> Result<Vec<CatalogueEntry>, CliError> {
     let bound = args.role.as_deref().map(known_role).transpose()?;
     let editions: Vec<&str> = protocols().iter().flat_map(|p| p.editions.iter().map(|e| e.id)).collect();
     if let Some(edition) = args.edition.as_deref().filter(|e| !editions.contains(e)) {
         return Err(misspelt("edition", edition, &editions));
     }
-    let fits = |(protocol, requirement): &Known| {
+    let fits = |(protocol, requirement): &CatalogueEntry| {
         bound.as_ref().is_none_or(|(p, r)| p.name == protocol.name && r.subject == requirement.binds)
             && args.edition.as_deref().is_none_or(|e| requirement.edition() == e)
     };
     let all = protocols().iter().flat_map(|p| (p.requirements)().iter().map(move |r| (*p, r)));
-    let mut all: Vec<Known> = all.filter(fits).collect();
+    let mut all: Vec<CatalogueEntry> = all.filter(fits).collect();
     all.sort_by_key(|(protocol, r)| protocol.editions.iter().position(|e| e.id == r.edition()));
     Ok(all)
 }
@@ -100,7 +100,7 @@ fn misspelt(what: &str, word: &str, known: &[&str]) -> CliError {
     }
 }
 
-fn unknown(id: &str, all: &[Known]) -> CliError {
+fn unknown(id: &str, all: &[CatalogueEntry]) -> CliError {
     let ids = all.iter().flat_map(|(_, r)| [r.id, r.short()]);
     let diagnostic = Diagnostic::error("usage", format!("there is no requirement `{id}`"));
     let diagnostic = match nearest(id, ids) {
@@ -110,8 +110,8 @@ fn unknown(id: &str, all: &[Known]) -> CliError {
     diagnostic.help("`wirecert requirements` lists them; 'area(NAME)' lists those of an area").into()
 }
 
-/// One line for each, those of an edition under a headline.
-fn list(chosen: &[&Known]) -> String {
+/// Lists requirements in a line each, grouped by edition.
+fn list(chosen: &[&CatalogueEntry]) -> String {
     let mut text = String::new();
     let mut under = "";
     let width = chosen.iter().map(|(_, r)| r.id.len()).max().unwrap_or_default();
@@ -130,7 +130,7 @@ fn list(chosen: &[&Known]) -> String {
     text
 }
 
-/// Everything that is known of one.
+/// Explains a requirement with everything that is known about it.
 fn explain(protocol: &Protocol, requirement: &Requirement, plans: &[Plan]) -> String {
     let color = color(requirement.level);
     let mut text = format!("{HEAD}{}{HEAD:#}\n  {}\n\n", requirement.id, requirement.statement);
@@ -194,7 +194,7 @@ fn color(level: Level) -> Style {
 
 /// A requirement as JSON.
 #[derive(Serialize)]
-struct Entry {
+struct RequirementEntry {
     id: &'static str,
     level: Level,
     binds: End,
@@ -209,7 +209,7 @@ struct Entry {
     flaws: Vec<&'static str>,
 }
 
-impl Entry {
+impl RequirementEntry {
     fn of(protocol: &Protocol, requirement: &Requirement, plans: &[Plan]) -> Self {
         Self {
             flaws: breaking(protocol, requirement).map(|flaw| flaw.name).collect(),

@@ -6,7 +6,7 @@ use crate::config::SubjectSpec;
 use crate::scenario::{Plan, load};
 
 use super::session::Session;
-use super::watch::{Given, watch};
+use super::watch::{WatchArguments, watch};
 use super::{CliError, Exit, SharedOptions, Terminal};
 
 /// Play given scenario files against a subject.
@@ -26,9 +26,9 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Runs the command, with `--watch` again and again.
+/// Runs `wirecert run`; with `--watch`, again after each change.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let given = Given { scenarios: &args.paths, role: None, command: &args.command, options: &args.options };
+    let given = WatchArguments { scenarios: &args.paths, role: None, command: &args.command, options: &args.options };
     watch(terminal, given, |terminal| once(&args, terminal))
 }
 
@@ -45,11 +45,11 @@ fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Err(loaded.diagnostics.into());
     }
     let role = role_of(&loaded.plans);
-    let given = super::subjects::given(role, &args.command, &args.options)?;
+    let given = super::selection::described_subjects(role, &args.command, &args.options)?;
     let subjects = if given.is_empty() {
         if !args.options.own && !args.options.list {
             let paths: Vec<String> = args.paths.iter().map(|p| p.display().to_string()).collect();
-            return Err(super::subjects::nobody(&format!("run {}", paths.join(" ")), role));
+            return Err(super::selection::no_subject_error(&format!("run {}", paths.join(" ")), role));
         }
         let mut ours = super::certify::ours(role, &args.options)?;
         let played = |ours: &SubjectSpec| {
@@ -65,9 +65,17 @@ fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     };
     let files = loaded.plans.iter().map(|plan| plan.file.clone()).collect::<std::collections::BTreeSet<_>>();
     let files = files.into_iter().map(|f| (f.clone(), std::fs::read(&f).unwrap_or_default())).collect();
-    let mut repro = super::subjects::repro("run", None, &args.options, &args.command);
+    let mut repro = super::selection::repro("run", None, &args.options, &args.command);
     let paths = args.paths.iter().map(|p| p.display().to_string());
     repro.before.splice(2..2, paths);
-    Session { subjects, side_by_side: 1, plans: loaded.plans, whole: false, files, options: &args.options, repro }
-        .run(terminal)
+    Session {
+        subjects,
+        side_by_side: 1,
+        plans: loaded.plans,
+        is_complete_suite: false,
+        files,
+        options: &args.options,
+        repro,
+    }
+    .run(terminal)
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::Source;
-use crate::export::scenario::{Gathering, ScenarioGoal, Wanted};
+use crate::export::scenario::{ScenarioBuilder, ScenarioGoal, ScenarioSpec};
 use crate::judge::{By, Reading};
 use crate::protocol::{Level, Protocol, Role, protocols};
 use crate::scenario::load_str;
@@ -56,7 +56,7 @@ pub enum Side {
     Server,
 }
 
-/// Runs it.
+/// Runs `wirecert scenario`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let source = Source::open(&args.trace).map_err(unreadable)?;
     let mut header = source.reader().map_err(unreadable)?.header().clone();
@@ -73,8 +73,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let found = found(&source, &header, protocol, by)?;
     let finding = if args.observed { None } else { chosen(&args, &found.list, role, terminal)? };
     let name = args.trace.file_name().map_or_else(|| "stdin".into(), |name| name.to_string_lossy().into_owned());
-    let wanted = Wanted { role, edition, trace: name, finding };
-    let mut gathering = Gathering::new(wanted, &found.by_rules);
+    let wanted = ScenarioSpec { role, edition, trace: name, finding };
+    let mut gathering = ScenarioBuilder::new(wanted, &found.by_rules);
     for event in source.reader().map_err(unreadable)? {
         gathering.event(&event.map_err(unreadable)?);
     }
@@ -98,13 +98,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 /// What is found in a trace, and what the rules find in it.
-struct Everything {
+struct TraceFindings {
     list: Vec<ScenarioGoal>,
     by_rules: Vec<Finding>,
 }
 
-/// Everything that is found in the trace, of both ends, in the order of the events.
-fn found(source: &Source, header: &Header, protocol: &'static Protocol, by: By) -> Result<Everything, CliError> {
+/// All findings of the trace, of both ends, in the order of the events.
+fn found(source: &Source, header: &Header, protocol: &'static Protocol, by: By) -> Result<TraceFindings, CliError> {
     let mut reading = Reading::new(protocol, header, by);
     let mut reader = source.reader().map_err(unreadable)?;
     for event in reader.by_ref() {
@@ -113,7 +113,7 @@ fn found(source: &Source, header: &Header, protocol: &'static Protocol, by: By) 
     let named = |id: &String| (protocol.requirements)().iter().find(|requirement| requirement.id == id);
     let shown = |finding: Finding| ScenarioGoal { requirement: finding.requirement.as_ref().and_then(named), finding };
     let found = reading.end(reader.is_cut());
-    Ok(Everything { list: found.list.into_iter().map(shown).collect(), by_rules: found.by_rules })
+    Ok(TraceFindings { list: found.list.into_iter().map(shown).collect(), by_rules: found.by_rules })
 }
 
 /// The finding that is to be shown.
@@ -127,10 +127,10 @@ fn chosen(
         found.iter().filter(|shown| shown.finding.blame.end() == Some(role.subject)).collect();
     let chosen = match &args.finding {
         None => theirs.iter().position(|shown| shown.level() == Level::Must).or((!theirs.is_empty()).then_some(0)),
-        Some(asked) => {
-            let number = asked.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+        Some(requested) => {
+            let number = requested.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
             let named = |shown: &&ScenarioGoal| {
-                shown.requirement.is_some_and(|found| found.id == asked || found.short() == asked)
+                shown.requirement.is_some_and(|found| found.id == requested || found.short() == requested)
             };
             let at = match number {
                 Some(at) => Some(at).filter(|at| *at < theirs.len()),
@@ -140,7 +140,8 @@ fn chosen(
                 let list = theirs.iter().enumerate().take(20);
                 let list: Vec<String> = list.map(|(n, shown)| format!("{} {}", n + 1, shown.short())).collect();
                 let known = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
-                let error = CliError::usage(format!("there is no finding `{asked}` of {} in this trace", role.about));
+                let error =
+                    CliError::usage(format!("there is no finding `{requested}` of {} in this trace", role.about));
                 error.help(format!("found was: {known}"))
             })?)
         }

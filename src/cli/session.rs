@@ -1,10 +1,7 @@
 //! One run of scenarios against one or several subjects: what `certify` and `run` have in common.
 
-mod failed;
-mod folders;
-mod missed;
 mod repeated;
-mod selected;
+mod traces;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -28,19 +25,17 @@ use crate::scenario::{Filter, Plan};
 use crate::subject::{RunDir, Running};
 use crate::trace::{Clock, Recorder};
 
-use super::progress::progress;
-use super::snapshots::Comparison;
+use super::deliver::progress;
+use super::selection::{SelectedPlans, UnjudgedSubject};
 use super::{CliError, Exit, SharedOptions, Terminal};
-use folders::{Kept, folders};
-use missed::Missed;
-use repeated::Repeating;
-use selected::Selected;
+use repeated::Repetition;
+use traces::{SnapshotComparison, TraceStorage, folders};
 
-pub use selected::matches;
+pub use super::selection::matches;
 
-/// The most servers that are started side by side where nothing is said.
+/// The default maximum of servers that are started side by side.
 const SERVERS: usize = 4;
-/// The most clients.
+/// The default maximum of clients.
 const CLIENTS: usize = 16;
 
 /// What is to be played against whom.
@@ -52,10 +47,10 @@ pub struct Session<'a> {
     /// Every scenario there is to choose from, all roles and editions.
     pub plans: Vec<Plan>,
     /// Whether these are the whole suite, so that something can be said about completeness.
-    pub whole: bool,
+    pub is_complete_suite: bool,
     /// What scenario files went into the digest of the suite: names and texts.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What the user asked for.
+    /// The options of the user.
     pub options: &'a SharedOptions,
     /// The command that was run, for repeating parts of it.
     pub repro: Repro,
@@ -73,7 +68,7 @@ impl Session<'_> {
         }
         let runtime = runtime()?;
         let cancel = Cancel::default();
-        let kept = failed::begin();
+        let kept = traces::new_failed_traces();
         let subjects = std::mem::take(&mut self.subjects);
         let options = self.options;
         let trace_dirs = folders(&subjects, |spec| options.trace_dir.clone().or_else(|| spec.trace_dir.clone()));
@@ -82,7 +77,7 @@ impl Session<'_> {
         let outcome = runtime.block_on(async {
             watch_for_interrupts(cancel.clone());
             let mut reports = vec![];
-            let mut missed = vec![];
+            let mut not_judged = vec![];
             // Clients mostly wait: whoever works beside them is to be found for as long as they do.
             let mut order: Vec<(usize, &SubjectSpec)> = subjects.iter().enumerate().collect();
             if self.side_by_side > 1 {
@@ -91,11 +86,14 @@ impl Session<'_> {
             let judged = stream::iter(order)
                 .map(async |(n, spec)| {
                     if cancel.is_cancelled() {
-                        return (n, Err(Missed::unreached()));
+                        return (n, Err(UnjudgedSubject::unreached()));
                     }
-                    let kept =
-                        Kept { traces: trace_dirs[n].clone(), snapshots: snapshot_dirs[n].clone(), failed: &kept };
-                    (n, self.subject(spec, filter.as_ref(), kept, &progress, &cancel).await)
+                    let kept = TraceStorage {
+                        traces: trace_dirs[n].clone(),
+                        snapshots: snapshot_dirs[n].clone(),
+                        failed: &kept,
+                    };
+                    (n, self.play_subject(spec, filter.as_ref(), kept, &progress, &cancel).await)
                 })
                 .buffer_unordered(self.side_by_side)
                 .for_each(|(n, judged)| {
@@ -104,40 +102,40 @@ impl Session<'_> {
                         Err(why) => {
                             // One subject that cannot be judged leaves the others their verdicts.
                             terminal.diagnostics(&why.error.diagnostics);
-                            missed.push((n, why));
+                            not_judged.push((n, why));
                         }
                     }
                     std::future::ready(())
                 });
-            told_of_interrupt(judged, progress.as_ref(), &cancel).await;
+            reporting_interrupts(judged, progress.as_ref(), &cancel).await;
             reports.sort_by_key(|(n, _)| *n);
-            (reports.into_iter().map(|(_, report)| report).collect(), missed)
+            (reports.into_iter().map(|(_, report)| report).collect(), not_judged)
         });
         cancel.nothing_runs();
-        let (reports, missed) = outcome;
-        let misused = missed.iter().any(|(_, why)| why.error.exit == Exit::USAGE);
-        let unjudged = missed.iter().filter_map(|(n, why)| why.told(&subjects[*n])).collect();
+        let (reports, not_judged) = outcome;
+        let misused = not_judged.iter().any(|(_, why)| why.error.exit == Exit::USAGE);
+        let unjudged = not_judged.iter().filter_map(|(n, why)| why.to_report(&subjects[*n])).collect();
         let exit = self.report(reports, unjudged, misused, &cancel, terminal);
-        failed::tell(&kept, terminal);
+        traces::note_failed_traces(&kept, terminal);
         runtime.shutdown_timeout(std::time::Duration::from_secs(2));
         exit
     }
 
-    async fn subject(
+    async fn play_subject(
         &self,
         spec: &SubjectSpec,
         filter: Option<&Filter>,
-        kept: Kept<'_>,
+        kept: TraceStorage<'_>,
         progress: &Arc<dyn Progress>,
         cancel: &Cancel,
-    ) -> Result<SubjectReport, Missed> {
-        let baseline = super::baseline::load(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
+    ) -> Result<SubjectReport, UnjudgedSubject> {
+        let baseline = super::deliver::load_baseline(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
         let traces = match kept.traces {
             Some(dir) => {
                 usable(&dir)?;
                 Traces::All(dir)
             }
-            None => Traces::Failed(failed::wanted(kept.failed, &baseline)),
+            None => Traces::Failed(traces::wanted_traces(kept.failed, &baseline)),
         };
         if let Access::Attach { workspace: Some(dir), .. } = &spec.access
             && !dir.is_dir()
@@ -148,7 +146,9 @@ impl Session<'_> {
         }
         let mut notes = vec![];
         let (edition, first) = match spec.edition {
-            _ if spec.role.is_client() => (self.meet(spec, progress.as_ref(), &mut notes, cancel).await?, None),
+            _ if spec.role.is_client() => {
+                (self.contact_client(spec, progress.as_ref(), &mut notes, cancel).await?, None)
+            }
             EditionChoice::Given(edition) => (edition, None),
             EditionChoice::Auto => {
                 let (edition, how, first) = detect(spec, self.patience(spec), progress.as_ref(), cancel).await?;
@@ -157,7 +157,7 @@ impl Session<'_> {
                 (edition, Some(first))
             }
         };
-        let selected = Selected::of(self, spec, edition, filter);
+        let selected = SelectedPlans::of(self, spec, edition, filter);
         if selected.plans.is_empty() {
             if let Some((_, subject)) = first {
                 subject.stop().await;
@@ -168,13 +168,13 @@ impl Session<'_> {
             };
             let error = CliError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`");
             // Where other shards have some, nothing is left open by this one.
-            return Err(Missed { error, open: selected.together.is_empty() });
+            return Err(UnjudgedSubject { error, open: selected.all_shards.is_empty() });
         }
-        let first = self.let_in(spec, edition, first, progress.as_ref(), cancel).await?;
+        let first = self.check_access(spec, edition, first, progress.as_ref(), cancel).await?;
         let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
         progress.suite_started(&title, selected.plans.len());
         let strength = self.options.snapshot_strength.map(Into::into).or(spec.snapshot_strength);
-        let snapshots = Comparison::new(kept.snapshots.as_deref(), strength, selected.whole_together);
+        let snapshots = SnapshotComparison::new(kept.snapshots.as_deref(), strength, selected.all_shards_complete);
         let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
         let run = Run {
             options: Options {
@@ -200,21 +200,21 @@ impl Session<'_> {
         let played = played.map_err(|error| match error {
             crate::play::SuiteError::Subject(error) => unjudged(&error),
         })?;
-        let (compared, troubles) = snapshots.finish(&selected.together);
-        notes.extend(troubles.into_iter().map(|text| Note { requirement: None, text }));
+        let (compared, errors) = snapshots.finish(&selected.all_shards);
+        notes.extend(errors.into_iter().map(|text| Note { requirement: None, text }));
         let mut report = self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel);
         if !self.options.fail_fast && !self.options.no_confirm {
             let (plans, repro) = (&selected.plans, &self.repro);
-            let time = self.options.confirm_time.unwrap_or_else(|| took.max(repeated::AT_LEAST));
-            let repeating = Repeating { spec, plans, run: &run, time, repro, cancel };
-            repeating.settle(&mut report, progress.as_ref()).await;
+            let time = self.options.confirm_time.unwrap_or_else(|| took.max(repeated::MIN_TIME));
+            let repeating = Repetition { spec, plans, run: &run, time, repro, cancel };
+            repeating.repeat_findings(&mut report, progress.as_ref()).await;
         }
         Ok(report)
     }
 
     /// Meets a client for the first time: makes sure that it can be driven, and finds out its edition where that is not
     /// said.
-    async fn meet(
+    async fn contact_client(
         &self,
         spec: &SubjectSpec,
         progress: &dyn Progress,
@@ -255,14 +255,14 @@ impl Session<'_> {
 
     /// Makes sure that the secret of a URL opens the subject. Whether it is the right one, only the user knows: nothing
     /// that follows from a wrong one is the subject's fault.
-    async fn let_in(
+    async fn check_access(
         &self,
         spec: &SubjectSpec,
         edition: &str,
-        first: Option<First>,
+        first: Option<StartedSubject>,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<Option<First>, CliError> {
+    ) -> Result<Option<StartedSubject>, CliError> {
         let Access::Attach { target: Target::Url(_), .. } = &spec.access else { return Ok(first) };
         let patience = self.patience(spec);
         let tried = async {
@@ -273,8 +273,8 @@ impl Session<'_> {
                     start(spec, None, recorder, progress).await.map_err(|error| unjudged(&error))?
                 }
             };
-            serves(spec, edition, &first.1, patience).await.map_err(|trouble| {
-                CliError::unjudged(format!("the subject at the URL does not serve us: {trouble}"))
+            serves(spec, edition, &first.1, patience).await.map_err(|error| {
+                CliError::unjudged(format!("the subject at the URL does not serve us: {error}"))
                     .help("check the token in the URL, or give --lockfile FILE, which has the right one")
             })?;
             Ok(Some(first))
@@ -291,14 +291,14 @@ impl Session<'_> {
         spec: &SubjectSpec,
         edition: &str,
         played: &[Played],
-        selected: &Selected,
+        selected: &SelectedPlans,
         notes: Vec<Note>,
         snapshots: Vec<crate::judge::SnapshotResult>,
         baseline: &Baseline,
         cancel: &Cancel,
     ) -> SubjectReport {
         let cut = cancel.is_cancelled() || played.iter().any(|p| p.plays.is_empty());
-        let scope = match (cut, selected.whole) {
+        let scope = match (cut, selected.complete) {
             (true, _) => Scope::CutShort,
             (false, true) => Scope::Full,
             (false, false) => Scope::Partial,
@@ -340,8 +340,8 @@ impl Session<'_> {
             notes.push(Note { requirement: None, text: "interrupted: what is known so far".to_owned() });
         }
         let SharedOptions { strict, filter, shard, .. } = self.options;
-        let asked = RunOptions { strict: *strict, filter: filter.clone(), shard: *shard };
-        let report = Report::of(suite, notes, subjects).asked(asked, unjudged);
+        let run_options = RunOptions { strict: *strict, filter: filter.clone(), shard: *shard };
+        let report = Report::of(suite, notes, subjects).asked(run_options, unjudged);
         let usage = !super::deliver::deliver(&report, &self.options.reports, terminal);
         Ok(Exit::of(report.standing(), cancel.is_cancelled(), usage || misused))
     }
@@ -353,7 +353,7 @@ impl Session<'_> {
                 if !matches!(spec.edition, EditionChoice::Auto) && spec.edition.as_str() != edition.id {
                     continue;
                 }
-                for plan in Selected::of(self, spec, edition.id, filter).plans {
+                for plan in SelectedPlans::of(self, spec, edition.id, filter).plans {
                     any = true;
                     terminal.result(&format!("{}\n    {}\n", plan.id, plan.title));
                 }
@@ -375,7 +375,7 @@ pub fn default_jobs(role: &Role) -> usize {
     if role.is_client() { (cores * 6).min(CLIENTS) } else { (cores * 3 / 2).clamp(1, SERVERS) }
 }
 
-type First = (Option<RunDir>, Running);
+type StartedSubject = (Option<RunDir>, Running);
 
 /// Starts the subject and finds out which edition it speaks. The subject is kept for the play.
 pub async fn detect(
@@ -383,7 +383,7 @@ pub async fn detect(
     patience: std::time::Duration,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<(&'static str, String, First), CliError> {
+) -> Result<(&'static str, String, StartedSubject), CliError> {
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![]);
     let started = tokio::select! {
         started = start(spec, None, recorder.clone(), progress) => started,
@@ -413,7 +413,7 @@ fn usable(dir: &Path) -> Result<(), CliError> {
     })
 }
 
-/// What is said of a subject that cannot be started or reached.
+/// The error of a subject that cannot be started or reached.
 pub fn unjudged(error: &crate::subject::SubjectError) -> CliError {
     CliError { diagnostics: vec![error.diagnostic()], exit: Exit::UNJUDGED }
 }
@@ -433,7 +433,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
 }
 
 /// Waits for something, and says so at once where the run is ended meanwhile: stopping subjects takes its time.
-async fn told_of_interrupt<T>(work: impl Future<Output = T>, progress: &dyn Progress, cancel: &Cancel) -> T {
+async fn reporting_interrupts<T>(work: impl Future<Output = T>, progress: &dyn Progress, cancel: &Cancel) -> T {
     tokio::pin!(work);
     tokio::select! {
         biased;

@@ -1,7 +1,6 @@
 //! `wirecert shrink`: the least of a scenario that still fails.
 
 mod job;
-mod outcome;
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -16,11 +15,10 @@ use crate::scenario::text::Tree;
 use crate::scenario::{Filter, Plan, load};
 use crate::shrink::Limits;
 
-use super::target::TargetOptions;
+use super::options::TargetOptions;
 use super::{CliError, Exit, Terminal};
 
-pub use job::Job;
-pub use outcome::{Outcome, save};
+pub use job::{ShrinkJob, ShrinkOutcome, save};
 
 /// Find the smallest scenario that still fails.
 ///
@@ -83,7 +81,7 @@ enum Isolate {
     Run,
 }
 
-/// Runs the command.
+/// Runs `wirecert shrink`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let loaded = load(std::slice::from_ref(&args.file));
     if !loaded.diagnostics.is_empty() {
@@ -107,12 +105,12 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     }
     let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
-    let job = Job {
+    let job = ShrinkJob {
         run: args.target.play(&spec),
         spec,
         cancel: cancel.clone(),
         file: args.file.clone(),
-        asked: args.requirement.clone(),
+        requested: args.requirement.clone(),
         reference: !args.no_reference,
         limits: Limits {
             repeat: args.repeat.get(),

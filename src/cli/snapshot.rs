@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Style, difference};
-use crate::snapshot::{Pending, SnapshotError, pending};
+use crate::snapshot::{PendingSnapshot, SnapshotError, pending};
 
 use super::{CliError, Exit, Terminal};
 
@@ -47,7 +47,7 @@ enum Decision {
     Quit,
 }
 
-/// Runs it.
+/// Runs `wirecert snapshot`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     match args.action {
         Action::List(which) => list(&which, terminal),
@@ -64,13 +64,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 /// What is pending. A filter that matches nothing is a mistake; nothing pending at all is not.
-fn find(which: &Which, terminal: &mut Terminal) -> Result<Vec<Pending>, CliError> {
+fn find(which: &Which, terminal: &mut Terminal) -> Result<Vec<PendingSnapshot>, CliError> {
     let dir = &which.snapshots;
     if !dir.is_dir() {
         return Err(CliError::usage(format!("there is no folder {}", dir.display()))
             .help("name the folder of snapshots with --snapshots DIR"));
     }
-    let found = pending(dir, which.filter.as_deref()).map_err(fault)?;
+    let found = pending(dir, which.filter.as_deref()).map_err(to_cli_error)?;
     if found.is_empty() {
         if let Some(filter) = &which.filter {
             return Err(CliError::usage(format!("no pending snapshot in {} matches `{filter}`", dir.display()))
@@ -81,7 +81,7 @@ fn find(which: &Which, terminal: &mut Terminal) -> Result<Vec<Pending>, CliError
     Ok(found)
 }
 
-fn fault(error: SnapshotError) -> CliError {
+fn to_cli_error(error: SnapshotError) -> CliError {
     Diagnostic::error("snapshot", error.to_string()).into()
 }
 
@@ -89,7 +89,7 @@ fn list(which: &Which, terminal: &mut Terminal) -> Result<Exit, CliError> {
     for snapshot in find(which, terminal)? {
         terminal.result(&format!("{}\n", snapshot.target.display()));
         if terminal.output().verbosity > 0 {
-            let text = drawn(&snapshot).map_err(fault)?;
+            let text = render_change(&snapshot).map_err(to_cli_error)?;
             terminal.result(&text);
         }
     }
@@ -108,7 +108,7 @@ fn decide(which: &Which, decision: Decision, terminal: &mut Terminal) -> Result<
     if faults.is_empty() { Ok(Exit::OK) } else { Err(faults.into()) }
 }
 
-fn carry_out(snapshot: &Pending, decision: Decision) -> Result<&'static str, SnapshotError> {
+fn carry_out(snapshot: &PendingSnapshot, decision: Decision) -> Result<&'static str, SnapshotError> {
     match decision {
         Decision::Accept => snapshot.accept().map(|()| "accepted"),
         Decision::Reject => snapshot.reject().map(|()| "rejected"),
@@ -116,30 +116,30 @@ fn carry_out(snapshot: &Pending, decision: Decision) -> Result<&'static str, Sna
     }
 }
 
-/// Asks about one after the other.
-fn review(which: &Which, answers: &mut impl BufRead, terminal: &mut Terminal) -> Result<Exit, CliError> {
+/// Reviews the pending snapshots one after the other.
+fn review(which: &Which, input: &mut impl BufRead, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let found = find(which, terminal)?;
     let all = found.len();
     for (n, snapshot) in found.iter().enumerate() {
         terminal.result(&format!("{}/{all} {}\n", n + 1, snapshot.target.display()));
-        let text = drawn(snapshot).map_err(fault)?;
+        let text = render_change(snapshot).map_err(to_cli_error)?;
         terminal.result(&text);
-        let decision = ask(answers, terminal)?;
+        let decision = prompt(input, terminal)?;
         if decision == Decision::Quit {
             break;
         }
-        let done = carry_out(snapshot, decision).map_err(fault)?;
+        let done = carry_out(snapshot, decision).map_err(to_cli_error)?;
         terminal.result(&format!("{done}\n\n"));
     }
     Ok(Exit::OK)
 }
 
-/// Asks until the answer is one; the end of the input means to stop.
-fn ask(answers: &mut impl BufRead, terminal: &mut Terminal) -> Result<Decision, CliError> {
+/// Prompts until the input is a decision; the end of the input means to stop.
+fn prompt(input: &mut impl BufRead, terminal: &mut Terminal) -> Result<Decision, CliError> {
     loop {
         terminal.result("[a]ccept, [r]eject, [s]kip, [q]uit? ");
         let mut line = String::new();
-        let read = answers.read_line(&mut line);
+        let read = input.read_line(&mut line);
         if read.map_err(|e| CliError::usage(format!("cannot read the answer: {e}")))? == 0 {
             return Ok(Decision::Quit);
         }
@@ -153,8 +153,8 @@ fn ask(answers: &mut impl BufRead, terminal: &mut Terminal) -> Result<Decision, 
     }
 }
 
-/// What would change.
-fn drawn(snapshot: &Pending) -> Result<String, SnapshotError> {
+/// Renders the change of a snapshot.
+fn render_change(snapshot: &PendingSnapshot) -> Result<String, SnapshotError> {
     let (old, new) = snapshot.texts()?;
     let name = |path: &Path| path.display().to_string();
     let was = if old.is_some() { name(&snapshot.target) } else { "nothing".to_owned() };
@@ -168,8 +168,9 @@ mod tests {
 
     use anstream::ColorChoice;
 
-    use super::*;
     use crate::cli::Output;
+
+    use super::*;
 
     fn terminal() -> Terminal {
         Terminal::new(Output { color: ColorChoice::Never, verbosity: -2 })

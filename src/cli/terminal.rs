@@ -86,8 +86,8 @@ impl Terminal {
 
     /// Draws what is wrong on stderr; with `-qq` only errors.
     pub fn diagnostics(&mut self, diagnostics: &[Diagnostic]) {
-        let told = |d: &&Diagnostic| d.severity == Severity::Error || self.output.verbosity > -2;
-        let text = render_all(&diagnostics.iter().filter(told).cloned().collect::<Vec<_>>(), Style::Coloured);
+        let is_shown = |d: &&Diagnostic| d.severity == Severity::Error || self.output.verbosity > -2;
+        let text = render_all(&diagnostics.iter().filter(is_shown).cloned().collect::<Vec<_>>(), Style::Coloured);
         self.write_stderr(&text);
     }
 

@@ -1,20 +1,20 @@
 //! `wirecert view`: a trace as one wants to look at it.
 
-use std::path::PathBuf;
+mod compared;
+
+use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::export::chart::{Chart, Options};
+use crate::export::chart::{Chart, ChartOptions};
 use crate::export::filter::{Filter, Moment};
-use crate::export::{Findings, Source, TraceSurvey};
+use crate::export::har::Har;
+use crate::export::html::{Meta, Page, PageEntry};
+use crate::export::{Findings, NewFile, Remark, Source, TraceSurvey, WriteError};
 use crate::judge::{By, Reading};
-use crate::protocol::{Protocol, parse_duration, protocols};
-use crate::trace::{Event, Header, KINDS, ReadError};
+use crate::protocol::{Level, Protocol, parse_duration, protocols};
+use crate::trace::{Event, Finding, Header, KINDS, ReadError};
 
 use super::{CliError, Exit, Terminal};
-
-mod compared;
-mod files;
-mod judged;
 
 /// Arguments of `view`.
 #[derive(Debug, clap::Args)]
@@ -88,11 +88,11 @@ pub struct Args {
 /// How wide the chart is where nobody knows how wide the terminal is.
 const WIDTH: u16 = 120;
 
-/// Runs it. A trace that cannot be read never keeps the others from being shown.
+/// Runs `wirecert view`. A trace that cannot be read does not keep the others from being shown.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let filter = args.filter()?;
     if args.html.is_some() || args.har.is_some() || args.diff.is_some() {
-        return files::run(&args, terminal);
+        return write_file(&args, terminal);
     }
     let mut unreadable = vec![];
     for (n, path) in args.traces.iter().enumerate() {
@@ -100,8 +100,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             terminal.result("\n");
         }
         let shown = Source::open(path).map_err(self::unreadable).and_then(|source| {
-            let looked = Looked::at(&source, &args)?;
-            looked.chart(&source, &filter, &args, terminal)
+            let surveyed = SurveyedTrace::read(&source, &args)?;
+            surveyed.chart(&source, &filter, &args, terminal)
         });
         unreadable.extend(shown.err());
     }
@@ -137,20 +137,20 @@ impl Args {
 }
 
 /// A trace that was looked at once.
-struct Looked {
+struct SurveyedTrace {
     protocol: Option<&'static Protocol>,
     header: Header,
     survey: TraceSurvey,
     findings: Findings,
 }
 
-impl Looked {
-    fn at(source: &Source, args: &Args) -> Result<Self, Diagnostic> {
+impl SurveyedTrace {
+    fn read(source: &Source, args: &Args) -> Result<Self, Diagnostic> {
         let mut reader = source.reader().map_err(unreadable)?;
         let mut header = reader.header().clone();
         let protocol = protocols().iter().copied().find(|protocol| protocol.name == header.protocol);
         if let (Some(edition), Some(protocol)) = (&args.edition, protocol) {
-            header.edition = judged::edition(protocol, edition)?;
+            header.edition = known_edition(protocol, edition)?;
         }
         let mut survey = TraceSurvey::default();
         let judging = protocol.filter(|_| !args.no_findings);
@@ -163,12 +163,12 @@ impl Looked {
         }
         survey.cut = reader.is_cut();
         let found = judging.zip(reading.map(|reading| reading.end(survey.cut)));
-        let findings = found.map(|(protocol, found)| judged::beside(protocol, found)).unwrap_or_default();
+        let findings = found.map(|(protocol, found)| open_findings(protocol, found)).unwrap_or_default();
         Ok(Self { protocol, header, survey, findings })
     }
 
     fn chart(&self, source: &Source, filter: &Filter, args: &Args, terminal: &mut Terminal) -> Result<(), Diagnostic> {
-        let options = Options {
+        let options = ChartOptions {
             width: args.width(),
             full: args.full,
             every: args.every,
@@ -206,4 +206,109 @@ fn moment(text: &str) -> Result<Moment, String> {
     }
     let duration = parse_duration(text).map_err(|error| error.to_string())?;
     u64::try_from(duration.as_micros()).map(Moment::Time).map_err(|_| "is too long".to_owned())
+}
+
+/// Writes the files that were asked for.
+pub fn write_file(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let [path] = args.traces.as_slice() else {
+        let error = CliError::usage("one trace can be written or compared, and several were named");
+        return Err(error.help("name one trace; the other one of a comparison follows --diff"));
+    };
+    let source = Source::open(path).map_err(unreadable)?;
+    let surveyed = SurveyedTrace::read(&source, args)?;
+    if let Some(other) = &args.diff {
+        return compared::run(&surveyed, &source, other, args, terminal);
+    }
+    if let Some(file) = &args.html {
+        page(&surveyed, &source, file, args)?;
+        terminal.progress(&format!("{}: {} events", file.display(), surveyed.survey.events));
+    }
+    if let Some(file) = &args.har {
+        let entries = archive(&surveyed, &source, file)?;
+        terminal.progress(&format!("{}: {entries} entries", file.display()));
+    }
+    Ok(Exit::OK)
+}
+
+fn page(surveyed: &SurveyedTrace, source: &Source, path: &Path, args: &Args) -> Result<(), CliError> {
+    let name = source.name();
+    let meta = Meta { name: &name, judged: surveyed.protocol.is_some() && !args.no_findings, comparison: None };
+    let file = NewFile::create(path).map_err(unwritable)?;
+    let failed = failed(path);
+    let page = Page::begin(file, surveyed.protocol, &surveyed.header, &surveyed.survey, &surveyed.findings, &meta);
+    let mut page = page.map_err(&failed)?;
+    for event in source.reader().map_err(unreadable)? {
+        page.entry(PageEntry::alone(&event.map_err(unreadable)?)).map_err(&failed)?;
+    }
+    page.end().map_err(&failed)?.keep().map_err(unwritable)
+}
+
+fn archive(surveyed: &SurveyedTrace, source: &Source, path: &Path) -> Result<u64, CliError> {
+    let file = NewFile::create(path).map_err(unwritable)?;
+    let failed = failed(path);
+    let mut har = Har::begin(file, &surveyed.header, &source.name()).map_err(&failed)?;
+    for event in source.reader().map_err(unreadable)? {
+        har.event(&event.map_err(unreadable)?).map_err(&failed)?;
+    }
+    let (file, entries) = har.end().map_err(&failed)?;
+    file.keep().map_err(unwritable)?;
+    Ok(entries)
+}
+
+/// What becomes of a failure to write to a file.
+pub fn failed(path: &Path) -> impl Fn(std::io::Error) -> CliError {
+    let path = path.to_owned();
+    move |source| unwritable(WriteError { path: path.clone(), source })
+}
+
+/// A file that cannot be written.
+pub fn unwritable(error: WriteError) -> CliError {
+    Diagnostic::error("output", error.to_string()).help("name another file").into()
+}
+
+/// Puts what was found beside the events that show it.
+pub fn open_findings(protocol: &Protocol, found: crate::judge::Findings) -> Findings {
+    let mut findings = Findings::default();
+    findings.uncounted = found.uncounted;
+    for finding in found.list {
+        let named = |id: &String| (protocol.requirements)().iter().find(|requirement| requirement.id == id);
+        let requirement = finding.requirement.as_ref().and_then(named);
+        let level = requirement.map_or(Level::Must, |requirement| requirement.level);
+        findings.add(finding.at, requirement, remark(finding, level));
+    }
+    findings
+}
+
+fn remark(finding: Finding, level: Level) -> Remark {
+    let place = finding.file.map(|file| match finding.line {
+        Some(line) => format!("{file}:{line}"),
+        None => file,
+    });
+    let step = finding.step.zip(place).map(|(step, place)| format!("{step} at {place}"));
+    Remark {
+        requirement: finding.requirement,
+        level,
+        blame: finding.blame,
+        message: finding.message,
+        step,
+        path: finding.path,
+        expected: finding.expected,
+        actual: finding.actual,
+    }
+}
+
+/// The id of an edition of this name.
+fn known_edition(protocol: &Protocol, requested: &str) -> Result<String, Diagnostic> {
+    let ids = || protocol.editions.iter().map(|edition| edition.id);
+    match ids().find(|id| *id == requested) {
+        Some(id) => Ok(id.to_owned()),
+        None => {
+            let message = format!("{} has no edition `{requested}`", protocol.name);
+            let help = match nearest(requested, ids()) {
+                Some(near) => format!("did you mean `--edition {near}`?"),
+                None => format!("editions are {}", ids().collect::<Vec<_>>().join(", ")),
+            };
+            Err(Diagnostic::error("trace/edition", message).help(help))
+        }
+    }
 }

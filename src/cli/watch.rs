@@ -1,45 +1,46 @@
 //! Running again whenever a file changes: `--watch`.
 
-mod files;
-
-use std::path::PathBuf;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::config::{Access, FILE, SubjectSpec};
 use crate::play::Cancel;
+use crate::scenario::{files_below, load};
 
+use super::run::role_of;
 use super::session::{runtime, watch_for_interrupts};
-use super::{CliError, Exit, SharedOptions, Terminal};
-
-use files::{FileStamps, Watched};
+use super::{CliError, Exit, SharedOptions, Terminal, selection};
 
 /// How often the files are looked at: people do not notice the delay, and machines not the work.
-const EVERY: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// What a command line says of the files that its run depends on.
+/// The arguments of a command that name the files which its run depends on.
 #[derive(Clone, Copy)]
-pub struct Given<'a> {
+pub struct WatchArguments<'a> {
     /// Scenario files, and folders of them.
     pub scenarios: &'a [PathBuf],
-    /// The role of the subject, where it is said.
+    /// The role of the subject, where it is given.
     pub role: Option<&'a str>,
     /// The command that starts the subject; empty where none was given.
     pub command: &'a [String],
-    /// The rest.
+    /// The other options.
     pub options: &'a SharedOptions,
 }
 
 /// Runs once, and then again whenever a file changes that the run depends on, until it is interrupted. Where `--watch` was not
 /// given, runs once.
 ///
-/// What is wrong with a file is told, and its next change is waited for.
+/// Errors in a file are reported, and its next change is waited for.
 ///
 /// # Errors
 /// Those of the run, where it is the only one; and where there is no file to watch.
 pub fn watch(
     terminal: &mut Terminal,
-    given: Given<'_>,
+    given: WatchArguments<'_>,
     mut once: impl FnMut(&mut Terminal) -> Result<Exit, CliError>,
 ) -> Result<Exit, CliError> {
     if !given.options.watch {
@@ -77,7 +78,7 @@ pub fn watch(
 /// Waits until a file is not as it was, and is not written to any more; gives the first such file, none where the
 /// wait was interrupted.
 async fn changed(known: &FileStamps, watched: &Watched, cancel: &Cancel) -> Option<PathBuf> {
-    let mut ticks = interval(EVERY);
+    let mut ticks = interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last: Option<FileStamps> = None;
     loop {
@@ -93,5 +94,101 @@ async fn changed(known: &FileStamps, watched: &Watched, cancel: &Cancel) -> Opti
             return Some(path);
         }
         last = Some(now);
+    }
+}
+
+/// The files that a run depends on, by who may change them.
+pub struct Watched {
+    /// Scenario files, and folders in which they come and go.
+    scenarios: Vec<PathBuf>,
+    /// What says how to play and judge, and the subjects' own programs.
+    others: Vec<PathBuf>,
+    /// Files among the words of commands: scripts, but also what a subject writes to.
+    arguments: Vec<PathBuf>,
+}
+
+impl Watched {
+    /// Those of a command line. Where the subject's description cannot be read, that file itself is among them.
+    pub fn of(given: &WatchArguments<'_>) -> Self {
+        let WatchArguments { scenarios, role, command, options } = *given;
+        let (mut others, mut arguments) = (vec![], vec![]);
+        if !options.own {
+            others.extend(options.subject.clone().or_else(|| command.is_empty().then(|| PathBuf::from(FILE))));
+        }
+        // Where it is not said, the scenarios say it.
+        let role = role.or_else(|| role_of(&load(scenarios).plans));
+        let subjects = selection::described_subjects(role, command, options).unwrap_or_default();
+        if subjects.is_empty() {
+            others.extend(options.baseline.clone());
+        }
+        for spec in &subjects {
+            others.extend(spec.baseline.clone());
+            subject_files(spec, &mut others, &mut arguments);
+        }
+        Self { scenarios: scenarios.to_vec(), others, arguments }
+    }
+
+    /// The stamps of the files that only people change.
+    pub fn inputs(&self) -> FileStamps {
+        FileStamps::of(files_below(&self.scenarios).into_iter().chain(self.others.iter().cloned()))
+    }
+
+    /// The stamps of the files that the subject may change as well.
+    pub fn arguments(&self) -> FileStamps {
+        FileStamps::of(self.arguments.iter().cloned())
+    }
+}
+
+/// The subject's own files.
+fn subject_files(spec: &SubjectSpec, others: &mut Vec<PathBuf>, arguments: &mut Vec<PathBuf>) {
+    let Access::Launch(launch) = &spec.access else { return };
+    if let Some(module) = &launch.module {
+        others.push(module.path.clone());
+        others.extend(module.settings.clone());
+        return;
+    }
+    let folder = spec.config_dir.display().to_string();
+    let mut words = launch.command.0.iter().map(|word| spec.config_dir.join(word.replace("{config_dir}", &folder)));
+    // A program that is found by its name alone is somebody else's.
+    others.extend(words.next().filter(|program| program.is_file()));
+    arguments.extend(words.filter(|path| path.is_file()));
+}
+
+/// When each file was written and how long it is; none for a file that does not exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileStamps(BTreeMap<PathBuf, Option<(SystemTime, u64)>>);
+
+impl FileStamps {
+    fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let stamp = |path: &Path| {
+            let meta = std::fs::metadata(path).ok()?;
+            Some((meta.modified().ok()?, meta.len()))
+        };
+        Self(files.into_iter().map(|path| (path.clone(), stamp(&path))).collect())
+    }
+
+    /// Joins others to these.
+    pub fn add(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    /// Whether none of the files is there.
+    pub fn is_empty(&self) -> bool {
+        self.0.values().all(Option::is_none)
+    }
+
+    /// The first file that is not the same in both, or only in one of them.
+    pub fn first_difference(&self, other: &Self) -> Option<PathBuf> {
+        let paths = self.0.keys().chain(other.0.keys());
+        paths.into_iter().find(|path| self.0.get(*path) != other.0.get(*path)).cloned()
+    }
+}
+
+/// The names of a few files, the number of many.
+impl fmt::Display for FileStamps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let there: Vec<String> =
+            self.0.iter().filter(|(_, stamp)| stamp.is_some()).map(|(path, _)| path.display().to_string()).collect();
+        if there.len() > 4 { write!(f, "{} files", there.len()) } else { f.write_str(&there.join(", ")) }
     }
 }

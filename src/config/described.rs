@@ -1,4 +1,4 @@
-//! What a subject is described with beside what is said of all: the keys that its role brings along.
+//! The keys of a subject that only its role has: [`Described`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,15 +9,15 @@ use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::protocol::{Field, Role, Shape, parse_duration, protocols};
 
-use super::flags::Environment;
-use super::keys::Key;
 use super::reader::Reader;
+use super::resolve::Environment;
+use super::schema::Key;
 
-/// What a subject is described with. Secrets stand in it as the names of environment variables.
+/// The keys of a subject that its role brings along. Secrets are given as names of environment variables.
 #[derive(Clone, Default, PartialEq)]
 pub struct Described {
     values: Map<String, Value>,
-    /// The values of those variables.
+    /// The values of these environment variables, by their names.
     secrets: BTreeMap<String, String>,
 }
 
@@ -27,12 +27,12 @@ impl Described {
         Self { values, secrets }
     }
 
-    /// All of it, as JSON.
+    /// The complete description as JSON.
     pub fn values(&self) -> &Map<String, Value> {
         &self.values
     }
 
-    /// What is said at this path, such as `prompts.tool`.
+    /// The value at this path, such as `prompts.tool`.
     pub fn at(&self, path: &str) -> Option<&Value> {
         let mut keys = path.split('.');
         let first = self.values.get(keys.next()?)?;
@@ -73,11 +73,11 @@ pub(super) fn keys() -> impl Iterator<Item = Key> {
 }
 
 /// Reads what a subject of this role is described with.
-pub(super) fn read(reader: &mut Reader, node: &Node, role: &Role, around: &Environment) -> Described {
+pub(super) fn read(reader: &mut Reader, node: &Node, role: &Role, environment: &Environment) -> Described {
     let mut found = Described::default();
     for entry in node.as_map().into_iter().flatten() {
         if let Some(field) = role.described.iter().find(|field| field.name == entry.key) {
-            if let Some(value) = value(reader, entry, &field.shape, around, &mut found.secrets) {
+            if let Some(value) = value(reader, entry, &field.shape, environment, &mut found.secrets) {
                 found.values.insert(entry.key.clone(), value);
             }
         } else if keys().any(|(key, _)| key == entry.key) {
@@ -96,13 +96,13 @@ fn value(
     reader: &mut Reader,
     entry: &Entry,
     shape: &Shape,
-    around: &Environment,
+    environment: &Environment,
     secrets: &mut BTreeMap<String, String>,
 ) -> Option<Value> {
     match shape {
         Shape::String => reader.string(entry).map(Value::from),
         Shape::Path => path(reader, entry).map(Value::from),
-        Shape::Variable => variable(reader, entry, around, secrets).map(Value::from),
+        Shape::Variable => variable(reader, entry, environment, secrets).map(Value::from),
         Shape::Choice(words) => reader.choice(entry, words).map(Value::from),
         Shape::Bool => scalar(reader, entry, "true or false", |kind| matches!(kind, Kind::Bool(_))),
         Shape::Integer { min, max } => {
@@ -124,7 +124,7 @@ fn value(
             let mut values = Map::new();
             for entry in entries {
                 let field = fields.iter().find(|field| field.name == entry.key);
-                let value = field.and_then(|field| value(reader, entry, &field.shape, around, secrets));
+                let value = field.and_then(|field| value(reader, entry, &field.shape, environment, secrets));
                 values.extend(value.map(|value| (entry.key.clone(), value)));
             }
             required(reader, fields, &values, entry.key_span);
@@ -169,7 +169,7 @@ fn path<'n>(reader: &mut Reader, entry: &'n Entry) -> Option<&'n str> {
 fn variable(
     reader: &mut Reader,
     entry: &Entry,
-    around: &Environment,
+    environment: &Environment,
     secrets: &mut BTreeMap<String, String>,
 ) -> Option<String> {
     let name = reader.string(entry)?.to_owned();
@@ -181,7 +181,7 @@ fn variable(
         reader.faults.push(Diagnostic::error("subject/type", message).help(help));
         return None;
     }
-    let value = (around.variable)(&name).filter(|value| !value.is_empty());
+    let value = (environment.variable)(&name).filter(|value| !value.is_empty());
     let Some(value) = value.and_then(|value| value.into_string().ok()) else {
         let message = format!("the environment variable {name} is not set");
         let fault = reader.fault("subject/variable", entry.value.span, message, "its value is needed");

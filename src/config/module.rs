@@ -1,22 +1,23 @@
-//! Subjects that are JavaScript modules, and the settings that a subject is given.
+//! Subjects that are JavaScript modules, the settings that a subject is given, and the files it finds at its start.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::yaml::Node;
+use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::protocol::{Role, protocols};
 
-use super::flags::Flags;
 use super::reader::Reader;
+use super::resolve::Flags;
+use super::schema::CONTENT;
 use super::subject::Context;
-use super::{CommandLine, Module};
+use super::{CommandLine, Module, SeedFile};
 
 /// The largest file of settings, in bytes.
-const MAX_SIZE: u64 = 16 * 1024 * 1024;
+const MAX_SETTINGS_SIZE: u64 = 16 * 1024 * 1024;
 /// How much memory Node may use for a module's objects, in MiB.
-const MEMORY: u32 = 512;
+const NODE_MEMORY: u32 = 512;
 
 /// Settings that were read.
 pub(super) struct Settings {
@@ -25,14 +26,14 @@ pub(super) struct Settings {
 }
 
 /// Whether the subject is said to be a module: by the flags, or by the file where the flags do not say otherwise.
-pub(super) fn is_one(node: &Node, flags: &Flags) -> bool {
+pub(super) fn is_module(node: &Node, flags: &Flags) -> bool {
     flags.module.is_some() || (node.get("module").is_some() && !flags.have_access())
 }
 
 /// What starts a module's host.
 pub(super) fn command() -> CommandLine {
     let host = format!("{{run_dir}}/{}", Module::HOST);
-    CommandLine(vec!["node".to_owned(), format!("--max-old-space-size={MEMORY}"), host])
+    CommandLine(vec!["node".to_owned(), format!("--max-old-space-size={NODE_MEMORY}"), host])
 }
 
 /// The module. Whether it is there is seen when it is started.
@@ -52,14 +53,14 @@ pub(super) fn read(
     }
     let host = host(reader, node, "module", context.flags.module.is_some(), role)?;
     let from_file = node.get("module").and_then(|entry| reader.string(entry)).map(|path| context.folder.join(path));
-    let path = context.flags.module.as_ref().map(|path| context.around.folder.join(path)).or(from_file)?;
+    let path = context.flags.module.as_ref().map(|path| context.environment.folder.join(path)).or(from_file)?;
     Some(Module { path, settings: settings.cloned(), host })
 }
 
 /// The settings that the flags or the file name, read.
 pub(super) fn settings(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) -> Option<Settings> {
     let entry = node.get("settings");
-    let from_flag = context.flags.settings.as_ref().map(|path| context.around.folder.join(path));
+    let from_flag = context.flags.settings.as_ref().map(|path| context.environment.folder.join(path));
     let flagged = from_flag.is_some();
     if entry.is_none() && !flagged {
         return None;
@@ -67,7 +68,7 @@ pub(super) fn settings(reader: &mut Reader, node: &Node, context: &Context<'_>, 
     host(reader, node, "settings", flagged, role)?;
     let from_file = entry.and_then(|entry| reader.string(entry)).map(|path| context.folder.join(path));
     let path = from_flag.or(from_file)?;
-    match content(&path) {
+    match read_json_object(&path) {
         Ok(value) => Some(Settings { path, value }),
         Err(problem) => {
             let message = format!("the settings in {} cannot be used: {problem}", path.display());
@@ -80,8 +81,8 @@ pub(super) fn settings(reader: &mut Reader, node: &Node, context: &Context<'_>, 
     }
 }
 
-fn content(path: &PathBuf) -> Result<Value, String> {
-    let read = std::fs::metadata(path).and_then(|meta| match meta.is_file() && meta.len() <= MAX_SIZE {
+fn read_json_object(path: &PathBuf) -> Result<Value, String> {
+    let read = std::fs::metadata(path).and_then(|meta| match meta.is_file() && meta.len() <= MAX_SETTINGS_SIZE {
         true => std::fs::read(path),
         false => Err(std::io::Error::other("it is no file of at most 16 MiB")),
     });
@@ -114,16 +115,92 @@ fn host(reader: &mut Reader, node: &Node, name: &str, flagged: bool, role: &Role
     host
 }
 
+/// The largest file that is copied, in bytes.
+const MAX_SEED_SIZE: u64 = 64 * 1024 * 1024;
+
+/// A map from paths to contents: a text, `{hex: …}`, or `{file: …}` relative to `folder`.
+pub(super) fn seeds(reader: &mut Reader, entry: &Entry, folder: &Path) -> Vec<SeedFile> {
+    let entries = reader.free_map(entry, "a map from paths to contents");
+    let mut seeds = vec![];
+    for file in entries {
+        if let Some(problem) = path_problem(&file.key) {
+            let message = format!("`{}` is no path below `{}`", file.key, entry.key);
+            reader.fault("subject/path", file.key_span, message, problem);
+        }
+        if let Some(content) = seed_content(reader, file, folder) {
+            seeds.push(SeedFile { path: file.key.clone(), content });
+        }
+    }
+    seeds
+}
+
+fn seed_content(reader: &mut Reader, file: &Entry, folder: &Path) -> Option<Vec<u8>> {
+    if let Kind::String(text) = &file.value.kind {
+        return Some(text.clone().into_bytes());
+    }
+    let entries = reader.map(&file.value, &format!("the content of `{}`", file.key), CONTENT)?;
+    let [means] = entries else {
+        let there = "expected a text, {hex: …} or {file: …}";
+        reader.fault("subject/type", file.value.span, format!("the content of `{}` is unclear", file.key), there);
+        return None;
+    };
+    let text = reader.string(means)?;
+    match means.key.as_str() {
+        "hex" => {
+            let bytes = hex(text);
+            if bytes.is_none() {
+                let there = "expected pairs of 0-9 and a-f; blanks may stand between them";
+                reader.fault("subject/type", means.value.span, "these are no hexadecimal digits", there);
+            }
+            bytes
+        }
+        "file" => {
+            let path = folder.join(text);
+            let read = std::fs::metadata(&path).and_then(|meta| match meta.is_file() && meta.len() <= MAX_SEED_SIZE {
+                true => std::fs::read(&path),
+                false => Err(std::io::Error::other("it is no file of at most 64 MiB")),
+            });
+            match read {
+                Ok(bytes) => Some(bytes),
+                Err(e) => {
+                    let message = format!("could not read {}: {e}", path.display());
+                    reader.fault("subject/file", means.value.span, message, "to be copied from there");
+                    None
+                }
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Why a path cannot be used below a folder, if it cannot.
+fn path_problem(path: &str) -> Option<&'static str> {
+    if path.starts_with('/') {
+        Some("it begins with `/`; a path below the folder is wanted")
+    } else if path.split('/').any(|part| matches!(part, "" | "." | "..")) || path.contains('\0') {
+        Some("it holds an empty part, `.` or `..`")
+    } else {
+        None
+    }
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> =
+        text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
+    digits.len().is_multiple_of(2).then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use serde_json::json;
 
-    use super::*;
     use crate::config::Environment;
     use crate::diagnostic::{Source, Style, render_all, yaml};
     use crate::protocol::openctx::PROTOCOL;
+
+    use super::*;
 
     struct Outcome {
         module: Option<Module>,
@@ -136,13 +213,13 @@ mod tests {
         let source = Source::new("wirecert.yaml", text);
         let node = yaml::parse(&source).unwrap();
         let mut reader = Reader::new(source);
-        let around = Environment { folder: "/here".into(), variable: |_| None };
-        let context = Context { flags, around: &around, folder };
+        let environment = Environment { folder: "/here".into(), variable: |_| None };
+        let context = Context { flags, environment: &environment, folder };
         let editors = crate::protocol::role("amp-server").map(|(_, role)| role);
         let role = editors.filter(|_| editor).unwrap_or(&PROTOCOL.roles[0]);
         let settings = settings(&mut reader, &node, &context, role);
         let path = settings.as_ref().map(|settings| &settings.path);
-        let module = is_one(&node, flags).then(|| read(&mut reader, &node, &context, role, path)).flatten();
+        let module = is_module(&node, flags).then(|| read(&mut reader, &node, &context, role, path)).flatten();
         let faults = render_all(&reader.faults, Style::Plain).replace(&folder.display().to_string(), "<folder>");
         Outcome { module, settings: settings.map(|settings| settings.value), faults }
     }

@@ -6,8 +6,7 @@ use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::protocol::parse_bound;
 
-use super::keys::Key;
-use super::units;
+use super::schema::Key;
 
 /// A text being read, and what is wrong with it.
 pub(super) struct Reader {
@@ -91,7 +90,7 @@ impl Reader {
         }
     }
 
-    /// One of these words.
+    /// Reads a value that must be one of these words.
     pub(super) fn choice(&mut self, entry: &Entry, words: &[&'static str]) -> Option<&'static str> {
         let text = self.string(entry)?;
         let found = words.iter().find(|word| **word == text).copied();
@@ -117,7 +116,7 @@ impl Reader {
     pub(super) fn size(&mut self, entry: &Entry) -> Option<u64> {
         let size = match &entry.value.kind {
             Kind::Number(number) => number.as_u64(),
-            Kind::String(text) => units::size(text),
+            Kind::String(text) => size(text),
             _ => None,
         };
         if size.is_none() {
@@ -144,5 +143,38 @@ impl Reader {
             }
         }
         Some(strings)
+    }
+}
+
+/// A size in bytes: `512`, `64KiB`, `1MiB`.
+pub(super) fn size(text: &str) -> Option<u64> {
+    let (number, unit) = split(text).or_else(|| Some((text.parse().ok()?, "")))?;
+    let scale: u64 = match unit {
+        "" | "B" => 1,
+        "KiB" => 1024,
+        "MiB" => 1024 * 1024,
+        _ => return None,
+    };
+    let is_valid = number.fract() == 0.0 && (0.0..=1e9).contains(&number);
+    // A whole number within these bounds is exact in both types.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    is_valid.then(|| number as u64 * scale)
+}
+
+fn split(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_whole_bytes() {
+        assert_eq!((size("512"), size("64KiB"), size("1MiB")), (Some(512), Some(65_536), Some(1 << 20)));
+        for wrong in ["", "1.5KiB", "KiB", "1GB", "-1", "1e9", "9999999999KiB", "inf"] {
+            assert_eq!(size(wrong), None, "{wrong}");
+        }
     }
 }

@@ -1,21 +1,23 @@
-//! From file and flags to subjects.
+//! From file, flags and environment to subjects: [`resolve`].
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::diagnostic::yaml::{self, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, nearest};
 use crate::protocol::protocols;
+use crate::trace::Strength;
 
 use super::SubjectSpec;
-use super::flags::{Environment, Flags};
-use super::keys::Key;
 use super::reader::Reader;
+use super::schema::Key;
 use super::subject::{self, Context};
 
 /// The file that describes the subjects of a project.
 pub const FILE: &str = "wirecert.yaml";
 
-/// What it is not called, although many would call it so: there is one name.
+/// A name that is often written by mistake, and is not read.
 const MISNAMED: &str = "wirecert.yml";
 
 /// Where subjects are described.
@@ -35,11 +37,15 @@ pub enum SubjectFile {
 /// # Errors
 /// Everything that is wrong with the file and the flags, all at once; and where the file is there under a wrong name, which
 /// must not go unnoticed.
-pub fn resolve(file: &SubjectFile, flags: &Flags, around: &Environment) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
+pub fn resolve(
+    file: &SubjectFile,
+    flags: &Flags,
+    environment: &Environment,
+) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
     let path = match file {
         SubjectFile::Given(path) => Some(path.clone()),
-        SubjectFile::Found if around.folder.join(FILE).exists() => Some(PathBuf::from(FILE)),
-        SubjectFile::Found if around.folder.join(MISNAMED).exists() => {
+        SubjectFile::Found if environment.folder.join(FILE).exists() => Some(PathBuf::from(FILE)),
+        SubjectFile::Found if environment.folder.join(MISNAMED).exists() => {
             return Err(vec![
                 Diagnostic::error("subject/file", format!("there is a `{MISNAMED}` here, which is not read"))
                     .help(format!("rename it to `{FILE}`, or name it with `--subject {MISNAMED}`")),
@@ -51,24 +57,28 @@ pub fn resolve(file: &SubjectFile, flags: &Flags, around: &Environment) -> Resul
     let given = matches!(file, SubjectFile::Given(_));
     let role = flags.role.as_deref().map(known_role).transpose().map_err(|fault| vec![fault])?;
     if let Some(path) = path {
-        let source = yaml::read(&around.folder.join(&path)).map_err(|fault| vec![fault])?;
+        let source = yaml::read(&environment.folder.join(&path)).map_err(|fault| vec![fault])?;
         // Errors show the path as the user gave it.
         let source = Source::new(path.display().to_string(), source.text());
-        let folder = around.folder.join(&path).parent().map_or_else(|| around.folder.clone(), Path::to_owned);
+        let folder = environment.folder.join(&path).parent().map_or_else(|| environment.folder.clone(), Path::to_owned);
         let folder = folder.canonicalize().unwrap_or(folder);
-        let found = read(&source, flags, around, &folder)?;
+        let found = read_subjects(&source, flags, environment, &folder)?;
         if !found.is_empty() || (given && role.is_none()) {
-            return one_for_access(found, flags);
+            return single_with_access(found, flags);
         }
         if given {
             let role = role.unwrap_or_default();
             return Err(vec![Diagnostic::error("subject/role", format!("{} has no {role}", path.display()))]);
         }
     }
-    from_flags(role, flags, around)
+    from_flags(role, flags, environment)
 }
 
-fn from_flags(role: Option<&str>, flags: &Flags, around: &Environment) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
+fn from_flags(
+    role: Option<&str>,
+    flags: &Flags,
+    environment: &Environment,
+) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
     match (role, flags.have_access()) {
         (_, false) => Ok(vec![]),
         (None, true) => {
@@ -80,13 +90,13 @@ fn from_flags(role: Option<&str>, flags: &Flags, around: &Environment) -> Result
         }
         (Some(_), true) => {
             let empty = Source::new("the command line", "{}");
-            read(&empty, flags, around, &around.folder)
+            read_subjects(&empty, flags, environment, &environment.folder)
         }
     }
 }
 
 /// A command, URL or lockfile on the command line is about one subject.
-fn one_for_access(found: Vec<SubjectSpec>, flags: &Flags) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
+fn single_with_access(found: Vec<SubjectSpec>, flags: &Flags) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
     if found.len() > 1 && flags.have_access() {
         let names = found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(vec![
@@ -98,16 +108,16 @@ fn one_for_access(found: Vec<SubjectSpec>, flags: &Flags) -> Result<Vec<SubjectS
     Ok(found)
 }
 
-/// The subjects of a text, those of the role asked for only.
-fn read(
+/// The subjects of a file's text; only those of the requested role, if there is one.
+fn read_subjects(
     source: &Source,
     flags: &Flags,
-    around: &Environment,
+    environment: &Environment,
     folder: &Path,
 ) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
     let tree = yaml::parse(source)?;
     let mut reader = Reader::new(source.clone());
-    let context = Context { flags, around, folder };
+    let context = Context { flags, environment, folder };
     let mut found = vec![];
     for node in nodes(&mut reader, &tree) {
         found.extend(subject::read(&mut reader, node, &context));
@@ -162,4 +172,67 @@ fn known_role(name: &str) -> Result<&'static str, Diagnostic> {
         fault.help.extend(nearest(name, roles()).map(|role| format!("did you mean `{role}`?")));
         fault.note(format!("there are: {}", roles().collect::<Vec<_>>().join(", ")))
     })
+}
+
+/// The part of the command line that describes the subject. What is `None`, empty or false was not given.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// The role to certify.
+    pub role: Option<String>,
+    /// `--edition`.
+    pub edition: Option<String>,
+    /// The command after `--`.
+    pub command: Vec<String>,
+    /// `--url`: a URL, or `running`.
+    pub url: Option<String>,
+    /// `--lockfile`.
+    pub lockfile: Option<PathBuf>,
+    /// `--module`.
+    pub module: Option<PathBuf>,
+    /// `--settings`.
+    pub settings: Option<PathBuf>,
+    /// `--workspace`.
+    pub workspace: Option<PathBuf>,
+    /// `--baseline`.
+    pub baseline: Option<PathBuf>,
+    /// `--snapshots`.
+    pub snapshots: Option<PathBuf>,
+    /// `--snapshot-strength`.
+    pub snapshot_strength: Option<Strength>,
+    /// `--trace-dir`.
+    pub trace_dir: Option<PathBuf>,
+    /// `--run-dir`: where run directories are made.
+    pub run_dir: Option<PathBuf>,
+    /// Whether run directories are left for inspection.
+    pub keep_run_dir: bool,
+    /// `--observe`.
+    pub observe: Option<Duration>,
+    /// `--timeout`.
+    pub timeout: Option<Duration>,
+}
+
+impl Flags {
+    /// Whether the flags say how to reach a subject.
+    pub fn have_access(&self) -> bool {
+        !self.command.is_empty() || self.url.is_some() || self.lockfile.is_some() || self.module.is_some()
+    }
+}
+
+/// The environment in which wirecert runs.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// The working directory.
+    pub folder: PathBuf,
+    /// The value of an environment variable.
+    pub variable: fn(&str) -> Option<OsString>,
+}
+
+impl Environment {
+    /// The environment of this process.
+    ///
+    /// # Errors
+    /// Where the working directory is gone.
+    pub fn here() -> std::io::Result<Self> {
+        Ok(Self { folder: std::env::current_dir()?, variable: |name| std::env::var_os(name) })
+    }
 }

@@ -1,13 +1,13 @@
-//! The resolved description of one subject.
+//! The resolved description of one subject ([`SubjectSpec`]), and that of our own mocks ([`own`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::protocol::{Protocol, Role};
+use crate::protocol::{Field, Protocol, Reach, Role, Shape};
 use crate::trace::Strength;
 
 use super::Described;
@@ -15,18 +15,18 @@ use super::Described;
 /// The variable that every process of a subject has in its environment: the directory of its run.
 pub const RUN_DIR_VARIABLE: &str = "WIRECERT_RUN_DIR";
 
-/// One subject: what it is, how it is reached, and what it can be made to do. All paths are absolute.
+/// A subject: what it is, how it is reached, and what it can be made to do. All paths are absolute.
 #[derive(Clone)]
 pub struct SubjectSpec {
-    /// Its name in reports.
+    /// The name of the subject in reports.
     pub name: String,
     /// The protocol it speaks.
     pub protocol: &'static Protocol,
-    /// The side of it that it is.
+    /// The role that the subject plays in the protocol.
     pub role: &'static Role,
     /// The edition to judge it by.
     pub edition: EditionChoice,
-    /// How to get at it.
+    /// How the subject is reached.
     pub access: Access,
     /// Whether scenarios share a process.
     pub isolation: Isolation,
@@ -42,13 +42,13 @@ pub struct SubjectSpec {
     pub timeouts: Timeouts,
     /// How much of it to keep.
     pub limits: Limits,
-    /// What it is given as settings where a request does not say its own: a JSON object.
+    /// The settings for requests that have none of their own: a JSON object.
     pub settings: Option<Value>,
-    /// What it is described with beside what is said of all subjects.
+    /// The keys that only subjects of this role have.
     pub described: Described,
     /// Where its snapshots are; they are compared only where this is set.
     pub snapshots: Option<PathBuf>,
-    /// How much of a trace they keep, where that is said.
+    /// How much of a trace the snapshots keep, where it is given.
     pub snapshot_strength: Option<Strength>,
     /// Where traces are to be kept, if they are.
     pub trace_dir: Option<PathBuf>,
@@ -65,7 +65,7 @@ impl SubjectSpec {
         }
     }
 
-    /// Whether it is a client that is told over its stdin what to do.
+    /// Whether the subject is a client that is driven over its stdin.
     pub fn is_driven(&self) -> bool {
         self.role.is_client() && self.observe.is_none()
     }
@@ -117,9 +117,9 @@ impl fmt::Debug for SubjectSpec {
 /// Which edition a subject is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditionChoice {
-    /// Whichever it is seen to speak.
+    /// The edition that the subject is detected to speak.
     Auto,
-    /// This one.
+    /// The edition with this id.
     Given(&'static str),
 }
 
@@ -136,9 +136,9 @@ impl EditionChoice {
 /// How to get at a subject.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// We start it.
+    /// We start the subject.
     Launch(Launch),
-    /// It runs already, and is neither started nor stopped by us.
+    /// The subject runs already, and is neither started nor stopped by us.
     Attach {
         /// Where it is.
         target: Target,
@@ -190,7 +190,7 @@ pub struct Module {
     pub path: PathBuf,
     /// The file of its settings.
     pub settings: Option<PathBuf>,
-    /// The program that loads it and answers for it; it lies in the run directory as [`Module::HOST`].
+    /// The program that loads the module and serves it; it lies in the run directory as [`Module::HOST`].
     pub host: &'static str,
 }
 
@@ -208,7 +208,7 @@ pub struct CommandLine(pub Vec<String>);
 pub struct SeedFile {
     /// Relative path, `/` between its parts, no `..`.
     pub path: String,
-    /// Its bytes.
+    /// The content of the file.
     pub content: Vec<u8>,
 }
 
@@ -222,13 +222,13 @@ pub struct Ready {
 /// How a subject is stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// How it is asked to.
+    /// The way to request the stop.
     pub how: StopHow,
     /// How long it may take before it is killed.
     pub within: Duration,
 }
 
-/// How a subject is asked to stop.
+/// How a subject is requested to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopHow {
     /// By this signal to its process group: `TERM`, `INT`, `HUP`, `KILL`.
@@ -269,7 +269,7 @@ pub struct Limits {
 }
 
 impl Launch {
-    /// This command with the defaults for all the rest.
+    /// A launch of this command with the defaults for everything else.
     pub fn of(command: CommandLine) -> Self {
         Self {
             command,
@@ -299,7 +299,7 @@ impl Default for Stop {
 }
 
 impl Timeouts {
-    /// Those of a subject of this role of which nothing is said.
+    /// The default timeouts of a subject of this role.
     pub fn of(role: &Role) -> Self {
         let [stimulus, silence] = [10, 6].map(Duration::from_secs);
         Self { expect: role.patience, stimulus, silence, longest: None }
@@ -310,4 +310,72 @@ impl Default for Limits {
     fn default() -> Self {
         Self { output: 64 * 1024, file: 16 * 1024 * 1024 }
     }
+}
+
+/// Beside the workspace, in which mock and stimuli run: a socket's whole path may be too long for the system.
+const CONTROL: &str = "../control.sock";
+
+/// Long enough for our own mocks: they wait for ever, or are wrong on purpose after less.
+const SILENCE: Duration = Duration::from_millis(200);
+
+/// The mock that `wirecert mock ROLE` starts, steered through a control socket. `flags` are added to its command
+/// line, such as `--flaw NAME`; `described` is what it is described with by the keys of its role.
+pub fn own(
+    protocol: &'static Protocol,
+    role: &'static Role,
+    edition: &'static str,
+    flags: &[String],
+    described: Described,
+) -> SubjectSpec {
+    let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+    let mut command = words(&["{wirecert}", "mock", role.name, "--edition", edition, "--workspace", "{workspace}"]);
+    // No `--data-home`: like any subject it is to find its data home by the environment, which scenarios vary.
+    if !role.is_client() {
+        command.extend(words(&["--control", CONTROL]));
+    }
+    // What is reached by its URL listens where it is told.
+    if matches!(role.reach, Reach::Url { .. }) {
+        command.extend(words(&["--port", "{port}"]));
+    }
+    command.extend(flags.iter().cloned());
+    let stimuli = role.stimuli.iter().map(|verb| {
+        let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", CONTROL, verb.name]);
+        argv.extend(fields(&verb.shape).iter().map(argument));
+        (verb.name, CommandLine(argv))
+    });
+    SubjectSpec {
+        name: format!("wirecert mock {}", role.name),
+        protocol,
+        role,
+        edition: EditionChoice::Given(edition),
+        access: Access::Launch(Launch::of(CommandLine(command))),
+        // One that is wrong on purpose may be so for the rest of its life.
+        isolation: if role.is_client() && !flags.is_empty() { Isolation::Scenario } else { Isolation::Run },
+        observe: None,
+        stimuli: stimuli.collect::<BTreeMap<_, _>>(),
+        missing: vec![],
+        baseline: None,
+        timeouts: super::Timeouts { silence: SILENCE, ..super::Timeouts::of(role) },
+        limits: super::Limits::default(),
+        // It needs none.
+        settings: Some(json!({})),
+        described,
+        snapshots: None,
+        snapshot_strength: None,
+        trace_dir: None,
+        config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+    }
+}
+
+fn fields(shape: &Shape) -> &'static [Field] {
+    match shape {
+        Shape::Object(fields) => fields,
+        _ => &[],
+    }
+}
+
+/// `key={key}` for a string, `key:={key}` for other JSON.
+fn argument(field: &Field) -> String {
+    let sign = if matches!(field.shape, Shape::String) { "=" } else { ":=" };
+    format!("{0}{sign}{{{0}}}", field.name)
 }

@@ -9,37 +9,36 @@ use crate::diagnostic::{Diagnostic, Span, nearest};
 use crate::protocol::{Protocol, Reach, Role, Shape, role};
 use crate::trace::{End, Strength};
 
-use super::flags::{Environment, Flags};
-use super::keys::{Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
+use super::command::{self, ALL_PARAMS};
 use super::reader::Reader;
-use super::resolve::roles;
-use super::template::ALL_PARAMS;
+use super::resolve::{Environment, Flags, roles};
+use super::schema::{Key, LIMITS, READY, SIGNALS, STOP, SUBJECT, TIMEOUTS};
 use super::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Target, Timeouts,
-    commands, described, module, seeds,
+    described, module,
 };
 
-/// What a subject is read with.
+/// The context in which a subject is read.
 pub(super) struct Context<'a> {
     pub(super) flags: &'a Flags,
-    pub(super) around: &'a Environment,
-    /// Where the file is: relative paths in it start there.
+    pub(super) environment: &'a Environment,
+    /// The folder of the file: relative paths in the file start there.
     pub(super) folder: &'a Path,
 }
 
-/// Reads one. None where it has faults, or is not of the role asked for.
+/// Reads a subject. None where it has faults, or is not of the requested role.
 pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<SubjectSpec> {
     let before = reader.faults.len();
-    let asked = context.flags.role.as_deref();
-    let named = node.get("role").and_then(|entry| entry.value.as_str()).or(asked).and_then(role);
+    let requested = context.flags.role.as_deref();
+    let named = node.get("role").and_then(|entry| entry.value.as_str()).or(requested).and_then(role);
     // Those of other roles are told apart from those that there are not.
     let fits = |(key, _): &Key| {
         named.is_some_and(|(_, role)| role.described.iter().any(|field| field.name == *key)) || node.get(key).is_some()
     };
     let keys: Vec<Key> = SUBJECT.iter().copied().chain(described::keys().filter(fits)).collect();
     reader.map(node, "a subject", &keys)?;
-    let (protocol, role) = the_role(reader, node, context)?;
-    if context.flags.role.as_deref().is_some_and(|asked| asked != role.name) {
+    let (protocol, role) = subject_role(reader, node, context)?;
+    if context.flags.role.as_deref().is_some_and(|requested| requested != role.name) {
         reader.faults.truncate(before);
         return None;
     }
@@ -48,7 +47,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
     let access = access(reader, node, context, role, settings.as_ref().map(|settings| &settings.path));
     let name = node.get("name").and_then(|entry| reader.string(entry)).map(str::to_owned);
     let spec = SubjectSpec {
-        name: name.or_else(|| access.as_ref().map(name_of)).unwrap_or_default(),
+        name: name.or_else(|| access.as_ref().map(default_name)).unwrap_or_default(),
         protocol,
         role,
         edition: edition.unwrap_or(EditionChoice::Auto),
@@ -60,7 +59,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
         timeouts: timeouts(reader, node, role, context.flags),
         limits: limits(reader, node),
         settings: settings.map(|settings| settings.value),
-        described: described::read(reader, node, role, context.around),
+        described: described::read(reader, node, role, context.environment),
         snapshots: path(reader, node, "snapshots", context.flags.snapshots.as_ref(), context),
         snapshot_strength: snapshot_strength(reader, node, context.flags),
         trace_dir: path(reader, node, "trace_dir", context.flags.trace_dir.as_ref(), context),
@@ -70,10 +69,10 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
     (reader.faults.len() == before).then_some(spec)
 }
 
-fn the_role(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<(&'static Protocol, &'static Role)> {
+fn subject_role(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<(&'static Protocol, &'static Role)> {
     let Some(entry) = node.get("role") else {
-        if let Some(asked) = context.flags.role.as_deref() {
-            return role(asked);
+        if let Some(requested) = context.flags.role.as_deref() {
+            return role(requested);
         }
         let all = roles().collect::<Vec<_>>().join(", ");
         let span = Span { start: node.span.start, end: node.span.start };
@@ -92,18 +91,18 @@ fn edition(reader: &mut Reader, node: &Node, flags: &Flags, protocol: &Protocol)
     let words: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).chain(["auto"]).collect();
     let choice = |word: &'static str| if word == "auto" { EditionChoice::Auto } else { EditionChoice::Given(word) };
     let from_file = node.get("edition").map(|entry| reader.choice(entry, &words).map(choice));
-    let Some(asked) = &flags.edition else { return from_file.unwrap_or(Some(EditionChoice::Auto)) };
-    let found = words.iter().find(|word| *word == asked).copied().map(choice);
+    let Some(requested) = &flags.edition else { return from_file.unwrap_or(Some(EditionChoice::Auto)) };
+    let found = words.iter().find(|word| *word == requested).copied().map(choice);
     if found.is_none() {
-        let mut fault = Diagnostic::error("subject/unknown", format!("there is no edition `{asked}`"))
+        let mut fault = Diagnostic::error("subject/unknown", format!("there is no edition `{requested}`"))
             .note(format!("there are: {}", words.join(", ")));
-        fault.help.extend(nearest(asked, words.iter().copied()).map(|word| format!("did you mean `{word}`?")));
+        fault.help.extend(nearest(requested, words.iter().copied()).map(|word| format!("did you mean `{word}`?")));
         reader.faults.push(fault);
     }
     found
 }
 
-/// How it is reached. A command, URL or lockfile of the flags takes the place of the file's.
+/// How the subject is reached. A command, URL or lockfile of the flags takes the place of the file's.
 fn access(
     reader: &mut Reader,
     node: &Node,
@@ -125,16 +124,16 @@ fn access(
         let fault = reader.fault("subject/access", second.key_span, message, "this one, or the other");
         *fault = fault.clone().see(place, "the other").help("start it with `launch`, or attach to a running one");
     }
-    if module::is_one(node, flags) {
+    if module::is_module(node, flags) {
         let module = module::read(reader, node, context, role, settings)?;
         return Some(Access::Launch(Launch {
             module: Some(Box::new(module)),
-            ..launched(reader, node, context, module::command())
+            ..launch_with(reader, node, context, module::command())
         }));
     }
     let launch = launch(reader, node, context);
     if !flags.command.is_empty() || (by_url && node.get("launch").is_some() && flags.url.is_none()) {
-        return launch.map(|launch| located(launch, reader, node, flags, by_url));
+        return launch.map(|launch| with_url(launch, reader, node, flags, by_url));
     }
     let target = target(reader, node, context, role)?;
     match target {
@@ -169,28 +168,28 @@ fn access(
     }
 }
 
-/// A server that is started, with the URL where it is to be reached if one is said.
-fn located(access: Access, reader: &mut Reader, node: &Node, flags: &Flags, by_url: bool) -> Access {
+/// The access to a server that is started, with the URL where it is reached, if one is given.
+fn with_url(access: Access, reader: &mut Reader, node: &Node, flags: &Flags, by_url: bool) -> Access {
     let Access::Launch(launch) = access else { return access };
     if !by_url {
         return Access::Launch(launch);
     }
     let from_file = node.get("url").and_then(|entry| {
         let url = reader.string(entry)?.to_owned();
-        commands::placeholders(reader, &url, entry.value.span, &[]);
+        command::placeholders(reader, &url, entry.value.span, &[]);
         Some(url)
     });
     Access::Launch(Launch { url: flags.url.clone().or(from_file), ..launch })
 }
 
-/// Where it runs already, if that is said. Outer none: it is said wrongly.
+/// The place of a subject that runs already, if one is given. Outer none: the value is invalid.
 fn target(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) -> Option<Option<Target>> {
     let flags = context.flags;
     if let Some(url) = &flags.url {
         return Some(Some(url_target(url, context, role)));
     }
     if let Some(path) = &flags.lockfile {
-        return Some(Some(Target::Lockfile(context.around.folder.join(path))));
+        return Some(Some(Target::Lockfile(context.environment.folder.join(path))));
     }
     if let Some(entry) = node.get("url") {
         return reader.string(entry).map(|url| Some(url_target(url, context, role)));
@@ -204,38 +203,38 @@ fn target(reader: &mut Reader, node: &Node, context: &Context<'_>, role: &Role) 
 fn url_target(url: &str, context: &Context<'_>, role: &Role) -> Target {
     let data_home = role.reach.data_home();
     if url == "running" {
-        Target::DataHome(users_data_home(context.around, data_home))
+        Target::DataHome(users_data_home(context.environment, data_home))
     } else {
         Target::Url(url.to_owned())
     }
 }
 
-/// The data home of whoever runs wirecert, by the XDG base directory specification.
-pub fn users_data_home(around: &Environment, names: &[&str]) -> PathBuf {
-    let value = |name: &str| (around.variable)(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+/// The data home of the user, by the XDG base directory specification.
+pub fn users_data_home(environment: &Environment, names: &[&str]) -> PathBuf {
+    let value = |name: &str| (environment.variable)(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let xdg = || if cfg!(target_os = "macos") { None } else { value("XDG_DATA_HOME") };
     let home = || value("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".local").join("share");
     names.iter().find_map(|name| value(name)).or_else(xdg).unwrap_or_else(home)
 }
 
 fn launch(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Option<Access> {
-    let from_file = node.get("launch").map(|entry| commands::command(reader, entry, &[], context.folder));
-    let launch = launched(reader, node, context, CommandLine::default());
+    let from_file = node.get("launch").map(|entry| command::command(reader, entry, &[], context.folder));
+    let launch = launch_with(reader, node, context, CommandLine::default());
     let command = if context.flags.command.is_empty() {
         from_file??
     } else {
-        commands::given(&context.flags.command, &context.around.folder, &mut reader.faults)
+        command::command_from_words(&context.flags.command, &context.environment.folder, &mut reader.faults)
     };
     Some(Access::Launch(Launch { command, ..launch }))
 }
 
-/// One that is started by this command, with all that is said about that.
-fn launched(reader: &mut Reader, node: &Node, context: &Context<'_>, command: CommandLine) -> Launch {
+/// A launch with this command and the options of the subject.
+fn launch_with(reader: &mut Reader, node: &Node, context: &Context<'_>, command: CommandLine) -> Launch {
     let ready = ready(reader, node);
     let stop = stop(reader, node, context.folder);
     let env = env(reader, node);
-    let home = node.get("home").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
-    let files = node.get("files").map(|entry| seeds::seeds(reader, entry, context.folder)).unwrap_or_default();
+    let home = node.get("home").map(|entry| module::seeds(reader, entry, context.folder)).unwrap_or_default();
+    let files = node.get("files").map(|entry| module::seeds(reader, entry, context.folder)).unwrap_or_default();
     Launch {
         command,
         module: None,
@@ -245,7 +244,7 @@ fn launched(reader: &mut Reader, node: &Node, context: &Context<'_>, command: Co
         files,
         ready,
         stop,
-        run_dir: context.flags.run_dir.as_ref().map(|dir| context.around.folder.join(dir)),
+        run_dir: context.flags.run_dir.as_ref().map(|dir| context.environment.folder.join(dir)),
         keep_run_dir: context.flags.keep_run_dir,
     }
 }
@@ -274,7 +273,7 @@ fn stop(reader: &mut Reader, node: &Node, folder: &Path) -> Stop {
         match entry.key.as_str() {
             "signal" => stop.how = reader.choice(entry, &SIGNALS).map_or(stop.how, StopHow::Signal),
             "command" => {
-                let command = commands::command(reader, entry, &[], folder);
+                let command = command::command(reader, entry, &[], folder);
                 stop.how = command.map_or(stop.how, StopHow::Command);
             }
             "within" => stop.within = reader.duration(entry).unwrap_or(stop.within),
@@ -299,7 +298,7 @@ fn env(reader: &mut Reader, node: &Node) -> BTreeMap<String, Option<String>> {
         match &variable.value.kind {
             Kind::Null => _ = env.insert(variable.key.clone(), None),
             Kind::String(value) => {
-                commands::placeholders(reader, value, variable.value.span, &[]);
+                command::placeholders(reader, value, variable.value.span, &[]);
                 env.insert(variable.key.clone(), Some(value.clone()));
             }
             _ => {
@@ -321,7 +320,7 @@ fn isolation(reader: &mut Reader, node: &Node, role: &Role) -> Isolation {
     }
 }
 
-/// How much of a trace its snapshots keep, where that is said.
+/// How much of a trace the snapshots keep, where it is given.
 fn snapshot_strength(reader: &mut Reader, node: &Node, flags: &Flags) -> Option<Strength> {
     let entry = node.get("snapshot_strength");
     let from_file = entry.and_then(|entry| reader.choice(entry, &["exact", "shape"]));
@@ -355,7 +354,7 @@ fn stimuli(reader: &mut Reader, node: &Node, role: &Role, folder: &Path) -> BTre
             _ => vec![],
         };
         params.push(ALL_PARAMS.0);
-        if let Some(command) = commands::command(reader, stimulus, &params, folder) {
+        if let Some(command) = command::command(reader, stimulus, &params, folder) {
             stimuli.insert(verb.name, command);
         }
     }
@@ -408,11 +407,11 @@ fn limits(reader: &mut Reader, node: &Node) -> Limits {
 /// A path of the flags, from the working directory, or else of the file, from where that is.
 fn path(reader: &mut Reader, node: &Node, key: &str, flag: Option<&PathBuf>, context: &Context<'_>) -> Option<PathBuf> {
     let from_file = node.get(key).and_then(|entry| reader.string(entry)).map(|path| context.folder.join(path));
-    flag.map(|path| context.around.folder.join(path)).or(from_file)
+    flag.map(|path| context.environment.folder.join(path)).or(from_file)
 }
 
-/// A name for one that has none.
-fn name_of(access: &Access) -> String {
+/// The default name of a subject.
+fn default_name(access: &Access) -> String {
     match access {
         Access::Launch(Launch { module: Some(module), .. }) => {
             module.path.file_name().unwrap_or_default().to_string_lossy().into_owned()

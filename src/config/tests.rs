@@ -1,4 +1,4 @@
-//! Subject files: what is understood, and how what is not is told.
+//! Tests of subject files: what is understood, and how errors are reported.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -264,7 +264,7 @@ fn what_belongs_to_a_role_is_read_with_it_and_its_faults_are_told() {
     assert_eq!(spec.described.texts("approval.allow").collect::<Vec<_>>(), ["Yes", "Sure"]);
     let wrong = "prompts: { tol: list, text: 5 }\napproval: { effect: ../x, allow: Yes }\ncredentials: { good: NONE_SUCH, \
                  bad: sk-ant-hush }\nprofiles: dev\n";
-    let told = faults(&format!("{text}{wrong}"), &Flags::default());
+    let reported = faults(&format!("{text}{wrong}"), &Flags::default());
     for expected in [
         "did you mean `tool`?",
         "`text` is a number",
@@ -274,7 +274,7 @@ fn what_belongs_to_a_role_is_read_with_it_and_its_faults_are_told() {
         "is no name of an environment variable",
         "`profiles` is a string",
     ] {
-        assert!(told.contains(expected), "{expected}: {told}");
+        assert!(reported.contains(expected), "{expected}: {reported}");
     }
     let key = faults(&format!("{text}credentials: {{ bad: sk-ant-hush }}\n"), &Flags::default());
     assert!(!key.contains("hush"), "{key}");
@@ -297,9 +297,9 @@ fn a_file_of_the_wrong_kind_is_told() {
         ("role: amp-server\nrole: amp-server\n", "the key `role` is given twice"),
         ("role: amp-server\nlaunch: [x\n", "not valid YAML"),
     ] {
-        let told = faults(text, &Flags::default());
-        assert!(told.contains(expected), "{text:?} gave\n{told}");
-        assert!(told.contains("wirecert.yaml:"), "{text:?} gave\n{told}");
+        let reported = faults(text, &Flags::default());
+        assert!(reported.contains(expected), "{text:?} gave\n{reported}");
+        assert!(reported.contains("wirecert.yaml:"), "{text:?} gave\n{reported}");
     }
 }
 
@@ -356,7 +356,7 @@ fn the_documentation_shows_every_key_and_its_example_is_understood() {
     assert!(spec.has_stimulus("select") && spec.lacks("diagnostics"));
     assert!(allowed(example));
     let keys = text.split("## Keys").nth(1).unwrap().split("##").next().unwrap();
-    for (key, _) in super::keys::SUBJECT.iter().copied().chain(super::described::keys()) {
+    for (key, _) in super::schema::SUBJECT.iter().copied().chain(super::described::keys()) {
         let row = |line: &&str| line.split(" | ").next().is_some_and(|row| row.contains(&format!("`{key}`")));
         assert!(keys.lines().any(|line| row(&line)), "{key}");
     }

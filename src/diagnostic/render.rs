@@ -1,6 +1,7 @@
-//! The one renderer of diagnostics: headline, position, excerpt, notes, help.
+//! The one renderer of diagnostics (headline, position, excerpt, notes, help), differences of texts, and suggestions.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use similar::{ChangeTag, TextDiff};
 
 use super::{Diagnostic, Severity};
 
@@ -68,4 +69,68 @@ fn clamp(text: &str, start: usize, end: usize) -> std::ops::Range<usize> {
         end += 1;
     }
     start..end
+}
+
+/// Lines shown around each difference.
+const CONTEXT: usize = 3;
+
+/// What has to change in `old` to get `new`, as a unified diff under these two names; empty where nothing has to.
+pub fn difference(old: &str, new: &str, names: (&str, &str), style: Style) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let paint = |code: &str, line: &str| match style {
+        Style::Plain => format!("{line}\n"),
+        Style::Coloured => format!("\x1b[{code}m{line}\x1b[0m\n"),
+    };
+    let mut out = String::new();
+    for (n, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+        if n == 0 {
+            out += &paint("31", &format!("--- {}", names.0));
+            out += &paint("32", &format!("+++ {}", names.1));
+        }
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let (was, is) = (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
+        out += &paint("36", &format!("@@ -{},{} +{},{} @@", was.start + 1, was.len(), is.start + 1, is.len()));
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let line = change.value().trim_end_matches('\n');
+            out += &match change.tag() {
+                ChangeTag::Equal => format!(" {line}\n"),
+                ChangeTag::Delete => paint("31", &format!("-{line}")),
+                ChangeTag::Insert => paint("32", &format!("+{line}")),
+            };
+        }
+    }
+    out
+}
+
+/// The candidate closest to `word`, if any is close enough to be a likely misspelling.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let folded = word.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|c| (strsim::damerau_levenshtein(&folded, &c.to_lowercase()), c))
+        .filter(|(distance, c)| *distance <= (c.chars().count().max(3)) / 3 && *distance < c.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, c)| c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_shows_what_went_what_came_and_what_is_around() {
+        let plain = difference("a\nb\nc\n", "a\nB\nc\n", ("was", "is"), Style::Plain);
+        assert_eq!(plain, "--- was\n+++ is\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
+        assert!(difference("a\n", "a\n", ("was", "is"), Style::Coloured).is_empty());
+        assert!(difference("a\n", "b\n", ("was", "is"), Style::Coloured).contains("\x1b[32m+b\x1b[0m\n"));
+    }
+
+    #[test]
+    fn a_misspelling_finds_its_word_and_a_stranger_finds_none() {
+        assert_eq!(nearest("slep", ["sleep", "send", "expect"]), Some("sleep"));
+        assert_eq!(nearest("Expect", ["sleep", "send", "expect"]), Some("expect"));
+        assert_eq!(nearest("banana", ["sleep", "send", "expect"]), None);
+        assert_eq!(nearest("a", ["b"]), None);
+        assert_eq!(nearest("a", ["A"]), Some("A"));
+    }
 }

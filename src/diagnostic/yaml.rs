@@ -35,7 +35,7 @@ thread_local! {
 pub struct Node {
     /// Where it stands; of a map or list: where it begins.
     pub span: Span,
-    /// What it is.
+    /// The kind and value of the node.
     pub kind: Kind,
 }
 
@@ -80,17 +80,17 @@ impl Node {
         }
     }
 
-    /// Its entries, where it is a map.
+    /// The entries of a map.
     pub fn as_map(&self) -> Option<&[Entry]> {
         if let Kind::Map(entries) = &self.kind { Some(entries) } else { None }
     }
 
-    /// Its items, where it is a list.
+    /// The items of a list.
     pub fn as_list(&self) -> Option<&[Node]> {
         if let Kind::List(items) = &self.kind { Some(items) } else { None }
     }
 
-    /// Its text, where it is a string.
+    /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         if let Kind::String(text) = &self.kind { Some(text) } else { None }
     }

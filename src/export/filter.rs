@@ -1,22 +1,22 @@
-//! Which events of a trace are to be seen.
+//! Filters for the events of a trace: [`Filter`].
 
 use crate::scenario::filter::glob;
 use crate::trace::{Event, write_event};
 
-/// What an event has to be to be seen. Nothing said: any will do.
+/// Which events are shown. A field that is empty lets every event pass.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Its connection fits one of these, in which `*` stands for any text.
+    /// Patterns for the name of the connection, in which `*` stands for any text.
     pub connections: Vec<String>,
-    /// Its kind is one of these.
+    /// The kinds of events.
     pub kinds: Vec<String>,
-    /// Its line in the trace holds each of these texts, in whatever case.
+    /// Texts that the event's line in the trace must hold, in any case.
     pub texts: Vec<String>,
-    /// It is no earlier than this.
+    /// The earliest event.
     pub from: Option<Moment>,
-    /// It is no later than this.
+    /// The latest event.
     pub to: Option<Moment>,
-    /// Something was found at it.
+    /// Whether only events with findings are shown.
     pub with_findings: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What an event was, in few words: its protocol's where it has any.
+//! Labels of events in few words, those of the protocol where it has any: [`Labels`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,13 +8,12 @@ use serde_json::{Map, Value};
 use crate::protocol::{MessageSort, Protocol};
 use crate::trace::{Body, Closed, Direction, Event, EventKind, Frame, Message, Payload, StreamEvent};
 
-use super::fold;
-use super::text::{clean, counted, cut};
+use super::text::{self, clean, counted, cut};
 
 /// The longest name that is shown, in columns.
 const NAME: usize = 90;
 
-/// How many requests without an answer are remembered. Beyond that, answers are shown without their request's name.
+/// How many requests without a response are remembered. Beyond that, responses are shown without their request's name.
 const MOST_OPEN: usize = 10_000;
 
 /// What an event was.
@@ -24,16 +23,16 @@ pub struct Label<'a> {
     pub tone: LabelStyle,
     /// A few words, clean.
     pub what: String,
-    /// What it carried.
+    /// The content that the event carried.
     pub content: Content<'a>,
-    /// Microseconds since what it answers.
+    /// Microseconds since the request.
     pub after: Option<u64>,
 }
 
 /// What an event carried.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
-    /// Nothing, or all of it is in the words.
+    /// There is no content, or the label has all of it.
     Nothing,
     /// JSON.
     Json(Cow<'a, Value>),
@@ -46,9 +45,9 @@ pub enum Content<'a> {
 pub enum LabelStyle {
     /// A request.
     Request,
-    /// An answer.
+    /// A response.
     Response,
-    /// An answer that tells of an error.
+    /// A response with an error.
     Failure,
     /// Something unasked.
     Notification,
@@ -57,13 +56,13 @@ pub enum LabelStyle {
     /// What one rarely wants to see: frames, pieces of bodies.
     Piece,
     /// Processes, their output, files, stimuli, calls.
-    Around,
+    Harness,
     /// Landmarks.
     Mark,
 }
 
 impl LabelStyle {
-    /// All of them.
+    /// All styles.
     pub const ALL: [Self; 8] = [
         Self::Request,
         Self::Response,
@@ -71,11 +70,11 @@ impl LabelStyle {
         Self::Notification,
         Self::Control,
         Self::Piece,
-        Self::Around,
+        Self::Harness,
         Self::Mark,
     ];
 
-    /// Its name.
+    /// The name of the style.
     pub fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -84,24 +83,24 @@ impl LabelStyle {
             Self::Notification => "notification",
             Self::Control => "control",
             Self::Piece => "piece",
-            Self::Around => "around",
+            Self::Harness => "around",
             Self::Mark => "mark",
         }
     }
 }
 
 impl Label<'_> {
-    /// What it carried, on one line of about so many characters.
+    /// The content folded to one line of about `most` characters.
     pub fn folded(&self, most: usize) -> String {
         match &self.content {
             Content::Nothing => String::new(),
-            Content::Json(value) => fold::json(value, most),
-            Content::Payload(payload) => fold::payload(payload, most),
+            Content::Json(value) => text::json(value, most),
+            Content::Payload(payload) => text::payload(payload, most),
         }
     }
 }
 
-/// Gives the labels of a trace, event by event; remembers requests that have no answer yet.
+/// Gives the labels of a trace, event by event; remembers requests that have no response yet.
 pub struct Labels {
     protocol: Option<&'static Protocol>,
     edition: String,
@@ -138,10 +137,10 @@ impl Labels {
             EventKind::Closed(Closed::Eof) => label(LabelStyle::Control, "closed its side".to_owned()),
             EventKind::Closed(Closed::Reset) => label(LabelStyle::Control, "cut the connection".to_owned()),
             EventKind::Output(output) => {
-                carrying(LabelStyle::Around, name(&output.stream), Content::Payload(Cow::Borrowed(&output.bytes)))
+                carrying(LabelStyle::Harness, name(&output.stream), Content::Payload(Cow::Borrowed(&output.bytes)))
             }
             EventKind::Launched(launched) => label(
-                LabelStyle::Around,
+                LabelStyle::Harness,
                 format!("launched {} (pid {})", name(&launched.command.join(" ")), launched.pid),
             ),
             EventKind::Exited(exited) => {
@@ -151,38 +150,38 @@ impl Labels {
                     (None, None) => String::new(),
                 };
                 let unasked = if exited.asked { "" } else { ", unasked" };
-                label(LabelStyle::Around, format!("process {} ended{how}{unasked}", exited.pid))
+                label(LabelStyle::Harness, format!("process {} ended{how}{unasked}", exited.pid))
             }
             EventKind::Stimulus(stimulus) => {
                 let what = format!("stimulus {}: {}", name(&stimulus.name), name(&stimulus.outcome));
-                carrying(LabelStyle::Around, what, Content::Json(Cow::Owned(Value::Object(stimulus.params.clone()))))
+                carrying(LabelStyle::Harness, what, Content::Json(Cow::Owned(Value::Object(stimulus.params.clone()))))
             }
             EventKind::Call(call) => {
                 let what = format!("call {} {}", call.id, name(&call.call));
-                carrying(LabelStyle::Around, what, Content::Json(Cow::Borrowed(&call.params)))
+                carrying(LabelStyle::Harness, what, Content::Json(Cow::Borrowed(&call.params)))
             }
             EventKind::Returned(returned) => match (&returned.error, &returned.result) {
                 (Some(error), _) => carrying(
-                    LabelStyle::Around,
+                    LabelStyle::Harness,
                     format!("call {} failed", returned.id),
                     Content::Json(Cow::Borrowed(error)),
                 ),
                 (None, Some(result)) => carrying(
-                    LabelStyle::Around,
+                    LabelStyle::Harness,
                     format!("call {} gave", returned.id),
                     Content::Json(Cow::Borrowed(result)),
                 ),
-                (None, None) => label(LabelStyle::Around, format!("call {} is not supported", returned.id)),
+                (None, None) => label(LabelStyle::Harness, format!("call {} is not supported", returned.id)),
             },
             EventKind::Told(told) => {
                 let what = format!("told of {}", name(&told.event));
-                carrying(LabelStyle::Around, what, Content::Json(Cow::Borrowed(&told.data)))
+                carrying(LabelStyle::Harness, what, Content::Json(Cow::Borrowed(&told.data)))
             }
-            EventKind::State { state } => label(LabelStyle::Around, format!("state {}", name(state))),
+            EventKind::State { state } => label(LabelStyle::Harness, format!("state {}", name(state))),
             EventKind::File(change) => {
                 let content = change.content.as_ref();
                 let content = content.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
-                carrying(LabelStyle::Around, format!("file {}: {}", name(&change.path), name(&change.change)), content)
+                carrying(LabelStyle::Harness, format!("file {}: {}", name(&change.path), name(&change.change)), content)
             }
             EventKind::Mark(mark) => label(LabelStyle::Mark, format!("{}: {}", name(&mark.mark), name(&mark.text))),
             EventKind::Finding(finding) => {
@@ -199,23 +198,23 @@ impl Labels {
     fn head<'a>(&mut self, event: &'a Event, word: &str, start: &str, body: Option<&'a Payload>) -> Label<'a> {
         let content = body.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
         let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
-        let said = summary.and_then(|summary| summary.name).map(|name| name.into_owned());
+        let title = summary.and_then(|summary| summary.name).map(|name| name.into_owned());
         let line = first_line(start);
         if event.dir == Some(Direction::ToServer) {
-            let said = said.unwrap_or_else(|| word.to_owned());
-            self.ask(event, EXCHANGE, &said);
+            let title = title.unwrap_or_else(|| word.to_owned());
+            self.open_request(event, EXCHANGE, &title);
             let tone = if word.is_empty() { LabelStyle::Request } else { LabelStyle::Control };
-            return Label { tone, what: words(&[&said, &line]), content, after: None };
+            return Label { tone, what: words(&[&title, &line]), content, after: None };
         }
         let interim = start.split(' ').nth(1).is_some_and(|status| status.starts_with('1')) && word.is_empty();
-        let asked = if interim { self.asked(event, EXCHANGE) } else { self.answer(event, EXCHANGE) };
-        let (said, since) = asked.unwrap_or((word.to_owned(), event.t));
+        let opened = if interim { self.open_name(event, EXCHANGE) } else { self.close_request(event, EXCHANGE) };
+        let (title, since) = opened.unwrap_or((word.to_owned(), event.t));
         let tone = match status(start) {
             Some(400..) => LabelStyle::Failure,
             _ if !word.is_empty() => LabelStyle::Control,
             _ => LabelStyle::Response,
         };
-        Label { tone, what: words(&[&said, &line]), content, after: event.t.checked_sub(since).filter(|n| *n > 0) }
+        Label { tone, what: words(&[&title, &line]), content, after: event.t.checked_sub(since).filter(|n| *n > 0) }
     }
 
     fn message<'a>(&mut self, event: &'a Event, message: &'a Message, head: Option<&Event>) -> Label<'a> {
@@ -229,17 +228,17 @@ impl Labels {
         match head {
             None => Label { what: words(&[&body.what, &pieces]), ..body },
             Some(head) => {
-                let said = if body.what.starts_with("message") { "" } else { body.what.as_str() };
-                let said = if head.what.starts_with(said) { "" } else { said };
+                let title = if body.what.starts_with("message") { "" } else { body.what.as_str() };
+                let title = if head.what.starts_with(title) { "" } else { title };
                 if event.dir == Some(Direction::ToServer) {
                     // The method may stand in the body: the answer is to be named by it.
-                    if !said.is_empty() {
-                        self.ask(event, EXCHANGE, said);
+                    if !title.is_empty() {
+                        self.open_request(event, EXCHANGE, title);
                     }
-                    return Label { tone: head.tone, what: words(&[said, &head.what]), ..body };
+                    return Label { tone: head.tone, what: words(&[title, &head.what]), ..body };
                 }
                 let tone = if body.tone == LabelStyle::Failure { LabelStyle::Failure } else { head.tone };
-                Label { tone, what: words(&[&head.what, said]), content: body.content, after: head.after }
+                Label { tone, what: words(&[&head.what, title]), content: body.content, after: head.after }
             }
         }
     }
@@ -261,33 +260,33 @@ impl Labels {
             return Label { tone, what: what.to_owned(), content, after: None };
         };
         let content = summary.content.map_or(Content::Nothing, Content::Json);
-        let id = summary.id.map(|id| fold::json(id, 40));
-        let said = summary.name.as_deref().map(name);
+        let id = summary.id.map(|id| text::json(id, 40));
+        let title = summary.name.as_deref().map(name);
         let shown = id.as_ref().map(|id| format!("#{}", id.trim_matches('"'))).unwrap_or_default();
         match summary.sort {
             MessageSort::Request => {
-                let said = said.unwrap_or_else(|| "request".to_owned());
+                let title = title.unwrap_or_else(|| "request".to_owned());
                 if let Some(id) = &id {
-                    self.ask(event, id, &said);
+                    self.open_request(event, id, &title);
                 }
-                Label { tone: LabelStyle::Request, what: words(&[&said, &shown]), content, after: None }
+                Label { tone: LabelStyle::Request, what: words(&[&title, &shown]), content, after: None }
             }
             MessageSort::Response | MessageSort::Failure => {
-                let asked = id.as_ref().and_then(|id| self.answer(event, id));
-                let after = asked.as_ref().map(|(_, t)| event.t.saturating_sub(*t));
+                let opened = id.as_ref().and_then(|id| self.close_request(event, id));
+                let after = opened.as_ref().map(|(_, t)| event.t.saturating_sub(*t));
                 let failed = summary.sort == MessageSort::Failure;
                 let outcome = match (failed, &id) {
                     (true, Some(_)) => "failed",
                     (false, Some(_)) => "ok",
                     (_, None) => "",
                 };
-                let asked = asked.map(|(asked, _)| asked).filter(|asked| said.as_ref() != Some(asked));
-                let said = said.unwrap_or_default();
+                let opened = opened.map(|(opened, _)| opened).filter(|opened| title.as_ref() != Some(opened));
+                let title = title.unwrap_or_default();
                 let tone = if failed { LabelStyle::Failure } else { LabelStyle::Response };
-                Label { tone, what: words(&[asked.as_deref().unwrap_or(""), &said, &shown, outcome]), content, after }
+                Label { tone, what: words(&[opened.as_deref().unwrap_or(""), &title, &shown, outcome]), content, after }
             }
             MessageSort::Notification => {
-                let what = said.unwrap_or_else(|| "notification".to_owned());
+                let what = title.unwrap_or_else(|| "notification".to_owned());
                 Label { tone: LabelStyle::Notification, what: words(&[&what, &shown]), content, after: None }
             }
         }
@@ -320,20 +319,20 @@ impl Labels {
         Label { tone, what: words(&["event", &name(stream.event_type()), &rest]), content, after: None }
     }
 
-    fn ask(&mut self, event: &Event, id: &str, said: &str) {
+    fn open_request(&mut self, event: &Event, id: &str, title: &str) {
         if self.open.len() >= MOST_OPEN {
             self.open.clear();
         }
         let conn = event.conn.clone().unwrap_or_default();
         let t = self.open.get(&(conn.clone(), id.to_owned())).filter(|_| id == EXCHANGE).map_or(event.t, |(_, t)| *t);
-        self.open.insert((conn, id.to_owned()), (said.to_owned(), t));
+        self.open.insert((conn, id.to_owned()), (title.to_owned(), t));
     }
 
-    fn answer(&mut self, event: &Event, id: &str) -> Option<(String, u64)> {
+    fn close_request(&mut self, event: &Event, id: &str) -> Option<(String, u64)> {
         self.open.remove(&(event.conn.clone().unwrap_or_default(), id.to_owned()))
     }
 
-    fn asked(&self, event: &Event, id: &str) -> Option<(String, u64)> {
+    fn open_name(&self, event: &Event, id: &str) -> Option<(String, u64)> {
         self.open.get(&(event.conn.clone().unwrap_or_default(), id.to_owned())).cloned()
     }
 }
@@ -396,13 +395,13 @@ fn status(start: &str) -> Option<u16> {
     start.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok()
 }
 
-/// A foreign name, clean and short.
+/// A name from the trace, made safe and short.
 fn name(text: &str) -> String {
     let end = text.char_indices().nth(4 * NAME).map_or(text.len(), |(at, _)| at);
     cut(&clean(&text[..end]), NAME)
 }
 
-/// Those of the words that are not empty.
+/// Joins the words that are not empty.
 fn words(words: &[&str]) -> String {
     words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ")
 }

@@ -1,26 +1,20 @@
 //! A trace in other shapes, to be looked at: a chart for the terminal, a page for the browser, an archive for the
 //! tools that read HTTP, and the differences between two traces.
 //!
-//! All of them read a trace twice, event by event: a [`TraceSurvey`] learns first what the second look has to know. So they
-//! hold little, however long the trace is. What the rules found is handed in as [`Findings`]; nothing here judges.
-
-mod bits;
-mod file;
-pub mod filter;
-mod findings;
-mod fold;
-mod label;
-mod source;
-mod survey;
-mod text;
+//! Each export reads a trace twice, event by event: the first pass collects a [`TraceSurvey`], which the second pass needs.
+//! So memory is bounded, however long the trace is. The findings of the rules are passed in as [`Findings`]; nothing here
+//! judges.
 
 pub mod chart;
 pub mod diff;
+mod file;
+pub mod filter;
 pub mod har;
 pub mod html;
+mod label;
 pub mod scenario;
+mod survey;
+mod text;
 
-pub use file::{NewFile, WriteError};
-pub use findings::{Findings, Remark};
-pub use source::Source;
-pub use survey::TraceSurvey;
+pub use file::{NewFile, Source, WriteError};
+pub use survey::{Findings, Remark, TraceSurvey};

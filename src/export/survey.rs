@@ -1,18 +1,20 @@
-//! The first look at a trace: what one has to know before it is shown.
+//! What one has to know of a trace before it is shown: [`TraceSurvey`], the first look at it, and the [`Findings`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use crate::trace::{Body, Direction, Event, EventKind, Frame};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::bits::Bits;
+use crate::protocol::{Level, Requirement};
+use crate::trace::{Body, Culprit, Direction, Event, EventKind, Frame};
 
 /// How many connections are remembered by name; later ones are only counted.
 pub const MOST_CONNECTIONS: usize = 100_000;
 
-/// How many pieces of one message are remembered as being told by it; further ones are told themselves.
+/// How many pieces of a message are remembered as part of it; further ones are shown by themselves.
 const MOST_PIECES: usize = 10_000;
 
-/// What the first look at a trace has learnt.
+/// The facts that a first pass over a trace has collected.
 #[derive(Debug, Default)]
 pub struct TraceSurvey {
     /// How many events there are.
@@ -28,7 +30,7 @@ pub struct TraceSurvey {
     named: HashMap<String, usize>,
     repeated: Bits,
     ends: Bits,
-    open: HashMap<(usize, bool), Open>,
+    open: HashMap<(usize, bool), OpenConnection>,
     run: Option<(usize, bool)>,
     run_began: u64,
 }
@@ -36,7 +38,7 @@ pub struct TraceSurvey {
 /// One connection of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Its name.
+    /// The name of the connection.
     pub name: String,
     /// The number of its first event.
     pub first: u64,
@@ -46,9 +48,9 @@ pub struct Connection {
     pub events: u64,
 }
 
-/// What of a message is known before it is whole.
+/// A message that is not complete yet.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnection {
     head: Option<u64>,
     stream: bool,
     content: bool,
@@ -78,11 +80,11 @@ impl TraceSurvey {
         let on_purpose = event.deliberate.is_some();
         match &event.kind {
             EventKind::HttpRequest(_) => {
-                self.open.insert(key, Open { head: Some(event.i), ..Open::default() });
+                self.open.insert(key, OpenConnection { head: Some(event.i), ..OpenConnection::default() });
             }
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
                 let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
-                self.open.insert(key, Open { head: Some(event.i), stream, ..Open::default() });
+                self.open.insert(key, OpenConnection { head: Some(event.i), stream, ..OpenConnection::default() });
             }
             EventKind::Body(body) => self.body(key, event.i, body, on_purpose),
             EventKind::Frame(frame) if is_plain(frame, to_server) => {
@@ -167,10 +169,93 @@ fn is_plain(frame: &Frame, to_server: bool) -> bool {
     frame.opcode <= 2 && frame.rsv == 0 && frame.length_bits.is_none() && frame.masked == to_server
 }
 
+/// A violation of a requirement, as it is shown beside its event.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remark {
+    /// The requirement's id; none where an expectation failed that proves none.
+    pub requirement: Option<String>,
+    /// How binding it is.
+    pub level: Level,
+    /// The end or environment that is to blame.
+    pub blame: Culprit,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// The step that failed, and where it stands in its scenario.
+    pub step: Option<String>,
+    /// Where in the message's JSON, or in what was awaited, as a JSON pointer.
+    pub path: Option<String>,
+    /// What should have been there.
+    pub expected: Option<Value>,
+    /// What was there.
+    pub actual: Option<Value>,
+}
+
+/// What was found in one trace.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    at: BTreeMap<u64, Vec<Remark>>,
+    /// The requirements that were violated, for showing their statements.
+    requirements: BTreeMap<&'static str, &'static Requirement>,
+    /// How many further breaches were counted and not kept.
+    pub uncounted: u64,
+}
+
+impl Findings {
+    /// Adds what was found at an event.
+    pub fn add(&mut self, index: u64, requirement: Option<&'static Requirement>, remark: Remark) {
+        if let Some(requirement) = requirement {
+            self.requirements.insert(requirement.id, requirement);
+        }
+        self.at.entry(index).or_default().push(remark);
+    }
+
+    /// What was found at an event.
+    pub fn at(&self, index: u64) -> &[Remark] {
+        self.at.get(&index).map_or(&[], Vec::as_slice)
+    }
+
+    /// All findings with the numbers of their events, in order.
+    pub fn all(&self) -> impl Iterator<Item = (u64, &Remark)> {
+        self.at.iter().flat_map(|(index, remarks)| remarks.iter().map(move |remark| (*index, remark)))
+    }
+
+    /// The requirements that were broken.
+    pub fn requirements(&self) -> impl Iterator<Item = &'static Requirement> {
+        self.requirements.values().copied()
+    }
+
+    /// How many breaches of requirements of this level were kept.
+    pub fn count(&self, level: Level) -> usize {
+        self.all().filter(|(_, remark)| remark.level == level).count()
+    }
+}
+
+/// Which of a trace's events something is true of.
+#[derive(Clone, Debug, Default)]
+pub struct Bits(Vec<u64>);
+
+impl Bits {
+    /// Puts a number in.
+    pub fn set(&mut self, n: u64) {
+        let Ok(word) = usize::try_from(n / 64) else { return };
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (n % 64);
+    }
+
+    /// Whether a number is in it.
+    pub fn has(&self, n: u64) -> bool {
+        let word = usize::try_from(n / 64).ok().and_then(|word| self.0.get(word));
+        word.is_some_and(|word| word & (1 << (n % 64)) != 0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::trace::{Message, Payload};
+
+    use super::*;
 
     fn frame(i: u64, fin: bool, opcode: u8, masked: bool) -> Event {
         let payload = Payload::Text("{}".into());
@@ -214,5 +299,13 @@ mod tests {
         assert_eq!(repeated(&[head(0), body(1), message(2)]), [0, 1]);
         let other = on("other", 1, EventKind::Message(Message::joined(true, b"{}", 1)));
         assert_eq!(repeated(&[head(0), other, body(2), message(3)]), [2]);
+    }
+
+    #[test]
+    fn what_was_put_in_is_in_it_and_nothing_else() {
+        let mut bits = Bits::default();
+        [0, 63, 64, 1000].into_iter().for_each(|n| bits.set(n));
+        let found: Vec<u64> = (0..2000).filter(|n| bits.has(*n)).collect();
+        assert_eq!(found, [0, 63, 64, 1000]);
     }
 }

@@ -1,24 +1,24 @@
-//! One case: moves chosen, filled in and put in order.
+//! From the [`Traffic`] of a role to a [`Case`]: moves chosen, filled in and put in order by the [`Generator`].
 
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
+use crate::diagnostic::{Source, yaml};
 use crate::fixture::{Choices, Generator as Schemas};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Role};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
 
-use super::torn::torn;
-use super::traffic::{Move, Traffic};
-use super::{Draw, values};
+use super::SeededRandom;
+use super::values::{self, broken_json};
 
-/// A case has so many moves at most.
-const MOST_MOVES: usize = 8;
+/// The most moves of a case.
+const MAX_MOVES: usize = 8;
 
 /// A case that is no valid scenario (a text was cut within a variable) is drawn anew so many times at most.
-const TRIES: u64 = 20;
+const MAX_TRIES: u64 = 20;
 
 /// Makes cases.
 pub struct Generator {
@@ -27,14 +27,14 @@ pub struct Generator {
     seed: u64,
 }
 
-/// One generated scenario.
+/// A generated scenario.
 #[derive(Clone)]
 pub struct Case {
-    /// Its number, from 0.
+    /// The number of the case, from 0.
     pub number: u64,
-    /// The scenario.
+    /// The text of the scenario.
     pub text: String,
-    /// The same, ready to be played.
+    /// The plan of the scenario, ready to be played.
     pub plan: Plan,
 }
 
@@ -43,16 +43,16 @@ impl Generator {
     /// the cases that a seed gives.
     pub fn new(mut traffic: Traffic, seed: u64, spec: &SubjectSpec) -> Self {
         let protocol = spec.protocol;
-        traffic.moves.retain(|m| m.requires.iter().all(|need| can(spec, need)));
+        traffic.moves.retain(|m| m.requires.iter().all(|need| is_possible(spec, need)));
         Self { protocol, traffic, seed }
     }
 
     /// The case of this number. None where nothing that was drawn made a scenario, which does not happen with the tables
     /// that there are.
     pub fn case(&self, number: u64) -> Option<Case> {
-        (0..TRIES).find_map(|again| {
-            let mut draw = Draw::new(self.seed, number.wrapping_mul(TRIES).wrapping_add(again));
-            let tree = Tree::from(self.scenario(&mut draw, number));
+        (0..MAX_TRIES).find_map(|again| {
+            let mut random = SeededRandom::new(self.seed, number.wrapping_mul(MAX_TRIES).wrapping_add(again));
+            let tree = Tree::from(self.scenario_json(&mut random, number));
             let text = write(&tree);
             let mut loaded = load_str(&format!("fuzz-{}-{number}.yaml", self.seed), &text);
             let plan = loaded.plans.pop().filter(|_| loaded.diagnostics.is_empty())?;
@@ -63,31 +63,32 @@ impl Generator {
     /// What is wrong with what a case would be, where it is no scenario: for tests of the tables.
     #[cfg(test)]
     pub(super) fn faults(&self, number: u64) -> Vec<String> {
-        let mut draw = Draw::new(self.seed, number.wrapping_mul(TRIES));
-        let text = write(&Tree::from(self.scenario(&mut draw, number)));
+        let mut random = SeededRandom::new(self.seed, number.wrapping_mul(MAX_TRIES));
+        let text = write(&Tree::from(self.scenario_json(&mut random, number)));
         let loaded = load_str("case.yaml", &text);
         loaded.diagnostics.iter().map(|d| format!("{}\n{text}", d.message)).collect()
     }
 
-    fn scenario(&self, draw: &mut Draw, number: u64) -> Value {
+    fn scenario_json(&self, random: &mut SeededRandom, number: u64) -> Value {
         let traffic = &self.traffic;
         let (sound, wrong): (Vec<&Move>, Vec<&Move>) = traffic.moves.iter().partition(|m| m.harms.is_none());
         // Of one kind only, so that what follows from it can be told.
-        let abuse = if draw.once_in(3) { None } else { weighted(draw, &wrong) };
-        let mut chosen: Vec<&Move> = (0..draw.below(MOST_MOVES)).filter_map(|_| weighted(draw, &sound)).collect();
+        let abuse = if random.once_in(3) { None } else { pick_weighted(random, &wrong) };
+        let mut chosen: Vec<&Move> =
+            (0..random.below(MAX_MOVES)).filter_map(|_| pick_weighted(random, &sound)).collect();
         if let Some(abuse) = abuse {
-            for _ in 0..=draw.below(traffic.most_wrong) {
+            for _ in 0..=random.below(traffic.most_wrong) {
                 // After it, a client may have left: where its moves stay together, it comes last.
-                let at = if traffic.interleaves { draw.below(chosen.len() + 1) } else { chosen.len() };
+                let at = if traffic.interleaves { random.below(chosen.len() + 1) } else { chosen.len() };
                 chosen.insert(at, abuse);
             }
         }
         if chosen.is_empty() {
-            chosen.extend(weighted(draw, &sound));
+            chosen.extend(pick_weighted(random, &sound));
         }
         let mut moves = vec![];
         for (n, one) in chosen.iter().enumerate() {
-            let filled = Filling::new(self, one, n + 1, draw).steps(one, draw);
+            let filled = Filling::new(self, one, n + 1, random).steps(one, random);
             let apart = traffic.interleaves && !one.together;
             moves.push(if apart {
                 filled.into_iter().map(|step| vec![step]).collect()
@@ -97,12 +98,12 @@ impl Generator {
         }
         let mut steps = traffic.opening.clone();
         steps.extend(if traffic.interleaves {
-            interleaved(draw, moves)
+            interleave(random, moves)
         } else {
             moves.into_iter().flatten().flatten().collect()
         });
         let proves = abuse.and_then(|m| m.harms.as_deref()).unwrap_or(&traffic.sound);
-        steps.extend(traffic.alive.iter().map(|step| replaced(step, "<proves>", proves)));
+        steps.extend(traffic.alive.iter().map(|step| replace_mark(step, "<proves>", proves)));
         let mut scenario = Map::new();
         let title = format!("Fuzzed with the seed {}: case {number}", self.seed);
         for (key, value) in [
@@ -121,8 +122,8 @@ impl Generator {
     }
 }
 
-/// Whether a subject can be asked for what needs this.
-fn can(spec: &SubjectSpec, need: &str) -> bool {
+/// Whether a subject has what a move requires.
+fn is_possible(spec: &SubjectSpec, need: &str) -> bool {
     match need.split_once(':') {
         Some(("stimulus", name)) => spec.has_stimulus(name),
         Some(("capability", name)) => !spec.lacks(name),
@@ -131,9 +132,9 @@ fn can(spec: &SubjectSpec, need: &str) -> bool {
     }
 }
 
-fn weighted<'a>(draw: &mut Draw, moves: &[&'a Move]) -> Option<&'a Move> {
+fn pick_weighted<'a>(random: &mut SeededRandom, moves: &[&'a Move]) -> Option<&'a Move> {
     let all: usize = moves.iter().map(|m| m.weight).sum();
-    let mut at = draw.below(all);
+    let mut at = random.below(all);
     moves.iter().copied().find(|m| {
         let here = at < m.weight;
         at = at.saturating_sub(m.weight);
@@ -142,11 +143,11 @@ fn weighted<'a>(draw: &mut Draw, moves: &[&'a Move]) -> Option<&'a Move> {
 }
 
 /// The steps of all moves, those of each in their order and what belongs together undivided.
-fn interleaved(draw: &mut Draw, mut moves: Vec<VecDeque<Vec<Value>>>) -> Vec<Value> {
+fn interleave(random: &mut SeededRandom, mut moves: Vec<VecDeque<Vec<Value>>>) -> Vec<Value> {
     let mut steps = vec![];
     loop {
         moves.retain(|left| !left.is_empty());
-        let at = draw.below(moves.len());
+        let at = random.below(moves.len());
         match moves.get_mut(at).and_then(VecDeque::pop_front) {
             Some(next) => steps.extend(next),
             None => return steps,
@@ -155,11 +156,11 @@ fn interleaved(draw: &mut Draw, mut moves: Vec<VecDeque<Vec<Value>>>) -> Vec<Val
 }
 
 /// The value with a mark in its texts replaced.
-fn replaced(value: &Value, mark: &str, by: &str) -> Value {
+fn replace_mark(value: &Value, mark: &str, by: &str) -> Value {
     match value {
         Value::String(text) => text.replace(mark, by).into(),
-        Value::Array(items) => items.iter().map(|item| replaced(item, mark, by)).collect(),
-        Value::Object(map) => map.iter().map(|(k, v)| (k.clone(), replaced(v, mark, by))).collect(),
+        Value::Array(items) => items.iter().map(|item| replace_mark(item, mark, by)).collect(),
+        Value::Object(map) => map.iter().map(|(k, v)| (k.clone(), replace_mark(v, mark, by))).collect(),
         other => other.clone(),
     }
 }
@@ -173,31 +174,31 @@ struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    fn new(generator: &'a Generator, one: &Move, number: usize, draw: &mut Draw) -> Self {
+    fn new(generator: &'a Generator, one: &Move, number: usize, random: &mut SeededRandom) -> Self {
         let mut filling = Self { generator, number, shared: Map::new() };
         for (name, value) in &one.shared {
-            let value = filling.fill(value, draw).unwrap_or_default();
+            let value = filling.fill(value, random).unwrap_or_default();
             filling.shared.insert(name.clone(), value);
         }
         filling
     }
 
-    fn steps(&self, one: &Move, draw: &mut Draw) -> Vec<Value> {
-        one.steps.iter().filter_map(|step| self.fill(step, draw)).collect()
+    fn steps(&self, one: &Move, random: &mut SeededRandom) -> Vec<Value> {
+        one.steps.iter().filter_map(|step| self.fill(step, random)).collect()
     }
 
     /// The value with its holes filled; none where it is left out.
-    fn fill(&self, value: &Value, draw: &mut Draw) -> Option<Value> {
+    fn fill(&self, value: &Value, random: &mut SeededRandom) -> Option<Value> {
         Some(match value {
             Value::String(text) => {
                 let text = text.replace("<n>", &self.number.to_string());
                 let shared = self.shared.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
                 shared.fold(text, |text, (name, value)| text.replace(&format!("<{name}>"), value)).into()
             }
-            Value::Array(items) => items.iter().filter_map(|item| self.fill(item, draw)).collect(),
+            Value::Array(items) => items.iter().filter_map(|item| self.fill(item, random)).collect(),
             Value::Object(map) => match map.iter().next() {
-                Some((hole, inner)) if hole.starts_with('~') => return self.hole(hole, inner, draw),
-                _ => map.iter().filter_map(|(key, inner)| Some((key.clone(), self.fill(inner, draw)?))).collect(),
+                Some((hole, inner)) if hole.starts_with('~') => return self.hole(hole, inner, random),
+                _ => map.iter().filter_map(|(key, inner)| Some((key.clone(), self.fill(inner, random)?))).collect(),
             },
             other => other.clone(),
         })
@@ -209,47 +210,47 @@ impl<'a> Filling<'a> {
         Schemas::new(schema).ok()
     }
 
-    fn hole(&self, hole: &str, inner: &Value, draw: &mut Draw) -> Option<Value> {
+    fn hole(&self, hole: &str, inner: &Value, random: &mut SeededRandom) -> Option<Value> {
         let number = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(20);
         let bound = |n: usize| inner[n].as_i64().unwrap_or_default();
         Some(match hole {
-            "~text" => escaped(&values::text(draw, number(inner), false)).into(),
-            "~odd" => escaped(&values::text(draw, number(inner), true)).into(),
-            "~content" => escaped(&values::content(draw, number(inner))).into(),
-            "~name" => values::name(draw).into(),
+            "~text" => escaped(&values::text(random, number(inner), false)).into(),
+            "~odd" => escaped(&values::text(random, number(inner), true)).into(),
+            "~content" => escaped(&values::content(random, number(inner))).into(),
+            "~name" => values::name(random).into(),
             "~file" => {
                 let there: Vec<&String> = self.generator.traffic.files.keys().collect();
-                (*draw.pick(&there)?).clone().into()
+                (*random.pick(&there)?).clone().into()
             }
-            "~int" => draw.between(bound(0), bound(1)).into(),
-            "~json" => all_escaped(values::json(draw, number(inner).min(6))),
+            "~int" => random.between(bound(0), bound(1)).into(),
+            "~json" => all_escaped(values::json(random, number(inner).min(6))),
             "~hex" => {
-                let count = draw.below(number(inner)) + 1;
-                (0..count).map(|_| format!("{:02x}", draw.below(256))).collect::<Vec<_>>().join(" ").into()
+                let count = random.below(number(inner)) + 1;
+                (0..count).map(|_| format!("{:02x}", random.below(256))).collect::<Vec<_>>().join(" ").into()
             }
             "~one_of" => {
-                let chosen = draw.pick(inner.as_array()?)?.clone();
-                return self.fill(&chosen, draw);
+                let chosen = random.pick(inner.as_array()?)?.clone();
+                return self.fill(&chosen, random);
             }
-            "~maybe" => return if draw.once_in(2) { self.fill(inner, draw) } else { None },
-            "~list" => (0..draw.below(4)).filter_map(|_| self.fill(inner, draw)).collect(),
+            "~maybe" => return if random.once_in(2) { self.fill(inner, random) } else { None },
+            "~list" => (0..random.below(4)).filter_map(|_| self.fill(inner, random)).collect(),
             "~mutated" => {
-                let value = self.fill(inner, draw)?;
-                let wrong = values::mutated(draw, &value);
+                let value = self.fill(inner, random)?;
+                let wrong = values::mutated(random, &value);
                 // What is known to be escaped stays so; what came new is not.
-                if wrong == value { wrong } else { anew(&value, wrong) }
+                if wrong == value { wrong } else { escape_new(&value, wrong) }
             }
             "~torn" => {
-                let value = self.fill(inner, draw)?;
+                let value = self.fill(inner, random)?;
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                torn(draw, &text).into()
+                broken_json(random, &text).into()
             }
-            "~written" => self.fill(inner, draw)?.to_string().into(),
-            "~valid" => all_escaped(self.schemas(inner)?.valid(&mut Choices::seeded(draw.number()))?),
-            "~invalid" => all_escaped(self.schemas(inner)?.invalid(&mut Choices::seeded(draw.number()))?.value),
+            "~written" => self.fill(inner, random)?.to_string().into(),
+            "~valid" => all_escaped(self.schemas(inner)?.valid(&mut Choices::seeded(random.number()))?),
+            "~invalid" => all_escaped(self.schemas(inner)?.invalid(&mut Choices::seeded(random.number()))?.value),
             "~use" => self.shared.get(inner.as_str()?)?.clone(),
             "~of" => self.shared.get(inner[0].as_str()?)?.get(inner[1].as_str()?)?.clone(),
-            "~deep" => values::deep(draw, number(inner)).into(),
+            "~deep" => values::deep(random, number(inner)).into(),
             _ => return None,
         })
     }
@@ -270,20 +271,119 @@ fn all_escaped(value: Value) -> Value {
 }
 
 /// A changed value: what is as it was stays, what is new is escaped.
-fn anew(was: &Value, is: Value) -> Value {
+fn escape_new(was: &Value, is: Value) -> Value {
     if *was == is {
         return is;
     }
     match (was, is) {
         (Value::Object(was), Value::Object(is)) => is
             .into_iter()
-            .map(|(k, v)| (k.clone(), was.get(&k).map_or_else(|| all_escaped(v.clone()), |w| anew(w, v.clone()))))
+            .map(|(k, v)| (k.clone(), was.get(&k).map_or_else(|| all_escaped(v.clone()), |w| escape_new(w, v.clone()))))
             .collect(),
         (Value::Array(was), Value::Array(is)) => is
             .into_iter()
             .enumerate()
-            .map(|(n, v)| was.get(n).map_or_else(|| all_escaped(v.clone()), |w| anew(w, v.clone())))
+            .map(|(n, v)| was.get(n).map_or_else(|| all_escaped(v.clone()), |w| escape_new(w, v.clone())))
             .collect(),
         (_, is) => all_escaped(is),
+    }
+}
+
+/// A table of moves that is not as it should be.
+#[derive(Debug, thiserror::Error)]
+#[error("the traffic of {role}: {what}")]
+pub struct TrafficError {
+    /// The role.
+    pub role: &'static str,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// The moves of a role in one edition.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// The role.
+    pub role: &'static str,
+    /// The edition.
+    pub edition: &'static str,
+    /// Files that every case begins with.
+    pub(super) files: Map<String, Value>,
+    /// The steps that every case begins with.
+    pub(super) opening: Vec<Value>,
+    /// Sound moves, and ones that are wrong on purpose.
+    pub(super) moves: Vec<Move>,
+    /// The steps that show that the subject still serves; `<proves>` in them stands for what that proves.
+    pub(super) alive: Vec<Value>,
+    /// The requirement that the end of a case proves where nothing was wrong.
+    pub(super) sound: String,
+    /// Whether steps of several moves may come in between each other.
+    pub(super) interleaves: bool,
+    /// The most moves of a case that are wrong on purpose.
+    pub(super) most_wrong: usize,
+}
+
+/// Something that our side does, with values left open.
+#[derive(Clone, Debug)]
+pub(super) struct Move {
+    /// How often it is chosen, beside others.
+    pub weight: usize,
+    /// What the move requires: see `requires` of scenarios.
+    pub requires: Vec<String>,
+    /// What a subject breaks that does not serve after it, of a move that is wrong on purpose: area and slug.
+    pub harms: Option<String>,
+    /// Whether nothing may come in between its steps.
+    pub together: bool,
+    /// Values that its steps have in common.
+    pub shared: Map<String, Value>,
+    /// The steps of the move.
+    pub steps: Vec<Value>,
+}
+
+impl Traffic {
+    /// The moves of a role in an edition.
+    ///
+    /// # Errors
+    /// Where the table is wrong, which is our fault.
+    pub fn of(role: &'static Role, edition: &'static str) -> Result<Self, TrafficError> {
+        let wrong = |what: &str| TrafficError { role: role.name, what: what.to_owned() };
+        let source = Source::new(format!("{}.yaml", role.name), role.traffic);
+        let table = yaml::parse(&source).map_err(|faults| wrong(&faults[0].message))?.to_json();
+        let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+        let map = |value: &Value, key: &str| value[key].as_object().cloned().unwrap_or_default();
+        let words = |value: &Value, key: &str| -> Vec<String> {
+            list(value, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let of_edition = |value: &&Value| {
+            let editions = words(value, "editions");
+            editions.is_empty() || editions.iter().any(|e| e == edition)
+        };
+        let moves: Vec<Move> = map(&table, "moves")
+            .values()
+            .filter(of_edition)
+            .map(|value| Move {
+                weight: value["weight"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(1),
+                requires: words(value, "requires"),
+                harms: value["harms"].as_str().map(str::to_owned),
+                together: value["together"].as_bool().unwrap_or(false),
+                shared: map(value, "let"),
+                steps: list(value, "steps"),
+            })
+            .collect();
+        if moves.iter().any(|m| m.steps.is_empty()) || !moves.iter().any(|m| m.harms.is_none()) {
+            return Err(wrong("there is no sound move, or one without steps"));
+        }
+        let alive = list(&table, "alive");
+        let sound = table["sound"].as_str().filter(|_| !alive.is_empty());
+        Ok(Self {
+            role: role.name,
+            edition,
+            files: map(&table, "files"),
+            opening: list(&table, "opening"),
+            moves,
+            alive,
+            sound: sound.ok_or_else(|| wrong("nothing shows that the subject still serves"))?.to_owned(),
+            interleaves: table["interleaves"].as_bool().unwrap_or(false),
+            most_wrong: table["most_wrong"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(1),
+        })
     }
 }

@@ -1,21 +1,16 @@
-//! Fuzzing: generated traffic that a subject has to bear, as scenarios.
+//! Fuzzing: generated traffic that a subject has to withstand, as scenarios.
 //!
-//! What traffic of a role is made of, its protocol says ([`Role::traffic`](crate::protocol::Role)): moves with values left
-//! open, sound ones and ones that are wrong on purpose. A [`Generator`] chooses moves, fills them in and puts them in
-//! order; each [`Case`] is a scenario as any other, which can be saved, played and shrunk. The same seed and number give
-//! the same case on every machine.
+//! The protocol lists the moves of a role's traffic ([`Role::traffic`](crate::protocol::Role)), with open values: sound
+//! moves, and ones that are wrong on purpose. A [`Generator`] chooses moves, fills in their values and orders them. Each
+//! [`Case`] is a scenario like any other: it can be saved, played and shrunk. The same seed and number give the same case
+//! on every machine.
 
 mod case;
-mod draw;
 mod memory;
-mod torn;
-mod traffic;
-mod values;
-
-pub use case::{Case, Generator};
-pub use draw::Draw;
-pub use memory::{Memory, Taken};
-pub use traffic::{Traffic, TrafficError};
-
 #[cfg(test)]
 mod tests;
+mod values;
+
+pub use case::{Case, Generator, Traffic, TrafficError};
+pub use memory::{Memory, MemoryUse};
+pub use values::SeededRandom;

@@ -121,7 +121,7 @@ pub async fn suite(
             return Err(error.into());
         }
         // Each scenario has the reason in a line; what to do about it is told once.
-        shared.progress.trouble(&error.diagnostic());
+        shared.progress.diagnostic(&error.diagnostic());
     }
     let mut results = std::mem::take(&mut *lock(&shared.results));
     number_processes(results.values_mut());

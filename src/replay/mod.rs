@@ -1,30 +1,28 @@
 //! Re-enacts one side of a recorded trace against a live other.
 //!
-//! A [`Script`] is what is known of a trace as a whole; what its two ends did is read from it step by step, as [`Steps`].
-//! [`as_client`] does what the client did, in the order of the record, and holds little of it: before each step it waits
-//! for what the server had said by then. [`as_server`] has the whole record at hand ([`LoadedTrace`]), since a live client may
-//! ask in any order: it answers as the server answered the recorded client, and says at its place in the order what the
-//! server said unasked.
-//! What differs from run to run (tokens, ids, ports, folders) is translated by [`Values`]; where the live side departs
-//! from the record is told by an [`Outcome`].
+//! A [`Script`] has the facts about a complete trace; the acts of its two ends are read from it step by step, as [`Steps`].
+//! [`as_client`] repeats the client's steps in the order of the record, and holds few of them in memory: before each step
+//! it waits for the messages that the server had sent by then. [`as_server`] has the complete record in memory
+//! ([`LoadedTrace`]), since a live client may send its requests in any order: it responds as the server responded to the
+//! recorded client, and sends unrequested messages at their place in the order.
+//!
+//! [`ReplayValues`] translates what differs from run to run (tokens, ids, ports, folders). A [`ReplayOutcome`] lists where
+//! the live side departs from the record.
 //!
 //! Nothing here knows a protocol: frames and requests are sent as they were recorded.
 
 mod client;
 mod ledger;
-mod options;
+mod message;
 mod outcome;
-mod payload;
-mod recent;
-mod said;
+mod recorded;
 mod script;
 mod server;
-mod stage;
+mod state;
 mod values;
 
-pub use client::{Opposite, as_client};
-pub use options::{Options, Timing};
-pub use outcome::{Counts, Departure, Kind, Outcome, Position};
+pub use client::{LiveServer, as_client};
+pub use outcome::{Departure, DepartureCounts, DepartureKind, Position, ReplayOptions, ReplayOutcome, Timing};
 pub use script::{EndBehaviour, LoadedTrace, RecordedAct, Request, Script, ScriptError, Step, Steps, Unit};
-pub use server::{Client, Host, as_server};
-pub use values::{Secrets, Values};
+pub use server::{LiveClient, ReplayListener, as_server};
+pub use values::{ReplayValues, Secrets};

@@ -1,8 +1,7 @@
 //! A trace as what its two ends did, step by step.
 
-mod builder;
+mod loaded;
 mod steps;
-mod whole;
 
 use serde_json::Value;
 
@@ -12,19 +11,19 @@ use crate::trace::{
 };
 use crate::wire::websocket::opcode;
 
-pub use steps::Steps;
-pub use whole::{LoadedTrace, Script};
-
 use super::Position;
-use super::said::without_id;
+use super::recorded::without_id;
+
+pub use loaded::{LoadedTrace, Script};
+pub use steps::Steps;
 
 /// Why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// It cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is too much to be held.
+    /// The trace is too large to be held.
     #[error(
         "{path}: the trace has more than {limit} to be replayed; cut it shorter: `head -n N` leaves a readable trace"
     )]
@@ -36,49 +35,49 @@ pub enum ScriptError {
     },
 }
 
-/// One thing that one end did.
+/// Something that one end did.
 #[derive(Debug)]
 pub struct Step {
     /// Where it begins in the record.
     pub at: Position,
     /// Microseconds since the trace began.
     pub t: u64,
-    /// Its connection; empty where it belongs to none. One that was opened anew has a number behind its name.
+    /// The connection; empty where the step belongs to none. A connection that was opened anew has a number behind its name.
     pub conn: String,
-    /// Who did it.
+    /// The end that did it.
     pub end: End,
-    /// Why it was wrong on purpose, if it was.
-    pub why: Option<String>,
-    /// What it is.
+    /// Why the step was wrong on purpose, if it was.
+    pub deliberate: Option<String>,
+    /// The act.
     pub act: RecordedAct,
 }
 
-/// What an end can do.
+/// An act of an end.
 #[derive(Debug)]
 pub enum RecordedAct {
-    /// A client asks for a WebSocket.
+    /// A client requests a WebSocket.
     Upgrade(Head),
-    /// A server answers that.
+    /// A server responds to that.
     Accept(Head),
-    /// Frames that make a message, or one frame that stands for itself.
+    /// Frames that make a message, or a single frame.
     Unit(Unit),
-    /// Bytes that are no whole frame or head.
+    /// Bytes that are no complete frame or head.
     Bytes(Vec<u8>),
     /// A client makes a request.
     Request(Box<Request>),
-    /// A server begins to answer it.
+    /// A server begins the response.
     Respond(HttpResponse),
-    /// A piece of that answer.
+    /// A piece of the response's body.
     Piece(Body),
-    /// An event in that answer.
+    /// An event in the response.
     Event(StreamEvent),
-    /// All that the answer says.
+    /// The complete content of the response.
     Content(Message),
-    /// Its side of the connection was ended.
+    /// An end closes its side of the connection.
     Close(Closed),
-    /// A driven client was asked to do something.
+    /// A driven client is called.
     Call(Call),
-    /// What came of that.
+    /// The result of the call.
     Returned(Returned),
     /// The subject was made to do something from outside.
     Stimulus(Stimulus),
@@ -118,7 +117,7 @@ impl Step {
     }
 
     /// The JSON that it says, without the id of a request; none where it says none.
-    pub fn says(&self) -> Option<Value> {
+    pub fn json(&self) -> Option<Value> {
         let message = match &self.act {
             RecordedAct::Unit(unit) => unit.message.as_ref(),
             RecordedAct::Request(request) => request.message.as_ref(),
@@ -146,15 +145,15 @@ impl Unit {
 /// A request with its content.
 #[derive(Debug)]
 pub struct Request {
-    /// Its head.
+    /// The head of the request.
     pub head: HttpRequest,
-    /// Its content, in the pieces in which it came.
+    /// The content, in the pieces in which it came.
     pub pieces: Vec<Vec<u8>>,
     /// The fields after it.
     pub trailers: Vec<(String, String)>,
-    /// Whether all of it came.
-    pub whole: bool,
-    /// What the content says.
+    /// Whether the complete content came.
+    pub complete: bool,
+    /// The message in the content.
     pub message: Option<Message>,
 }
 
@@ -175,12 +174,13 @@ impl Default for EndBehaviour {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::HashMap;
     use std::io::Cursor;
     use std::path::Path;
 
     use crate::trace::TraceReader;
+
+    use super::*;
 
     fn read(lines: &[&str]) -> (Vec<Step>, HashMap<(String, End), EndBehaviour>) {
         let header = r#"{"version":1,"suite":"t","protocol":"amp","edition":"cli","client":{"is":"peer"},"server":{"is":"subject"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;
@@ -196,7 +196,7 @@ mod tests {
         while let Some(step) = steps.step().unwrap() {
             all.push(step);
         }
-        (all, std::mem::take(&mut steps.facts().habits))
+        (all, std::mem::take(&mut steps.facts().behaviour))
     }
 
     fn frame(dir: &str, opcode: u8, fin: bool, text: &str) -> String {

@@ -1,8 +1,6 @@
-//! From the values of the record to those of the live run, and back to what of them is a departure.
+//! Translation of recorded values to live ones, and the comparison of live messages with recorded ones.
 
-mod differ;
-
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -11,32 +9,30 @@ use serde_json::{Value, json};
 use crate::trace::{End, Find, Finder, Kind, NormalisationFacts, Translation};
 use crate::uri;
 
-use super::payload::patched;
-use super::said;
+use super::message::patched;
+use super::recorded;
 use super::script::{ScriptError, Steps};
-
-use differ::{by_pointer, differing, is_fleeting, tolerated};
 
 /// Secrets of the live run by the numbers that stand for them in the record.
 pub type Secrets = BTreeMap<u64, String>;
 
-/// So many names that the other side gave are told from ours.
+/// The most names given by the other side that are distinguished from ours.
 const MOST_NAMES: usize = 100_000;
 
-/// What stands in a trace in place of a secret.
+/// The placeholder of a secret in a trace.
 static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<secret:([0-9]+)\**>").ok());
 
 /// Translates what was recorded into what it is called live, and learns that from what the live side says.
 #[derive(Debug)]
-pub struct Values {
+pub struct ReplayValues {
     translation: Translation,
     finder: Finder,
     secrets: Secrets,
-    /// Secrets that were to be sent and are not known.
+    /// Secrets that had to be sent and are not known.
     unknown: BTreeSet<u64>,
 }
 
-impl Values {
+impl ReplayValues {
     /// `known` are folders and ports of the recorded run; `folders` says what those folders are called live, and
     /// `secrets` what is known of the secrets.
     pub fn new(known: &NormalisationFacts, folders: &[(String, String)], secrets: Secrets) -> Self {
@@ -60,11 +56,11 @@ impl Values {
     ///
     /// # Errors
     /// Where the steps cannot be read.
-    pub fn claim(&mut self, mut steps: Steps, ours: End) -> Result<bool, ScriptError> {
+    pub fn keep_own_names(&mut self, mut steps: Steps, ours: End) -> Result<bool, ScriptError> {
         let mut theirs: HashSet<String> = HashSet::new();
         while let Some(step) = steps.step()? {
-            let Some(said) = step.says() else { continue };
-            for find in self.finder.find(&said) {
+            let Some(json_value) = step.json() else { continue };
+            for find in self.finder.find(&json_value) {
                 if !matches!(find.kind, Kind::Uuid | Kind::Id) {
                     continue;
                 }
@@ -111,7 +107,7 @@ impl Values {
     /// Recorded JSON with live values. The id of a request stays: it is its sender's own.
     pub fn json(&mut self, recorded: &Value) -> Value {
         let mut live = self.translation.json(recorded);
-        if let Some(id) = said::id(recorded) {
+        if let Some(id) = recorded::id(recorded) {
             let id = id.clone();
             restore_id(&mut live, id);
         }
@@ -138,7 +134,7 @@ impl Values {
         let differing = differing(&expected, live);
         differing.iter().all(|pointer| {
             let made = |find: &Find| matches!(find.kind, Kind::Uuid | Kind::Secret | Kind::Id) && !self.is_learnt(find);
-            tolerated(pointer, &expected, live, &finds, &|find| is_fleeting(find) || made(find))
+            tolerated(pointer, &expected, live, &finds, &|find| differs_every_run(find) || made(find))
         })
     }
 
@@ -165,7 +161,7 @@ impl Values {
         let finds = by_pointer(all);
         let (mut wrong, mut actual) = (false, live.clone());
         for pointer in differing(&expected, live) {
-            if tolerated(&pointer, &expected, live, &finds, &is_fleeting) {
+            if tolerated(&pointer, &expected, live, &finds, &differs_every_run) {
                 if let (Some(place), Some(value)) = (actual.pointer_mut(&pointer), expected.pointer(&pointer)) {
                     *place = value.clone();
                 }
@@ -191,15 +187,15 @@ impl Values {
             }
             Kind::Uuid if find.place.piece.is_some() => {
                 let meaning = self.meaning(find);
-                let told = live.pointer(&find.place.pointer).and_then(Value::as_str).zip(meaning.as_str());
-                self.is_learnt(find) && !told.is_some_and(|(text, meaning)| text.contains(meaning))
+                let live_text = live.pointer(&find.place.pointer).and_then(Value::as_str).zip(meaning.as_str());
+                self.is_learnt(find) && !live_text.is_some_and(|(text, meaning)| text.contains(meaning))
             }
             Kind::Uuid => self.is_learnt(find),
             _ => false,
         }
     }
 
-    /// What a value is called live, as far as is known.
+    /// The live value of a recorded one, as far as it is known.
     fn meaning(&self, find: &Find) -> Value {
         self.translation.one(&find.kind, &find.value).unwrap_or_else(|| find.value.clone())
     }
@@ -231,7 +227,7 @@ impl Values {
                 Some(secret) => form(secret),
                 None => {
                     unknown.insert(number);
-                    found.get(0).map(|whole| whole.as_str().to_owned()).unwrap_or_default()
+                    found.get(0).map(|matched| matched.as_str().to_owned()).unwrap_or_default()
                 }
             }
         });
@@ -248,7 +244,7 @@ impl Values {
     }
 }
 
-/// What is said of a secret that had to be sent and is not known.
+/// The note on a secret that had to be sent and is not known.
 pub fn unknown_note(number: u64) -> String {
     format!(
         "secret {number} of the record is not known, and its placeholder was sent; `--secret {number}=VARIABLE` says it"
@@ -278,6 +274,70 @@ fn restore_id(live: &mut Value, id: Value) {
     }
 }
 
+/// Whether a value says nothing of what an implementation does: another run has another one.
+fn differs_every_run(find: &Find) -> bool {
+    matches!(find.kind, Kind::Time | Kind::Duration | Kind::Version | Kind::Pid | Kind::Port)
+}
+
+/// What was found, by where it is.
+fn by_pointer(finds: Vec<Find>) -> HashMap<String, Vec<Find>> {
+    let mut found: HashMap<String, Vec<Find>> = HashMap::new();
+    for find in finds {
+        found.entry(find.place.pointer.clone()).or_default().push(find);
+    }
+    found
+}
+
+/// Whether a difference at this place is none that counts: both are of the same type, and all of it is something that
+/// may differ.
+pub fn tolerated(
+    pointer: &str,
+    expected: &Value,
+    live: &Value,
+    finds: &HashMap<String, Vec<Find>>,
+    may: &dyn Fn(&Find) -> bool,
+) -> bool {
+    let alike = matches!(
+        (expected.pointer(pointer), live.pointer(pointer)),
+        (Some(Value::String(_)), Some(Value::String(_))) | (Some(Value::Number(_)), Some(Value::Number(_)))
+    );
+    alike && finds.get(pointer).is_some_and(|finds| finds.iter().any(|find| find.place.piece.is_none() && may(find)))
+}
+
+/// The pointers of the places where two values differ: scalars, members that one lacks, lists of another length.
+pub fn differing(one: &Value, other: &Value) -> Vec<String> {
+    let mut found = vec![];
+    collect_differences(one, other, &mut String::new(), &mut found);
+    found
+}
+
+fn collect_differences(one: &Value, other: &Value, pointer: &mut String, found: &mut Vec<String>) {
+    let length = pointer.len();
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            for key in keys {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                match (one.get(key), other.get(key)) {
+                    (Some(one), Some(other)) => collect_differences(one, other, pointer, found),
+                    _ => found.push(pointer.clone()),
+                }
+                pointer.truncate(length);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (n, (one, other)) in one.iter().zip(other).enumerate() {
+                pointer.push_str(&format!("/{n}"));
+                collect_differences(one, other, pointer, found);
+                pointer.truncate(length);
+            }
+        }
+        _ if one == other => {}
+        _ => found.push(pointer.clone()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,13 +345,13 @@ mod tests {
     const ONE: &str = "5f8d0e5a-3b1c-4c7e-9a55-0b7a3f6f9a01";
     const TWO: &str = "0c2c8c1e-9d55-4d5b-8f0e-1f2a3b4c5d6e";
 
-    fn values() -> Values {
+    fn values() -> ReplayValues {
         let known = NormalisationFacts {
             folders: vec![("workspace".into(), "/tmp/was".into())],
             ports: BTreeSet::from([8123]),
             ..NormalisationFacts::default()
         };
-        Values::new(&known, &[("workspace".into(), "/live".into())], Secrets::from([(1, "a b".into())]))
+        ReplayValues::new(&known, &[("workspace".into(), "/live".into())], Secrets::from([(1, "a b".into())]))
     }
 
     #[test]

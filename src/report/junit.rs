@@ -61,10 +61,10 @@ fn case(scenario: &ScenarioResult, subject: &SubjectReport) -> TestCase {
     };
     if scenario.status != ScenarioStatus::Passed {
         status.set_message(reason);
-        let told: Vec<String> = findings().map(finding).collect();
-        if !told.is_empty() && !scenario.expected {
+        let descriptions: Vec<String> = findings().map(finding).collect();
+        if !descriptions.is_empty() && !scenario.expected {
             status.set_type(findings().next().map(|f| f.requirement.clone()).unwrap_or_default());
-            status.set_description(told.join("\n"));
+            status.set_description(descriptions.join("\n"));
         }
     }
     let warnings: Vec<String> =

@@ -1,10 +1,12 @@
-//! What a run tells while it goes on: the [`Progress`] it talks to, and [`Lines`], which suits logs.
+//! Progress of a run: the interface [`Progress`], [`Lines`] for logs, and [`TerminalProgress`], a bar for terminals.
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anstyle::AnsiColor;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::diagnostic::{Diagnostic, Style, render};
 use crate::judge::{Played, RawFinding, ScenarioStatus};
@@ -48,7 +50,7 @@ pub trait Progress: Send + Sync {
     }
 
     /// Something went wrong that is worth more than a line: the subject could not be started.
-    fn trouble(&self, what: &Diagnostic) {
+    fn diagnostic(&self, what: &Diagnostic) {
         let _ = what;
     }
 
@@ -56,7 +58,7 @@ pub trait Progress: Send + Sync {
     fn suite_finished(&self) {}
 }
 
-/// Tells nobody.
+/// A progress that shows nothing.
 pub struct Silent;
 
 impl Progress for Silent {}
@@ -101,7 +103,7 @@ impl Progress for Lines {
         self.line(&clean(text));
     }
 
-    fn trouble(&self, what: &Diagnostic) {
+    fn diagnostic(&self, what: &Diagnostic) {
         self.line(render(what, Style::Coloured).trim_end());
     }
 }
@@ -119,7 +121,7 @@ pub(super) fn outcome(played: &Played, catalogue: &[&Requirement]) -> String {
 }
 
 /// Whether it deserves a look while the run goes on.
-pub(super) fn is_bad(played: &Played, catalogue: &[&Requirement]) -> bool {
+fn is_bad(played: &Played, catalogue: &[&Requirement]) -> bool {
     matches!(label(played, catalogue).0, "FAIL" | "ERROR")
 }
 
@@ -158,14 +160,111 @@ fn reason(played: &Played, catalogue: &[&Requirement]) -> Option<String> {
     Some(reason.lines().next().unwrap_or_default().to_owned())
 }
 
+/// How often the bar is drawn again while nothing happens, so that the time goes on.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A bar on stderr, for all suites that are being played.
+pub struct TerminalProgress {
+    bar: ProgressBar,
+    /// How many suites are being played.
+    suites: Mutex<usize>,
+    playing: Mutex<VecDeque<String>>,
+    catalogue: Vec<&'static Requirement>,
+    color: bool,
+}
+
+impl TerminalProgress {
+    /// A bar on stderr; nothing is drawn where that is no terminal. The catalogue tells warnings from failures.
+    pub fn new(catalogue: Vec<&'static Requirement>, color: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        Self { bar, suites: Mutex::default(), playing: Mutex::default(), catalogue, color }
+    }
+
+    fn above(&self, line: &str) {
+        self.bar.println(if self.color { line.to_owned() } else { super::plain(line) });
+    }
+
+    fn show(&self, change: impl FnOnce(&mut VecDeque<String>)) {
+        let mut playing = self.playing.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut playing);
+        if let Some(id) = playing.front() {
+            // Role and edition are known; area and name are what changes.
+            let name = id.splitn(3, '/').last().unwrap_or(id);
+            self.bar.set_message(name.to_owned());
+        }
+    }
+}
+
+impl Progress for TerminalProgress {
+    fn suite_started(&self, subject: &str, scenarios: usize) {
+        let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        *suites += 1;
+        if *suites > 1 {
+            self.bar.inc_length(scenarios as u64);
+            self.bar.set_prefix(format!("{suites} subjects"));
+            return;
+        }
+        self.bar.reset();
+        self.bar.set_length(scenarios as u64);
+        if let Ok(style) = ProgressStyle::with_template("{prefix} [{elapsed}] {bar:16} {pos}/{len} {wide_msg}") {
+            self.bar.set_style(style.progress_chars("=> "));
+        }
+        self.bar.set_prefix(clean(subject));
+        self.bar.enable_steady_tick(TICK);
+    }
+
+    fn scenario_started(&self, id: &str) {
+        self.show(|playing| playing.push_back(id.to_owned()));
+    }
+
+    fn scenario_finished(&self, played: &Played) {
+        self.show(|playing| playing.retain(|id| *id != played.id));
+        self.bar.inc(1);
+        if is_bad(played, &self.catalogue) {
+            self.above(&outcome(played, &self.catalogue));
+        }
+    }
+
+    fn subject_restarted(&self, why: &str) {
+        self.above(&format!("      starting the subject again: {}", clean(why)));
+    }
+
+    fn interrupted(&self) {
+        self.above("interrupted: stopping, and reporting what is known");
+    }
+
+    fn remark(&self, text: &str) {
+        self.above(&clean(text));
+    }
+
+    fn diagnostic(&self, what: &Diagnostic) {
+        self.above(render(what, Style::Coloured).trim_end());
+    }
+
+    fn suite_finished(&self) {
+        let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        *suites = suites.saturating_sub(1);
+        if *suites == 0 {
+            self.bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for TerminalProgress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
     use crate::judge::{FaultOwner, Play, RawFinding};
     use crate::protocol::Section;
     use crate::trace::End;
+
+    use super::*;
 
     static SHOULD: Requirement = Requirement {
         id: "amp/cli/ping/soon",

@@ -2,23 +2,20 @@
 //! 2.1.0](https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html).
 
 mod model;
-mod notices;
-mod rules;
 
 use std::collections::{BTreeMap, HashMap};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::judge::{Blame, Finding, Report, ScenarioStatus, Scope, SubjectReport, Unjudged, Verdict};
+use crate::judge::{Blame, Finding, Note, Report, ScenarioStatus, Scope, Status, SubjectReport, Unjudged, Verdict};
 use crate::protocol::{self, Requirement};
 use crate::uri;
 
-use super::text::clean;
+use super::text::{clean, counted};
 use model::{
     ArtifactLocation, AutomationDetails, Driver, Evidence, Invocation, Level, Location, Log, LogicalLocation,
-    Notification, PhysicalLocation, Region, Run, RunProperties, Subject, Suppression, Text, Tool,
+    Notification, PhysicalLocation, Region, RuleReference, Rules, Run, RunProperties, Subject, Suppression, Text, Tool,
 };
-use rules::Rules;
 
 /// Where the standard's own schema is.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -49,35 +46,35 @@ fn judged(report: &Report, subject: &SubjectReport, catalogue: &[&Requirement]) 
     list.extend(results.unexplained());
     let cut = subject.basis.as_ref().is_some_and(|basis| basis.scope == Scope::CutShort);
     let successful = subject.verdict != Verdict::Incomplete && subject.counts.error == 0 && !cut;
-    let mut notifications = notices::of_subject(subject, &rules);
-    notifications.extend(notices::of_run(report));
+    let mut notifications = subject_notifications(subject, &rules);
+    notifications.extend(run_notifications(report));
     let about = Subject { name: subject.name.clone(), role: subject.role.clone(), edition: subject.edition.clone() };
-    let mut run = frame(report, about, subject.verdict, successful, notifications);
+    let mut run = sarif_run(report, about, subject.verdict, successful, notifications);
     run.properties.counts = Some(subject.counts);
     run.tool.driver.rules = rules.list;
     run.results = list;
     run
 }
 
-/// The run of a subject of which nothing can be said.
+/// The run of a subject that was not judged.
 fn unjudged(report: &Report, subject: &Unjudged) -> Run {
     let mut notifications = vec![notice(Level::Error, &format!("not judged: {}", subject.reason))];
-    notifications.extend(notices::of_run(report));
+    notifications.extend(run_notifications(report));
     let about = Subject { name: subject.name.clone(), role: subject.role.clone(), edition: subject.edition.clone() };
-    frame(report, about, Verdict::Incomplete, false, notifications)
+    sarif_run(report, about, Verdict::Incomplete, false, notifications)
 }
 
 /// A run in which there was no subject.
 fn nothing(report: &Report) -> Run {
     let mut notifications = vec![notice(Level::Error, "nothing was judged")];
-    notifications.extend(notices::of_run(report));
+    notifications.extend(run_notifications(report));
     let none = || "none".to_owned();
     let about = Subject { name: none(), role: none(), edition: none() };
-    frame(report, about, report.verdict, false, notifications)
+    sarif_run(report, about, report.verdict, false, notifications)
 }
 
 /// A run without rules and results.
-fn frame(
+fn sarif_run(
     report: &Report,
     subject: Subject,
     verdict: Verdict,
@@ -115,9 +112,9 @@ impl Results<'_> {
         let (rule_id, rule_index) = self.rules.find(&finding.requirement, finding.level);
         let suppression =
             |reason: &String| Suppression { kind: "external", status: "accepted", justification: clean(reason) };
-        let said = [&finding.scenario, &finding.step, &finding.path].map(|part| part.as_deref().unwrap_or_default());
+        let place = [&finding.scenario, &finding.step, &finding.path].map(|part| part.as_deref().unwrap_or_default());
         model::Finding {
-            partial_fingerprints: self.fingerprint(&rule_id, said),
+            partial_fingerprints: self.fingerprint(&rule_id, place),
             rule_id,
             rule_index,
             level: level(finding.level),
@@ -172,8 +169,9 @@ impl Results<'_> {
     }
 
     /// What tells a result from others, the same in every run: not its words, which may have ports and times in them.
-    fn fingerprint(&mut self, rule: &str, said: [&str; 3]) -> BTreeMap<&'static str, String> {
-        let words = [&[self.subject.role.as_str(), self.subject.edition.as_str(), rule], &said[..]].concat().join("\0");
+    fn fingerprint(&mut self, rule: &str, place: [&str; 3]) -> BTreeMap<&'static str, String> {
+        let words =
+            [&[self.subject.role.as_str(), self.subject.edition.as_str(), rule], &place[..]].concat().join("\0");
         let hex: String = Sha256::digest(words).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         let nth = self.seen.entry(hex.clone()).and_modify(|n| *n += 1).or_insert(1);
         BTreeMap::from([("wirecert/v1", format!("{hex}:{nth}"))])
@@ -218,9 +216,88 @@ fn uri(path: &str) -> String {
     format!("{scheme}{}", uri::encode(path, uri::UNRESERVED_PATH))
 }
 
+/// What is to be known of the whole run.
+fn run_notifications(report: &Report) -> Vec<Notification> {
+    report.notes.iter().map(|note| notice(Level::Note, &note.text)).collect()
+}
+
+/// What is to be known of a subject: first what keeps it from being green.
+pub fn subject_notifications(subject: &SubjectReport, rules: &Rules) -> Vec<Notification> {
+    let mut list: Vec<Notification> = faults_of_others(subject).collect();
+    list.extend(not_judged(subject));
+    list.extend(stale(subject));
+    list.extend(
+        subject
+            .snapshots
+            .iter()
+            .filter(|s| s.status != "same")
+            .map(|snapshot| notice(Level::Error, &format!("the snapshot {} is {}", snapshot.file, snapshot.status))),
+    );
+    list.extend(not_assessed(subject, rules));
+    list.extend(subject.notes.iter().map(|note| note_notification(note, rules)));
+    list
+}
+
+/// What our own mock or the environment did wrong.
+fn faults_of_others(subject: &SubjectReport) -> impl Iterator<Item = Notification> {
+    let to_notification = |finding: &Finding| {
+        let who = match finding.blame {
+            Blame::Environment => "the environment is at fault",
+            Blame::Peer | Blame::Subject => "wirecert's own mock is at fault",
+        };
+        let locations = location(subject, finding).into_iter().collect();
+        Notification { locations, ..notice(Level::Error, &format!("{who}: {}", finding.message)) }
+    };
+    subject.findings.iter().filter(|f| f.blame != Blame::Subject).map(to_notification)
+}
+
+/// Scenarios that could not be judged, where no finding reports that.
+fn not_judged(subject: &SubjectReport) -> impl Iterator<Item = Notification> {
+    let is_reported =
+        |id: &str| subject.findings.iter().any(|f| f.blame != Blame::Subject && f.scenario.as_deref() == Some(id));
+    subject.scenarios.iter().filter(move |s| s.status == ScenarioStatus::Error && !is_reported(&s.id)).map(|scenario| {
+        let reason = scenario.reason.as_deref().unwrap_or("for no reason given");
+        let locations = vec![place(Some((&scenario.file, None)), Some(&scenario.id))];
+        Notification { locations, ..notice(Level::Error, &format!("{} could not be judged: {reason}", scenario.id)) }
+    })
+}
+
+fn stale(subject: &SubjectReport) -> Option<Notification> {
+    let stale = subject.counts.unexpected_passes;
+    (stale > 0).then(|| {
+        let are = if stale == 1 { "is" } else { "are" };
+        notice(Level::Error, &format!("{} {are} out of date", counted(stale, "baseline line")))
+    })
+}
+
+/// Binding requirements that were not assessed, unless only a part of the suite was selected.
+fn not_assessed(subject: &SubjectReport, rules: &Rules) -> impl Iterator<Item = Notification> {
+    let open = subject
+        .requirements
+        .iter()
+        .filter(|r| r.status == Status::NotAssessed && r.level == protocol::Level::Must)
+        .filter(|_| subject.verdict != Verdict::Partial);
+    open.map(|result| {
+        let reason = result.reason.as_deref().unwrap_or("for no reason given");
+        let associated_rule = reference(&result.id, rules);
+        let text = format!("nothing was learnt about {}: {reason}", result.id);
+        Notification { associated_rule, ..notice(Level::Warning, &text) }
+    })
+}
+
+fn note_notification(note: &Note, rules: &Rules) -> Notification {
+    let associated_rule = note.requirement.as_deref().and_then(|id| reference(id, rules));
+    Notification { associated_rule, ..notice(Level::Note, &note.text) }
+}
+
+fn reference(id: &str, rules: &Rules) -> Option<RuleReference> {
+    rules.index(id).map(|index| RuleReference { id: id.to_owned(), index })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::terminal::tests::{catalogue, example};
+    use crate::report::terminal::tests::{catalogue, example};
+
     use super::*;
 
     #[test]

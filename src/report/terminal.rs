@@ -1,17 +1,17 @@
 //! The report for people: the verdict first, then each cause once, the gravest first, with the evidence.
 
-mod finding;
 mod summary;
 #[cfg(test)]
 pub(super) mod tests;
 
+use anstyle::Style;
+
 use crate::judge::{Blame, Cause, Finding, Note, Report, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::{Level, Requirement};
 
-use super::text::{clean, counted};
-use finding::IN_FULL;
+use super::text::{clean, counted, value};
 
-/// Colours, by what they say.
+/// Colours by their meaning.
 mod style {
     use anstyle::{AnsiColor, Style};
 
@@ -32,7 +32,7 @@ mod style {
 /// `catalogue` explains the requirements. `verbose`: every occurrence of everything; otherwise long lists are cut,
 /// which is said where it happens.
 pub fn terminal(report: &Report, catalogue: &[&Requirement], verbose: bool) -> String {
-    let mut page = Page { text: String::new(), catalogue, verbose };
+    let mut page = TerminalReport { text: String::new(), catalogue, verbose };
     for subject in &report.subjects {
         page.subject(subject);
     }
@@ -47,13 +47,13 @@ pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
-struct Page<'a> {
+struct TerminalReport<'a> {
     text: String,
     catalogue: &'a [&'a Requirement],
     verbose: bool,
 }
 
-impl Page<'_> {
+impl TerminalReport<'_> {
     fn line(&mut self, line: impl AsRef<str>) {
         self.text.push_str(line.as_ref().trim_end());
         self.text.push('\n');
@@ -82,7 +82,7 @@ impl Page<'_> {
         let binding = |f: &&Finding| f.level == Level::Must;
         let open: Vec<&Finding> = subject.findings.iter().filter(ours).collect();
         let causes = Cause::of(open.iter().copied().filter(binding));
-        let in_full = if self.verbose { causes.len() } else { IN_FULL.min(causes.len()) };
+        let in_full = if self.verbose { causes.len() } else { MAX_CAUSES.min(causes.len()) };
         for cause in &causes[..in_full] {
             self.cause(style::BAD, "violated", cause);
         }
@@ -90,7 +90,7 @@ impl Page<'_> {
         let warnings = Cause::of(open.iter().copied().filter(|f| !binding(f)));
         let in_full = match (self.verbose, causes.is_empty()) {
             (true, _) => warnings.len(),
-            (false, true) => IN_FULL.min(warnings.len()),
+            (false, true) => MAX_CAUSES.min(warnings.len()),
             (false, false) => 0,
         };
         for cause in &warnings[..in_full] {
@@ -112,7 +112,7 @@ impl Page<'_> {
         self.notes("", &subject.notes);
     }
 
-    /// Subjects of which nothing is said.
+    /// Renders subjects that were not judged.
     fn unjudged(&mut self, subjects: &[Unjudged]) {
         if subjects.is_empty() {
             return;
@@ -200,7 +200,7 @@ impl Page<'_> {
         }
     }
 
-    /// Names under a headline; a long list is cut unless everything is to be told.
+    /// Lists names under a headline; a long list is cut unless the report is verbose.
     fn list(&mut self, names: &[&str]) {
         let shown = if self.verbose { names.len() } else { 5 };
         for name in names.iter().take(shown) {
@@ -210,4 +210,117 @@ impl Page<'_> {
             self.line(format!("    and {} more (-v tells them)", names.len() - shown));
         }
     }
+}
+
+/// How many findings of a cause are shown in full where the report is not verbose.
+const MAX_EVIDENCE: usize = 1;
+
+/// How many causes are shown with their evidence where the report is not verbose; the others get two lines each.
+const MAX_CAUSES: usize = 5;
+
+impl TerminalReport<'_> {
+    /// What is required and why, then the evidence.
+    pub(super) fn cause(&mut self, style: Style, word: &str, cause: &Cause<'_>) {
+        self.heading(style, word, &cause_name(cause));
+        if let Some(requirement) = self.requirement(cause.requirement).copied() {
+            self.block(2, requirement.statement);
+            if !requirement.why.is_empty() {
+                self.block(2, &format!("why: {}", requirement.why));
+            }
+            let source = requirement.source;
+            self.line(format!("  {}source: {}, {}{:#}", style::DIM, source.document, source.section, style::DIM));
+        }
+        self.line(format!("  {}{}{:#}", style::DIM, extent(cause), style::DIM));
+        let shown = if self.verbose { cause.findings.len() } else { MAX_EVIDENCE };
+        for finding in cause.findings.iter().take(shown) {
+            self.finding(style, finding);
+        }
+        let rest = &cause.findings[shown.min(cause.findings.len())..];
+        if !rest.is_empty() {
+            self.line("");
+            self.line("    also in");
+            let ids: Vec<&str> = rest.iter().filter_map(|f| f.scenario.as_deref()).collect();
+            self.list(&ids);
+        }
+        if self.verbose && !cause.blocks().is_empty() {
+            self.line("");
+            self.line("    not judged because of it");
+            self.list(&cause.blocks().iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+
+    /// Causes in two lines each.
+    pub(super) fn causes_in_short(&mut self, style: Style, word: &str, causes: &[Cause<'_>]) {
+        if causes.is_empty() {
+            return;
+        }
+        self.heading(style, word, &format!("{} (-v shows the evidence)", counted(causes.len() as u64, "requirement")));
+        for cause in causes {
+            self.line(format!("  {style}✗{style:#} {}; {}", cause_name(cause), extent(cause)));
+            let message = clean(&cause.findings[0].message);
+            self.line(format!("    {}", message.lines().next().unwrap_or_default()));
+        }
+    }
+
+    fn finding(&mut self, style: Style, finding: &Finding) {
+        let times = if finding.occurrences > 1 { format!(" ({} times)", finding.occurrences) } else { String::new() };
+        self.line("");
+        let message = clean(&finding.message);
+        let mut lines = message.lines();
+        self.line(format!("  {style}✗{style:#} {}{times}", lines.next().unwrap_or_default()));
+        lines.for_each(|line| self.line(format!("    {line}")));
+        if let Some(scenario) = &finding.scenario {
+            let step = finding.step.as_ref().map(|s| format!(", {}", clean(s))).unwrap_or_default();
+            self.line(format!("    in {scenario}{step}"));
+        }
+        match (&finding.excerpt, &finding.file) {
+            (Some(excerpt), _) => self.block(4, excerpt),
+            (None, Some(file)) => {
+                self.line(format!("     --> {}:{}", clean(file), finding.line.unwrap_or(1)));
+            }
+            (None, None) => {}
+        }
+        self.fact("at", finding.path.as_deref().map(|path| if path.is_empty() { "the whole value" } else { path }));
+        self.fact("expected", finding.expected.as_ref().map(value));
+        self.fact("actual", finding.actual.as_ref().map(value));
+        if !finding.last_events.is_empty() {
+            self.line("    last events:");
+            for event in &finding.last_events {
+                self.block(6, event);
+            }
+        }
+        let event = finding.index.map(|i| format!(", event {i}")).unwrap_or_default();
+        self.fact("trace", finding.trace.as_ref().map(|file| format!("{file}{event}")));
+        self.fact("depends", finding.depends.map(|on| format!("on {}", on.words())));
+        self.fact("repeat", Some(finding.repro.as_str()).filter(|r| !r.is_empty()));
+    }
+
+    fn fact(&mut self, name: &str, text: Option<impl AsRef<str>>) {
+        if let Some(text) = text {
+            let name = format!("{}{name:8}{:#}", style::DIM, style::DIM);
+            self.line(format!("    {name} {}", clean(text.as_ref())));
+        }
+    }
+}
+
+/// A cause by its level and requirement.
+fn cause_name(cause: &Cause<'_>) -> String {
+    match cause.requirement {
+        "" => "an expectation that stands for no requirement".to_owned(),
+        id => format!("{} {id}", cause.level.as_str()),
+    }
+}
+
+/// How far a cause reaches: `seen 12 times in 7 scenarios; 3 requirements could not be judged because of it`.
+fn extent(cause: &Cause<'_>) -> String {
+    let times = match cause.occurrences() {
+        1 => "seen once".to_owned(),
+        n => format!("seen {n} times"),
+    };
+    let scenarios = counted(cause.scenarios() as u64, "scenario");
+    let blocks = match cause.blocks().len() as u64 {
+        0 => String::new(),
+        n => format!("; {} could not be judged because of it", counted(n, "requirement")),
+    };
+    format!("{times} in {scenarios}{blocks}")
 }

@@ -1,8 +1,27 @@
-//! Report files, written whole or not at all.
+//! The kinds of reports ([`ReportKind`]), and report files, which are written completely or not at all.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+/// A kind of report that can be written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportKind {
+    /// The JSON contract.
+    Json,
+    /// JUnit XML.
+    Junit,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// What is printed at the end, in full and without colours.
+    Text,
+}
+
+impl ReportKind {
+    /// Every kind with its name.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("json", Self::Json), ("junit", Self::Junit), ("sarif", Self::Sarif), ("text", Self::Text)];
+}
 
 /// A report file could not be written.
 #[derive(Debug, thiserror::Error)]

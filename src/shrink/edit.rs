@@ -1,9 +1,10 @@
-//! Changes to a tree.
+//! Changes to the tree of a scenario.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::scenario::Plan;
 use crate::scenario::text::{Branch, Path, Tree};
 
 /// A copy without those below `path` whose number `gone` has. Maps and lists that have nothing left stay, empty.
@@ -64,7 +65,7 @@ pub fn with_text(tree: &Tree, was: &str, is: &str) -> (Tree, usize) {
 const FILES: &str = "workspace";
 
 /// A copy in which the file that the step at `path` writes is there at the beginning.
-pub fn laid(tree: &Tree, path: &[usize]) -> Option<Tree> {
+pub fn with_file_first(tree: &Tree, path: &[usize]) -> Option<Tree> {
     let step = tree.get(path)?;
     let (_, params) = step.entry("write_file")?;
     let name = params.entry("path")?.1.text().filter(|name| !name.contains("${"))?.to_owned();
@@ -112,16 +113,16 @@ pub fn unwrapped(tree: &Tree, path: &[usize], inner: &[usize]) -> Option<Tree> {
 pub fn inlined(tree: &Tree, vars: &[usize], number: usize) -> Option<Tree> {
     let (name, value) = tree.get(vars)?.entries()?.get(number)?.clone();
     let mut copy = without(tree, vars, &BTreeSet::from([number]));
-    let whole = format!("${{{name}}}");
+    let reference = format!("${{{name}}}");
     let words = value.text().map(str::to_owned);
     let mut possible = true;
     copy.each_mut(&mut |node| {
         let Some(text) = node.text() else { return };
-        if text == whole {
+        if text == reference {
             node.branch = value.branch.clone();
-        } else if text.contains(&whole) {
+        } else if text.contains(&reference) {
             match &words {
-                Some(words) => node.branch = Branch::Leaf(text.replace(&whole, words).into()),
+                Some(words) => node.branch = Branch::Leaf(text.replace(&reference, words).into()),
                 None => possible = false,
             }
         }
@@ -168,16 +169,71 @@ fn mentions(value: &Value, name: &str) -> bool {
     }
 }
 
-/// The path with one more step.
+/// The path of a child.
 pub fn below(path: &[usize], number: usize) -> Path {
     path.iter().copied().chain([number]).collect()
 }
 
+/// A scenario with nothing in it but what this play of it needs: its edition alone, and its case's variables among the
+/// others. What its description said of the whole is dropped.
+pub fn narrow(tree: &Tree, plan: &Plan) -> Tree {
+    let Some(entries) = tree.entries() else { return tree.clone() };
+    let mut vars: Vec<(String, Tree)> = vec![];
+    let mut above = vec![];
+    let mut add = |more: &Tree| {
+        for (name, value) in more.entries().unwrap_or_default() {
+            match vars.iter_mut().find(|(n, _)| n == name) {
+                Some((_, old)) => *old = value.clone(),
+                None => vars.push((name.clone(), value.clone())),
+            }
+        }
+    };
+    if let Some((_, own)) = tree.entry("vars") {
+        add(own);
+        above = own.above.clone();
+    }
+    if let Some((_, own)) = tree.entry("by_edition").and_then(|(_, all)| all.entry(plan.edition)) {
+        add(own);
+    }
+    if let Some((_, own)) = tree.entry("cases").and_then(|(_, all)| all.entry(case(plan, all)?)) {
+        add(own);
+    }
+    let mut out = vec![];
+    for (key, value) in entries {
+        match key.as_str() {
+            "vars" | "by_edition" | "cases" | "description" => {}
+            "edition" => {
+                let edition = Branch::Leaf(plan.edition.into());
+                out.push((key.clone(), Tree { branch: edition, ..value.clone() }));
+            }
+            "steps" if !vars.is_empty() => {
+                let vars = Tree { above: above.clone(), beside: None, branch: Branch::Map(std::mem::take(&mut vars)) };
+                out.push(("vars".to_owned(), vars));
+                out.push((key.clone(), value.clone()));
+            }
+            _ => out.push((key.clone(), value.clone())),
+        }
+    }
+    Tree { branch: Branch::Map(out), ..tree.clone() }
+}
+
+/// The name of the case that a plan plays.
+fn case<'a>(plan: &Plan, cases: &'a Tree) -> Option<&'a str> {
+    let names = cases.entries().unwrap_or_default().iter().map(|(name, _)| name.as_str());
+    names.filter(|name| plan.id.ends_with(&format!("[{name}]"))).max_by_key(|name| name.len())
+}
+
+/// The path of the variables, where there are some.
+pub fn vars(tree: &Tree) -> Option<Path> {
+    tree.entry("vars").map(|(n, _)| vec![n])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::diagnostic::Source;
     use crate::scenario::text::write;
+
+    use super::*;
 
     fn tree(text: &str) -> Tree {
         Tree::parse(&Source::new("t.yaml", text)).unwrap_or_else(|faults| panic!("{}", faults[0].message))
@@ -202,10 +258,13 @@ mod tests {
     #[test]
     fn a_file_that_a_step_writes_is_laid_with_the_remarks_of_the_step() {
         let text = "steps:\n  - connect: {}\n  # It is large.\n  - write_file: { path: a, hex: 00 ff }\n  - read: {}\n";
-        let laid = laid(&tree(text), &[0, 1]).expect("it can be");
+        let laid = with_file_first(&tree(text), &[0, 1]).expect("it can be");
         let files = "workspace:\n  # It is large.\n  a: { hex: \"00 ff\" }\n";
         assert_eq!(write(&laid), format!("{files}steps:\n  - connect: {{}}\n  - read: {{}}\n"));
-        assert!(super::laid(&tree("steps:\n  - write_file: { path: \"${x}\", content: y }\n"), &[0, 0]).is_none());
+        assert!(
+            super::with_file_first(&tree("steps:\n  - write_file: { path: \"${x}\", content: y }\n"), &[0, 0])
+                .is_none()
+        );
     }
 
     #[test]

@@ -74,14 +74,14 @@ pub fn repeated(step: &Tree) -> Option<([usize; 2], &Tree)> {
     Some(([outer, inner], steps))
 }
 
-/// Everything else that may go, and every value that may become less.
+/// The places of a scenario where something may be removed or made smaller.
 pub struct Places {
     pub containers: Vec<Container>,
     pub leaves: Vec<Leaf>,
 }
 
 impl Places {
-    /// Those of a scenario for this role, in the order of their paths.
+    /// The places of a scenario for this role, in the order of their paths.
     pub fn of(tree: &Tree, role: &'static Role) -> Self {
         let mut walk = Walk { role, places: Self { containers: vec![], leaves: vec![] } };
         for (n, (key, value)) in tree.entries().unwrap_or_default().iter().enumerate() {

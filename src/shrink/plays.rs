@@ -1,29 +1,31 @@
-//! The trial that plays: at the subject, and at our own sound mock.
+//! The [`Trial`] that plays at the subject and at our own sound mock, and what makes two failures the same.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::config::{Launch, SubjectSpec, own};
-use crate::judge::{Play, ScenarioStatus};
+use crate::judge::{FaultOwner, Play, RawFinding, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SubjectPool};
+use crate::protocol::RequirementId;
 use crate::report::Silent;
 use crate::scenario::{Loaded, Plan, load_str};
 use crate::subject::SubjectError;
+use crate::trace::End;
 
-use super::identity::Identity;
 use super::shrinker::{Stop, Trial};
 
 /// The chance that a failure that comes and goes is missed by the plays of a candidate.
-const MISSED: f64 = 0.05;
+const MISS_CHANCE: f64 = 0.05;
 
 /// A candidate is played no more often than this.
-const MOST_PLAYS: u32 = 40;
+const MAX_PLAYS: u32 = 40;
 
 /// What a play takes beside what the original took, at most.
-const SPARE: Duration = Duration::from_secs(2);
+const EXTRA_TIME: Duration = Duration::from_secs(2);
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +41,7 @@ pub struct Limits {
     pub isolated: bool,
 }
 
-/// What came of playing a scenario several times.
+/// The result of playing a scenario several times.
 #[derive(Default)]
 pub struct PlayedRuns {
     /// Every play.
@@ -50,7 +52,7 @@ pub struct PlayedRuns {
 
 impl PlayedRuns {
     /// How many of the plays had this violation in them.
-    pub fn failed(&self, identity: &Identity) -> u32 {
+    pub fn failed(&self, identity: &FailureIdentity) -> u32 {
         u32::try_from(self.plays.iter().filter(|play| identity.is_in(play)).count()).unwrap_or(u32::MAX)
     }
 
@@ -63,11 +65,11 @@ impl PlayedRuns {
 }
 
 /// Plays scenarios at a subject, and at our own sound mock.
-pub struct Plays {
+pub struct PlayTrial {
     name: String,
     subject: SubjectPool,
     reference: Option<SubjectPool>,
-    identity: Option<Identity>,
+    identity: Option<FailureIdentity>,
     limits: Limits,
     until: Instant,
     count: u32,
@@ -79,7 +81,7 @@ pub struct Plays {
     wanted: (u32, u32),
 }
 
-impl Plays {
+impl PlayTrial {
     /// For scenarios of this name (their file, as shown to people) at a subject. The time begins to run.
     pub fn new(name: &str, spec: SubjectSpec, run: Run, limits: Limits, cancel: Cancel) -> Self {
         let attached = spec.launch().is_none();
@@ -103,7 +105,7 @@ impl Plays {
     ///
     /// # Errors
     /// Where it was stopped before that.
-    pub async fn see(&mut self, plan: &Plan) -> Result<PlayedRuns, Stop> {
+    pub async fn play_original(&mut self, plan: &Plan) -> Result<PlayedRuns, Stop> {
         let mut seen = PlayedRuns::default();
         for _ in 0..self.limits.repeat.max(1) {
             self.subject.clear().await;
@@ -119,10 +121,10 @@ impl Plays {
 
     /// From now on, only what fails like this fails. What was seen of the original says how long plays may take, and how
     /// many it takes to see a failure that comes and goes.
-    pub fn look_for(&mut self, identity: Identity, seen: &PlayedRuns) {
+    pub fn look_for(&mut self, identity: FailureIdentity, seen: &PlayedRuns) {
         let longest = seen.plays.iter().map(|p| p.duration).max().unwrap_or_default();
-        self.bound = Some(longest * 3 + SPARE);
-        self.wanted = wanted(seen.failed(&identity), u32::try_from(seen.plays.len()).unwrap_or(u32::MAX));
+        self.bound = Some(longest * 3 + EXTRA_TIME);
+        self.wanted = required_failures(seen.failed(&identity), u32::try_from(seen.plays.len()).unwrap_or(u32::MAX));
         self.identity = Some(identity);
     }
 
@@ -133,11 +135,11 @@ impl Plays {
     /// Where it was stopped.
     pub async fn compare(&mut self, mock: SubjectSpec, run: Run, plan: &Plan) -> Result<Option<String>, Stop> {
         let cancel = self.cancel.clone();
-        let stage = |run: Run| SubjectPool::new(mock.clone(), run, Arc::new(Silent), cancel.clone());
-        self.reference = Some(stage(run.clone()));
+        let pool = |run: Run| SubjectPool::new(mock.clone(), run, Arc::new(Silent), cancel.clone());
+        self.reference = Some(pool(run.clone()));
         let play = self.once(plan, true).await?;
-        if let Some(stage) = &mut self.reference {
-            stage.clear().await;
+        if let Some(pool) = &mut self.reference {
+            pool.clear().await;
         }
         if play.status != ScenarioStatus::Passed {
             self.reference = None;
@@ -146,8 +148,8 @@ impl Plays {
         }
         // What is sound comes soon: what a candidate waits for in vain is not waited for very long.
         let mut run = run;
-        run.options.longest = Some(play.duration + SPARE);
-        self.reference = Some(stage(run));
+        run.options.longest = Some(play.duration + EXTRA_TIME);
+        self.reference = Some(pool(run));
         Ok(None)
     }
 
@@ -172,11 +174,11 @@ impl Plays {
             return Err(Stop::Plays);
         }
         self.count += 1;
-        let stage = match (&mut self.reference, at_mock) {
+        let pool = match (&mut self.reference, at_mock) {
             (Some(reference), true) => reference,
             _ => &mut self.subject,
         };
-        match tokio::time::timeout_at(self.until, stage.play(plan)).await {
+        match tokio::time::timeout_at(self.until, pool.play(plan)).await {
             Ok(Some(play)) => Ok(play),
             Ok(None) => Err(Stop::Interrupted),
             Err(_) => Err(Stop::Time),
@@ -211,13 +213,13 @@ impl Plays {
         let Loaded { mut plans, diagnostics } = load_str(&self.name, text);
         let mut plan = plans.pop().filter(|_| diagnostics.is_empty() && plans.is_empty())?;
         if let Some(bound) = self.bound {
-            plan.timeout = Some(plan.timeout.map_or(bound, |said| said.min(bound)));
+            plan.timeout = Some(plan.timeout.map_or(bound, |own| own.min(bound)));
         }
         Some(plan)
     }
 }
 
-impl Trial for Plays {
+impl Trial for PlayTrial {
     async fn fails(&mut self, text: &str) -> Result<bool, Stop> {
         let Some(plan) = self.plan(text) else { return Ok(false) };
         if !self.is_sound(&plan).await? || !self.violates(&plan, self.isolated).await? {
@@ -237,14 +239,14 @@ impl Trial for Plays {
 }
 
 /// How often a failure has to be seen in how many plays, where the original showed it in `failed` of `plays`.
-fn wanted(failed: u32, plays: u32) -> (u32, u32) {
+fn required_failures(failed: u32, plays: u32) -> (u32, u32) {
     if failed >= plays {
         return (1, 1);
     }
     // One failure may be another one's last appearance: of what comes and goes, it takes two to agree.
     let passes = 1.0 - f64::from(failed.max(1)) / f64::from(plays);
-    let one = (MISSED.ln() / passes.ln()).ceil().max(2.0);
-    (2, (one as u32).saturating_mul(2).min(MOST_PLAYS))
+    let one = (MISS_CHANCE.ln() / passes.ln()).ceil().max(2.0);
+    (2, (one as u32).saturating_mul(2).min(MAX_PLAYS))
 }
 
 /// Our own sound mock of a subject's role, and how to play at it.
@@ -257,15 +259,81 @@ pub fn reference(spec: &SubjectSpec, edition: &'static str) -> SubjectSpec {
     mock
 }
 
+/// How a violation showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureEvidence {
+    /// A rule saw it in the trace.
+    Rule,
+    /// Something came that was not as an expectation has it, or that must not come.
+    Wrong,
+    /// Something that an expectation awaits did not come.
+    Missing,
+}
+
+/// What a violation is recognised by: who broke which requirement, and how that showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureIdentity {
+    /// The end that is to blame.
+    pub blame: End,
+    /// The requirement; none where an expectation that proves nothing did not come true.
+    pub requirement: Option<RequirementId>,
+    /// How it showed.
+    pub evidence: BTreeSet<FailureEvidence>,
+    /// Where nothing else makes sure that it is still the same: the steps that saw it, and where in the message.
+    pub places: Option<BTreeSet<(String, String)>>,
+}
+
+impl FailureIdentity {
+    /// The identity of the violation of a requirement that these plays found. None where they found none.
+    pub fn of(plays: &[Play], blame: End, requirement: Option<RequirementId>) -> Option<Self> {
+        let mut identity = Self { blame, requirement, evidence: BTreeSet::new(), places: None };
+        let found = plays.iter().flat_map(|p| &p.findings).filter(|f| identity.names(f)).collect::<Vec<_>>();
+        identity.evidence = found.iter().map(|f| evidence(f)).collect();
+        (!found.is_empty()).then_some(identity)
+    }
+
+    /// The same violation, recognised also by the steps that saw it.
+    pub fn strictly(mut self, plays: &[Play]) -> Self {
+        let found = plays.iter().flat_map(|p| &p.findings).filter(|f| self.names(f));
+        self.places = Some(found.map(place).collect());
+        self
+    }
+
+    /// Whether a play has this violation in it.
+    pub fn is_in(&self, play: &Play) -> bool {
+        play.findings.iter().any(|found| {
+            self.names(found)
+                && self.evidence.contains(&evidence(found))
+                && self.places.as_ref().is_none_or(|places| places.contains(&place(found)))
+        })
+    }
+
+    fn names(&self, found: &RawFinding) -> bool {
+        found.fault == FaultOwner::End(self.blame) && found.requirement == self.requirement
+    }
+}
+
+fn evidence(found: &RawFinding) -> FailureEvidence {
+    match (&found.step, found.index) {
+        (None, _) => FailureEvidence::Rule,
+        (Some(_), Some(_)) => FailureEvidence::Wrong,
+        (Some(_), None) => FailureEvidence::Missing,
+    }
+}
+
+fn place(found: &RawFinding) -> (String, String) {
+    (found.step.clone().unwrap_or_default(), found.path.clone().unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_comes_and_goes_is_played_until_it_would_hardly_be_missed() {
-        assert_eq!(wanted(3, 3), (1, 1));
-        assert_eq!(wanted(1, 2), (2, 10));
-        assert_eq!(wanted(9, 10), (2, 4));
-        assert_eq!(wanted(1, 100), (2, MOST_PLAYS));
+        assert_eq!(required_failures(3, 3), (1, 1));
+        assert_eq!(required_failures(1, 2), (2, 10));
+        assert_eq!(required_failures(9, 10), (2, 4));
+        assert_eq!(required_failures(1, 100), (2, MAX_PLAYS));
     }
 }

@@ -7,11 +7,9 @@ use serde_json::Value;
 use crate::protocol::Role;
 use crate::scenario::text::{Path, Tree, write};
 
-use super::chunks::Chunks;
-use super::edit::{below, dependants, inlined, laid, unwrapped, with_leaf, with_text, without};
-use super::narrow;
+use super::edit::{self, below, dependants, inlined, unwrapped, with_file_first, with_leaf, with_text, without};
+use super::parts::{Chunks, TextParts, is_harmless};
 use super::places::{self, Leaf, LeafKind, Places};
-use super::texts::{Parts, is_harmless};
 
 /// Longer texts are dropped whole or left as they are.
 const LONGEST_TEXT: usize = 64 * 1024;
@@ -52,7 +50,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// That of a scenario.
+    /// The size of a scenario.
     pub fn of(tree: &Tree) -> Self {
         let lists = places::step_lists(tree);
         let steps = lists.iter().filter_map(|path| tree.get(path)).map(Tree::children).sum();
@@ -67,14 +65,14 @@ pub struct Shrinker<'a, T> {
     trial: &'a mut T,
     /// What did not fail.
     passed: HashSet<String>,
-    /// Told of every success, with the plays so far.
-    told: &'a mut dyn FnMut(Size, u32),
+    /// Called after every success, with the plays so far.
+    on_success: &'a mut dyn FnMut(Size, u32),
 }
 
 impl<'a, T: Trial> Shrinker<'a, T> {
     /// Begins with a scenario of one play that is known to fail.
-    pub fn new(role: &'static Role, tree: Tree, trial: &'a mut T, told: &'a mut dyn FnMut(Size, u32)) -> Self {
-        Self { role, tree, trial, passed: HashSet::new(), told }
+    pub fn new(role: &'static Role, tree: Tree, trial: &'a mut T, on_success: &'a mut dyn FnMut(Size, u32)) -> Self {
+        Self { role, tree, trial, passed: HashSet::new(), on_success }
     }
 
     /// The smallest scenario found so far.
@@ -112,7 +110,7 @@ impl<'a, T: Trial> Shrinker<'a, T> {
         let fails = self.trial.fails(&text).await?;
         if fails {
             self.tree = candidate;
-            (self.told)(Size::of(&self.tree), self.trial.plays());
+            (self.on_success)(Size::of(&self.tree), self.trial.plays());
         } else {
             self.passed.insert(text);
         }
@@ -132,7 +130,7 @@ impl<'a, T: Trial> Shrinker<'a, T> {
                 *node = without(&original, &[], &gone);
             }
             let fails = self.attempt(candidate).await?;
-            chunks.answer(fails);
+            chunks.report(fails);
         }
         Ok(())
     }
@@ -150,7 +148,7 @@ impl<'a, T: Trial> Shrinker<'a, T> {
             self.reduce(&path, &(0..count).collect::<Vec<_>>()).await?;
             self.groups(&path).await?;
             self.unwrap(&path).await?;
-            self.lay(&path).await?;
+            self.write_files_first(&path).await?;
             number += 1;
         }
         Ok(())
@@ -187,13 +185,13 @@ impl<'a, T: Trial> Shrinker<'a, T> {
     }
 
     /// Has files there from the beginning that are written on the way.
-    async fn lay(&mut self, path: &[usize]) -> Result<(), Stop> {
+    async fn write_files_first(&mut self, path: &[usize]) -> Result<(), Stop> {
         let mut number = 0;
         // The list of steps comes after the files: it moves where there were none.
         let mut path = path.to_vec();
         while self.tree.get(&below(&path, number)).is_some() {
             let had = self.tree.children();
-            let candidate = laid(&self.tree, &below(&path, number));
+            let candidate = with_file_first(&self.tree, &below(&path, number));
             let done = match candidate {
                 Some(candidate) => self.attempt(candidate).await?,
                 None => false,
@@ -228,15 +226,15 @@ impl<'a, T: Trial> Shrinker<'a, T> {
                 return Ok(());
             };
             match kind {
-                LeafKind::Text => self.text(&path, Parts::of_text).await?,
-                LeafKind::Hex => self.text(&path, Parts::of_hex).await?,
+                LeafKind::Text => self.text(&path, TextParts::of_text).await?,
+                LeafKind::Hex => self.text(&path, TextParts::of_hex).await?,
                 LeafKind::Number(target) => self.number(&path, target).await?,
             }
             done = Some(path);
         }
     }
 
-    async fn text(&mut self, path: &[usize], split: fn(&str) -> Parts) -> Result<(), Stop> {
+    async fn text(&mut self, path: &[usize], split: fn(&str) -> TextParts) -> Result<(), Stop> {
         let text = |tree: &Tree| tree.get(path).and_then(Tree::text).map(str::to_owned);
         let Some(original) = text(&self.tree) else { return Ok(()) };
         if original.len() > LONGEST_TEXT {
@@ -255,7 +253,7 @@ impl<'a, T: Trial> Shrinker<'a, T> {
                 fails = self.attempt(everywhere).await?
                     || (count > 1 && self.attempt(with_leaf(&self.tree, path, is.into())).await?);
             }
-            chunks.answer(fails);
+            chunks.report(fails);
         }
         Ok(())
     }
@@ -283,7 +281,7 @@ impl<'a, T: Trial> Shrinker<'a, T> {
     /// Writes out variables where that makes it shorter.
     async fn inline(&mut self) -> Result<(), Stop> {
         let mut number = 0;
-        while let Some(vars) = narrow::vars(&self.tree)
+        while let Some(vars) = edit::vars(&self.tree)
             && self.tree.get(&vars).is_some_and(|all| number < all.children())
         {
             let shorter = |candidate: &Tree| write(candidate).len() <= write(&self.tree).len();

@@ -53,8 +53,8 @@ fn shrunk(text: &str, most: u32, holds: impl FnMut(&Value) -> bool) -> (String, 
     assert!(loaded.diagnostics.is_empty(), "{}", loaded.diagnostics[0].message);
     let tree = narrow(&Tree::parse(&Source::new("bug.yaml", text)).expect("YAML"), &loaded.plans[0]);
     let mut trial = Holds { holds, plays: 0, most, careful: false };
-    let mut told = |_: Size, _: u32| {};
-    let mut shrinker = Shrinker::new(role("amp-server").expect("it is there").1, tree, &mut trial, &mut told);
+    let mut on_success = |_: Size, _: u32| {};
+    let mut shrinker = Shrinker::new(role("amp-server").expect("it is there").1, tree, &mut trial, &mut on_success);
     let ended = finished(shrinker.run());
     let text = write(shrinker.tree());
     (text, ended, trial.plays)
@@ -143,10 +143,10 @@ fn what_is_sent_and_expected_alike_becomes_less_together() {
 
 #[test]
 fn it_stops_where_it_is_told_to_and_keeps_what_it_has() {
-    let (whole, _, plays) = shrunk(BUG, 10_000, |s| !steps(s, "connect").is_empty());
+    let (complete, _, plays) = shrunk(BUG, 10_000, |s| !steps(s, "connect").is_empty());
     let (part, ended, _) = shrunk(BUG, plays / 2, |s| !steps(s, "connect").is_empty());
     assert_eq!(ended, Err(Stop::Plays));
-    assert!(part.len() > whole.len() && part.len() < BUG.len(), "{part}");
+    assert!(part.len() > complete.len() && part.len() < BUG.len(), "{part}");
     assert!(load_str("bug.yaml", &part).diagnostics.is_empty());
 }
 

@@ -1,17 +1,15 @@
-//! Holding a text against the file that pins it.
+//! Comparison of texts with the files that pin them.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::judge::SnapshotResult;
 use crate::trace::Strength;
 
-use super::file::{Document, SnapshotError, files, trim, write_atomically};
-use super::pending::pending_path;
+use super::file::{Document, SnapshotError, files, pending_path, trim, write_atomically};
 
-/// A text to be held against its file.
+/// A text to be compared with its file.
 #[derive(Clone, Debug)]
 pub struct Snapshot<'a> {
     /// The id of the scenario, `<role>/<edition>/<area>/<name>`: where the file stands below its folder.
@@ -49,23 +47,23 @@ impl Snapshot<'_> {
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compared {
+pub struct ComparedSnapshot {
     /// The snapshot's file.
     pub file: PathBuf,
     /// How it compared.
-    pub outcome: Outcome,
+    pub outcome: SnapshotOutcome,
     /// The pending file that was written.
     pub pending: Option<PathBuf>,
 }
 
 /// How a text compared with its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is as it was.
+pub enum SnapshotOutcome {
+    /// The text is the same.
     Same,
-    /// It is not as it was.
+    /// The text has changed.
     Changed {
         /// What the file says.
         old: String,
@@ -74,13 +72,13 @@ pub enum Outcome {
     Missing,
 }
 
-impl Compared {
+impl ComparedSnapshot {
     /// For the report.
     pub fn to_result(&self) -> SnapshotResult {
         let status = match self.outcome {
-            Outcome::Same => "same",
-            Outcome::Changed { .. } => "changed",
-            Outcome::Missing => "missing",
+            SnapshotOutcome::Same => "same",
+            SnapshotOutcome::Changed { .. } => "changed",
+            SnapshotOutcome::Missing => "missing",
         };
         SnapshotResult { file: self.file.display().to_string(), status: status.to_owned() }
     }
@@ -91,18 +89,18 @@ impl Compared {
 ///
 /// # Errors
 /// A file cannot be read or written, or is no snapshot.
-pub fn compare(dir: &Path, snapshot: &Snapshot<'_>, ci: bool) -> Result<Compared, SnapshotError> {
+pub fn compare(dir: &Path, snapshot: &Snapshot<'_>, ci: bool) -> Result<ComparedSnapshot, SnapshotError> {
     let file = snapshot.path(dir);
     let outcome = match Document::read_body(&file) {
-        Ok(old) if old == trim(snapshot.text) => Outcome::Same,
-        Ok(old) => Outcome::Changed { old },
-        Err(SnapshotError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Outcome::Missing,
+        Ok(old) if old == trim(snapshot.text) => SnapshotOutcome::Same,
+        Ok(old) => SnapshotOutcome::Changed { old },
+        Err(SnapshotError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => SnapshotOutcome::Missing,
         Err(error) => return Err(error),
     };
     let mut pending = None;
     if !ci {
         let path = pending_path(&file);
-        if outcome == Outcome::Same {
+        if outcome == SnapshotOutcome::Same {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(SnapshotError::io("remove", &path)(error));
@@ -119,7 +117,7 @@ pub fn compare(dir: &Path, snapshot: &Snapshot<'_>, ci: bool) -> Result<Compared
             pending = Some(path);
         }
     }
-    Ok(Compared { file, outcome, pending })
+    Ok(ComparedSnapshot { file, outcome, pending })
 }
 
 /// Snapshots below `dir` that no scenario of a full run compared itself with.
@@ -153,7 +151,7 @@ mod tests {
     fn a_new_text_is_missing_and_becomes_pending_then_same_once_accepted_then_changed() {
         let dir = tempfile::tempdir().unwrap();
         let compared = compare(dir.path(), &snapshot("a\n"), false).unwrap();
-        assert_eq!(compared.outcome, Outcome::Missing);
+        assert_eq!(compared.outcome, SnapshotOutcome::Missing);
         assert_eq!(tree(dir.path()), [PENDING]);
         assert_eq!(
             fs::read_to_string(dir.path().join(PENDING)).unwrap(),
@@ -162,15 +160,15 @@ mod tests {
         );
 
         super::super::pending(dir.path(), None).unwrap().remove(0).accept().unwrap();
-        assert_eq!(compare(dir.path(), &snapshot("a"), false).unwrap().outcome, Outcome::Same);
+        assert_eq!(compare(dir.path(), &snapshot("a"), false).unwrap().outcome, SnapshotOutcome::Same);
         assert_eq!(tree(dir.path()), [FILE]);
 
         let changed = compare(dir.path(), &snapshot("b"), false).unwrap();
-        assert_eq!(changed.outcome, Outcome::Changed { old: "a".into() });
+        assert_eq!(changed.outcome, SnapshotOutcome::Changed { old: "a".into() });
         assert_eq!(changed.to_result().status, "changed");
         assert_eq!(tree(dir.path()), [FILE, PENDING]);
 
-        assert_eq!(compare(dir.path(), &snapshot("a"), false).unwrap().outcome, Outcome::Same);
+        assert_eq!(compare(dir.path(), &snapshot("a"), false).unwrap().outcome, SnapshotOutcome::Same);
         assert_eq!(tree(dir.path()), [FILE], "what is pending goes once nothing differs");
     }
 
@@ -192,7 +190,7 @@ mod tests {
     fn in_ci_nothing_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let compared = compare(dir.path(), &snapshot("a\n"), true).unwrap();
-        assert_eq!((compared.outcome, compared.pending), (Outcome::Missing, None));
+        assert_eq!((compared.outcome, compared.pending), (SnapshotOutcome::Missing, None));
         assert!(tree(dir.path()).is_empty());
     }
 
@@ -225,6 +223,6 @@ mod tests {
         assert!(error.contains("is no snapshot: it has no header; restore it"), "{error}");
         fs::write(&file, "---\r\nsource: src/x.rs\r\nassertion_line: 3\r\nexpression: y\r\n---\r\na\r\n---\r\nb\r\n")
             .unwrap();
-        assert_eq!(compare(dir.path(), &snapshot("a\n---\nb"), false).unwrap().outcome, Outcome::Same);
+        assert_eq!(compare(dir.path(), &snapshot("a\n---\nb"), false).unwrap().outcome, SnapshotOutcome::Same);
     }
 }

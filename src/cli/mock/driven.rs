@@ -22,18 +22,18 @@ type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockErro
 /// The lines of stdin, each with its line end.
 type Stdin = mpsc::Receiver<Vec<u8>>;
 
-/// What is put between stdin and the mock, in bytes.
-const BETWEEN: usize = 64 << 10;
+/// The capacity of the pipe between stdin and the mock, in bytes.
+const PIPE_CAPACITY: usize = 64 << 10;
 /// How many lines of stdin wait.
-const WAITING: usize = 64;
+const LINE_CAPACITY: usize = 64;
 /// A line that begins or ends a life is no longer than this, in bytes.
-const SHORT: usize = 64 << 10;
-/// What a signal to end comes down to, and the end of a life.
+const MAX_CONTROL_LINE: usize = 64 << 10;
+/// The command that a signal or the end of a life sends to the mock.
 const CLOSE: &[u8] = b"\n{\"close\":true}\n";
 /// What says that a life has ended, and the next one can begin.
 const RESET: &[u8] = b"{\"reset\":true}\n";
 
-/// Drives a mock to its end: it is told to, stdin ends, or a signal comes. Stdout is the mock's.
+/// Drives a mock until it is closed, stdin ends, or a signal comes. Stdout is the mock's.
 pub fn drive(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliError> {
     let unfit = [
         ("--port", args.port.is_some()),
@@ -58,16 +58,16 @@ pub fn drive(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliErro
         let ended = runtime.block_on(async {
             if !first {
                 match begin(&mut stdin).await? {
-                    Ok(members) => take_over(&mut options, &members),
-                    Err(exit) => return Ok(Life::Over(exit)),
+                    Ok(members) => apply_begin(&mut options, &members),
+                    Err(exit) => return Ok(LifeEnd::Over(exit)),
                 }
             }
             live(args, options.clone(), drive, stdin).await
         });
         runtime.shutdown_background();
         match ended? {
-            Life::Over(exit) => break exit,
-            Life::Reset(rest) => stdin = rest,
+            LifeEnd::Over(exit) => break exit,
+            LifeEnd::Reset(rest) => stdin = rest,
         }
         let mut stdout = std::io::stdout().lock();
         if stdout.write_all(RESET).and_then(|()| stdout.flush()).is_err() {
@@ -81,7 +81,7 @@ pub fn drive(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliErro
 }
 
 /// How a life ended.
-enum Life {
+enum LifeEnd {
     /// As the process is to.
     Over(Exit),
     /// So that another can begin, with what is still to come.
@@ -89,15 +89,15 @@ enum Life {
 }
 
 /// What the line says that begins another life.
-fn take_over(options: &mut MockOptions, members: &Map<String, Value>) {
+fn apply_begin(options: &mut MockOptions, members: &Map<String, Value>) {
     if let Some(Value::String(url)) = members.get("url") {
         options.url = Some(url.clone());
     }
 }
 
-/// One life, from its first line to its end.
-async fn live(args: &Args, options: MockOptions, drive: Drive, stdin: Stdin) -> Result<Life, CliError> {
-    let (write, read) = tokio::io::duplex(BETWEEN);
+/// Runs one life of the mock, from its first line to its end.
+async fn live(args: &Args, options: MockOptions, drive: Drive, stdin: Stdin) -> Result<LifeEnd, CliError> {
+    let (write, read) = tokio::io::duplex(PIPE_CAPACITY);
     let (reset, mut rest) = oneshot::channel();
     let mut pump = pump(stdin, write, reset)?;
     let lines = Lines { input: Box::new(BufReader::new(read)), output: Box::new(tokio::io::stdout()) };
@@ -106,25 +106,25 @@ async fn live(args: &Args, options: MockOptions, drive: Drive, stdin: Stdin) -> 
         biased;
         done = &mut driving => (done, None),
         signal = &mut pump => match signal {
-            Ok(Signal { told: true, interrupted }) => (driving.await, Some(interrupted)),
-            Ok(Signal { told: false, interrupted }) => (Ok(Ended::Quit), Some(interrupted)),
+            Ok(EndSignal { delivered: true, interrupted }) => (driving.await, Some(interrupted)),
+            Ok(EndSignal { delivered: false, interrupted }) => (Ok(Ended::Quit), Some(interrupted)),
             // It panicked, and has said so.
             Err(_) => (Ok(Ended::Quit), None),
         },
     };
     let ended = done.map_err(|e| start_error(args, e))?;
     Ok(match (ended, interrupted, rest.try_recv()) {
-        (Ended::Died, ..) => Life::Over(DIED),
-        (Ended::Quit, Some(true), _) => Life::Over(Exit::INTERRUPTED),
-        (Ended::Quit, None, Ok(stdin)) => Life::Reset(stdin),
-        (Ended::Quit, ..) => Life::Over(Exit::OK),
+        (Ended::Died, ..) => LifeEnd::Over(DIED),
+        (Ended::Quit, Some(true), _) => LifeEnd::Over(Exit::INTERRUPTED),
+        (Ended::Quit, None, Ok(stdin)) => LifeEnd::Reset(stdin),
+        (Ended::Quit, ..) => LifeEnd::Over(Exit::OK),
     })
 }
 
 /// A signal to end.
-struct Signal {
-    /// Whether the mock could still be told.
-    told: bool,
+struct EndSignal {
+    /// Whether the mock still received the close command.
+    delivered: bool,
     /// Whether it was Ctrl-C.
     interrupted: bool,
 }
@@ -135,20 +135,20 @@ fn pump(
     mut stdin: Stdin,
     mut write: DuplexStream,
     reset: oneshot::Sender<Stdin>,
-) -> Result<JoinHandle<Signal>, CliError> {
-    let asked = signals()?;
+) -> Result<JoinHandle<EndSignal>, CliError> {
+    let signals = signals()?;
     Ok(tokio::spawn(async move {
-        let mut asked = pin!(asked);
+        let mut signals = pin!(signals);
         loop {
             let line = tokio::select! {
                 biased;
-                interrupted = &mut asked => {
-                    return Signal { told: write.write_all(CLOSE).await.is_ok(), interrupted };
+                interrupted = &mut signals => {
+                    return EndSignal { delivered: write.write_all(CLOSE).await.is_ok(), interrupted };
                 }
                 line = stdin.recv() => line,
             };
             let Some(line) = line else { break };
-            if members(&line).is_some_and(|line| line.get("reset") == Some(&Value::Bool(true))) {
+            if control_members(&line).is_some_and(|line| line.get("reset") == Some(&Value::Bool(true))) {
                 let _ = reset.send(stdin);
                 let _ = write.write_all(CLOSE).await;
                 break;
@@ -159,21 +159,21 @@ fn pump(
             }
         }
         drop(write);
-        Signal { told: false, interrupted: asked.await }
+        EndSignal { delivered: false, interrupted: signals.await }
     }))
 }
 
 /// Waits for the line that begins another life, and gives what it says; or how the process ends instead.
 async fn begin(stdin: &mut Stdin) -> Result<Result<Map<String, Value>, Exit>, CliError> {
-    let mut asked = pin!(signals()?);
+    let mut signals = pin!(signals()?);
     Ok(loop {
         let line = tokio::select! {
             biased;
-            interrupted = &mut asked => break Err(if interrupted { Exit::INTERRUPTED } else { Exit::OK }),
+            interrupted = &mut signals => break Err(if interrupted { Exit::INTERRUPTED } else { Exit::OK }),
             line = stdin.recv() => line,
         };
         let Some(line) = line else { break Err(Exit::OK) };
-        let Some(mut line) = members(&line) else { continue };
+        let Some(mut line) = control_members(&line) else { continue };
         match line.remove("begin") {
             Some(Value::Object(begin)) => break Ok(begin),
             _ if line.get("close").is_some_and(|close| *close != Value::Bool(false)) => break Err(Exit::OK),
@@ -184,13 +184,14 @@ async fn begin(stdin: &mut Stdin) -> Result<Result<Map<String, Value>, Exit>, Cl
 }
 
 /// The members of a line that may begin or end a life.
-fn members(line: &[u8]) -> Option<Map<String, Value>> {
+fn control_members(line: &[u8]) -> Option<Map<String, Value>> {
     let names = [&b"\"reset\""[..], b"\"begin\"", b"\"close\""];
-    let may = line.len() <= SHORT && names.iter().any(|name| line.windows(name.len()).any(|part| part == *name));
+    let may =
+        line.len() <= MAX_CONTROL_LINE && names.iter().any(|name| line.windows(name.len()).any(|part| part == *name));
     may.then(|| serde_json::from_slice(line).ok()).flatten()
 }
 
-/// Waits for a signal that asks for the end; whether it was Ctrl-C. From this call on it is heard.
+/// Waits for a signal that ends the process; gives whether it was Ctrl-C. Signals are registered by the call itself.
 fn signals() -> Result<impl Future<Output = bool>, CliError> {
     let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
@@ -207,7 +208,7 @@ fn signals() -> Result<impl Future<Output = bool>, CliError> {
 
 /// Reads stdin line by line. By a thread that outlives each life: no line may be lost between two.
 fn read_stdin() -> Stdin {
-    let (send, lines) = mpsc::channel(WAITING);
+    let (send, lines) = mpsc::channel(LINE_CAPACITY);
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
         loop {

@@ -10,7 +10,10 @@ use tokio::sync::watch;
 use crate::config::{Access, Environment, Flags, SubjectFile, SubjectSpec, Target, resolve, users_data_home};
 use crate::peer::{self, Announced, Announcement};
 use crate::protocol::{Lock, Protocol, Reach, Role};
-use crate::replay::{Client, Host, Opposite, Options, Outcome, Script, Secrets, Values, as_client, as_server};
+use crate::replay::{
+    LiveClient, LiveServer, ReplayListener, ReplayOptions, ReplayOutcome, ReplayValues, Script, Secrets, as_client,
+    as_server,
+};
 use crate::subject::{RunDir, Running, Start};
 use crate::trace::{Clock, End, FileSink, Header, Recorder, Sink, Written};
 use crate::wire::tcp::Address;
@@ -18,7 +21,7 @@ use crate::wire::tcp::Address;
 use crate::cli::{CliError, Exit, Terminal};
 
 /// How a client that is not driven is watched: for longer than any replay takes.
-const LONG: Duration = Duration::from_secs(24 * 3600);
+const OBSERVE_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// What the command line says of the live side.
 #[derive(Debug, clap::Args)]
@@ -53,7 +56,7 @@ pub struct LiveArgs {
     command: Vec<String>,
 }
 
-/// What else a replay needs.
+/// The context of a replay.
 pub struct ReplayEnvironment {
     /// The protocol of the trace.
     pub protocol: &'static Protocol,
@@ -66,7 +69,7 @@ pub struct ReplayEnvironment {
     /// Where the replay is recorded, if it is.
     pub out: Option<PathBuf>,
     /// How it is done.
-    pub options: Options,
+    pub options: ReplayOptions,
 }
 
 /// Plays the script against the live side that is found or started. Gives what came of it, and what the live side was.
@@ -76,25 +79,25 @@ pub struct ReplayEnvironment {
 pub async fn play(
     script: Script,
     args: &LiveArgs,
-    around: ReplayEnvironment,
+    context: ReplayEnvironment,
     stop: watch::Receiver<bool>,
     terminal: &mut Terminal,
-) -> Result<(Outcome, String), CliError> {
-    let live = if around.ours == End::Client { End::Server } else { End::Client };
-    let role = around.protocol.roles.iter().find(|role| role.subject == live);
-    let role = role.ok_or_else(|| CliError::usage(format!("{} has no such side", around.protocol.name)))?;
+) -> Result<(ReplayOutcome, String), CliError> {
+    let live = if context.ours == End::Client { End::Server } else { End::Client };
+    let role = context.protocol.roles.iter().find(|role| role.subject == live);
+    let role = role.ok_or_else(|| CliError::usage(format!("{} has no such side", context.protocol.name)))?;
     let name = if args.command.is_empty() { role.about.to_owned() } else { args.command.join(" ") };
     let header = Header::new(&script.header.protocol, &script.header.edition).with_subject(live, &name);
     let mut sinks: Vec<Box<dyn Sink>> = vec![];
     let mut written: Option<Written> = None;
-    if let Some(path) = &around.out {
+    if let Some(path) = &context.out {
         let (sink, tells) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
         sinks.push(Box::new(sink));
         written = Some(tells);
     }
     let played = match live {
-        End::Server => client(&script, args, role, &around, stop, sinks).await,
-        End::Client => server(script, args, role, &around, stop, sinks, terminal).await,
+        End::Server => client(&script, args, role, &context, stop, sinks).await,
+        End::Client => server(script, args, role, &context, stop, sinks, terminal).await,
     };
     if let Some(Err(error)) = written.map(|written| written.outcome()) {
         return Err(CliError::usage(error.to_string()));
@@ -107,16 +110,16 @@ async fn client(
     script: &Script,
     args: &LiveArgs,
     role: &'static Role,
-    around: &ReplayEnvironment,
+    context: &ReplayEnvironment,
     stop: watch::Receiver<bool>,
     sinks: Vec<Box<dyn Sink>>,
-) -> Result<(Outcome, String), CliError> {
+) -> Result<(ReplayOutcome, String), CliError> {
     let spec = spec(script, args, role, false)?.ok_or_else(|| {
         CliError::usage("it is not said where the live server is")
             .help("give the command that starts it after `--`, or say where it is with `--url URL`")
     })?;
-    let recorder = Recorder::with_secret_keys(Clock::start(), around.protocol.secret_keys, sinks);
-    around.secrets.values().for_each(|secret| recorder.add_secret(secret));
+    let recorder = Recorder::with_secret_keys(Clock::start(), context.protocol.secret_keys, sinks);
+    context.secrets.values().for_each(|secret| recorder.add_secret(secret));
     let failed = |e: crate::subject::SubjectError| CliError { diagnostics: vec![e.diagnostic()], exit: Exit::UNJUDGED };
     let (run_dir, running) = match &spec.access {
         Access::Launch(launch) => {
@@ -128,20 +131,20 @@ async fn client(
     };
     let lock = running.lock().cloned().ok_or_else(|| CliError::usage("a client cannot be connected to"))?;
     let folder = folder(args, Some(&running), Some(&lock));
-    let (mut values, notes) = values(script, around, folder, lock.port, &lock.token)?;
-    let opposite = Opposite { address: address(&lock), path: path(role, &lock), running: Some(&running) };
-    let told = match &lock.url {
+    let (mut values, notes) = values(script, context, folder, lock.port, &lock.token)?;
+    let opposite = LiveServer { address: address(&lock), path: path(role, &lock), running: Some(&running) };
+    let description = match &lock.url {
         Some(url) => url.split('?').next().unwrap_or(url).to_owned(),
         None => format!("the server at port {}", lock.port),
     };
     let steps = script.steps().map_err(|e| CliError::usage(e.to_string()))?;
-    let outcome = as_client(script, steps, &opposite, &mut values, &around.options, recorder.clone(), stop).await;
+    let outcome = as_client(script, steps, &opposite, &mut values, &context.options, recorder.clone(), stop).await;
     running.stop().await;
     recorder.end();
     drop(run_dir);
     let mut outcome = outcome.map_err(|e| CliError::unjudged(e.to_string()).help("is the server still running?"))?;
     script.notes.iter().chain(&notes).for_each(|note| outcome.note(note));
-    Ok((outcome, told))
+    Ok((outcome, description))
 }
 
 /// Re-enacts the server opposite a live client.
@@ -149,11 +152,11 @@ async fn server(
     script: Script,
     args: &LiveArgs,
     role: &'static Role,
-    around: &ReplayEnvironment,
+    context: &ReplayEnvironment,
     stop: watch::Receiver<bool>,
     mut sinks: Vec<Box<dyn Sink>>,
     terminal: &mut Terminal,
-) -> Result<(Outcome, String), CliError> {
+) -> Result<(ReplayOutcome, String), CliError> {
     if let Some(option) = [("--url", args.url.is_some()), ("--lockfile", args.lockfile.is_some())].iter().find(|o| o.1)
     {
         return Err(CliError::usage(format!(
@@ -162,12 +165,12 @@ async fn server(
         )));
     }
     let spec = spec(&script, args, role, !script.driven)?;
-    let (sink, returned) = Client::watch();
+    let (sink, returned) = LiveClient::watch();
     sinks.push(sink);
-    let recorder = Recorder::with_secret_keys(Clock::start(), around.protocol.secret_keys, sinks);
-    around.secrets.values().for_each(|secret| recorder.add_secret(secret));
+    let recorder = Recorder::with_secret_keys(Clock::start(), context.protocol.secret_keys, sinks);
+    context.secrets.values().for_each(|secret| recorder.add_secret(secret));
     let failed = |e: crate::subject::SubjectError| CliError { diagnostics: vec![e.diagnostic()], exit: Exit::UNJUDGED };
-    let host = Host::listen(args.port).await.map_err(|e| {
+    let host = ReplayListener::listen(args.port).await.map_err(|e| {
         CliError::unjudged(format!("cannot listen: {e}"))
             .help("choose another --port, or leave it out to get a free one")
     })?;
@@ -179,9 +182,9 @@ async fn server(
         (_, given) => absolute(given.as_deref().unwrap_or(Path::new(".")))?,
     };
     let announced = announce(&script, args, role, run_dir.as_ref(), &folder, port, &recorder)?;
-    let url = format!("http://127.0.0.1:{port}{}", script.only_target().unwrap_or(usual_path(around.protocol)));
+    let url = format!("http://127.0.0.1:{port}{}", script.only_target().unwrap_or(usual_path(context.protocol)));
     let token = announced.as_ref().map(|announced| announced.token.clone()).unwrap_or_default();
-    let (values, more) = values(&script, around, Some(folder.display().to_string()), port, &token)?;
+    let (values, more) = values(&script, context, Some(folder.display().to_string()), port, &token)?;
     let running = match (&spec, &run_dir) {
         (Some(spec), Some(run_dir)) => {
             let server = announced.is_none().then(|| url.clone());
@@ -197,14 +200,14 @@ async fn server(
         terminal.aside(&format!("{place}\n"));
     }
     let notes: Vec<String> = script.notes.iter().cloned().chain(more).collect();
-    let told = match &spec {
+    let description = match &spec {
         Some(_) => args.command.join(" "),
         None => format!("the client that came to port {port}"),
     };
-    let client = Client { running: running.as_ref(), returned, refusal: around.protocol.refusal };
+    let client = LiveClient { running: running.as_ref(), returned, refusal: context.protocol.refusal };
     let script = Arc::new(script.hold().map_err(|e| CliError::usage(e.to_string()))?);
     let stopped = stop.clone();
-    let played = as_server(script, host, client, values, around.options.clone(), recorder.clone(), stop).await;
+    let played = as_server(script, host, client, values, context.options.clone(), recorder.clone(), stop).await;
     let output = running.as_ref().map(Running::last_output).unwrap_or_default();
     if let Some(running) = running {
         running.stop().await;
@@ -216,15 +219,15 @@ async fn server(
         Some(outcome) => outcome,
         None if *stopped.borrow() => return Err(CliError::interrupted()),
         None => {
-            let error = CliError::unjudged(format!("no client came within {:?}", around.options.arrival));
+            let error = CliError::unjudged(format!("no client came within {:?}", context.options.arrival));
             return Err(output.iter().fold(error, |error, line| error.help(format!("it said: {line}"))));
         }
     };
     notes.iter().for_each(|note| outcome.note(note));
-    Ok((outcome, told))
+    Ok((outcome, description))
 }
 
-/// What the command line and the file that it names say of the live side; none where they say nothing.
+/// The description of the live side on the command line and in the file that it names; none where there is none.
 fn spec(script: &Script, args: &LiveArgs, role: &Role, observed: bool) -> Result<Option<SubjectSpec>, CliError> {
     let environment =
         Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
@@ -239,7 +242,7 @@ fn spec(script: &Script, args: &LiveArgs, role: &Role, observed: bool) -> Result
         url: args.url.clone().or(found.then(|| "running".to_owned())),
         lockfile: args.lockfile.clone(),
         workspace: args.workspace.clone().filter(|_| attached),
-        observe: observed.then_some(LONG),
+        observe: observed.then_some(OBSERVE_TIME),
         ..Flags::default()
     };
     let mut spec = resolve(&file, &flags, &environment)?.pop();
@@ -260,7 +263,7 @@ async fn start(
     Running::launch(Start { spec, run_dir, scenario: None, env: &env, server, recorder: recorder.clone() }).await
 }
 
-/// What comes of something, unless we are interrupted before.
+/// The result of a future, unless we are interrupted before.
 async fn interruptible<T>(stop: &watch::Receiver<bool>, done: impl Future<Output = T>) -> Result<T, CliError> {
     let mut stop = stop.clone();
     tokio::select! {
@@ -298,29 +301,29 @@ fn announce(
 /// was.
 fn values(
     script: &Script,
-    around: &ReplayEnvironment,
+    context: &ReplayEnvironment,
     folder: Option<String>,
     port: u16,
     token: &str,
-) -> Result<(Values, Vec<String>), CliError> {
+) -> Result<(ReplayValues, Vec<String>), CliError> {
     let mut recorded: Vec<(String, String)> = vec![];
     let mut live: Vec<(String, String)> = vec![];
-    for (n, (from, to)) in around.maps.iter().enumerate() {
+    for (n, (from, to)) in context.maps.iter().enumerate() {
         recorded.push((format!("map{n}"), from.clone()));
         live.push((format!("map{n}"), to.clone()));
     }
     live.extend(folder.map(|folder| ("workspace".to_owned(), folder)));
     let known = script.known(&recorded);
-    let mut values = Values::new(&known, &live, around.secrets.clone());
+    let mut values = ReplayValues::new(&known, &live, context.secrets.clone());
     known.ports.iter().for_each(|recorded| values.port(*recorded, port));
     let broken = |e: crate::replay::ScriptError| CliError::usage(e.to_string());
-    let whole = values.claim(script.steps().map_err(broken)?, around.ours).map_err(broken)?;
+    let complete = values.keep_own_names(script.steps().map_err(broken)?, context.ours).map_err(broken)?;
     if !token.is_empty() {
         script.token().into_iter().for_each(|number| values.secret(number, token));
     }
     let names = "the record has more than 100000 names that the live side gives: of those after that it is not told";
-    let names = (!whole).then(|| names.to_owned());
-    Ok((values, names.into_iter().chain(script.compression(around.ours)).collect()))
+    let names = (!complete).then(|| names.to_owned());
+    Ok((values, names.into_iter().chain(script.compression(context.ours)).collect()))
 }
 
 /// The folder that stands for the recorded workspace.

@@ -13,14 +13,14 @@ use crate::scenario::Plan;
 use crate::shrink::Chunks;
 
 /// How long repeating may take where the run itself took less, and nothing else is given.
-pub const AT_LEAST: Duration = Duration::from_secs(5);
+pub const MIN_TIME: Duration = Duration::from_secs(5);
 /// How many scenarios of each requirement are played again.
-const OF_EACH: usize = 2;
+const PER_REQUIREMENT: usize = 2;
 /// How often it is tried to do with less of what was played before.
-const TRIES: usize = 60;
+const MAX_REDUCTIONS: usize = 60;
 
 /// Plays again what was found.
-pub struct Repeating<'a> {
+pub struct Repetition<'a> {
     /// The subject; a process of its own is started for each play.
     pub spec: &'a SubjectSpec,
     /// What was played.
@@ -36,13 +36,13 @@ pub struct Repeating<'a> {
 }
 
 /// A finding: its requirement, and its scenario.
-type Shown = (String, String);
+type FindingKey = (String, String);
 
-impl Repeating<'_> {
+impl Repetition<'_> {
     /// Plays the scenarios again that are the evidence, each at a process of its own. What does not show then is looked for
     /// after what was played before it at its process, and after ever less of that. Findings say what came of it, and
     /// their commands repeat as much as is needed.
-    pub async fn settle(&self, report: &mut SubjectReport, progress: &dyn Progress) {
+    pub async fn repeat_findings(&self, report: &mut SubjectReport, progress: &dyn Progress) {
         if self.spec.launch().is_none() || self.spec.observe.is_some() || self.cancel.is_cancelled() {
             return;
         }
@@ -103,7 +103,7 @@ impl Repeating<'_> {
         }
         let mut chunks = Chunks::new(before.len());
         let mut needed = before.clone();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_REDUCTIONS {
             let Some(keep) = chunks.propose() else { break };
             let less: Vec<&str> = before.iter().zip(keep).filter(|(_, kept)| *kept).map(|(id, _)| *id).collect();
             // By itself the scenario was played already.
@@ -112,11 +112,11 @@ impl Repeating<'_> {
             } else {
                 self.shows_after(&less, scenario, requirement, deadline).await
             };
-            let Some(does) = tried else { break };
-            if does {
+            let Some(still_shows) = tried else { break };
+            if still_shows {
                 needed = less;
             }
-            chunks.answer(does);
+            chunks.report(still_shows);
         }
         (Depends::State, words(&needed))
     }
@@ -157,15 +157,15 @@ impl Repeating<'_> {
 }
 
 /// The first findings of each cause that the baseline does not list, the gravest cause first.
-fn evidence(report: &SubjectReport) -> Vec<Shown> {
+fn evidence(report: &SubjectReport) -> Vec<FindingKey> {
     let open = report.findings.iter().filter(|f| f.blame == Blame::Subject && f.baseline.is_none());
-    let mut found: Vec<Shown> = vec![];
+    let mut found: Vec<FindingKey> = vec![];
     for cause in Cause::of(open.filter(|f| !f.requirement.is_empty())) {
-        let mut of_it: Vec<Shown> = vec![];
+        let mut of_it: Vec<FindingKey> = vec![];
         for scenario in cause.findings.iter().filter_map(|f| f.scenario.as_ref()) {
-            let shown = (cause.requirement.to_owned(), scenario.clone());
-            if of_it.len() < OF_EACH && !of_it.contains(&shown) {
-                of_it.push(shown);
+            let key = (cause.requirement.to_owned(), scenario.clone());
+            if of_it.len() < PER_REQUIREMENT && !of_it.contains(&key) {
+                of_it.push(key);
             }
         }
         found.extend(of_it);

@@ -1,22 +1,19 @@
-//! Shrinking one scenario: from what fails to the least of it.
+//! Shrinking one scenario, from what fails to the least of it ([`ShrinkJob`]), and the file that the result is written to.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::cli::target;
-use crate::cli::{CliError, Exit, Terminal};
+use crate::cli::{CliError, Exit, Terminal, options};
 use crate::config::SubjectSpec;
 use crate::judge::{FaultOwner, Play, RawFinding, Repro};
 use crate::play::{Cancel, Run};
 use crate::protocol::{Level, RequirementId};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
-use crate::shrink::{Identity, Limits, PlayedRuns, Plays, Shrinker, Size, Stop, narrow, reference};
-
-use super::outcome::{Outcome, Shrunk, save, without_head};
+use crate::shrink::{FailureIdentity, Limits, PlayTrial, PlayedRuns, Shrinker, Size, Stop, narrow, reference};
 
 /// What is to be shrunk, and how.
-pub struct Job {
+pub struct ShrinkJob {
     /// The subject that it fails against.
     pub spec: SubjectSpec,
     /// How to play at it.
@@ -25,8 +22,8 @@ pub struct Job {
     pub cancel: Cancel,
     /// The scenario's file, as shown to people.
     pub file: PathBuf,
-    /// The requirement asked for: area and slug, or a whole id.
-    pub asked: Option<String>,
+    /// The requested requirement: area and slug, or a complete id.
+    pub requested: Option<String>,
     /// Whether our own sound mock has to pass.
     pub reference: bool,
     /// How far to go.
@@ -35,7 +32,7 @@ pub struct Job {
     pub repro: Repro,
 }
 
-impl Job {
+impl ShrinkJob {
     pub(super) async fn shrink(
         &self,
         tree: &Tree,
@@ -45,14 +42,14 @@ impl Job {
     ) -> Result<Exit, CliError> {
         let mut editions: Vec<&'static str> = plans.iter().map(|p| p.edition).collect();
         editions.dedup();
-        let edition = target::edition(&self.spec, &editions, &self.run, &self.cancel).await?;
+        let edition = options::edition(&self.spec, &editions, &self.run, &self.cancel).await?;
         let plans: Vec<Plan> = plans.into_iter().filter(|p| p.edition == edition).collect();
         if plans.is_empty() {
             return Err(CliError::usage(format!("the scenario is not for the edition {edition}")));
         }
         let shrunk = match self.least(tree, plans, edition, terminal).await? {
-            Outcome::Fails(shrunk) => shrunk,
-            Outcome::Passes(why) => {
+            ShrinkOutcome::Fails(shrunk) => shrunk,
+            ShrinkOutcome::Passes(why) => {
                 terminal.result(&format!("{why}\n"));
                 return Ok(Exit::OK);
             }
@@ -78,13 +75,13 @@ impl Job {
         plans: Vec<Plan>,
         edition: &'static str,
         terminal: &mut Terminal,
-    ) -> Result<Outcome, CliError> {
+    ) -> Result<ShrinkOutcome, CliError> {
         let began = Instant::now();
         let name = self.file.display().to_string();
-        let mut trial = Plays::new(&name, self.spec.clone(), self.run.clone(), self.limits, self.cancel.clone());
-        let outcome = self.with(&mut trial, tree, plans, edition, terminal).await;
+        let mut trial = PlayTrial::new(&name, self.spec.clone(), self.run.clone(), self.limits, self.cancel.clone());
+        let outcome = self.shrink_with(&mut trial, tree, plans, edition, terminal).await;
         trial.end().await;
-        if let Ok(Outcome::Fails(shrunk)) = &outcome {
+        if let Ok(ShrinkOutcome::Fails(shrunk)) = &outcome {
             let (from, to) = (shrunk.from, Size::of(&shrunk.tree));
             terminal.progress(&format!(
                 "{} steps became {}, {} parts became {}, in {} plays and {:.1} s",
@@ -99,14 +96,14 @@ impl Job {
         outcome
     }
 
-    async fn with(
+    async fn shrink_with(
         &self,
-        trial: &mut Plays,
+        trial: &mut PlayTrial,
         tree: &Tree,
         plans: Vec<Plan>,
         edition: &'static str,
         terminal: &mut Terminal,
-    ) -> Result<Outcome, CliError> {
+    ) -> Result<ShrinkOutcome, CliError> {
         let plan = match <[Plan; 1]>::try_from(plans) {
             Ok([only]) => only,
             Err(several) => self.first_to_fail(trial, several, terminal).await?,
@@ -115,24 +112,27 @@ impl Job {
         let name = self.file.display().to_string();
         let narrowed = load_str(&name, &write(&tree));
         let Some(plan) = narrowed.plans.into_iter().next().filter(|_| narrowed.diagnostics.is_empty()) else {
-            let message = format!("{} cannot be cut down to one play: {}", plan.id, first(&narrowed.diagnostics));
+            let message =
+                format!("{} cannot be cut down to one play: {}", plan.id, first_message(&narrowed.diagnostics));
             return Err(CliError::usage(message).help("write its case and edition into a file of its own"));
         };
         let from = Size::of(&tree);
         terminal.progress(&format!("{}: {} steps, {} parts", plan.id, from.steps, from.parts));
-        let seen = trial.see(&plan).await.map_err(stopped)?;
-        let Some(requirement) = self.violated(&seen.plays)? else { return self.sound(seen) };
+        let seen = trial.play_original(&plan).await.map_err(stop_error)?;
+        let Some(requirement) = self.violated(&seen.plays)? else { return self.passing_outcome(seen) };
         let end = self.spec.role.subject;
-        let Some(mut identity) = Identity::of(&seen.plays, end, requirement) else { return self.sound(seen) };
+        let Some(mut identity) = FailureIdentity::of(&seen.plays, end, requirement) else {
+            return self.passing_outcome(seen);
+        };
         let (failed, plays) = (seen.failed(&identity), seen.plays.len());
-        terminal.progress(&format!("fails {failed} of {plays} times: {}", told(requirement)));
+        terminal.progress(&format!("fails {failed} of {plays} times: {}", requirement_name(requirement)));
         trial.look_for(identity.clone(), &seen);
         let mut beside = false;
         if self.reference {
             let mock = reference(&self.spec, edition);
             let mut run = self.run.clone();
             run.options.patience = mock.timeouts.expect;
-            match trial.compare(mock, run, &plan).await.map_err(stopped)? {
+            match trial.compare(mock, run, &plan).await.map_err(stop_error)? {
                 None => terminal.detail("our own sound mock passes, and has to go on passing"),
                 Some(why) => {
                     beside = true;
@@ -158,18 +158,18 @@ impl Job {
             let of = |f: &&RawFinding| f.requirement == requirement && f.fault == FaultOwner::End(end);
             plays.iter().flat_map(|p| &p.findings).find(of).map(|f| f.message.clone())
         };
-        let mut shrunk = Shrunk {
+        let mut shrunk = ShrinkResult {
             tree,
             from,
             requirement,
             message: found(&seen.plays).unwrap_or_default(),
             seen: None,
             stop,
-            beside,
+            reference_fails: beside,
         };
         let last = load_str(&name, &write(&shrunk.tree)).plans.pop().filter(|_| stop.is_none());
         if let Some(plan) = last {
-            match trial.see(&plan).await {
+            match trial.play_original(&plan).await {
                 Ok(again) => {
                     shrunk.message = found(&again.plays).unwrap_or(shrunk.message);
                     shrunk.seen = Some((again.failed(&identity), again.plays.len()));
@@ -178,19 +178,19 @@ impl Job {
             }
         }
         shrunk.stop = stop;
-        Ok(Outcome::Fails(Box::new(shrunk)))
+        Ok(ShrinkOutcome::Fails(Box::new(shrunk)))
     }
 
-    /// The first play of a file that fails as was asked for, each one played once before any is played again.
+    /// The first play of a file that fails as requested; each one is played once before any is played again.
     async fn first_to_fail(
         &self,
-        trial: &mut Plays,
+        trial: &mut PlayTrial,
         plans: Vec<Plan>,
         terminal: &mut Terminal,
     ) -> Result<Plan, CliError> {
         terminal.progress(&format!("looking for the first of {} plays that fails", plans.len()));
         for plan in &plans {
-            let seen = trial.see(plan).await.map_err(stopped)?;
+            let seen = trial.play_original(plan).await.map_err(stop_error)?;
             if self.violated(&seen.plays).is_ok_and(|found| found.is_some()) {
                 return Ok(plan.clone());
             }
@@ -199,20 +199,21 @@ impl Job {
         plans.into_iter().next_back().ok_or_else(|| CliError::usage("there is nothing to play"))
     }
 
-    /// The requirement that is violated: the one asked for, else the first that binds, else the first.
+    /// The requirement that is violated: the requested one, else the first that binds, else the first.
     ///
     /// # Errors
-    /// Where others are violated than the one asked for.
+    /// Where others are violated than the requested one.
     fn violated(&self, plays: &[Play]) -> Result<Option<Option<RequirementId>>, CliError> {
         let subject = FaultOwner::End(self.spec.role.subject);
         let found: Vec<Option<RequirementId>> =
             plays.iter().flat_map(|p| &p.findings).filter(|f| f.fault == subject).map(|f| f.requirement).collect();
-        let Some(asked) = self.asked.as_deref() else {
-            let binding = found.iter().find(|id| target::level(&self.spec, **id) == Level::Must);
+        let Some(requested) = self.requested.as_deref() else {
+            let binding = found.iter().find(|id| options::level(&self.spec, **id) == Level::Must);
             return Ok(binding.or(found.first()).copied());
         };
-        let is_it =
-            |id: &&Option<RequirementId>| id.is_some_and(|id| id == asked || id.ends_with(&format!("/{asked}")));
+        let is_it = |id: &&Option<RequirementId>| {
+            id.is_some_and(|id| id == requested || id.ends_with(&format!("/{requested}")))
+        };
         match found.iter().find(is_it) {
             Some(id) => Ok(Some(*id)),
             None if found.is_empty() => Ok(None),
@@ -220,14 +221,14 @@ impl Job {
                 let mut others: Vec<&str> = found.iter().map(|id| id.unwrap_or("no requirement")).collect();
                 others.sort_unstable();
                 others.dedup();
-                let message = format!("{asked} is not violated here, but {}", others.join(", "));
+                let message = format!("{requested} is not violated here, but {}", others.join(", "));
                 Err(CliError::usage(message).help("ask for one of these with --requirement"))
             }
         }
     }
 
-    /// It does not fail: it passes, or nobody can tell.
-    fn sound(&self, seen: PlayedRuns) -> Result<Outcome, CliError> {
+    /// The outcome of a scenario that does not fail: it passes, or it could not be judged.
+    fn passing_outcome(&self, seen: PlayedRuns) -> Result<ShrinkOutcome, CliError> {
         if let Some(error) = seen.launch_error {
             return Err(crate::cli::session::unjudged(&error));
         }
@@ -237,19 +238,19 @@ impl Job {
             return Err(CliError::unjudged(format!("it could not be played: {reason}")));
         }
         let others = if judged as usize == plays { String::new() } else { format!(" ({plays} were begun)") };
-        Ok(Outcome::Passes(format!("it does not fail here: passed {judged} of {judged} times{others}")))
+        Ok(ShrinkOutcome::Passes(format!("it does not fail here: passed {judged} of {judged} times{others}")))
     }
 }
 
-fn told(requirement: Option<RequirementId>) -> &'static str {
+fn requirement_name(requirement: Option<RequirementId>) -> &'static str {
     requirement.unwrap_or("an expectation that proves no requirement")
 }
 
-fn first(diagnostics: &[crate::diagnostic::Diagnostic]) -> &str {
+fn first_message(diagnostics: &[crate::diagnostic::Diagnostic]) -> &str {
     diagnostics.first().map_or("it has several plays", |d| d.message.as_str())
 }
 
-fn stopped(stop: Stop) -> CliError {
+fn stop_error(stop: Stop) -> CliError {
     match stop {
         Stop::Interrupted => CliError::interrupted(),
         Stop::Time => {
@@ -259,4 +260,95 @@ fn stopped(stop: Stop) -> CliError {
             CliError::unjudged("there were no plays left before it was seen to fail").help("give more with --max-plays")
         }
     }
+}
+
+/// How the head of a shrunk scenario begins.
+const HEAD: &str = "Shrunk by wirecert";
+
+/// The outcome of a shrink job.
+pub enum ShrinkOutcome {
+    /// The scenario fails; this is the smallest one that still fails.
+    Fails(Box<ShrinkResult>),
+    /// Why there is nothing to shrink.
+    Passes(String),
+}
+
+/// The result of shrinking a scenario.
+pub struct ShrinkResult {
+    /// The smallest scenario.
+    pub tree: Tree,
+    pub(super) from: Size,
+    pub(super) requirement: Option<RequirementId>,
+    pub(super) message: String,
+    /// How often the result failed, in how many plays.
+    pub(super) seen: Option<(u32, usize)>,
+    /// What ended it before nothing more could be taken out.
+    pub(super) stop: Option<Stop>,
+    /// Whether our own sound mock does not pass either.
+    pub(super) reference_fails: bool,
+}
+
+impl ShrinkResult {
+    /// How reliable the result is, in a sentence.
+    pub fn summary(&self) -> String {
+        let minimal = match self.stop {
+            None => "Nothing more can be taken out of it.",
+            Some(Stop::Interrupted) => "It was interrupted: there may be more to take out.",
+            Some(Stop::Time) => "The time was up: there may be more to take out.",
+            Some(Stop::Plays) => "There were to be no more plays: there may be more to take out.",
+        };
+        let seen = self.seen.map(|(failed, plays)| format!(" It failed {failed} of {plays} times."));
+        // It may expect what only some have, or what nobody owes.
+        let beside = if self.reference_fails { " wirecert's own mock does not pass it either." } else { "" };
+        format!("{minimal}{}{beside}", seen.unwrap_or_default())
+    }
+}
+
+impl ShrinkJob {
+    /// The result with a comment at its head: what it shows, and how to play it.
+    pub fn headed(&self, shrunk: &ShrinkResult, out: &Path) -> Tree {
+        let to = Size::of(&shrunk.tree);
+        let file = self.file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut head = vec![format!("{HEAD} from {file}: {} steps became {}.", shrunk.from.steps, to.steps)];
+        match shrunk.requirement.and_then(|id| (self.spec.protocol.requirements)().iter().find(|r| r.id == id)) {
+            Some(requirement) => {
+                head.push(format!("It shows that {} violates {}", self.spec.name, requirement.id));
+                head.push(format!("({}): {}", requirement.level.as_str(), requirement.statement));
+            }
+            None => head.push(format!("It shows that {} does not do what is expected here.", self.spec.name)),
+        }
+        head.push(format!("Seen: {}", shrunk.message));
+        head.push(shrunk.summary());
+        head.push(format!("Play it: {}", play_command(&self.repro, out)));
+        let mut tree = shrunk.tree.clone();
+        let line = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+        tree.above.splice(0..0, head.into_iter().map(line));
+        tree
+    }
+}
+
+/// Writes a scenario to a file.
+///
+/// # Errors
+/// Where that is not possible.
+pub fn save(path: &Path, text: &str) -> Result<(), CliError> {
+    crate::report::write(path, text)
+        .map_err(|e| CliError::usage(format!("cannot write {}: {}", e.path.display(), e.source)))
+}
+
+/// The command that plays a file at the same subject.
+fn play_command(repro: &Repro, file: &Path) -> String {
+    let mut repro = repro.clone();
+    repro.before.insert(2.min(repro.before.len()), file.display().to_string());
+    repro.command(None)
+}
+
+/// The scenario without the head comment of an earlier shrinking.
+fn without_head(tree: &Tree) -> Tree {
+    let mut tree = tree.clone();
+    let end = tree.above.iter().position(|line| line.starts_with("Play it: "));
+    if let Some(end) = end.filter(|_| tree.above.first().is_some_and(|line| line.starts_with(HEAD))) {
+        tree.above.drain(..=end);
+    }
+    tree
 }

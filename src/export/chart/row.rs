@@ -1,18 +1,22 @@
-//! The lines of a chart: columns, arrows, findings.
+//! The lines of a chart: columns, arrows, findings, payloads in full; and their colours.
 
-use crate::export::label::{Label, LabelStyle};
-use crate::export::text::{clean, cut, span, width, wrap};
-use crate::export::{Remark, TraceSurvey, fold};
-use crate::trace::{Culprit, Direction, Event};
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Color, Style};
+
+use crate::export::label::{Content, Label, LabelStyle};
+use crate::export::text::{self, clean, cut, push_clean, span, steers, width, wrap};
+use crate::export::{Remark, TraceSurvey};
+use crate::protocol::Level;
+use crate::trace::{Culprit, Direction, Event, EventKind, Payload};
 
 use super::padded;
-use super::style::{self, BAD, DIM, PURPOSE, paint};
 
 /// The columns of a chart, wide enough for what is in the trace.
 pub struct Columns {
     width: usize,
     number: usize,
-    /// None where there is only one connection.
+    /// The width of the connection's name; none where there is only one connection.
     conn: Option<usize>,
 }
 
@@ -56,7 +60,7 @@ impl Columns {
         format!("{}{} ", paint(DIM, &line), conn.unwrap_or_default())
     }
 
-    /// One event.
+    /// Renders an event.
     pub fn row(&self, event: &Event, label: &Label<'_>, ends_stream: bool) -> String {
         let room = self.room();
         let words = if ends_stream { "the stream ends".to_owned() } else { label.what.clone() };
@@ -71,7 +75,7 @@ impl Columns {
         let left = inside.saturating_sub(width(&words) + fixed[0] + fixed[1] + 1);
         let content = if left >= 4 && !ends_stream { cut(&label.folded(left + 1), left) } else { String::new() };
         let parts = [
-            (paint(style::of(label.tone), &words), width(&words)),
+            (paint(label_style(label.tone), &words), width(&words)),
             (paint(PURPOSE, purpose.as_deref().unwrap_or("")), fixed[0].saturating_sub(1)),
             (content.clone(), width(&content)),
             (paint(DIM, &after), fixed[1].saturating_sub(1)),
@@ -92,21 +96,21 @@ impl Columns {
         format!("{}{body}\n", self.prefix(event))
     }
 
-    /// A time in which nothing happened.
+    /// Renders a time in which nothing happened.
     pub fn pause(&self, micros: u64) -> String {
         let text = format!("{} later", span(micros));
         format!("{}{}\n", " ".repeat(self.indent()), paint(DIM, &format!("┆  {}┆", padded(&text, self.room() - 2))))
     }
 
-    /// Events that are not shown.
+    /// Renders the gap that stands for events which are not shown.
     pub fn gap(&self) -> String {
         format!("{}{}\n", " ".repeat(self.indent()), paint(DIM, "⋮"))
     }
 }
 
-/// A finding, below its event.
+/// Renders a finding below its event.
 pub fn remark(remark: &Remark, indent: usize, most: usize) -> String {
-    let (style, sign) = style::of_level(remark.level);
+    let (style, sign) = level_style(remark.level);
     let blame = match remark.blame {
         Culprit::Client => "client",
         Culprit::Server => "server",
@@ -126,8 +130,8 @@ pub fn remark(remark: &Remark, indent: usize, most: usize) -> String {
     let facts = [
         ("step", remark.step.as_ref().map(|step| clean(step))),
         ("at", remark.path.as_ref().filter(|path| !path.is_empty()).map(|path| clean(path))),
-        ("expected", remark.expected.as_ref().map(|value| fold::json(value, room))),
-        ("actual", remark.actual.as_ref().map(|value| fold::json(value, room))),
+        ("expected", remark.expected.as_ref().map(|value| text::json(value, room))),
+        ("actual", remark.actual.as_ref().map(|value| text::json(value, room))),
     ];
     for (name, text) in facts {
         if let Some(text) = text {
@@ -136,4 +140,90 @@ pub fn remark(remark: &Remark, indent: usize, most: usize) -> String {
         }
     }
     out
+}
+
+/// The complete payload of an event, each line indented.
+pub fn full(event: &Event, head: Option<&Event>, label: &Label<'_>, indent: usize) -> String {
+    let pad = format!("{}{} ", " ".repeat(indent), paint(DIM, "╎"));
+    let mut out = String::new();
+    for event in head.into_iter().chain([event]) {
+        let headers = match &event.kind {
+            EventKind::Handshake(head) => &head.headers[..],
+            EventKind::HttpRequest(head) => &head.headers[..],
+            EventKind::HttpResponse(head) => &head.headers[..],
+            _ => &[],
+        };
+        for (name, value) in headers {
+            let _ = writeln!(out, "{pad}{} {}", paint(DIM, &format!("{}:", clean(name))), clean(value));
+        }
+    }
+    match &label.content {
+        Content::Nothing => {}
+        Content::Json(value) => {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            lines(&text, &pad, &mut out);
+        }
+        Content::Payload(payload) => match payload.as_ref() {
+            Payload::Text(text) => lines(text, &pad, &mut out),
+            Payload::Binary(bytes) => hex(bytes, &pad, &mut out),
+        },
+    }
+    out
+}
+
+fn lines(text: &str, pad: &str, out: &mut String) {
+    for line in text.lines() {
+        out.push_str(pad);
+        push_clean(out, line);
+        out.push('\n');
+    }
+}
+
+/// Sixteen bytes a line: offset, digits, characters.
+fn hex(bytes: &[u8], pad: &str, out: &mut String) {
+    for (n, row) in bytes.chunks(16).enumerate() {
+        let _ = write!(out, "{pad}{:08x} ", n * 16);
+        for byte in row {
+            let _ = write!(out, " {byte:02x}");
+        }
+        let text = row.iter().map(|byte| char::from(*byte)).map(|c| if c.is_ascii() && !steers(c) { c } else { '.' });
+        let _ = writeln!(out, "{}  {}", "   ".repeat(16 - row.len()), text.collect::<String>());
+    }
+}
+
+pub const DIM: Style = Style::new().dimmed();
+pub const STRONG: Style = Style::new().bold();
+const PURPOSE: Style = colour(AnsiColor::Magenta);
+pub const BAD: Style = colour(AnsiColor::Red).bold();
+pub const WARN: Style = colour(AnsiColor::Yellow);
+
+const fn colour(colour: AnsiColor) -> Style {
+    Style::new().fg_color(Some(Color::Ansi(colour)))
+}
+
+/// How the words of a label are painted.
+pub fn label_style(tone: LabelStyle) -> Style {
+    match tone {
+        LabelStyle::Request => colour(AnsiColor::Cyan),
+        LabelStyle::Response => colour(AnsiColor::Green),
+        LabelStyle::Failure => colour(AnsiColor::Red),
+        LabelStyle::Notification => colour(AnsiColor::Blue),
+        LabelStyle::Control | LabelStyle::Piece => DIM,
+        LabelStyle::Harness => Style::new(),
+        LabelStyle::Mark => DIM.italic(),
+    }
+}
+
+/// How a finding is painted, and the sign before it.
+fn level_style(level: Level) -> (Style, &'static str) {
+    match level {
+        Level::Must => (BAD, "✗"),
+        Level::Should => (WARN, "!"),
+        Level::May => (DIM, "·"),
+    }
+}
+
+/// A text in a style.
+pub fn paint(style: Style, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
 }

@@ -16,11 +16,11 @@ fn message(i: u64, t: u64, dir: Direction, json: &str) -> Event {
     Event { i, t, conn: Some("main".into()), dir: Some(dir), deliberate: None, kind: what }
 }
 
-fn options() -> Options {
-    Options { width: 90, full: false, every: false, findings: true, context: 0 }
+fn options() -> ChartOptions {
+    ChartOptions { width: 90, full: false, every: false, findings: true, context: 0 }
 }
 
-fn drawn(events: &[Event], findings: &Findings, filter: &Filter, options: Options) -> String {
+fn drawn(events: &[Event], findings: &Findings, filter: &Filter, options: ChartOptions) -> String {
     let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
     let protocol = crate::protocol::role("amp-server").map(|(protocol, _)| protocol);
@@ -81,7 +81,7 @@ fn a_filter_leaves_out_what_does_not_fit_and_shows_what_is_around_it() {
     let filter = Filter { texts: vec!["visiblefiles".to_owned()], ..Filter::default() };
     let text = drawn(&conversation(), &Findings::default(), &filter, options());
     assert!(!text.contains("ping") && text.contains("1 shown"), "{text}");
-    let text = drawn(&conversation(), &Findings::default(), &filter, Options { context: 1, ..options() });
+    let text = drawn(&conversation(), &Findings::default(), &filter, ChartOptions { context: 1, ..options() });
     assert!(text.contains("ping #1 ok") && !text.contains("├─ ping"), "{text}");
 }
 
@@ -106,7 +106,7 @@ fn nothing_in_a_trace_steers_the_terminal() {
     let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
     let (findings, filter) = (Findings::default(), Filter::default());
-    let mut chart = Chart::new(None, &header(), &survey, &findings, &filter, Options { full: true, ..options() });
+    let mut chart = Chart::new(None, &header(), &survey, &findings, &filter, ChartOptions { full: true, ..options() });
     let mut out = chart.title(hostile, &Header { scenario: Some(hostile.into()), ..header() });
     events.iter().for_each(|event| chart.event(event, &mut out));
     // Styles are ours: they alone begin with an escape, and end with `m` after digits.

@@ -1,4 +1,4 @@
-//! Events as they are compared: [`Item`].
+//! Events as they are compared: [`DiffItem`], and what is different in two events that are counterparts: [`changes`].
 
 use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
@@ -13,7 +13,7 @@ use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, exchange_nu
 
 /// An event, as far as it matters for finding its counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct DiffItem {
     /// The event's number.
     pub i: u64,
     /// Equal where everything that counts is equal.
@@ -26,7 +26,7 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DiffColumn {
     conn: String,
-    way: u8,
+    direction: u8,
 }
 
 impl DiffColumn {
@@ -34,17 +34,17 @@ impl DiffColumn {
         let conn = event.conn.as_deref().unwrap_or_default();
         // Exchanges that nobody named are numbered: one more, and all later ones have other names.
         let conn = if exchange_number(conn).is_some() { "x" } else { conn };
-        let way = match event.dir {
+        let direction = match event.dir {
             None => 0,
             Some(Direction::ToServer) => 1,
             Some(Direction::ToClient) => 2,
         };
-        Self { conn: conn.to_owned(), way }
+        Self { conn: conn.to_owned(), direction }
     }
 
-    /// Whether the order in it means something: a client's does, a server's answers may come as they will.
+    /// Whether the order of events matters: it does for a client's; a server's responses may come in any order.
     pub fn is_ordered(&self) -> bool {
-        self.way == 1
+        self.direction == 1
     }
 }
 
@@ -53,17 +53,17 @@ pub struct Itemizer<'a> {
     protocol: Option<&'static Protocol>,
     edition: String,
     labels: Labels,
-    neutral: &'a HandshakeNormaliser,
+    normaliser: &'a HandshakeNormaliser,
 }
 
 impl<'a> Itemizer<'a> {
     /// For a trace.
-    pub fn new(protocol: Option<&'static Protocol>, edition: &str, neutral: &'a HandshakeNormaliser) -> Self {
-        Self { protocol, edition: edition.to_owned(), labels: Labels::new(protocol, edition), neutral }
+    pub fn new(protocol: Option<&'static Protocol>, edition: &str, normaliser: &'a HandshakeNormaliser) -> Self {
+        Self { protocol, edition: edition.to_owned(), labels: Labels::new(protocol, edition), normaliser }
     }
 
     /// The item of an event; none where it does not count.
-    pub fn item(&mut self, event: &Event, survey: &TraceSurvey) -> Option<(DiffColumn, Item)> {
+    pub fn item(&mut self, event: &Event, survey: &TraceSurvey) -> Option<(DiffColumn, DiffItem)> {
         let label = self.labels.label(event, None);
         if !counts(event, survey) {
             return None;
@@ -72,13 +72,13 @@ impl<'a> Itemizer<'a> {
         let word = label.what.split(' ').next().unwrap_or_default();
         let word = if word.bytes().all(|byte| byte.is_ascii_digit()) { "" } else { word };
         let mut key = DefaultHasher::new();
-        (kind, self.neutral.text("", word)).hash(&mut key);
+        (kind, self.normaliser.text("", word)).hash(&mut key);
         let mut text = DefaultHasher::new();
         kind.hash(&mut text);
-        let view = view(event, self.neutral);
+        let view = comparable(event, self.normaliser);
         let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
-        hash(&view, "", summary.and_then(|summary| summary.id), self.neutral, &mut text);
-        Some((DiffColumn::of(event), Item { i: event.i, text: text.finish(), key: key.finish() }))
+        hash(&view, "", summary.and_then(|summary| summary.id), self.normaliser, &mut text);
+        Some((DiffColumn::of(event), DiffItem { i: event.i, text: text.finish(), key: key.finish() }))
     }
 }
 
@@ -100,11 +100,11 @@ fn counts(event: &Event, survey: &TraceSurvey) -> bool {
 }
 
 /// What is compared of an event, as JSON.
-pub fn view<'e>(event: &'e Event, neutral: &HandshakeNormaliser) -> Cow<'e, Value> {
+pub fn comparable<'e>(event: &'e Event, normaliser: &HandshakeNormaliser) -> Cow<'e, Value> {
     let head = |start: &str, headers: &[(String, String)]| {
         let mut lines = Map::new();
         for (name, value) in headers {
-            let value = neutral.header(name, value);
+            let value = normaliser.header(name, value);
             let name = name.to_ascii_lowercase();
             let value = match lines.get(&name).and_then(Value::as_str) {
                 Some(before) => format!("{before}, {value}"),
@@ -149,17 +149,17 @@ pub fn view<'e>(event: &'e Event, neutral: &HandshakeNormaliser) -> Cow<'e, Valu
 
 /// Takes in a value as it counts: keys in any order, volatile values as placeholders. `id`: the value that only tells
 /// to which request something belongs.
-fn hash(value: &Value, key: &str, id: Option<&Value>, neutral: &HandshakeNormaliser, out: &mut DefaultHasher) {
+fn hash(value: &Value, key: &str, id: Option<&Value>, normaliser: &HandshakeNormaliser, out: &mut DefaultHasher) {
     if id.is_some_and(|id| std::ptr::eq(id, value)) {
-        kind(value).hash(out);
+        json_type(value).hash(out);
         return;
     }
     match value {
-        Value::String(text) => (1, neutral.text(key, text)).hash(out),
-        Value::Number(number) => (2, neutral.number(key, number)).hash(out),
+        Value::String(text) => (1, normaliser.text(key, text)).hash(out),
+        Value::Number(number) => (2, normaliser.number(key, number)).hash(out),
         Value::Array(items) => {
             (3, items.len()).hash(out);
-            items.iter().for_each(|item| hash(item, key, id, neutral, out));
+            items.iter().for_each(|item| hash(item, key, id, normaliser, out));
         }
         Value::Object(map) => {
             (4, map.len()).hash(out);
@@ -167,7 +167,7 @@ fn hash(value: &Value, key: &str, id: Option<&Value>, neutral: &HandshakeNormali
             entries.sort_by_key(|(key, _)| *key);
             for (key, item) in entries {
                 key.hash(out);
-                hash(item, key, id, neutral, out);
+                hash(item, key, id, normaliser, out);
             }
         }
         Value::Bool(truth) => (5, truth).hash(out),
@@ -176,7 +176,7 @@ fn hash(value: &Value, key: &str, id: Option<&Value>, neutral: &HandshakeNormali
 }
 
 /// What sort of value it is.
-pub fn kind(value: &Value) -> &'static str {
+pub fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -184,5 +184,91 @@ pub fn kind(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+/// How many changes of an event are listed.
+const MAX_CHANGES: usize = 50;
+
+/// One value that is different.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Where, as a JSON pointer.
+    pub path: String,
+    /// What the first trace has there.
+    pub was: Option<Value>,
+    /// What the second has.
+    pub is: Option<Value>,
+}
+
+/// A trace's side of a comparison: what it needs to see an event as it is compared.
+pub type ViewContext<'a> = (Option<&'static Protocol>, &'a str, &'a HandshakeNormaliser);
+
+/// What is different in two events.
+pub fn changes(a: (&Event, ViewContext<'_>), b: (&Event, ViewContext<'_>)) -> Vec<Change> {
+    let (was, is) = (comparable(a.0, a.1.2), comparable(b.0, b.1.2));
+    let id = |(event, (protocol, edition, _)): (&Event, ViewContext<'_>)| {
+        let summary = protocol.and_then(|protocol| (protocol.summarize)(edition, event));
+        summary.and_then(|summary| summary.id).map(|id| std::ptr::from_ref(id).addr())
+    };
+    let mut walk = Walk { neutrals: (a.1.2, b.1.2), ids: (id(a), id(b)), found: vec![] };
+    walk.values(&was, &is, "", "");
+    walk.found
+}
+
+struct Walk<'a> {
+    neutrals: (&'a HandshakeNormaliser, &'a HandshakeNormaliser),
+    /// Where the values stand that only tell to which request something belongs.
+    ids: (Option<usize>, Option<usize>),
+    found: Vec<Change>,
+}
+
+impl Walk<'_> {
+    fn values(&mut self, was: &Value, is: &Value, key: &str, path: &str) {
+        if self.found.len() >= MAX_CHANGES {
+            return;
+        }
+        let at = |value: &Value| Some(std::ptr::from_ref(value).addr());
+        if at(was) == self.ids.0 && at(is) == self.ids.1 && json_type(was) == json_type(is) {
+            return;
+        }
+        let step = |key: &str| format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+        match (was, is) {
+            (Value::Object(a), Value::Object(b)) => {
+                for (key, was) in a {
+                    match b.get(key) {
+                        Some(is) => self.values(was, is, key, &step(key)),
+                        None => self.found.push(Change { path: step(key), was: Some(was.clone()), is: None }),
+                    }
+                }
+                for (key, is) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
+                    self.found.push(Change { path: step(key), was: None, is: Some(is.clone()) });
+                }
+            }
+            (Value::Array(a), Value::Array(b)) => {
+                for n in 0..a.len().max(b.len()) {
+                    match (a.get(n), b.get(n)) {
+                        (Some(was), Some(is)) => self.values(was, is, key, &step(&n.to_string())),
+                        (was, is) => {
+                            let path = step(&n.to_string());
+                            self.found.push(Change { path, was: was.cloned(), is: is.cloned() });
+                        }
+                    }
+                }
+            }
+            _ if self.leaf(was, key, self.neutrals.0) != self.leaf(is, key, self.neutrals.1) => {
+                self.found.push(Change { path: path.to_owned(), was: Some(was.clone()), is: Some(is.clone()) });
+            }
+            _ => {}
+        }
+    }
+
+    fn leaf(&self, value: &Value, key: &str, normaliser: &HandshakeNormaliser) -> (&'static str, String) {
+        let text = match value {
+            Value::String(text) => normaliser.text(key, text),
+            Value::Number(number) => normaliser.number(key, number),
+            other => other.to_string(),
+        };
+        (json_type(value), text)
     }
 }

@@ -10,28 +10,28 @@ use crate::trace::{Message, Payload};
 use crate::uri;
 
 /// Content beyond this size is cut, in bytes.
-const MOST: usize = 16 << 20;
+const MAX_CONTENT: usize = 16 << 20;
 
 /// How far an exchange has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryStage {
     /// The request is on its way.
-    Asking,
+    Requesting,
     /// A response has begun.
-    Answering,
+    Responding,
 }
 
 /// Header lines.
 type Lines = Vec<(String, String)>;
 
-/// An exchange in the making.
-pub struct Entry {
+/// An exchange that is not complete yet.
+pub struct HarEntry {
     pub stage: EntryStage,
     /// When the connection was made, and to where, if it was made for this exchange.
     connected: Option<(u64, String)>,
     connection: String,
-    request: Part,
-    response: Part,
+    request: HarMessage,
+    response: HarMessage,
     upgrading: bool,
     messages: Vec<Value>,
     /// When each message was, in microseconds: the wall clock is known only at the end.
@@ -41,7 +41,7 @@ pub struct Entry {
 
 /// A request or a response.
 #[derive(Default)]
-struct Part {
+struct HarMessage {
     began: u64,
     ended: Option<u64>,
     start: String,
@@ -55,16 +55,17 @@ struct Part {
     cut: bool,
 }
 
-impl Entry {
+impl HarEntry {
     /// Begins with the head of a request.
     pub fn new(t: u64, connected: Option<(u64, String)>, connection: String, start: &str, headers: &Lines) -> Self {
-        let request = Part { began: t, start: start.to_owned(), headers: headers.clone(), ..Part::default() };
+        let request =
+            HarMessage { began: t, start: start.to_owned(), headers: headers.clone(), ..HarMessage::default() };
         Self {
-            stage: EntryStage::Asking,
+            stage: EntryStage::Requesting,
             connected,
             connection,
             request,
-            response: Part::default(),
+            response: HarMessage::default(),
             upgrading: false,
             messages: vec![],
             times: vec![],
@@ -72,20 +73,21 @@ impl Entry {
         }
     }
 
-    /// Says that it asks for a WebSocket.
+    /// Marks the exchange as a request for a WebSocket.
     pub fn upgrading(self) -> Self {
         Self { upgrading: true, ..self }
     }
 
-    /// When it began, in microseconds.
+    /// When the exchange began, in microseconds.
     pub fn began(&self) -> u64 {
         self.connected.as_ref().map_or(self.request.began, |(t, _)| *t)
     }
 
     /// The head of the response.
-    pub fn answered(&mut self, t: u64, start: &str, headers: &Lines) {
-        self.stage = EntryStage::Answering;
-        let response = Part { began: t, start: start.to_owned(), headers: headers.clone(), ..Part::default() };
+    pub fn response_head(&mut self, t: u64, start: &str, headers: &Lines) {
+        self.stage = EntryStage::Responding;
+        let response =
+            HarMessage { began: t, start: start.to_owned(), headers: headers.clone(), ..HarMessage::default() };
         self.response = response;
         if self.is_socket() {
             self.response.ended = Some(t);
@@ -96,7 +98,7 @@ impl Entry {
         self.upgrading && self.response.start.split(' ').nth(1) == Some("101")
     }
 
-    fn part(&mut self, to_server: bool) -> &mut Part {
+    fn part(&mut self, to_server: bool) -> &mut HarMessage {
         if to_server { &mut self.request } else { &mut self.response }
     }
 
@@ -150,21 +152,21 @@ impl Entry {
         self.closed == (true, true) || !to_server && !self.is_socket()
     }
 
-    /// Whether the exchange is over, with all that is told of it.
-    pub fn is_whole(&self) -> bool {
-        let told = self.response.size == 0 || self.response.decoded.is_some() || self.response.is_stream();
-        self.stage == EntryStage::Answering && !self.is_socket() && self.response.ended.is_some() && told
+    /// Whether the exchange is complete.
+    pub fn is_complete(&self) -> bool {
+        let has_content = self.response.size == 0 || self.response.decoded.is_some() || self.response.is_stream();
+        self.stage == EntryStage::Responding && !self.is_socket() && self.response.ended.is_some() && has_content
     }
 
     /// The entry. `start`: the wall clock when the trace began.
     pub fn json(&self, start: Timestamp) -> Value {
         let (request, response) = (&self.request, &self.response);
-        let asked = request.ended.unwrap_or(request.began).max(request.began);
+        let sent = request.ended.unwrap_or(request.began).max(request.began);
         let connect = self.connected.as_ref().map(|(t, _)| request.began.saturating_sub(*t));
-        let answers = self.stage == EntryStage::Answering;
-        let wait = if answers { response.began.saturating_sub(asked) } else { 0 };
+        let responded = self.stage == EntryStage::Responding;
+        let wait = if responded { response.began.saturating_sub(sent) } else { 0 };
         let receive = response.ended.unwrap_or(response.began).saturating_sub(response.began);
-        let send = asked - request.began;
+        let send = sent - request.began;
         let total = connect.unwrap_or(0) + send + wait + receive;
         let timings = json!({
             "blocked": -1,
@@ -179,7 +181,7 @@ impl Entry {
             "startedDateTime": wall(start, self.began()).to_string(),
             "time": millis(total),
             "request": self.request_json(),
-            "response": if answers { response.response_json() } else { no_response() },
+            "response": if responded { response.response_json() } else { no_response() },
             "cache": {},
             "timings": timings,
             "connection": self.connection,
@@ -238,9 +240,9 @@ impl Entry {
     }
 }
 
-impl Part {
+impl HarMessage {
     fn keep(&mut self, bytes: &[u8]) {
-        let room = MOST.saturating_sub(self.bytes.len());
+        let room = MAX_CONTENT.saturating_sub(self.bytes.len());
         self.cut |= bytes.len() > room;
         self.bytes.extend(&bytes[..bytes.len().min(room)]);
     }
@@ -284,7 +286,7 @@ impl Part {
             content["encoding"] = encoding.into();
         }
         if self.cut {
-            content["comment"] = format!("cut after {MOST} bytes").into();
+            content["comment"] = format!("cut after {MAX_CONTENT} bytes").into();
         }
         json!({
             "status": status,

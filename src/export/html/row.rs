@@ -1,22 +1,24 @@
-//! The lines of the page's list, in columns: what the page holds in memory.
+//! The rows of the page's list, in columns, and the compressed blocks (zlib, RFC 1950, in base64) that hold its data.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use serde::Serialize;
 
 use crate::export::label::LabelStyle;
 use crate::export::text::clean;
 use crate::trace::{Direction, Event, KINDS};
 
-use super::block;
-
 /// How many rows there are in a block.
 const ROWS: usize = 4096;
 
 /// How an event of two compared traces compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum DiffStatus {
     /// Both traces have it.
     Same,
     /// Both have it, and something in it is different.
@@ -29,7 +31,7 @@ pub enum Standing {
     Moved,
 }
 
-/// One row.
+/// A row of the list.
 pub struct Row<'a> {
     pub event: &'a Event,
     /// The place of its connection in the survey.
@@ -41,7 +43,7 @@ pub struct Row<'a> {
     /// The number of the head that it tells with it.
     pub head: Option<u64>,
     pub repeated: bool,
-    pub standing: Option<Standing>,
+    pub status: Option<DiffStatus>,
     pub other: Option<u64>,
 }
 
@@ -62,9 +64,9 @@ pub struct Rows {
     s: Vec<usize>,
     /// Flags: 1 where others tell it.
     f: Vec<u8>,
-    /// What it was.
+    /// Labels of the events.
     w: Vec<String>,
-    /// What it carried.
+    /// Folded contents of the events.
     x: Vec<String>,
     /// By row: microseconds since the request.
     a: BTreeMap<usize, u64>,
@@ -103,12 +105,12 @@ impl Rows {
         self.p.extend(event.deliberate.as_deref().map(|why| (n, clean(why))));
         self.h.extend(row.head.map(|head| (n, head)));
         self.o.extend(row.other.map(|other| (n, other)));
-        self.g.extend(row.standing.map(|standing| match standing {
-            Standing::Same => 0,
-            Standing::Changed => 1,
-            Standing::Missing => 2,
-            Standing::Extra => 3,
-            Standing::Moved => 4,
+        self.g.extend(row.status.map(|standing| match standing {
+            DiffStatus::Same => 0,
+            DiffStatus::Changed => 1,
+            DiffStatus::Missing => 2,
+            DiffStatus::Extra => 3,
+            DiffStatus::Moved => 4,
         }));
     }
 
@@ -122,8 +124,56 @@ impl Rows {
         if self.i.is_empty() {
             return Ok(());
         }
-        block::write(out, "rows", self.from, &serde_json::to_vec(self)?)?;
+        write(out, "rows", self.from, &serde_json::to_vec(self)?)?;
         *self = Self { from: self.from + self.i.len() as u64, ..Self::default() };
         Ok(())
     }
+}
+
+/// A block is full with so many bytes…
+const BYTES: usize = 512 << 10;
+
+/// …or so many lines.
+const LINES: u64 = 1024;
+
+/// Lines that are written together.
+#[derive(Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    lines: u64,
+}
+
+impl Block {
+    /// Room for the next line, which is to hold no line end.
+    pub fn line(&mut self) -> &mut Vec<u8> {
+        if self.lines > 0 {
+            self.bytes.push(b'\n');
+        }
+        self.lines += 1;
+        &mut self.bytes
+    }
+
+    /// Whether it is to be written.
+    pub fn is_full(&self) -> bool {
+        self.bytes.len() >= BYTES || self.lines >= LINES
+    }
+
+    /// Writes what there is, and begins anew. `end`: how many lines there are in all blocks together.
+    pub fn write(&mut self, out: &mut impl Write, name: &str, end: u64) -> io::Result<()> {
+        if self.lines > 0 {
+            write(out, name, end - self.lines, &self.bytes)?;
+            self.bytes.clear();
+            self.bytes.shrink_to(2 * BYTES);
+            self.lines = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Writes one block. `from`: the number of its first line.
+pub fn write(out: &mut impl Write, name: &str, from: u64, bytes: &[u8]) -> io::Result<()> {
+    let mut encoder = ZlibEncoder::new(vec![], Compression::default());
+    encoder.write_all(bytes)?;
+    let packed = BASE64.encode(encoder.finish()?);
+    writeln!(out, "<script type=\"application/octet-stream\" class=\"{name}\" data-from=\"{from}\">{packed}</script>")
 }

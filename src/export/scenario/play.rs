@@ -4,88 +4,97 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::breach::{self, ViolationPattern};
-use super::failed::Failed;
-use super::gather::{Gathering, Item};
-use super::linked::{Linked, linked};
-use super::values::{Values, Whole, fields};
-use super::{ScenarioGoal, Step, yaml};
 use crate::protocol::scenario_element::{ScenarioElement, hex};
 use crate::protocol::{Reach, Role};
 use crate::trace::NormalisationFacts;
 
-/// The parameter that says which answers to a handshake will do.
+use super::builder::{ScenarioBuilder, ScenarioItem};
+use super::values::{ExpectedDetail, Links, ScenarioValues, fields, find_links};
+use super::violation::{self, FailedExpectation, ViolationPattern};
+use super::yaml::ScenarioStep;
+use super::{ScenarioGoal, yaml};
+
+/// The parameter that says which responses to a handshake are accepted.
 const HANDSHAKE: &str = "handshake";
 
 /// Steps that only tidy up where nothing comes after them.
 const LEAVING: &[&str] = &["close", "drop", "unsubscribe", "cut"];
 
-struct Play<'a> {
-    gathering: &'a Gathering,
-    values: Values,
-    linked: Linked,
-    breach: ViolationPattern,
-    steps: Vec<Step>,
+struct ScenarioPlay<'a> {
+    builder: &'a ScenarioBuilder,
+    values: ScenarioValues,
+    links: Links,
+    violation: ViolationPattern,
+    steps: Vec<ScenarioStep>,
     files: BTreeMap<String, Vec<u8>>,
     /// Paths of files that a user did something with.
     opened: BTreeSet<String>,
 }
 
 /// The scenario as YAML. `out` is what lets a sound subject show that it has come so far.
-pub fn write(gathering: &Gathering, known: &NormalisationFacts, out: Vec<ScenarioElement>) -> String {
-    let wanted = &gathering.wanted;
-    let finding = wanted.finding.as_ref();
-    let values = Values::new(known, has_token(wanted.role));
-    let linked = linked(&gathering.items, wanted.role.subject, known);
+pub fn write(builder: &ScenarioBuilder, known: &NormalisationFacts, out: Vec<ScenarioElement>) -> String {
+    let spec = &builder.spec;
+    let finding = spec.finding.as_ref();
+    let values = ScenarioValues::new(known, has_token(spec.role));
+    let links = find_links(&builder.items, spec.role.subject, known);
     let breach = match finding {
-        Some(shown) => match &shown.finding.awaited {
-            Some(awaited) => Failed { shown, awaited, gathering, linked: &linked, known, values: &values }.breach(),
-            None => breach::of(shown, gathering.evidence.as_ref(), &gathering.items, wanted.role, known),
+        Some(goal) => match &goal.finding.awaited {
+            Some(awaited) => {
+                FailedExpectation { goal, awaited, builder, links: &links, known, values: &values }.to_pattern()
+            }
+            None => violation::violation_pattern(goal, builder.evidence.as_ref(), &builder.items, spec.role, known),
         },
         None => ViolationPattern::Rules,
     };
-    let mut play =
-        Play { gathering, values, linked, breach, steps: vec![], files: BTreeMap::new(), opened: BTreeSet::new() };
+    let mut play = ScenarioPlay {
+        builder,
+        values,
+        links,
+        violation: breach,
+        steps: vec![],
+        files: BTreeMap::new(),
+        opened: BTreeSet::new(),
+    };
     let last = play.last();
-    for (at, item) in gathering.items.iter().enumerate() {
-        if play.breach.replaces(at) {
+    for (at, item) in builder.items.iter().enumerate() {
+        if play.violation.replaces(at) {
             continue;
         }
-        if at <= last || matches!(item.told, ScenarioElement::File { .. }) {
+        if at <= last || matches!(item.element, ScenarioElement::File { .. }) {
             play.item(at, item);
         }
     }
-    if let ViolationPattern::Steps { steps, .. } = &play.breach {
+    if let ViolationPattern::Steps { steps, .. } = &play.violation {
         play.steps.extend(steps.clone());
     }
-    let said = !matches!(play.breach, ViolationPattern::Rules);
-    let expects = |step: &Step| matches!(step.verb, "expect" | "never");
-    if !said && finding.is_some() || !play.steps.iter().any(expects) {
-        for told in out {
-            play.item(usize::MAX, &Item { told, conn: None, deliberate: None });
+    let is_expressed = !matches!(play.violation, ViolationPattern::Rules);
+    let expects = |step: &ScenarioStep| matches!(step.verb, "expect" | "never");
+    if !is_expressed && finding.is_some() || !play.steps.iter().any(expects) {
+        for element in out {
+            play.item(usize::MAX, &ScenarioItem { element, conn: None, deliberate: None });
         }
     }
     // A client is given time to show it; of servers, what they answer last tells.
-    if !play.steps.iter().any(expects) || finding.is_some() && wanted.role.is_client() && !said {
+    if !play.steps.iter().any(expects) || finding.is_some() && spec.role.is_client() && !is_expressed {
         play.never();
     }
     for path in std::mem::take(&mut play.opened) {
         play.file(&path, b"");
     }
-    let unsaid = !said && finding.is_some_and(|shown| shown.finding.awaited.is_some());
-    yaml::write(wanted, unsaid, &play.files, &play.steps)
+    let unsaid = !is_expressed && finding.is_some_and(|goal| goal.finding.awaited.is_some());
+    yaml::write(spec, unsaid, &play.files, &play.steps)
 }
 
-impl Play<'_> {
+impl ScenarioPlay<'_> {
     /// The last item that matters.
     fn last(&self) -> usize {
-        let items = &self.gathering.items;
-        let finding = self.gathering.wanted.finding.as_ref();
-        if let ViolationPattern::At(at, _) = self.breach {
+        let items = &self.builder.items;
+        let finding = self.builder.spec.finding.as_ref();
+        if let ViolationPattern::At(at, _) = self.violation {
             return at;
         }
         let until = finding.map_or(u64::MAX, ScenarioGoal::last_event);
-        let counts = |(_, item): &(usize, &Item)| match &item.told {
+        let counts = |(_, item): &(usize, &ScenarioItem)| match &item.element {
             ScenarioElement::Step { verb, index, .. } => {
                 *index <= until && (finding.is_some() || !LEAVING.contains(verb))
             }
@@ -99,20 +108,20 @@ impl Play<'_> {
     }
 
     fn role(&self) -> &'static Role {
-        self.gathering.wanted.role
+        self.builder.spec.role
     }
 
-    fn kind(&self, item: &Item) -> &'static str {
-        match &item.told {
+    fn kind(&self, item: &ScenarioItem) -> &'static str {
+        match &item.element {
             ScenarioElement::Seen { kind, .. } => kind,
             _ => "",
         }
     }
 
-    fn item(&mut self, at: usize, item: &Item) {
-        match &item.told {
+    fn item(&mut self, at: usize, item: &ScenarioItem) {
+        match &item.element {
             ScenarioElement::Step { index, verb, args, .. } => {
-                let uses = self.linked.uses.get(&at);
+                let uses = self.links.uses.get(&at);
                 let Value::Object(mut body) = self.values.sent(&Value::Object(args.clone()), &mut String::new(), uses)
                 else {
                     return;
@@ -126,13 +135,14 @@ impl Play<'_> {
                 if let Some(why) = &item.deliberate {
                     body.insert("deliberate".to_owned(), why.replace("${", "$${").into());
                 }
-                if self.breach.tries(item.conn.as_deref()) && breach::takes(self.role(), verb, HANDSHAKE) {
+                if self.violation.tries(item.conn.as_deref()) && violation::has_parameter(self.role(), verb, HANDSHAKE)
+                {
                     body.entry(HANDSHAKE.to_owned()).or_insert_with(|| "any".into());
                 }
                 if *verb == "stimulate" {
                     self.touched(args);
                 }
-                self.steps.push(Step { verb, body, comment: comment(*index) });
+                self.steps.push(ScenarioStep { verb, body, comment: comment(*index) });
             }
             ScenarioElement::Seen { index, kind, selectors, value, owed, .. } => {
                 self.seen(at, *index, kind, selectors, value, *owed);
@@ -152,8 +162,8 @@ impl Play<'_> {
 
     /// A path below the folder that the traffic is about.
     fn below(&self, path: &str) -> Option<String> {
-        let said = self.values.text(path, &|_| None);
-        let path = said.strip_prefix("${workspace}/")?;
+        let text = self.values.text(path, &|_| None);
+        let path = text.strip_prefix("${workspace}/")?;
         let inside = path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains('\0');
         inside.then(|| path.replace("$${", "${"))
     }
@@ -169,7 +179,7 @@ impl Play<'_> {
             Some((Err(_), bytes)) => ("write_file", Some(("hex".to_owned(), hex(bytes).into()))),
         };
         let body = [path].into_iter().chain(content).collect();
-        self.steps.push(Step { verb, body, comment: comment(index) });
+        self.steps.push(ScenarioStep { verb, body, comment: comment(index) });
     }
 
     /// A file that a user opened was there, whatever was in it.
@@ -187,50 +197,50 @@ impl Play<'_> {
         value: &Map<String, Value>,
         owed: bool,
     ) {
-        let finding = self.gathering.wanted.finding.as_ref();
-        let needed = self.linked.captures.contains_key(&at);
+        let finding = self.builder.spec.finding.as_ref();
+        let needed = self.links.captures.contains_key(&at);
         // What comes by itself came for reasons that may be gone, unless something that we did provoked it.
         let provoked = finding.is_none() && self.steps.last().is_some_and(|step| step.verb == "stimulate");
-        let breaks = match &self.breach {
+        let breaks = match &self.violation {
             ViolationPattern::At(place, pattern) if *place == at => Some(pattern.clone()),
             _ => None,
         };
         if !(owed || needed || provoked || breaks.is_some()) {
             return;
         }
-        if !(owed || needed || breaks.is_some()) && value.values().any(|value| self.values.is_of_others(value)) {
+        if !(owed || needed || breaks.is_some()) && value.values().any(|value| self.values.is_foreign(value)) {
             return;
         }
         let mut body = selectors.clone();
-        let whole = match finding {
-            Some(_) => Whole::Nothing,
-            None if owed => Whole::Answer,
-            None => Whole::State,
+        let detail = match finding {
+            Some(_) => ExpectedDetail::Nothing,
+            None if owed => ExpectedDetail::Answer,
+            None => ExpectedDetail::State,
         };
-        let mut pattern = Value::Object(fields(&self.values, value, at, &self.linked, whole));
+        let mut pattern = Value::Object(fields(&self.values, value, at, &self.links, detail));
         if let Some(breaks) = &breaks {
-            super::nest::merge(&mut pattern, Value::Object(breaks.clone()));
+            crate::export::scenario::values::merge(&mut pattern, Value::Object(breaks.clone()));
         }
         if let Value::Object(pattern) = pattern {
             body.extend(pattern);
         }
         let mut expect = Map::from_iter([(kind.to_owned(), Value::Object(body))]);
         let mut comment = comment(index);
-        if let (Some(_), Some(shown)) = (breaks, finding) {
-            expect.extend(breach::proves(shown));
-            comment = comment.map(|comment| format!("{comment}: {}", shown.finding.message));
+        if let (Some(_), Some(goal)) = (breaks, finding) {
+            expect.extend(violation::proves(goal));
+            comment = comment.map(|comment| format!("{comment}: {}", goal.finding.message));
         }
-        self.steps.push(Step { verb: "expect", body: expect, comment });
+        self.steps.push(ScenarioStep { verb: "expect", body: expect, comment });
     }
 
-    /// Where nothing can be expected, what every scenario can say: the subject lives on.
+    /// Adds what every scenario can expect: the subject lives on.
     fn never(&mut self) {
         let mut body =
             Map::from_iter([("exit".to_owned(), Value::Object(Map::new())), ("until".to_owned(), "300ms".into())]);
-        let process = self.gathering.evidence.as_ref().is_some_and(|evidence| evidence.exit);
-        let shown = self.gathering.wanted.finding.as_ref().filter(|_| process);
-        body.extend(shown.and_then(breach::proves));
-        self.steps.push(Step { verb: "never", body, comment: None });
+        let process = self.builder.evidence.as_ref().is_some_and(|evidence| evidence.exit);
+        let goal = self.builder.spec.finding.as_ref().filter(|_| process);
+        body.extend(goal.and_then(violation::proves));
+        self.steps.push(ScenarioStep { verb: "never", body, comment: None });
     }
 }
 

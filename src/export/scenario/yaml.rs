@@ -1,27 +1,92 @@
-//! A scenario as YAML that people like to read: short maps in one line, long ones over several.
+//! The scenario that is made of a trace ([`ScenarioSpec`], [`ScenarioStep`]), and its YAML: short maps in one line, long ones over several.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Step, Wanted};
+use crate::protocol::{Level, Requirement, Role};
+use crate::trace::Finding;
+
+/// What was found, as a scenario is to show it.
+#[derive(Clone, Debug)]
+pub struct ScenarioGoal {
+    /// The requirement that was broken; none where an expectation failed that proves none.
+    pub requirement: Option<&'static Requirement>,
+    /// What was found.
+    pub finding: Finding,
+}
+
+impl ScenarioGoal {
+    /// The level of the requirement; an expectation that proves nothing counts as a `must`.
+    pub fn level(&self) -> Level {
+        self.requirement.map_or(Level::Must, |requirement| requirement.level)
+    }
+
+    /// The number of the last event that it takes: that which shows it, or the last before an expectation failed.
+    pub fn last_event(&self) -> u64 {
+        self.finding.awaited.as_ref().map_or(self.finding.at, |awaited| awaited.until.max(self.finding.at))
+    }
+
+    /// The name of the requirement, without protocol and edition.
+    pub fn short(&self) -> &str {
+        self.requirement.map_or("an expectation that proves no requirement", Requirement::short)
+    }
+}
+
+/// What scenario is to be made of a trace.
+#[derive(Clone)]
+pub struct ScenarioSpec {
+    /// The role of the subject that it will be played at.
+    pub role: &'static Role,
+    /// The edition of the role.
+    pub edition: &'static str,
+    /// What the trace is called, for the comment at the top.
+    pub trace: String,
+    /// The finding that it is to show; without one, it says what was observed.
+    pub finding: Option<ScenarioGoal>,
+}
+
+/// Why there is no scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoScenario {
+    /// Our side does nothing in it that could be done again.
+    #[error("nothing in it can be played again")]
+    Empty,
+    /// The trace has more steps than a scenario should.
+    #[error("it has more than {most} steps before that")]
+    TooLong {
+        /// The most steps of a scenario.
+        most: usize,
+    },
+}
+
+/// A step of the scenario that is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ScenarioStep {
+    /// The verb: the only key of the step.
+    pub(super) verb: &'static str,
+    /// The parameters of the verb.
+    pub(super) body: Map<String, Value>,
+    /// The event that the step was made from.
+    pub(super) comment: Option<String>,
+}
 
 /// The longest line.
 const WIDTH: usize = 118;
 
 /// The whole file. `unsaid`: whether the expectation that failed is none of the steps.
-pub fn write(wanted: &Wanted, unsaid: bool, files: &BTreeMap<String, Vec<u8>>, steps: &[Step]) -> String {
-    let mut out = format!("# From the trace {}.\n", line(&wanted.trace));
-    let title = match &wanted.finding {
-        Some(shown) => {
-            let (by, finding) = (wanted.role.about, &shown.finding);
+pub fn write(spec: &ScenarioSpec, unsaid: bool, files: &BTreeMap<String, Vec<u8>>, steps: &[ScenarioStep]) -> String {
+    let mut out = format!("# From the trace {}.\n", line(&spec.trace));
+    let title = match &spec.finding {
+        Some(goal) => {
+            let (by, finding) = (spec.role.about, &goal.finding);
             let whose = if finding.awaited.is_some() { "an expectation" } else { "the rules" };
             out += &format!(
                 "# It shows what {whose} found at event {}, of {by}: {}\n",
                 finding.at,
                 line(&finding.message)
             );
-            if let Some(requirement) = shown.requirement {
+            if let Some(requirement) = goal.requirement {
                 out += &format!("# against {}: {}\n", requirement.id, line(requirement.statement));
             }
             if let (Some(step), Some(file)) = (&finding.step, &finding.file) {
@@ -35,12 +100,12 @@ pub fn write(wanted: &Wanted, unsaid: bool, files: &BTreeMap<String, Vec<u8>>, s
         }
         None => {
             out += "# Nothing was found in it: this is what was observed.\n";
-            format!("What was recorded in {}", wanted.trace)
+            format!("What was recorded in {}", spec.trace)
         }
     };
     out += &format!("wirecert: 1\ntitle: {}\n", scalar(&line(&title).replace("${", "$${")));
-    out += &format!("role: {}\nedition: {}\n", wanted.role.name, scalar(wanted.edition));
-    if !wanted.role.is_client() && steps.iter().any(|step| step.verb == "launch") {
+    out += &format!("role: {}\nedition: {}\n", spec.role.name, scalar(spec.edition));
+    if !spec.role.is_client() && steps.iter().any(|step| step.verb == "launch") {
         out += "isolation: own\n";
     }
     if !files.is_empty() {
@@ -55,12 +120,12 @@ pub fn write(wanted: &Wanted, unsaid: bool, files: &BTreeMap<String, Vec<u8>>, s
     }
     out += "steps:\n";
     for step in steps {
-        out += &written(step);
+        out += &render_step(step);
     }
     out
 }
 
-fn written(step: &Step) -> String {
+fn render_step(step: &ScenarioStep) -> String {
     let comment = step.comment.as_ref().map(|comment| format!("  # {}\n", line(comment))).unwrap_or_default();
     let flow = flow(&Value::Object(step.body.clone()));
     if flow.chars().count() + step.verb.len() + 6 <= WIDTH {
@@ -190,7 +255,7 @@ mod tests {
         let step = |n: usize| {
             let body = json!({"method": "m", "params": {"items": ["x".repeat(n), {"a": 1, "b": "y".repeat(n)}]}});
             let Value::Object(body) = body else { unreachable!() };
-            written(&Step { verb: "request", body, comment: Some("event 1".to_owned()) })
+            render_step(&ScenarioStep { verb: "request", body, comment: Some("event 1".to_owned()) })
         };
         let short = "  # event 1\n  - request: { method: m, params: { items: [x, { a: 1, b: y }] } }\n";
         assert_eq!(step(1), short);

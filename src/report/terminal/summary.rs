@@ -6,9 +6,9 @@ use crate::judge::{Counts, Report, RequirementResult, Status, SubjectReport, Ver
 use crate::protocol::Level;
 
 use super::super::text::{clean, counted};
-use super::{Page, style};
+use super::{TerminalReport, style};
 
-impl Page<'_> {
+impl TerminalReport<'_> {
     /// The verdict and the numbers behind it.
     pub(super) fn summary(&mut self, subject: &SubjectReport) {
         if !self.text.is_empty() {
@@ -28,8 +28,8 @@ impl Page<'_> {
 
     /// What nothing was learnt about, and what is excused; those with the same reason together.
     pub(super) fn open_requirements(&mut self, subject: &SubjectReport) {
-        let asked = |r: &&RequirementResult| subject.verdict != Verdict::Partial && r.level != Level::May;
-        self.requirements_of(subject, Status::NotAssessed, style::WARN, "not assessed", asked);
+        let is_expected = |r: &&RequirementResult| subject.verdict != Verdict::Partial && r.level != Level::May;
+        self.requirements_of(subject, Status::NotAssessed, style::WARN, "not assessed", is_expected);
         self.in_part(subject);
         self.requirements_of(subject, Status::Excused, style::HEAD, "excused", |r| r.level == Level::Must);
     }

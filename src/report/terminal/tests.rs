@@ -189,14 +189,14 @@ pub(crate) fn example() -> Report {
     };
     let notes = vec![Note { requirement: None, text: "the edition was detected: cli, by its lockfile".to_owned() }];
     let suite = Suite { name: "wirecert".to_owned(), version: "0.1.0".to_owned(), digest: "sha256:0".to_owned() };
-    let asked = RunOptions { strict: false, filter: None, shard: "1/2".parse().ok() };
+    let run_options = RunOptions { strict: false, filter: None, shard: "1/2".parse().ok() };
     let unjudged = Unjudged {
         name: "other-editor".to_owned(),
         role: "amp-server".to_owned(),
         edition: "auto".to_owned(),
         reason: "it ended before it was ready".to_owned(),
     };
-    Report::of(suite, notes, vec![subject]).asked(asked, vec![unjudged])
+    Report::of(suite, notes, vec![subject]).asked(run_options, vec![unjudged])
 }
 
 #[test]
