@@ -6,15 +6,13 @@
 //! trace as it comes about.
 
 mod client;
+mod data_home;
 mod live;
-mod mirror;
-mod overlay;
-mod proxy_listener;
+mod proxy;
 mod recording;
-mod relay;
 mod trace_writer;
 
 pub use client::{Client, ClientError};
+pub use data_home::edition_of;
 pub use live::Live;
-pub use mirror::edition_of;
 pub use recording::{Lockfiles, RecordError, Recording, Rendezvous};

@@ -11,9 +11,8 @@ use crate::protocol::{Reach, Role};
 use crate::trace::{EventKind, Recorder};
 use crate::wire::tcp::{self, Address};
 
-use super::mirror::Mirror;
-use super::overlay::HomeOverlay;
-use super::proxy_listener::ProxyListener;
+use super::data_home::{HomeOverlay, Mirror};
+use super::proxy::ProxyListener;
 use super::trace_writer::{PassedTraffic, TapHandle, TraceWriter};
 
 /// Why nothing can be recorded.

@@ -1,10 +1,11 @@
 //! What was found in a play, as its own trace tells it: [`Finding`], and [`JudgementEnd`] when all was told.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::End;
+use super::traffic::some;
 
 /// Something that was found wrong in the play that the trace records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,9 +131,4 @@ impl From<End> for Culprit {
 pub struct JudgementEnd {
     /// How many findings there are.
     pub findings: u64,
-}
-
-/// `null` is a value that was there, not the absence of one.
-fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }

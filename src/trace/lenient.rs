@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::event::{MAX_DEPTH, depth_within};
+use super::traffic::{MAX_DEPTH, depth_within};
 
 /// JSON, as far as a [`Value`] holds it.
 #[derive(Clone, Debug, PartialEq)]

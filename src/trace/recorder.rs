@@ -1,9 +1,33 @@
-//! The writing end of a trace.
+//! The writing end of a trace: [`Recorder`], the [`Clock`] that times its events, and the [`Sink`]s that read them.
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use super::redact::Redactor;
-use super::{Clock, Direction, Event, EventKind};
+use super::{Direction, Event, EventKind};
+
+/// Monotonic time since the run began. Copies agree with each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    pub fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    /// Microseconds since the clock began.
+    pub fn micros(&self) -> u64 {
+        u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Time since the clock began.
+    pub fn elapsed(&self) -> Duration {
+        self.origin.elapsed()
+    }
+}
 
 /// Reads a trace as it comes about.
 pub trait Sink: Send {

@@ -6,7 +6,6 @@
 
 pub mod http;
 pub mod http_head;
-mod limits;
 pub mod passive_decoder;
 pub mod process;
 mod tap;
@@ -15,5 +14,4 @@ pub mod tcp;
 mod testing;
 pub mod websocket;
 
-pub use limits::Limits;
-pub use tap::Tap;
+pub use tap::{Limits, Tap};

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 
 use crate::trace::Event;
 
-use super::header::EndLine;
+use super::format::EndLine;
 use super::{Header, VERSION};
 
 /// The longest line that is read, in bytes. The largest message that is ever recorded stays far below it.

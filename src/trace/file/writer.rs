@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::trace::{Event, Sink};
 
-use super::header::{EndKind, EndLine};
+use super::format::{EndKind, EndLine};
 use super::{Header, write_event};
 
 /// Why a trace is not on disk, or not all of it.

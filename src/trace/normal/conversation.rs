@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use crate::trace::{Closed, Direction, Event, EventKind, Exited, Frame, Head, Message, Payload, StreamEvent};
 
-use super::exchange::{self, Exchange as HttpExchange};
-use super::volatile::{mark, neutral};
-use super::{Strength, Volatile, json};
+use super::connection::{self, Connection, Key, without_versions};
+use super::json;
+use super::normaliser::Strength;
+use super::volatile::{Volatile, mark};
 
 /// Lines of one trace, in the making. All texts are marked.
 pub struct Conversation<'a> {
@@ -38,41 +39,6 @@ impl From<String> for Around {
     fn from(text: String) -> Self {
         Self { text, call: None, returned: vec![] }
     }
-}
-
-/// One connection.
-#[derive(Default)]
-struct Connection {
-    /// What it is where it is an exchange of HTTP.
-    http: HttpExchange,
-    exchanges: Vec<Exchange>,
-    /// What the server said unasked: its name, and the line.
-    unasked: Vec<(String, String)>,
-    server_closed: Option<String>,
-    closed: bool,
-    /// Whether the client cut it: what still came from the server by then is a matter of time.
-    cut: bool,
-}
-
-/// Something that the client sent, with what came back for it.
-struct Exchange {
-    key: Key,
-    asked: String,
-    answers: Vec<String>,
-}
-
-/// By what an answer is told to belong to a request.
-#[derive(PartialEq)]
-enum Key {
-    Handshake,
-    /// The JSON of an `id`.
-    Id(String),
-    /// Something of HTTP, where an exchange is a connection.
-    Http,
-    /// The payload of a ping.
-    Ping(Vec<u8>),
-    Close,
-    None,
 }
 
 /// How many bytes of binary data are shown.
@@ -230,7 +196,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn http_head(&self, start: &str, headers: &[(String, String)]) -> String {
-        exchange::head(start, headers, self.volatile, self.strength)
+        connection::head(start, headers, self.volatile, self.strength)
     }
 
     /// Of an event stream, comments keep the connection alive when they will.
@@ -356,12 +322,12 @@ impl<'a> Conversation<'a> {
             let mut lines = String::new();
             http.write(&mut lines);
             connection.write(exact, &mut lines);
-            match exchange::number(&name).filter(|_| !http.is_empty()) {
+            match connection::number(&name).filter(|_| !http.is_empty()) {
                 Some(number) => unnamed.push((number, http, lines)),
                 None => written.push((name, lines)),
             }
         }
-        let unnamed = exchange::in_order(unnamed).into_iter().map(|(number, lines)| (format!("x{number}"), lines));
+        let unnamed = connection::in_order(unnamed).into_iter().map(|(number, lines)| (format!("x{number}"), lines));
         for (name, lines) in written.into_iter().chain(unnamed) {
             if !text.is_empty() {
                 text.push('\n');
@@ -372,90 +338,9 @@ impl<'a> Conversation<'a> {
     }
 }
 
-impl Connection {
-    /// Whether a handshake was answered on it.
-    fn is_upgraded(&self) -> bool {
-        self.exchanges.iter().any(|exchange| exchange.key == Key::Handshake && !exchange.answers.is_empty())
-    }
-
-    /// Whether an end of it has said that it is to end.
-    fn is_closing(&self) -> bool {
-        self.server_closed.is_some() || self.exchanges.iter().any(|exchange| exchange.key == Key::Close)
-    }
-
-    fn ask(&mut self, key: Key, asked: String) {
-        if key == Key::Close && self.server_closed.is_some() {
-            return; // the echo of the server's
-        }
-        self.exchanges.push(Exchange { key, asked, answers: vec![] });
-    }
-
-    /// Takes in what came from the server. Whether a step awaited it decides only where it belongs to nothing that was asked.
-    fn answer(&mut self, key: Key, text: String, is_awaited: bool) {
-        // A close that is no echo was on its way when ours was sent.
-        let crossed = |exchange: &Exchange| exchange.key == Key::Close && exchange.asked != text;
-        if let Some(at) = self.exchanges.iter().position(crossed).filter(|_| key == Key::Close) {
-            self.exchanges.remove(at);
-        }
-        let fits = |exchange: &&mut Exchange| key != Key::None && exchange.key == key;
-        let unanswered = self.exchanges.iter_mut().filter(fits).position(|exchange| exchange.answers.is_empty());
-        let exchange = match unanswered {
-            Some(n) => self.exchanges.iter_mut().filter(fits).nth(n),
-            None => self.exchanges.iter_mut().filter(fits).last(),
-        };
-        match (exchange, key) {
-            (Some(exchange), _) => exchange.answers.push(text),
-            (None, Key::Close) => self.server_closed = Some(text),
-            (None, _) if is_awaited => self.unasked.push((heading(&text), text)),
-            (None, _) => {}
-        }
-    }
-
-    fn write(mut self, exact: bool, text: &mut String) {
-        if self.cut {
-            let late = self.exchanges.iter_mut().filter(|exchange| exchange.key != Key::Handshake);
-            late.for_each(|exchange| exchange.answers.clear());
-            self.unasked.clear();
-            self.server_closed = None;
-        }
-        for exchange in self.exchanges {
-            *text += &format!("  → {}\n", exchange.asked);
-            for answer in exchange.answers {
-                *text += &format!("    ← {answer}\n");
-            }
-        }
-        if !self.unasked.is_empty() {
-            *text += "  unasked\n";
-        }
-        // Those of one name keep their order, unless only shapes count.
-        self.unasked.sort_by(|a, b| a.0.cmp(&b.0));
-        if !exact {
-            self.unasked.sort();
-            self.unasked.dedup();
-        }
-        for (_, line) in self.unasked {
-            *text += &format!("    ← {line}\n");
-        }
-        if let Some(close) = self.server_closed {
-            *text += &format!("  ← {close}\n");
-        }
-        if self.closed {
-            *text += "  closed\n";
-        }
-    }
-}
-
 /// Whether a line tells that something went.
 fn is_departure(line: &str) -> bool {
     line.starts_with("ended") || line.starts_with("file ") && line.ends_with(" removed")
-}
-
-/// What something unasked is called: the keys down to the first object of several, or its beginning.
-fn heading(text: &str) -> String {
-    let plain = neutral(text);
-    let end = plain.match_indices(": ").map(|(at, _)| at).find(|at| !plain[at + 2..].trim_start().starts_with('{'));
-    let name = &plain[..end.unwrap_or(plain.len())];
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The `id` that tells to which request a message belongs: beside its other keys, or one level down.
@@ -473,15 +358,4 @@ fn ended(exited: &Exited) -> String {
         (None, None) => String::new(),
     };
     format!("ended{how}{}", if exited.asked { "" } else { ", unasked" })
-}
-
-/// A product token (RFC 9110 section 10.1.5) without the version after its slash.
-pub fn without_versions(value: &str) -> String {
-    let product = |word: &str| match word.split_once('/') {
-        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
-            format!("{name}/{}", mark("version", ""))
-        }
-        _ => word.to_owned(),
-    };
-    value.split(' ').map(product).collect::<Vec<_>>().join(" ")
 }

@@ -1,13 +1,15 @@
 //! What a normalised trace shows, and what it leaves out.
 
+use std::collections::BTreeSet;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::trace::{
-    Body, Call, ClientEvent, Closed, Direction, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched,
-    Message, Payload, Returned, Stimulus, StreamEvent,
+    Body, Call, ClientEvent, Closed, Direction, Event, EventKind, Exited, FileChange, Frame, Head, HttpRequest,
+    HttpResponse, Launched, Message, Payload, Returned, Stimulus, StreamEvent,
 };
 
 use Direction::{ToClient, ToServer};

@@ -6,13 +6,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::*;
 use crate::trace::{
-    Clock, Exited, FileChange, Head, HttpRequest, HttpResponse, Launched, Mark, Output, Recorder, Sink, Stimulus,
-    StreamEvent, write_event,
+    Body, Clock, Direction, Event, EventKind, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched,
+    Mark, Message, Output, Payload, Recorder, Sink, Stimulus, StreamEvent, write_event,
 };
+
+use super::redactor::SHORTEST;
 
 const TOKEN: &str = "tok/EN \"42\"-ü";
 

@@ -1,6 +1,8 @@
-//! What both ends share: a TCP connection in two halves, and writing to it within bounds.
+//! What both ends share: names of exchanges and numbers of TCP connections, bounds, and writing to a connection within them.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -8,14 +10,93 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::sleep;
 
-use crate::trace::Closed;
+use crate::trace::{Closed, End, Recorder};
+use crate::wire::Tap;
 use crate::wire::tcp::{self, WriteFailure};
 use crate::wire::websocket::SendOptions;
 
-use super::chunks::{chunk, last_chunk};
-use super::framing::HttpError;
+use super::framing::{HttpError, chunk, last_chunk};
 use super::outgoing::{Content, Ending, Piece};
 use super::transcript::Transcript;
+
+/// Gives each exchange its name in the trace, and each TCP connection its number. Clones count on together: every
+/// client and server of ours in a play has one.
+#[derive(Clone)]
+pub struct Exchanges {
+    recorder: Recorder,
+    us: End,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    exchanges: AtomicU64,
+    connections: AtomicU64,
+}
+
+impl Exchanges {
+    /// For the trace that this recorder writes; `us` is the end that this process is.
+    pub fn new(recorder: Recorder, us: End) -> Self {
+        Self { recorder, us, counts: Arc::default() }
+    }
+
+    /// A tap for an exchange: of this name, or of the next one of `x1`, `x2`….
+    pub fn tap(&self, name: Option<&str>) -> Tap {
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => format!("x{}", self.counts.exchanges.fetch_add(1, Ordering::Relaxed) + 1),
+        };
+        Tap::new(self.recorder.clone(), name, self.us)
+    }
+
+    /// The number of a TCP connection that was just made, from 1.
+    pub fn next_connection(&self) -> u64 {
+        self.counts.connections.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Bounds of one client or server. Whatever goes beyond one is dropped or ends the exchange; it never fills memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How long a head, or the trailers after a body, may be, in bytes.
+    pub head: usize,
+    /// How many bytes a body may join to, its content coding undone. Of a longer one only the pieces are seen.
+    pub message: usize,
+    /// How many bytes of a body are read at all. Event streams are bounded by nothing but time.
+    pub body: u64,
+    /// How many bytes of one event of an event stream are kept.
+    pub event: usize,
+    /// How many connections a server holds at once; further ones wait until one goes.
+    pub connections: usize,
+    /// How long connecting may take.
+    pub connect: Duration,
+    /// How long a head may take to come, from when it is awaited: a client's answer, from when the request is sent;
+    /// a server's request, from its first byte.
+    pub head_within: Duration,
+    /// How long a body may take that is no event stream.
+    pub body_within: Duration,
+    /// How long one write may take before the counterpart counts as no longer reading.
+    pub write: Duration,
+    /// How long a client keeps an unused connection for the next request. Many servers close theirs after 5 s or less.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head: 64 << 10,
+            message: 16 << 20,
+            body: 1 << 30,
+            event: 16 << 20,
+            connections: 4096,
+            connect: Duration::from_secs(10),
+            head_within: Duration::from_secs(30),
+            body_within: Duration::from_secs(60),
+            write: Duration::from_secs(10),
+            idle: Duration::from_secs(1),
+        }
+    }
+}
 
 /// How much is read at once.
 pub const BUFFER: usize = 16 << 10;

@@ -3,8 +3,7 @@
 use crate::trace::Head;
 use crate::wire::http_head;
 
-use super::chunks::{Chunked, Chunks};
-use super::framing::{Framing, HttpError, is_token_byte, of_request, of_response};
+use super::framing::{Chunked, Chunks, Framing, HttpError, is_token_byte, of_request, of_response};
 
 /// Reads one message.
 #[derive(Debug)]

@@ -1,20 +1,23 @@
-//! The server: accepts connections, and hands each request that comes to a [`Handler`].
+//! The server: accepts connections, and hands each request that comes to a [`Handler`], which answers through a [`Responder`]:
+//! at once, bit by bit, wrongly, or never.
 
 use std::io;
 use std::sync::Arc;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::trace::{Closed, HttpRequest, Message};
+use crate::trace::{Closed, Head, HttpRequest, Message, StreamEvent};
 use crate::wire::tcp::{Address, accepted};
-use crate::wire::websocket;
+use crate::wire::{http_head, websocket};
 
-use super::framing::HttpError;
-use super::responder::Responder;
+use super::connection::{Broken, Exchanges, Limits, Writer};
+use super::event_stream::EventWriter;
+use super::framing::{HttpError, chunk, keeps_alive, last_chunk};
+use super::outgoing::{Content, Ending, Response};
 use super::serving::Serving;
-use super::{Exchanges, Limits, Response};
+use super::transcript::Transcript;
 
 /// What a server does with what comes. What cannot be understood as a request is answered by the server itself.
 pub trait Handler: Send + Sync + 'static {
@@ -202,5 +205,239 @@ impl<F: Fn(&Received) -> Response + Send + Sync + 'static> Handler for F {
         let response = self(&request);
         // Fails only where the client is gone.
         let _ = answer.send(&response).await;
+    }
+}
+
+/// The way back to the client, while an exchange is under way.
+pub(super) struct Out {
+    pub writer: Writer,
+    pub transcript: Transcript,
+    /// The method of the request.
+    pub method: String,
+    /// Whether the connection may be kept after this.
+    pub keep: bool,
+    /// What is to become of the connection.
+    pub ending: Ending,
+    /// Why that is wrong on purpose, if it is.
+    pub why: Option<String>,
+}
+
+/// Gives the way back to the connection when it is dropped.
+struct ConnectionGuard {
+    out: Option<Out>,
+    give_back: Option<oneshot::Sender<Out>>,
+    gone: watch::Receiver<Option<Closed>>,
+}
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        if let (Some(out), Some(give_back)) = (self.out.take(), self.give_back.take()) {
+            // Fails only where the connection is gone, and then there is nothing to give back to.
+            let _ = give_back.send(out);
+        }
+    }
+}
+
+impl ConnectionGuard {
+    fn out(&mut self) -> Result<&mut Out, Broken> {
+        self.out.as_mut().ok_or(Broken::Ours)
+    }
+
+    async fn gone(&self) -> Closed {
+        let mut gone = self.gone.clone();
+        // An error means that the connection is gone altogether.
+        gone.wait_for(Option::is_some).await.ok().and_then(|gone| *gone).unwrap_or(Closed::Reset)
+    }
+}
+
+/// Answers one request. It may be moved anywhere, and outlive the call that it came with: the exchange lasts until it,
+/// or the [`BodyWriter`] that came of it, is gone. Dropped without an answer, it closes the connection.
+pub struct Responder(ConnectionGuard);
+
+/// Writes the body of a response bit by bit. Dropped before [`BodyWriter::finish`], it closes the connection, and the
+/// response is not whole.
+pub struct BodyWriter {
+    held: ConnectionGuard,
+    chunked: bool,
+    /// Whether the response has no body, whatever is written.
+    silent: bool,
+}
+
+impl Responder {
+    pub(super) fn new(out: Out, give_back: oneshot::Sender<Out>, gone: watch::Receiver<Option<Closed>>) -> Self {
+        Self(ConnectionGuard { out: Some(out), give_back: Some(give_back), gone })
+    }
+
+    /// Sends an interim response (1xx), such as `103 Early Hints`; the answer is still to come.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn interim(&mut self, response: &Response) -> Result<(), Broken> {
+        let Head { start, mut headers, raw, .. } = response.head(false);
+        headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
+        let head = Head { start, headers, raw, body: None };
+        let Out { writer, transcript, .. } = self.0.out()?;
+        let manner = &response.manner;
+        writer.send(transcript, &http_head::encode(&head), manner.deliberate.as_deref(), manner.split).await
+    }
+
+    /// Sends the answer, and ends the connection if the answer says so.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn send(mut self, response: &Response) -> Result<(), Broken> {
+        let out = self.0.out()?;
+        let head = out.begin(response);
+        let silent = out.method == "HEAD" && !matches!(response.content, Content::Raw(_));
+        let content = if silent { &Content::None } else { &response.content };
+        out.writer.send_message(&mut out.transcript, http_head::encode(&head), content, &response.manner).await
+    }
+
+    /// Sends the head of a response. Its body is chunked where the content is [`Content::Chunked`], as it is written
+    /// otherwise; what the content holds is sent first.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn start(mut self, response: &Response) -> Result<BodyWriter, Broken> {
+        let out = self.0.out()?;
+        let head = out.begin(response);
+        let manner = &response.manner;
+        let why = manner.deliberate.as_deref();
+        out.writer.send(&mut out.transcript, &http_head::encode(&head), why, manner.split).await?;
+        let (chunked, first) = match &response.content {
+            Content::None => (false, vec![]),
+            Content::Whole(bytes) => (false, bytes.clone()),
+            Content::Raw(pieces) => (false, pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()),
+            Content::Chunked { pieces, .. } => (true, pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()),
+        };
+        let silent = out.method == "HEAD";
+        let mut body = BodyWriter { held: self.0, chunked, silent };
+        body.write(&first, why).await?;
+        Ok(body)
+    }
+
+    /// Answers nothing, and holds the connection until the client leaves; `why` says why that is wrong on purpose.
+    pub fn never(mut self, why: Option<&str>) {
+        self.0.end(Ending::Hold, why);
+    }
+
+    /// Closes the connection (FIN) without an answer.
+    pub fn close(mut self, why: Option<&str>) {
+        self.0.end(Ending::Close, why);
+    }
+
+    /// Cuts the connection (RST) without an answer.
+    pub fn reset(mut self, why: Option<&str>) {
+        self.0.end(Ending::Reset, why);
+    }
+
+    /// Returns once the client has closed or cut the connection. One that has closed its side only may still read.
+    pub async fn gone(&self) -> Closed {
+        self.0.gone().await
+    }
+}
+
+impl ConnectionGuard {
+    fn end(&mut self, ending: Ending, why: Option<&str>) {
+        if let Some(out) = &mut self.out {
+            out.ending = ending;
+            out.why = why.map(str::to_owned);
+        }
+    }
+}
+
+impl Out {
+    /// The head to be sent; what it says of the connection is noted.
+    fn begin(&mut self, response: &Response) -> Head {
+        let close = !self.keep || response.ending == Ending::Close;
+        let head = response.head(close);
+        self.keep &= keeps_alive(&head) && response.manner.cut.is_none();
+        self.ending = response.ending;
+        self.why.clone_from(&response.manner.deliberate);
+        head
+    }
+}
+
+impl BodyWriter {
+    /// Sends a piece, as a chunk of its own where the body is chunked; `deliberate` says why it is wrong on purpose, if
+    /// it is.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn write(&mut self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), Broken> {
+        if self.silent {
+            return Ok(());
+        }
+        let chunked = self.chunked.then(|| chunk(bytes));
+        self.write_raw(chunked.as_deref().unwrap_or(bytes), deliberate).await
+    }
+
+    /// The same, as a single chunk where the body is chunked, but in TCP segments of so many bytes, one after the other.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn write_split(&mut self, bytes: &[u8], split: usize, deliberate: Option<&str>) -> Result<(), Broken> {
+        if self.silent || bytes.is_empty() {
+            return Ok(());
+        }
+        let chunked = self.chunked.then(|| chunk(bytes));
+        let out = self.held.out()?;
+        out.writer.send(&mut out.transcript, chunked.as_deref().unwrap_or(bytes), deliberate, Some(split)).await
+    }
+
+    /// Sends an event, written in the usual way.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn event(&mut self, event: &StreamEvent) -> Result<(), Broken> {
+        self.write(&EventWriter::default().write(event), None).await
+    }
+
+    /// Sends exactly these bytes.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn write_raw(&mut self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), Broken> {
+        let out = self.held.out()?;
+        out.writer.send(&mut out.transcript, bytes, deliberate, None).await
+    }
+
+    /// Ends the body.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn finish(self) -> Result<(), Broken> {
+        self.finish_with(&[]).await
+    }
+
+    /// Ends the body with these trailers, where it is chunked.
+    ///
+    /// # Errors
+    /// Where the client does not read, or is gone.
+    pub async fn finish_with(mut self, trailers: &[(String, String)]) -> Result<(), Broken> {
+        if self.chunked && !self.silent {
+            self.write_raw(&last_chunk(trailers), None).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the connection (FIN) in the middle of the body.
+    pub fn close(mut self, why: Option<&str>) {
+        self.held.end(Ending::Close, why);
+    }
+
+    /// Cuts the connection (RST) in the middle of the body.
+    pub fn reset(mut self, why: Option<&str>) {
+        self.held.end(Ending::Reset, why);
+    }
+
+    /// Sends nothing more, and holds the connection until the client leaves.
+    pub fn never(mut self, why: Option<&str>) {
+        self.held.end(Ending::Hold, why);
+    }
+
+    /// Returns once the client has closed or cut the connection. One that has closed its side only may still read.
+    pub async fn gone(&self) -> Closed {
+        self.held.gone().await
     }
 }

@@ -16,8 +16,7 @@ use crate::wire::{Tap, websocket};
 use super::connection::{BUFFER, Writer};
 use super::framing::{HttpError, is_token_byte, keeps_alive};
 use super::outgoing::{Ending, Response};
-use super::responder::{Out, Responder};
-use super::server::{Handler, OnHead, ReceiveError, Received};
+use super::server::{Handler, OnHead, Out, ReceiveError, Received, Responder};
 use super::transcript::{Transcript, TranscriptItem};
 use super::{Exchanges, Limits};
 

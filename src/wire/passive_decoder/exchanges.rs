@@ -9,8 +9,7 @@ use crate::wire::http::transcript::{Transcript, TranscriptItem};
 use crate::wire::http::{Exchanges, Limits};
 use crate::wire::http_head::{self, has_token};
 
-use super::Taps;
-use super::handshake::Handshake;
+use super::connection::{Handshake, Taps};
 
 /// How many requests may wait for their answers. What comes beyond that is recorded with the last of them.
 const MOST_WAITING: usize = 1024;

@@ -10,7 +10,6 @@ mod accept;
 mod connect;
 mod decoder;
 mod frame;
-pub(super) mod inflate;
 pub(super) mod joiner;
 mod reader;
 mod sender;

@@ -1,14 +1,86 @@
-//! A connection that begins with a handshake, and carries frames after it.
+//! [`PassiveDecoder`]: one connection, and what it carries where that is a WebSocket: handshakes, and frames after them.
 
-use crate::trace::{Closed, Direction, End, EventKind, Head, Payload};
-use crate::wire::Limits;
+use crate::trace::{Closed, Direction, End, EventKind, Head, Payload, Recorder};
 use crate::wire::http::decoder::{Decoder as HttpDecoder, Part};
+use crate::wire::http::{self, Exchanges};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::Decoder;
-use crate::wire::websocket::inflate::Inflate;
-use crate::wire::websocket::joiner::Joiner;
+use crate::wire::websocket::joiner::{Inflate, Joiner};
+use crate::wire::{Limits, Tap};
 
-use super::Taps;
+use super::exchanges::PassiveExchanges;
+
+/// One connection that is overheard.
+pub struct PassiveDecoder(Form);
+
+enum Form {
+    WebSocket(Handshake),
+    Http(Box<PassiveExchanges>),
+}
+
+/// The taps of both directions of a connection.
+#[derive(Clone)]
+pub(super) struct Taps {
+    pub(super) to_server: Tap,
+    pub(super) to_client: Tap,
+}
+
+impl Taps {
+    /// For the connection of this name.
+    pub(super) fn new(recorder: &Recorder, conn: &str) -> Self {
+        use crate::trace::End::{Client, Server};
+        // What each end receives.
+        let tap = |us| Tap::new(recorder.clone(), conn, us);
+        Self { to_server: tap(Server), to_client: tap(Client) }
+    }
+
+    fn of(&self, dir: Direction) -> &Tap {
+        match dir {
+            Direction::ToServer => &self.to_server,
+            Direction::ToClient => &self.to_client,
+        }
+    }
+}
+
+impl PassiveDecoder {
+    /// A connection that is made for a WebSocket: by the name `conn`, to a server at `address`.
+    pub fn websocket(recorder: &Recorder, conn: &str, address: &str) -> Self {
+        let taps = Taps::new(recorder, conn);
+        taps.to_server.connected_to(address);
+        Self(Form::WebSocket(Handshake::new(taps, Limits::default())))
+    }
+
+    /// A connection that carries HTTP, to a server at `address`. Each exchange on it gets a name of its own.
+    pub fn http(recorder: &Recorder, exchanges: &Exchanges, address: &str) -> Self {
+        // How long a body is, is for the ends to say: of a long one only the pieces are kept.
+        let limits = http::Limits { body: u64::MAX, ..http::Limits::default() };
+        Self(Form::Http(Box::new(PassiveExchanges::new(recorder.clone(), exchanges.clone(), address, limits))))
+    }
+
+    /// These bytes went this way.
+    pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
+        match &mut self.0 {
+            Form::WebSocket(handshake) => handshake.bytes(dir, bytes),
+            Form::Http(exchanges) => exchanges.bytes(dir, bytes),
+        }
+    }
+
+    /// The sender of this direction ended its stream.
+    pub fn closed(&mut self, dir: Direction, how: Closed) {
+        match &mut self.0 {
+            Form::WebSocket(handshake) => handshake.closed(dir, how),
+            Form::Http(exchanges) => exchanges.closed(dir, how),
+        }
+    }
+
+    /// Nobody listens any more: what had begun is recorded as the bytes it is.
+    pub fn left(&mut self) {
+        match &mut self.0 {
+            Form::WebSocket(handshake) => handshake.left(),
+            Form::Http(exchanges) => exchanges.left(),
+        }
+    }
+}
 
 /// Handshakes, one after the other as long as they are refused, then frames.
 pub(super) struct Handshake {

@@ -1,17 +1,150 @@
-//! One event as one line.
+//! The format of a trace file: the header, the line of an event, the end line, and the JSON Schema of all of them.
 //!
-//! The fields of the kind stand beside those of the envelope, in one flat object.
+//! In the line of an event, the fields of the kind stand beside those of the envelope, in one flat object.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use jiff::Timestamp;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::trace::{Direction, Event, EventKind};
+use crate::trace::{
+    Body, Call, ClientEvent, Closed, Direction, End, Event, EventKind, Exited, FileChange, Finding, Frame, Head,
+    HttpRequest, HttpResponse, JudgementEnd, KINDS, Launched, Mark, Message, Output, Payload, Returned, Stimulus,
+    StreamEvent,
+};
+
+/// The version of the file format that this crate writes and reads.
+pub const VERSION: u32 = 1;
+
+/// The first line: what the events are about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The version of the file format, 1.
+    pub version: u32,
+    /// What wrote it, with its version: `wirecert 0.1.0`.
+    pub suite: String,
+    /// The protocol, by its short name.
+    pub protocol: String,
+    /// The edition of the protocol.
+    pub edition: String,
+    /// Who was the client.
+    pub client: Party,
+    /// Who was the server.
+    pub server: Party,
+    /// How events are timed.
+    pub clock: Timebase,
+    /// The id of the scenario that was played, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+}
+
+impl Header {
+    /// A header for a trace that begins now, between ends of which nothing is known.
+    pub fn new(protocol: &str, edition: &str) -> Self {
+        Self {
+            version: VERSION,
+            suite: concat!("wirecert ", env!("CARGO_PKG_VERSION")).to_owned(),
+            protocol: protocol.to_owned(),
+            edition: edition.to_owned(),
+            client: Party::unknown(),
+            server: Party::unknown(),
+            clock: Timebase { unit: "us".to_owned(), start: Timestamp::now() },
+            scenario: None,
+        }
+    }
+
+    /// Says that one end is the implementation under test and the other one our own peer.
+    pub fn with_subject(mut self, end: End, name: &str) -> Self {
+        let subject = Party { is: PartyKind::Subject, name: Some(name.to_owned()) };
+        let peer = Party { is: PartyKind::Peer, name: Some("wirecert".to_owned()) };
+        (self.client, self.server) = match end {
+            End::Client => (subject, peer),
+            End::Server => (peer, subject),
+        };
+        self
+    }
+
+    /// Names the scenario that is played.
+    pub fn with_scenario(mut self, id: &str) -> Self {
+        self.scenario = Some(id.to_owned());
+        self
+    }
+
+    /// Who was at this end.
+    pub fn party(&self, end: End) -> &Party {
+        match end {
+            End::Client => &self.client,
+            End::Server => &self.server,
+        }
+    }
+}
+
+/// Who was at one end of the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Party {
+    /// What it was.
+    pub is: PartyKind,
+    /// Its name, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl Party {
+    /// An end of which nothing is known.
+    pub fn unknown() -> Self {
+        Self { is: PartyKind::Unknown, name: None }
+    }
+}
+
+/// What an end of the wire was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartyKind {
+    /// The implementation under test.
+    Subject,
+    /// Our own mock.
+    Peer,
+    /// A real implementation of which nothing is known, as behind a recording proxy.
+    Unknown,
+}
+
+/// How events are timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timebase {
+    /// The unit of every `t`: `us`, microseconds.
+    pub unit: String,
+    /// The wall clock at `t` 0, RFC 3339.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub start: Timestamp,
+}
+
+/// The last line of a trace that was not cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndLine {
+    /// How it ended: `complete`.
+    pub end: EndKind,
+    /// How many events there are.
+    pub events: u64,
+}
+
+/// How a trace ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum EndKind {
+    /// Everything that was recorded is in the file.
+    Complete,
+}
 
 /// The part of an event that every kind has, in the order of the file.
 #[derive(Serialize)]
@@ -148,13 +281,13 @@ impl<'de> Visitor<'de> for LineVisitor {
         }
         let kind = kind.ok_or_else(|| A::Error::missing_field("kind"))?;
         let what = if early.is_empty() {
-            body(&kind, MapAccessDeserializer::new(KindFields { map, fields: &mut fields }))?
+            read_fields(&kind, MapAccessDeserializer::new(KindFields { map, fields: &mut fields }))?
         } else {
             let mut rest = KindFields { map, fields: &mut fields };
             while let Some(key) = rest.next_key::<String>()? {
                 early.insert(key, rest.next_value()?);
             }
-            body(&kind, MapDeserializer::new(early.into_iter())).map_err(A::Error::custom)?
+            read_fields(&kind, MapDeserializer::new(early.into_iter())).map_err(A::Error::custom)?
         };
         Ok(Event {
             i: fields.i.ok_or_else(|| A::Error::missing_field("i"))?,
@@ -168,7 +301,7 @@ impl<'de> Visitor<'de> for LineVisitor {
 }
 
 /// Reads the fields of a kind.
-fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<EventKind, D::Error> {
+fn read_fields<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<EventKind, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Connected {
@@ -212,35 +345,9 @@ fn body<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<EventKind, D
         "mark" => EventKind::Mark(Deserialize::deserialize(fields)?),
         "finding" => EventKind::Finding(Deserialize::deserialize(fields)?),
         "judged" => EventKind::Judged(Deserialize::deserialize(fields)?),
-        unknown => return Err(D::Error::unknown_variant(unknown, KINDS)),
+        unknown => return Err(D::Error::unknown_variant(unknown, &KINDS)),
     })
 }
-
-/// Every kind of event.
-pub(super) const KINDS: &[&str] = &[
-    "connected",
-    "handshake",
-    "frame",
-    "message",
-    "http_request",
-    "http_response",
-    "body",
-    "stream_event",
-    "bytes",
-    "closed",
-    "output",
-    "launched",
-    "exited",
-    "stimulus",
-    "call",
-    "returned",
-    "told",
-    "state",
-    "file",
-    "mark",
-    "finding",
-    "judged",
-];
 
 /// What is left of a line after its `kind`: the fields of the kind, those of the envelope set aside.
 struct KindFields<'a, A> {
@@ -263,4 +370,88 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for KindFields<'_, A> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         self.map.next_value_seed(seed)
     }
+}
+
+/// The JSON Schema (draft-07) of every line: header, event or end line.
+pub fn schema() -> Value {
+    let mut generator = SchemaSettings::draft07().into_generator();
+    let mut lines = vec![generator.subschema_for::<Header>().to_value()];
+    for kind in KINDS {
+        let body = fields_schema(kind, &mut generator);
+        lines.push(event_schema(kind, body, &mut generator));
+    }
+    lines.push(generator.subschema_for::<EndLine>().to_value());
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A line of a wirecert trace",
+        "description": "A trace is JSON Lines: a header, events, an end line. Without the end line it was cut.",
+        "oneOf": lines,
+        "definitions": generator.take_definitions(true),
+    })
+}
+
+/// The fields of a kind: an object schema.
+fn fields_schema(kind: &str, generator: &mut SchemaGenerator) -> Value {
+    fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+        T::json_schema(generator).to_value()
+    }
+    fn one<T: JsonSchema>(key: &str, generator: &mut SchemaGenerator) -> Value {
+        let value = generator.subschema_for::<T>().to_value();
+        json!({ "type": "object", "properties": { key: value }, "required": [key] })
+    }
+    match kind {
+        "connected" => one::<String>("address", generator),
+        "handshake" => of::<Head>(generator),
+        "frame" => of::<Frame>(generator),
+        "message" => of::<Message>(generator),
+        "http_request" => of::<HttpRequest>(generator),
+        "http_response" => of::<HttpResponse>(generator),
+        "body" => of::<Body>(generator),
+        "stream_event" => of::<StreamEvent>(generator),
+        "bytes" => one::<Payload>("bytes", generator),
+        "closed" => one::<Closed>("how", generator),
+        "output" => of::<Output>(generator),
+        "launched" => of::<Launched>(generator),
+        "exited" => of::<Exited>(generator),
+        "stimulus" => of::<Stimulus>(generator),
+        "call" => of::<Call>(generator),
+        "returned" => of::<Returned>(generator),
+        "told" => of::<ClientEvent>(generator),
+        "state" => one::<String>("state", generator),
+        "file" => of::<FileChange>(generator),
+        "finding" => of::<Finding>(generator),
+        "judged" => of::<JudgementEnd>(generator),
+        _ => of::<Mark>(generator),
+    }
+}
+
+/// An event of this kind: the envelope and the fields of the kind, side by side.
+fn event_schema(kind: &str, mut body: Value, generator: &mut SchemaGenerator) -> Value {
+    let mut properties = Map::new();
+    let count = |text: &str| json!({ "type": "integer", "minimum": 0, "description": text });
+    properties.insert("i".into(), count("Number in the trace, from 0, without gaps."));
+    properties.insert("t".into(), count("Microseconds since the trace began."));
+    properties.insert("conn".into(), json!({ "type": "string", "description": "The connection it belongs to." }));
+    properties.insert("dir".into(), generator.subschema_for::<Direction>().to_value());
+    let why = "Set where our own peer did this wrong on purpose: the flaw or step that asked for it.";
+    properties.insert("deliberate".into(), json!({ "type": "string", "description": why }));
+    properties.insert("kind".into(), json!({ "const": kind }));
+    let mut required = vec![json!("i"), json!("t"), json!("kind")];
+    if let Some(Value::Object(fields)) = body.get_mut("properties").map(Value::take) {
+        properties.extend(fields);
+    }
+    if let Some(Value::Array(more)) = body.get_mut("required").map(Value::take) {
+        required.extend(more);
+    }
+    let description = body.get("description").cloned().unwrap_or_default();
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    if let (Value::String(_), Some(object)) = (&description, schema.as_object_mut()) {
+        object.insert("description".into(), description);
+    }
+    schema
 }

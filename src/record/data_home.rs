@@ -1,11 +1,12 @@
-//! Lockfiles, mirrored: what lies where servers leave theirs, lies in a folder of ours as well, with the ports of our doors.
+//! The data home made for a client: a [`HomeOverlay`] of the real one, in which a [`Mirror`] keeps copies of the lockfiles, with
+//! the ports of our proxy.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -16,8 +17,7 @@ use crate::subject::read_bounded;
 use crate::trace::{EventKind, FileChange, Mark, Payload, Recorder};
 use crate::wire::tcp::Address;
 
-use super::overlay::private;
-use super::proxy_listener::ProxyListener;
+use super::proxy::ProxyListener;
 use super::trace_writer::TapHandle;
 
 /// How often to look.
@@ -174,7 +174,7 @@ impl Mirror {
         if let Some(before) = before.filter(|before| *before != copy) {
             let _ = fs::remove_file(before);
         }
-        match put(&copy, &text) {
+        match write_whole(&copy, &text) {
             Ok(()) => {
                 if let Some((port, door)) = &door {
                     self.mark("offered", format!("the server at port {port} is offered at {}", door.local()));
@@ -277,11 +277,162 @@ fn with_port(content: &[u8], key: &str, port: u16) -> Vec<u8> {
 }
 
 /// Writes a file at once, readable by its owner only.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private(folder)?;
     let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// A look-alike. What is in the folder that it looks like, stands in it as links; on the way to our own folder there are
+/// folders of ours.
+#[derive(Debug)]
+pub struct HomeOverlay {
+    /// Folders of ours on the way, the last one being our own folder.
+    ours: Vec<PathBuf>,
+    /// What each of them looks like.
+    real: Vec<PathBuf>,
+}
+
+impl HomeOverlay {
+    /// Makes `folder` look like `real`, with a folder of our own at `below`, a relative path.
+    ///
+    /// # Errors
+    /// Something cannot be read or made.
+    pub fn make(real: &Path, folder: &Path, below: &str) -> io::Result<Self> {
+        let (mut ours, mut reals) = (vec![], vec![]);
+        let (mut real, mut at) = (real.to_owned(), folder.to_owned());
+        for name in below.split('/') {
+            private(&at)?;
+            link_all(&real, &at, name)?;
+            ours.push(at.clone());
+            reals.push(real.clone());
+            real.push(name);
+            at.push(name);
+        }
+        private(&at)?;
+        ours.push(at);
+        reals.push(real);
+        Ok(Self { ours, real: reals })
+    }
+
+    /// Our own folder.
+    pub fn own(&self) -> &Path {
+        self.ours.last().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// Puts what somebody has put there to where it would have gone without us. Gives what could not be put there, and stays.
+    pub fn give_back(&self) -> Vec<PathBuf> {
+        let Some((_, on_the_way)) = self.ours.split_last() else { return vec![] };
+        let mut left = vec![];
+        for (folder, real) in on_the_way.iter().zip(&self.real) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let is_link = entry.file_type().is_ok_and(|t| t.is_symlink());
+                if is_link || self.ours.contains(&entry.path()) {
+                    continue;
+                }
+                if put(&entry.path(), &real.join(entry.file_name())).is_err() {
+                    left.push(entry.path());
+                }
+            }
+        }
+        left.sort();
+        left
+    }
+}
+
+/// Puts a file or a folder in another place, in place of a file that is there by that name.
+fn put(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if !from.is_dir() {
+        // By another name first: what is there is not to be torn.
+        let part = to.with_added_extension("wirecert-part");
+        fs::copy(from, &part)?;
+        return fs::rename(part, to);
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        match entry.file_type()?.is_symlink() {
+            true => symlink(fs::read_link(entry.path())?, to.join(entry.file_name()))?,
+            false => put(&entry.path(), &to.join(entry.file_name()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder that nobody else may look into.
+fn private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Links everything in one folder into another one, but for one name.
+fn link_all(from: &Path, to: &Path, but: &str) -> io::Result<()> {
+    let entries = match fs::read_dir(from) {
+        Ok(entries) => entries,
+        // There is nothing that it could look like.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name() != but {
+            symlink(fs::canonicalize(from)?.join(entry.file_name()), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_there_but_for_our_own_folder_and_what_is_written_goes_where_it_belongs() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, ours) = (dir.path().join("real"), dir.path().join("ours"));
+        fs::create_dir_all(real.join("amp/ide")).unwrap();
+        fs::write(real.join("amp/ide/1.json"), "hidden").unwrap();
+        fs::write(real.join("amp/login"), "who").unwrap();
+        fs::write(real.join("other"), "x").unwrap();
+        let overlay = HomeOverlay::make(&real, &ours, "amp/ide").unwrap();
+        assert_eq!(overlay.own(), ours.join("amp/ide"));
+        assert_eq!(fs::read_dir(overlay.own()).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(ours.join("amp/login")).unwrap(), "who");
+        assert_eq!(fs::read_to_string(ours.join("other")).unwrap(), "x");
+        fs::create_dir_all(ours.join("amp/threads")).unwrap();
+        fs::write(ours.join("amp/threads/1"), "y").unwrap();
+        fs::write(ours.join("other"), "written through").unwrap();
+        // As a program does that replaces a file at once.
+        fs::write(ours.join("amp/.login"), "me").unwrap();
+        fs::rename(ours.join("amp/.login"), ours.join("amp/login")).unwrap();
+        assert!(overlay.give_back().is_empty());
+        fs::remove_dir_all(&ours).unwrap();
+        assert_eq!(fs::read_to_string(real.join("other")).unwrap(), "written through");
+        assert_eq!(fs::read_to_string(real.join("amp/login")).unwrap(), "me");
+        assert_eq!(fs::read_to_string(real.join("amp/threads/1")).unwrap(), "y");
+        assert_eq!(fs::read_to_string(real.join("amp/ide/1.json")).unwrap(), "hidden");
+    }
+
+    #[test]
+    fn what_cannot_be_put_where_it_belongs_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, ours) = (dir.path().join("real"), dir.path().join("ours"));
+        fs::create_dir_all(&real).unwrap();
+        let overlay = HomeOverlay::make(&real, &ours, "amp/ide").unwrap();
+        fs::write(ours.join("late"), "x").unwrap();
+        fs::create_dir_all(real.join("late")).unwrap();
+        assert_eq!(overlay.give_back(), [ours.join("late")]);
+    }
+
+    #[test]
+    fn what_is_not_there_looks_like_an_empty_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let overlay = HomeOverlay::make(&dir.path().join("none"), &dir.path().join("ours"), "a/b").unwrap();
+        assert!(overlay.own().is_dir());
+    }
 }

@@ -1,0 +1,183 @@
+//! [`Normaliser`]: gathers a trace and gives its normalised text. [`HandshakeNormaliser`]: the same for single values.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Number;
+
+use crate::trace::{Event, EventKind, Sink};
+
+use super::connection;
+use super::conversation::Conversation;
+use super::volatile::{self, Learnt, Volatile, neutral};
+
+/// How many events a normalised trace holds; later ones are only counted.
+const MOST_EVENTS: usize = 10_000;
+
+/// How much of a trace is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strength {
+    /// Every value: pins one integration.
+    Exact,
+    /// Keys and types only: comparable between implementations.
+    Shape,
+}
+
+/// What is known to differ from one run to the next.
+#[derive(Clone, Debug, Default)]
+pub struct NormalisationFacts {
+    /// Folders by the name of their placeholder, such as `workspace`. Found in paths and in `file` URIs.
+    pub folders: Vec<(String, String)>,
+    /// Ports, beside those that the trace itself tells of.
+    pub ports: BTreeSet<u16>,
+    /// The events that a step of the play awaited, where that is known. What else a server says unasked is left out then:
+    /// whether it comes before the play ends, and how often, is a matter of time.
+    pub awaited: Option<BTreeSet<u64>>,
+}
+
+impl NormalisationFacts {
+    /// A text with what is known to differ replaced by its names, to see whether two plays say the same.
+    pub fn replaced_in(&self, text: &str) -> String {
+        let named = |text: String, (name, folder): &(String, String)| text.replace(folder, &format!("<{name}>"));
+        let text = self.folders.iter().filter(|(_, folder)| !folder.is_empty()).fold(text.to_owned(), named);
+        self.ports.iter().fold(text, |text, port| text.replace(&format!(":{port}"), ":<port>"))
+    }
+}
+
+/// The normalised text of a trace, with a final line end.
+pub fn normalise<'a>(
+    events: impl IntoIterator<Item = &'a Event>,
+    known: &NormalisationFacts,
+    strength: Strength,
+) -> String {
+    let normaliser = Normaliser::default();
+    events.into_iter().for_each(|event| normaliser.push(event));
+    normaliser.finish(known, strength)
+}
+
+/// Gathers what a normalised trace needs while the trace comes about. Clones share it: give one to a recorder, ask
+/// the other. It holds a bounded number of events.
+#[derive(Clone, Debug, Default)]
+pub struct Normaliser(Arc<Mutex<Gathered>>);
+
+#[derive(Debug, Default)]
+struct Gathered {
+    events: Vec<Event>,
+    dropped: u64,
+}
+
+impl Normaliser {
+    /// Takes in an event.
+    pub fn push(&self, event: &Event) {
+        // What a process prints belongs to no protocol, and marks are ours. Into how many pieces a body was cut is a
+        // matter of time. What was concluded is none of what happened.
+        if matches!(event.kind, EventKind::Output(_) | EventKind::Mark(_) | EventKind::Body(_))
+            || event.kind.is_conclusion()
+        {
+            return;
+        }
+        let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if gathered.events.len() < MOST_EVENTS {
+            gathered.events.push(event.clone());
+        } else {
+            gathered.dropped += 1;
+        }
+    }
+
+    /// The normalised text of what came so far.
+    pub fn finish(&self, known: &NormalisationFacts, strength: Strength) -> String {
+        let gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let volatile = Volatile::new(known, &gathered.events);
+        let mut conversation = Conversation::new(&volatile, strength, known.awaited.as_ref());
+        gathered.events.iter().for_each(|event| conversation.event(event));
+        let mut text = volatile::number(&conversation.into_text());
+        if gathered.dropped > 0 {
+            text += &format!("and {} more events\n", gathered.dropped);
+        }
+        text
+    }
+}
+
+impl Sink for Normaliser {
+    fn event(&mut self, event: &Event) {
+        self.push(event);
+    }
+}
+
+/// Header fields that are made anew for each handshake (RFC 6455 section 4).
+const KEYS: [&str; 2] = ["sec-websocket-key", "sec-websocket-accept"];
+
+/// Gives values a form in which those that mean the same in two traces are equal: a placeholder stands for each UUID,
+/// time, port, process, secret and run directory, whichever it is.
+pub struct HandshakeNormaliser(Volatile);
+
+impl HandshakeNormaliser {
+    /// For a trace, of which this was learnt.
+    pub fn new(known: &NormalisationFacts, learnt: Learnt) -> Self {
+        Self(Volatile::with(known, learnt))
+    }
+
+    /// A text that stands under a key.
+    pub fn text(&self, key: &str, text: &str) -> String {
+        let marked = self.0.mark_keyed(key, text).unwrap_or_else(|| self.0.mark(text));
+        without_run(&neutral(&marked))
+    }
+
+    /// A number that stands under a key.
+    pub fn number(&self, key: &str, number: &Number) -> String {
+        self.0.mark_number(key, number).map_or_else(|| number.to_string(), |marked| neutral(&marked))
+    }
+
+    /// The value of a header field.
+    pub fn header(&self, name: &str, value: &str) -> String {
+        let name = name.to_ascii_lowercase();
+        if KEYS.contains(&name.as_str()) {
+            return "<key>".to_owned();
+        }
+        if name == "host" {
+            // The port of a server, or of a proxy before it, which nothing else in the trace need tell.
+            let (host, port) = value.rsplit_once(':').unwrap_or((value, ""));
+            let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+            return if is_port { format!("{}:<port:1>", self.text(&name, host)) } else { self.text(&name, value) };
+        }
+        match connection::VOLATILE.iter().find(|(_, names)| names.contains(&name.as_str())) {
+            Some((kind, _)) => format!("<{kind}>"),
+            None => self.text(&name, value),
+        }
+    }
+}
+
+/// How the name of a run directory begins, and how many characters follow.
+const RUN: (&str, usize) = ("/wirecert-", 6);
+
+/// A text with the names of run directories as placeholders.
+fn without_run(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(RUN.0) {
+        out += before;
+        let name = after.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        out += if name == RUN.1 { "/<run>" } else { RUN.0 };
+        rest = if name == RUN.1 { &after[name..] } else { after };
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_from_run_to_run_becomes_equal_and_nothing_else_does() {
+        let neutral = HandshakeNormaliser::new(&NormalisationFacts::default(), Learnt::default());
+        let of = |text| neutral.text("k", text);
+        assert_eq!(of("id 503d5041-b0ee-418a-a9dc-8311037acfa3"), of("id be4a8884-1c67-45ec-a051-8419b2f0c9aa"));
+        assert_eq!(of("file:///tmp/wirecert-28KaeP/a.txt"), of("file:///tmp/wirecert-XXk3f9/a.txt"));
+        assert_ne!(of("/tmp/wirecert-abc/a"), of("/tmp/wirecert-abd/a"));
+        assert_ne!(of("a"), of("b"));
+        assert_eq!(neutral.header("Date", "x"), neutral.header("date", "y"));
+        assert_eq!(neutral.header("Host", "localhost:1"), neutral.header("host", "localhost:22"));
+        assert_ne!(neutral.header("Host", "localhost:1"), neutral.header("host", "elsewhere:1"));
+        assert_ne!(neutral.header("Accept", "x"), neutral.header("Accept", "y"));
+    }
+}
