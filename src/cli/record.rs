@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::protocol::{Protocol, Role, protocols};
-use crate::record::{Client, Live, RecordError, Recording, Rendezvous};
+use crate::record::{Client, LiveJudge, RecordError, Recording, Rendezvous};
 use crate::report;
 use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 
@@ -105,7 +105,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let color = terminal.output().color;
     let live = args.check.then(|| {
         let mut stderr = anstream::AutoStream::new(std::io::stderr(), color);
-        Live::new(protocol, edition, &header, move |line| {
+        LiveJudge::new(protocol, edition, &header, move |line| {
             use std::io::Write as _;
             // There is nobody left to tell if this fails.
             let _ = writeln!(stderr, "{line}");

@@ -20,38 +20,38 @@ use crate::wire::tcp::Address;
 use super::proxy::ProxyListener;
 use super::trace_writer::TapHandle;
 
-/// How often to look.
-const LOOK: Duration = Duration::from_millis(20);
-/// How many lockfiles are looked at.
-const MOST: usize = 256;
+/// The interval between two scans.
+const SCAN_INTERVAL: Duration = Duration::from_millis(20);
+/// How many lockfiles are read at most.
+const MAX_LOCKFILES: usize = 256;
 
-/// Keeps a folder of lockfiles like others. Dropped, it leaves everything as it is.
+/// Mirrors folders of lockfiles into one of ours. Dropping it leaves all files as they are.
 pub struct Mirror {
-    /// Where servers leave theirs.
+    /// The folders in which servers leave their lockfiles.
     sources: Vec<PathBuf>,
-    /// Ours.
+    /// Our folder.
     own: PathBuf,
-    /// Only servers that have to do with this folder.
+    /// If set, only servers of this workspace are mirrored.
     workspace: Option<PathBuf>,
     edition: &'static str,
     read: fn(&str, &[u8]) -> Result<Lock, String>,
     port_key: &'static str,
     ports: Option<RangeInclusive<u16>>,
     recorder: Recorder,
-    ear: TapHandle,
+    tap: TapHandle,
     seen: BTreeMap<PathBuf, MirroredLockfile>,
 }
 
 /// A lockfile that was seen.
 struct MirroredLockfile {
     stamp: FileStamp,
-    /// Where ours is, and what it says; none where there is none, or where somebody took it away.
+    /// The path of our copy; none where there is none, or where it has been removed.
     copy: Option<PathBuf>,
-    /// The door to its server, and the server's port.
-    door: Option<(u16, ProxyListener)>,
+    /// The port of the server, and the proxy to it.
+    proxy: Option<(u16, ProxyListener)>,
 }
 
-/// Tells one state of a file from another.
+/// Identifies one state of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FileStamp {
     modified: Option<SystemTime>,
@@ -60,7 +60,7 @@ struct FileStamp {
 }
 
 impl Mirror {
-    /// Mirrors the lockfiles below these data homes into `own`. None where servers of this reach leave none.
+    /// Mirrors the lockfiles below these data homes into `own`. None where servers of this reach leave no lockfiles.
     pub fn new(
         reach: &Reach,
         edition: &'static str,
@@ -68,7 +68,7 @@ impl Mirror {
         own: &Path,
         workspace: Option<PathBuf>,
         recorder: Recorder,
-        ear: TapHandle,
+        tap: TapHandle,
     ) -> Option<Self> {
         let Reach::Lockfile { folder, read, ports, port_key, .. } = reach else { return None };
         Some(Self {
@@ -80,30 +80,30 @@ impl Mirror {
             port_key,
             ports: ports(edition),
             recorder,
-            ear,
+            tap,
             seen: BTreeMap::new(),
         })
     }
 
-    /// Goes on looking until it is dropped.
+    /// Scans until the future is dropped.
     pub async fn run(mut self) {
-        let mut ticks = tokio::time::interval(LOOK);
+        let mut ticks = tokio::time::interval(SCAN_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            self.look().await;
+            self.scan().await;
         }
     }
 
-    /// Looks once.
-    pub async fn look(&mut self) {
+    /// Scans the folders once.
+    pub async fn scan(&mut self) {
         let files = files(&self.sources);
         let gone: Vec<PathBuf> =
             self.seen.keys().filter(|path| !files.iter().any(|(p, _)| p == *path)).cloned().collect();
         for path in gone {
             if let Some(seen) = self.seen.remove(&path) {
-                self.file(&path, "removed", None);
-                // A client may have taken it away already.
+                self.record_file(&path, "removed", None);
+                // A client may have removed it already.
                 let _ = seen.copy.map(fs::remove_file);
             }
         }
@@ -111,20 +111,20 @@ impl Mirror {
             match self.seen.get_mut(&path) {
                 Some(seen) if seen.stamp == stamp => {
                     if let Some(copy) = seen.copy.take_if(|copy| !copy.exists()) {
-                        self.file(&copy, "removed", None);
+                        self.record_file(&copy, "removed", None);
                     }
                 }
                 before => {
-                    let (copy, door) = before.map_or((None, None), |seen| (seen.copy.take(), seen.door.take()));
-                    self.mirror(path, stamp, copy, door).await;
+                    let (copy, proxy) = before.map_or((None, None), |seen| (seen.copy.take(), seen.proxy.take()));
+                    self.mirror(path, stamp, copy, proxy).await;
                 }
             }
         }
     }
 
-    /// The ports of our doors.
-    pub fn doors(&self) -> impl Iterator<Item = SocketAddr> {
-        self.seen.values().filter_map(|seen| seen.door.as_ref().map(|(_, door)| door.local()))
+    /// The addresses of the proxies.
+    pub fn proxy_addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.seen.values().filter_map(|seen| seen.proxy.as_ref().map(|(_, proxy)| proxy.local()))
     }
 
     /// Mirrors a file that is new or has changed.
@@ -133,40 +133,40 @@ impl Mirror {
         path: PathBuf,
         stamp: FileStamp,
         before: Option<PathBuf>,
-        door: Option<(u16, ProxyListener)>,
+        proxy: Option<(u16, ProxyListener)>,
     ) {
         let Ok((content, _)) = read_bounded(&path) else {
-            // Gone again, or nothing that anybody could read.
-            self.seen.insert(path, MirroredLockfile { stamp, copy: before, door });
+            // Removed again, or not readable.
+            self.seen.insert(path, MirroredLockfile { stamp, copy: before, proxy });
             return;
         };
         let lock = (self.read)(self.edition, &content);
         if let Ok(lock) = &lock {
-            // Before anything of it is recorded.
+            // Before any of it is recorded.
             self.recorder.add_secret(&lock.token);
         }
-        if lock.as_ref().is_ok_and(|lock| !self.concerns(lock)) {
-            self.seen.insert(path, MirroredLockfile { stamp, copy: None, door: None });
+        if lock.as_ref().is_ok_and(|lock| !self.concerns_workspace(lock)) {
+            self.seen.insert(path, MirroredLockfile { stamp, copy: None, proxy: None });
             return;
         }
-        self.file(&path, "read", Some(&content));
-        let (text, name, door) = match lock {
+        self.record_file(&path, "read", Some(&content));
+        let (text, name, proxy) = match lock {
             Ok(lock) => {
-                let door = match door {
-                    Some((port, door)) if port == lock.port => Some((port, door)),
-                    _ => self.door(lock.port).await,
+                let proxy = match proxy {
+                    Some((port, proxy)) if port == lock.port => Some((port, proxy)),
+                    _ => self.open_proxy(lock.port).await,
                 };
-                let Some((port, door)) = door else {
-                    self.seen.insert(path, MirroredLockfile { stamp, copy: before, door: None });
+                let Some((port, proxy)) = proxy else {
+                    self.seen.insert(path, MirroredLockfile { stamp, copy: before, proxy: None });
                     return;
                 };
-                let text = with_port(&content, self.port_key, door.local().port());
-                // Called by its port, as it was.
+                let text = with_port(&content, self.port_key, proxy.local().port());
+                // A lockfile that is named after its port is named after the port of the proxy.
                 let by_port = path.file_stem().is_some_and(|stem| *stem == *port.to_string());
-                let name = by_port.then(|| format!("{}.json", door.local().port()));
-                (text, name, Some((port, door)))
+                let name = by_port.then(|| format!("{}.json", proxy.local().port()));
+                (text, name, Some((port, proxy)))
             }
-            // A client has to cope with it, as it would without us.
+            // A broken lockfile is copied as it is.
             Err(_) => (content, None, None),
         };
         let name = name.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
@@ -174,22 +174,22 @@ impl Mirror {
         if let Some(before) = before.filter(|before| *before != copy) {
             let _ = fs::remove_file(before);
         }
-        match write_whole(&copy, &text) {
+        match write_atomically(&copy, &text) {
             Ok(()) => {
-                if let Some((port, door)) = &door {
-                    self.mark("offered", format!("the server at port {port} is offered at {}", door.local()));
+                if let Some((port, proxy)) = &proxy {
+                    self.record_mark("offered", format!("the server at port {port} is offered at {}", proxy.local()));
                 }
-                self.seen.insert(path, MirroredLockfile { stamp, copy: Some(copy), door });
+                self.seen.insert(path, MirroredLockfile { stamp, copy: Some(copy), proxy });
             }
             Err(e) => {
-                self.mark("unoffered", format!("{} cannot be written: {e}", copy.display()));
-                self.seen.insert(path, MirroredLockfile { stamp, copy: None, door });
+                self.record_mark("unoffered", format!("{} cannot be written: {e}", copy.display()));
+                self.seen.insert(path, MirroredLockfile { stamp, copy: None, proxy });
             }
         }
     }
 
-    /// Whether a server has to do with the workspace. One that names no folder may have.
-    fn concerns(&self, lock: &Lock) -> bool {
+    /// Whether a server belongs to the workspace. A server that names no folder may.
+    fn concerns_workspace(&self, lock: &Lock) -> bool {
         let Some(workspace) = &self.workspace else { return true };
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let wanted = real(workspace);
@@ -201,34 +201,34 @@ impl Mirror {
                 .any(|folder| folder.starts_with(&wanted) || wanted.starts_with(&folder))
     }
 
-    /// A door to the server at a port.
-    async fn door(&self, port: u16) -> Option<(u16, ProxyListener)> {
+    /// Opens a proxy to the server at a port.
+    async fn open_proxy(&self, port: u16) -> Option<(u16, ProxyListener)> {
         let opened = match listen(self.ports.clone()).await {
-            Ok(listener) => ProxyListener::open(listener, Address::new("localhost", port), self.ear.clone()),
+            Ok(listener) => ProxyListener::open(listener, Address::new("localhost", port), self.tap.clone()),
             Err(e) => Err(e),
         };
         match opened {
-            Ok(door) => Some((port, door)),
+            Ok(proxy) => Some((port, proxy)),
             Err(e) => {
-                self.mark("unoffered", format!("no port for the server at port {port}: {e}"));
+                self.record_mark("unoffered", format!("no port for the server at port {port}: {e}"));
                 None
             }
         }
     }
 
-    fn file(&self, path: &Path, change: &str, content: Option<&[u8]>) {
+    fn record_file(&self, path: &Path, change: &str, content: Option<&[u8]>) {
         let content = content.map(Payload::from);
         let path = path.display().to_string();
-        self.ear.event(EventKind::File(FileChange { path, change: change.to_owned(), content }));
+        self.tap.event(EventKind::File(FileChange { path, change: change.to_owned(), content }));
     }
 
-    fn mark(&self, mark: &str, text: String) {
-        self.ear.event(EventKind::Mark(Mark { mark: mark.to_owned(), text }));
+    fn record_mark(&self, mark: &str, text: String) {
+        self.tap.event(EventKind::Mark(Mark { mark: mark.to_owned(), text }));
     }
 }
 
-/// The edition that the servers which run now speak, as far as their lockfiles tell: the first of the protocol whose clients
-/// would use one of them. None where nobody's would.
+/// The edition of the servers that run now, according to their lockfiles: the first edition of the protocol in which a lockfile
+/// is valid. None where there is no such edition.
 pub fn edition_of(protocol: &Protocol, reach: &Reach, homes: &[PathBuf]) -> Option<&'static str> {
     let Reach::Lockfile { folder, read, .. } = reach else { return None };
     let sources: Vec<PathBuf> = homes.iter().map(|home| home.join(folder)).collect();
@@ -249,13 +249,13 @@ fn files(folders: &[PathBuf]) -> Vec<(PathBuf, FileStamp)> {
                 (meta.as_ref().and_then(|m| m.modified().ok()), meta.as_ref().map_or(0, |m| m.len()));
             (path, FileStamp { modified, size, inode: meta.map_or(0, |m| m.ino()) })
         })
-        .take(MOST)
+        .take(MAX_LOCKFILES)
         .collect();
     files.sort_by(|a, b| a.0.cmp(&b.0));
     files
 }
 
-/// Listens at a free port of 127.0.0.1: one of these, where there is one.
+/// Listens at a free port of 127.0.0.1: if possible, one of `ports`.
 async fn listen(ports: Option<RangeInclusive<u16>>) -> io::Result<TcpListener> {
     for port in ports.into_iter().flatten() {
         if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
@@ -265,7 +265,7 @@ async fn listen(ports: Option<RangeInclusive<u16>>) -> io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await
 }
 
-/// The lockfile with another port in it.
+/// The content of a lockfile with another port in it.
 fn with_port(content: &[u8], key: &str, port: u16) -> Vec<u8> {
     match serde_json::from_slice(content) {
         Ok(serde_json::Value::Object(mut keys)) => {
@@ -276,23 +276,23 @@ fn with_port(content: &[u8], key: &str, port: u16) -> Vec<u8> {
     }
 }
 
-/// Writes a file at once, readable by its owner only.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file atomically, readable by its owner only.
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    private(folder)?;
+    create_private_dir(folder)?;
     let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
 }
 
-/// A look-alike. What is in the folder that it looks like, stands in it as links; on the way to our own folder there are
-/// folders of ours.
+/// A folder that looks like another one, except for one folder below it that is our own. It has links to the entries of the
+/// real folder; the folders on the path to our own folder are ours.
 #[derive(Debug)]
 pub struct HomeOverlay {
-    /// Folders of ours on the way, the last one being our own folder.
+    /// The folders of ours on the path; the last one is our own folder.
     ours: Vec<PathBuf>,
-    /// What each of them looks like.
+    /// The real folder that each of them looks like.
     real: Vec<PathBuf>,
 }
 
@@ -300,19 +300,19 @@ impl HomeOverlay {
     /// Makes `folder` look like `real`, with a folder of our own at `below`, a relative path.
     ///
     /// # Errors
-    /// Something cannot be read or made.
+    /// A folder cannot be read, or not be made.
     pub fn make(real: &Path, folder: &Path, below: &str) -> io::Result<Self> {
         let (mut ours, mut reals) = (vec![], vec![]);
         let (mut real, mut at) = (real.to_owned(), folder.to_owned());
         for name in below.split('/') {
-            private(&at)?;
-            link_all(&real, &at, name)?;
+            create_private_dir(&at)?;
+            link_entries(&real, &at, name)?;
             ours.push(at.clone());
             reals.push(real.clone());
             real.push(name);
             at.push(name);
         }
-        private(&at)?;
+        create_private_dir(&at)?;
         ours.push(at);
         reals.push(real);
         Ok(Self { ours, real: reals })
@@ -323,8 +323,8 @@ impl HomeOverlay {
         self.ours.last().map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// Puts what somebody has put there to where it would have gone without us. Gives what could not be put there, and stays.
-    pub fn give_back(&self) -> Vec<PathBuf> {
+    /// Moves files that were written here to the real folder. Returns the paths that could not be moved, which stay.
+    pub fn move_back(&self) -> Vec<PathBuf> {
         let Some((_, on_the_way)) = self.ours.split_last() else { return vec![] };
         let mut left = vec![];
         for (folder, real) in on_the_way.iter().zip(&self.real) {
@@ -333,7 +333,7 @@ impl HomeOverlay {
                 if is_link || self.ours.contains(&entry.path()) {
                     continue;
                 }
-                if put(&entry.path(), &real.join(entry.file_name())).is_err() {
+                if move_to(&entry.path(), &real.join(entry.file_name())).is_err() {
                     left.push(entry.path());
                 }
             }
@@ -343,13 +343,13 @@ impl HomeOverlay {
     }
 }
 
-/// Puts a file or a folder in another place, in place of a file that is there by that name.
-fn put(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a file or folder to another path, replacing a file of that name.
+fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
     if !from.is_dir() {
-        // By another name first: what is there is not to be torn.
+        // Under another name first, so that an existing file is replaced at once.
         let part = to.with_added_extension("wirecert-part");
         fs::copy(from, &part)?;
         return fs::rename(part, to);
@@ -359,22 +359,22 @@ fn put(from: &Path, to: &Path) -> io::Result<()> {
         let entry = entry?;
         match entry.file_type()?.is_symlink() {
             true => symlink(fs::read_link(entry.path())?, to.join(entry.file_name()))?,
-            false => put(&entry.path(), &to.join(entry.file_name()))?,
+            false => move_to(&entry.path(), &to.join(entry.file_name()))?,
         }
     }
     Ok(())
 }
 
-/// Makes a folder that nobody else may look into.
-fn private(folder: &Path) -> io::Result<()> {
+/// Makes a folder that only its owner may read.
+fn create_private_dir(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Links everything in one folder into another one, but for one name.
-fn link_all(from: &Path, to: &Path, but: &str) -> io::Result<()> {
+/// Links every entry of a folder into another one, except for one name.
+fn link_entries(from: &Path, to: &Path, but: &str) -> io::Result<()> {
     let entries = match fs::read_dir(from) {
         Ok(entries) => entries,
-        // There is nothing that it could look like.
+        // There is no real folder.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(e),
     };
@@ -410,7 +410,7 @@ mod tests {
         // As a program does that replaces a file at once.
         fs::write(ours.join("amp/.login"), "me").unwrap();
         fs::rename(ours.join("amp/.login"), ours.join("amp/login")).unwrap();
-        assert!(overlay.give_back().is_empty());
+        assert!(overlay.move_back().is_empty());
         fs::remove_dir_all(&ours).unwrap();
         assert_eq!(fs::read_to_string(real.join("other")).unwrap(), "written through");
         assert_eq!(fs::read_to_string(real.join("amp/login")).unwrap(), "me");
@@ -426,7 +426,7 @@ mod tests {
         let overlay = HomeOverlay::make(&real, &ours, "amp/ide").unwrap();
         fs::write(ours.join("late"), "x").unwrap();
         fs::create_dir_all(real.join("late")).unwrap();
-        assert_eq!(overlay.give_back(), [ours.join("late")]);
+        assert_eq!(overlay.move_back(), [ours.join("late")]);
     }
 
     #[test]

@@ -14,32 +14,32 @@ use tokio::task::JoinHandle;
 
 use crate::trace::{Closed, Direction, EventKind, Mark};
 use crate::wire::process;
-use crate::wire::tcp::{Address, accepted, open};
+use crate::wire::tcp::{Address, accept_retrying, open};
 
-use super::trace_writer::{PassedTraffic, TapHandle, Wire};
+use super::trace_writer::{ConnectionTap, PassedTraffic, TapHandle};
 
-/// How many connections there may be at a time; further ones wait until one goes.
-const AT_A_TIME: usize = 4096;
+/// How many connections there may be at a time; further ones wait until one ends.
+const MAX_CONNECTIONS: usize = 4096;
 /// How long a server may take to accept a connection.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Lets clients in as long as it lives. Connections that stand outlive it.
+/// Accepts clients until it is dropped. Open connections outlive it.
 pub struct ProxyListener {
     local: SocketAddr,
-    accepting: JoinHandle<()>,
+    accept_task: JoinHandle<()>,
 }
 
 impl ProxyListener {
-    /// Lets clients in at a listener, to a server.
+    /// Accepts clients at a listener, and connects each to a server.
     ///
     /// # Errors
     /// The listener has no address.
-    pub fn open(listener: TcpListener, server: Address, ear: TapHandle) -> io::Result<Self> {
+    pub fn open(listener: TcpListener, server: Address, tap: TapHandle) -> io::Result<Self> {
         let local = listener.local_addr()?;
-        Ok(Self { local, accepting: tokio::spawn(let_in(listener, server, ear)) })
+        Ok(Self { local, accept_task: tokio::spawn(accept_clients(listener, server, tap)) })
     }
 
-    /// Where it is.
+    /// The address at which clients connect.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
@@ -47,85 +47,85 @@ impl ProxyListener {
 
 impl Drop for ProxyListener {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.accept_task.abort();
     }
 }
 
-async fn let_in(listener: TcpListener, server: Address, ear: TapHandle) {
-    let slots = Arc::new(Semaphore::new(AT_A_TIME));
+async fn accept_clients(listener: TcpListener, server: Address, tap: TapHandle) {
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let server = Arc::new(server);
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
-        let (client, _) = accepted(|context| listener.poll_accept(context)).await;
-        let (server, ear) = (server.clone(), ear.clone());
+        let (client, _) = accept_retrying(|context| listener.poll_accept(context)).await;
+        let (server, tap) = (server.clone(), tap.clone());
         tokio::spawn(async move {
-            pass(client, &server, &ear).await;
+            serve_client(client, &server, &tap).await;
             drop(slot);
         });
     }
 }
 
-/// Passes one connection on.
-async fn pass(client: TcpStream, address: &Address, ear: &TapHandle) {
-    // Small pieces go on as they came, and do not wait for more.
+/// Connects one client to the server, and relays until both ends are done.
+async fn serve_client(client: TcpStream, address: &Address, tap: &TapHandle) {
+    // Small pieces are forwarded at once.
     let _ = client.set_nodelay(true);
-    match open(address, CONNECT).await {
+    match open(address, CONNECT_TIMEOUT).await {
         Ok(server) => {
             let address = server.peer_addr().map_or_else(|_| address.to_string(), |address| address.to_string());
-            let process = match ear.carried() {
-                PassedTraffic::WebSocket => process::of_client(&client).await,
+            let process = match tap.traffic() {
+                PassedTraffic::WebSocket => process::client_pid(&client).await,
                 PassedTraffic::Http => None,
             };
-            let wire = ear.open(address, process);
-            relay(client, server, &wire).await;
+            let tap = tap.open(address, process);
+            relay(client, server, &tap).await;
         }
         Err(error) => {
             let text = format!("a client came for {address}, and was cut off: {error}");
-            ear.event(EventKind::Mark(Mark { mark: "unreachable".to_owned(), text }));
-            // It cannot be refused any more; this is the next worst.
+            tap.event(EventKind::Mark(Mark { mark: "unreachable".to_owned(), text }));
+            // An accepted connection cannot be refused any more: it is reset.
             let _ = client.set_zero_linger();
         }
     }
 }
 
-/// How much is read at once.
+/// How many bytes are read at once.
 const BUFFER: usize = 32 << 10;
 
 /// How one direction ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    /// Its sender said that nothing more will come, and that was passed on.
+enum DirectionEnd {
+    /// The sender sent FIN, which was forwarded.
     Eof,
-    /// Its sender cut the connection.
+    /// The sender reset the connection.
     Reset,
-    /// Its receiver takes nothing more. How that end left will be read from it.
-    Unwanted,
+    /// The receiver accepts no more bytes. How it closed the connection is read from the other direction.
+    ReceiverGone,
 }
 
-/// Passes on what comes from either end to the other one, until both are done.
-async fn relay(client: TcpStream, server: TcpStream, wire: &Wire) {
+/// Forwards the bytes of each end to the other one, until both are done.
+async fn relay(client: TcpStream, server: TcpStream, tap: &ConnectionTap) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let cut = {
-        let up = pump(&mut from_client, &mut to_server, Direction::ToServer, wire);
-        let down = pump(&mut from_server, &mut to_client, Direction::ToClient, wire);
+        let up = pump(&mut from_client, &mut to_server, Direction::ToServer, tap);
+        let down = pump(&mut from_server, &mut to_client, Direction::ToClient, tap);
         tokio::pin!(up, down);
         let (mut up_ended, mut down_ended) = (None, None);
-        // In one task: what a server answers can't be heard before what it answers.
+        // In one task, so that a response is never recorded before its request.
         loop {
             tokio::select! {
                 ended = &mut up, if up_ended.is_none() => up_ended = Some(ended),
                 ended = &mut down, if down_ended.is_none() => down_ended = Some(ended),
             }
             match (up_ended, down_ended) {
-                (Some(Ended::Reset), _) | (_, Some(Ended::Reset)) => break true,
-                (Some(up), Some(down)) => break up != Ended::Eof || down != Ended::Eof,
+                (Some(DirectionEnd::Reset), _) | (_, Some(DirectionEnd::Reset)) => break true,
+                (Some(up), Some(down)) => break up != DirectionEnd::Eof || down != DirectionEnd::Eof,
                 _ => {}
             }
         }
     };
     if cut {
-        // RST, not FIN: that is what the other end did, or would have got.
+        // RST, not FIN: the other end did the same, or would have received it.
         for half in [&to_client, &to_server] {
             let _ = half.as_ref().set_zero_linger();
         }
@@ -134,38 +134,38 @@ async fn relay(client: TcpStream, server: TcpStream, wire: &Wire) {
     }
 }
 
-/// Passes on one direction.
-async fn pump(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, dir: Direction, wire: &Wire) -> Ended {
+/// Forwards one direction.
+async fn pump(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, dir: Direction, tap: &ConnectionTap) -> DirectionEnd {
     let mut buffer = vec![0; BUFFER];
     loop {
         let read = tokio::select! {
             biased;
             read = from.read(&mut buffer) => read,
-            // The receiver has cut the connection. Where it had ended its stream before, nothing else would tell.
-            _ = to.as_ref().ready(Interest::ERROR) => return Ended::Unwanted,
+            // The receiver has reset the connection. Where it had sent FIN before, this is the only sign.
+            _ = to.as_ref().ready(Interest::ERROR) => return DirectionEnd::ReceiverGone,
         };
-        let t = wire.now();
+        let t = tap.now();
         let bytes = match read {
             Ok(0) => {
-                wire.closed(dir, Closed::Eof);
-                // Fails only where the receiver is gone, which is read from it.
+                tap.closed(dir, Closed::Eof);
+                // Fails only where the receiver is gone, which the other direction reads.
                 let _ = to.shutdown().await;
-                return Ended::Eof;
+                return DirectionEnd::Eof;
             }
             Ok(n) => &buffer[..n],
             Err(_) => {
-                wire.closed(dir, Closed::Reset);
-                return Ended::Reset;
+                tap.closed(dir, Closed::Reset);
+                return DirectionEnd::Reset;
             }
         };
-        // What did not fit is recorded before it is waited for, so that no answer to the part that did can come before it.
-        let (sent, gone) = wire.bytes(t, dir, bytes, || match to.try_write(bytes) {
+        // All bytes are recorded before the rest is sent, so that no response to the first part is recorded before them.
+        let (sent, gone) = tap.bytes(t, dir, bytes, || match to.try_write(bytes) {
             Ok(sent) => (sent, false),
             Err(e) => (0, e.kind() != std::io::ErrorKind::WouldBlock),
         });
-        wire.room().await;
+        tap.wait_for_room().await;
         if gone || (sent < bytes.len() && to.write_all(&bytes[sent..]).await.is_err()) {
-            return Ended::Unwanted;
+            return DirectionEnd::ReceiverGone;
         }
     }
 }

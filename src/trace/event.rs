@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::traffic::some;
+use super::traffic::present_value;
 use super::{
     Body, Closed, Finding, Frame, Head, HttpRequest, HttpResponse, JudgementEnd, Message, Payload, StreamEvent,
 };
@@ -274,7 +274,7 @@ pub struct Call {
     /// With what.
     pub params: Value,
     /// Settings that go with it, where the protocol has such.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub settings: Option<Value>,
 }
 
@@ -285,10 +285,10 @@ pub struct Returned {
     /// The number of the call.
     pub id: u64,
     /// What the client's own API gave.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub result: Option<Value>,
     /// What it failed with.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub error: Option<Value>,
     /// Whether the client says that it has no such thing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -305,6 +305,6 @@ pub struct ClientEvent {
     #[serde(default)]
     pub data: Value,
     /// The subscription it belongs to, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub subscription: Option<Value>,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::End;
-use super::traffic::some;
+use super::traffic::present_value;
 
 /// Something that was found wrong in the play that the trace records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,10 +24,10 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// What should have been there.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub expected: Option<Value>,
     /// What was there.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub actual: Option<Value>,
     /// The step as a word; absent where only a rule saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,8 +29,10 @@ pub use file::{
     write_event,
 };
 pub use finding::{Awaited, AwaitedPart, Culprit, Finding, JudgementEnd, MissKind};
-pub use lenient::{Read, read as read_json};
-pub use normal::{HandshakeNormaliser, Learnt, NormalisationFacts, Normaliser, Strength, exchange_number, normalise};
+pub use lenient::{LenientJson, read as read_json};
+pub use normal::{
+    HandshakeNormaliser, NormalisationFacts, Normaliser, Strength, TraceFacts, exchange_number, normalise,
+};
 pub use recorder::{Clock, Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;

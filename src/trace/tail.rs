@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::{Event, EventKind, Frame, Payload, Sink, describe};
 
 /// What is kept of an event as it is takes no more than this, in bytes, or in values of JSON.
-const LIGHT: usize = 512;
+const SMALL: usize = 512;
 
 /// So many events are kept for each that is told: others of them may be about something else.
-const FOR_EACH: usize = 32;
+const KEPT_PER_LINE: usize = 32;
 
 /// Keeps the last events, and tells those of one connection as lines, at most so many. Clones share them: give one to a
 /// recorder, ask the other.
@@ -23,30 +23,30 @@ const FOR_EACH: usize = 32;
 /// is made at once, which is short ([`describe()`] bounds it), so that the memory is bounded.
 #[derive(Clone, Debug)]
 pub struct Tail {
-    most: usize,
-    kept: Arc<Mutex<VecDeque<Entry>>>,
+    max_lines: usize,
+    kept: Arc<Mutex<VecDeque<TailEntry>>>,
     /// The number of the next event.
     next: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct TailEntry {
     i: u64,
     conn: Option<String>,
     output: bool,
-    kept: Kept,
+    kept: TailContent,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum TailContent {
     Event(Event),
     Line(String),
 }
 
 impl Tail {
-    /// Tells `most` events at a time.
-    pub fn new(most: usize) -> Self {
-        Self { most, kept: Arc::default(), next: Arc::default() }
+    /// Tells `max_lines` events at a time.
+    pub fn new(max_lines: usize) -> Self {
+        Self { max_lines, kept: Arc::default(), next: Arc::default() }
     }
 
     /// Takes in an event.
@@ -56,13 +56,17 @@ impl Tail {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back(Entry {
+        kept.push_back(TailEntry {
             i: event.i,
             conn: event.conn.clone(),
             output: matches!(event.kind, EventKind::Output(_)),
-            kept: if is_light(&event.kind) { Kept::Event(event.clone()) } else { Kept::Line(describe(event)) },
+            kept: if is_small(&event.kind) {
+                TailContent::Event(event.clone())
+            } else {
+                TailContent::Line(describe(event))
+            },
         });
-        while kept.len() > self.most * FOR_EACH {
+        while kept.len() > self.max_lines * KEPT_PER_LINE {
             kept.pop_front();
         }
     }
@@ -80,7 +84,7 @@ impl Tail {
     /// The last events of a connection and of none, up to this one, oldest first. What processes print is left out where there
     /// is something else.
     pub fn lines_about(&self, conn: Option<&str>, index: Option<u64>) -> Vec<String> {
-        let fits = |entry: &Entry| {
+        let fits = |entry: &TailEntry| {
             let here = conn.is_none() || entry.conn.is_none() || entry.conn.as_deref() == conn;
             here && index.is_none_or(|index| entry.i <= index)
         };
@@ -88,31 +92,32 @@ impl Tail {
         if lines.is_empty() { self.last(fits) } else { lines }
     }
 
-    fn last(&self, fits: impl Fn(&Entry) -> bool) -> Vec<String> {
-        let line = |entry: &Entry| match &entry.kept {
-            Kept::Event(event) => describe(event),
-            Kept::Line(line) => line.clone(),
+    fn last(&self, fits: impl Fn(&TailEntry) -> bool) -> Vec<String> {
+        let line = |entry: &TailEntry| match &entry.kept {
+            TailContent::Event(event) => describe(event),
+            TailContent::Line(line) => line.clone(),
         };
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines: Vec<String> = kept.iter().rev().filter(|entry| fits(entry)).take(self.most).map(line).collect();
+        let mut lines: Vec<String> =
+            kept.iter().rev().filter(|entry| fits(entry)).take(self.max_lines).map(line).collect();
         lines.reverse();
         lines
     }
 }
 
 /// Whether keeping this costs less than telling it.
-fn is_light(what: &EventKind) -> bool {
+fn is_small(what: &EventKind) -> bool {
     match what {
         EventKind::StreamEvent(event) => {
             let texts = [&event.event, &event.data, &event.id, &event.comment];
-            texts.into_iter().flatten().map(String::len).sum::<usize>() <= LIGHT
+            texts.into_iter().flatten().map(String::len).sum::<usize>() <= SMALL
         }
-        EventKind::Body(body) => body.bytes.as_bytes().len() <= LIGHT && body.trailers.is_empty(),
-        EventKind::Frame(frame) => frame.payload.as_bytes().len() <= LIGHT,
-        EventKind::Told(told) => room_after(&told.data, LIGHT).is_some(),
+        EventKind::Body(body) => body.bytes.as_bytes().len() <= SMALL && body.trailers.is_empty(),
+        EventKind::Frame(frame) => frame.payload.as_bytes().len() <= SMALL,
+        EventKind::Told(told) => room_after(&told.data, SMALL).is_some(),
         EventKind::Message(message) => {
-            message.json.as_ref().is_none_or(|json| room_after(json, LIGHT).is_some())
-                && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= LIGHT)
+            message.json.as_ref().is_none_or(|json| room_after(json, SMALL).is_some())
+                && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= SMALL)
         }
         _ => false,
     }
@@ -169,7 +174,7 @@ mod tests {
             recorder.record(None, None, EventKind::Message(Message::joined(true, bytes.as_bytes(), 1)));
         }
         let kept = tail.kept.lock().unwrap();
-        let lines: Vec<bool> = kept.iter().map(|entry| matches!(entry.kept, Kept::Line(_))).collect();
+        let lines: Vec<bool> = kept.iter().map(|entry| matches!(entry.kept, TailContent::Line(_))).collect();
         assert_eq!(lines, [true, true, false]);
     }
 

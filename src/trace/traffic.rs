@@ -155,7 +155,7 @@ pub struct Message {
     /// Whether it came as text (opcode 1), rather than binary (opcode 2); of a body, whether it is UTF-8.
     pub text: bool,
     /// Its JSON, where it is JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub json: Option<Value>,
     /// The payload, where it is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +171,7 @@ impl Message {
     /// A message with this joined payload, parsed if it is JSON.
     pub fn joined(text: bool, payload: &[u8], frames: u64) -> Self {
         match serde_json::from_slice(payload) {
-            Ok(json) if depth_within(&json, MAX_DEPTH) => Self { text, json: Some(json), payload: None, frames },
+            Ok(json) if is_within_depth(&json, MAX_DEPTH) => Self { text, json: Some(json), payload: None, frames },
             _ => Self { text, json: None, payload: Some(payload.into()), frames },
         }
     }
@@ -195,10 +195,10 @@ impl Message {
     }
 }
 
-pub(super) fn depth_within(value: &Value, depth: usize) -> bool {
+pub(super) fn is_within_depth(value: &Value, depth: usize) -> bool {
     match value {
-        Value::Array(items) => depth > 0 && items.iter().all(|v| depth_within(v, depth - 1)),
-        Value::Object(map) => depth > 0 && map.values().all(|v| depth_within(v, depth - 1)),
+        Value::Array(items) => depth > 0 && items.iter().all(|v| is_within_depth(v, depth - 1)),
+        Value::Object(map) => depth > 0 && map.values().all(|v| is_within_depth(v, depth - 1)),
         _ => true,
     }
 }
@@ -347,6 +347,6 @@ fn values<'a>(headers: &'a [(String, String)], name: &'a str) -> impl Iterator<I
 }
 
 /// Reads an optional JSON value in which `null` is a value, not the absence of one.
-pub(super) fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub(super) fn present_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

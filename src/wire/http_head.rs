@@ -9,16 +9,16 @@ use crate::trace::{Closed, Head, Payload};
 
 /// What came where a head was awaited.
 #[derive(Debug)]
-pub enum Arrived {
+pub enum HeadOutcome {
     /// A head, and the bytes after it that came along.
     Head(Head, Vec<u8>),
     /// No head: what came instead, and why that was all.
-    Nothing(Vec<u8>, Why),
+    NoHead(Vec<u8>, NoHeadReason),
 }
 
 /// Why no head came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum NoHeadReason {
     /// The stream ended first.
     Closed(Closed),
     /// More bytes than the bound, and no end of a head among them.
@@ -29,26 +29,26 @@ pub enum Why {
 
 /// Reads up to the end of a head, at most `limit` bytes of it. A head ends with an empty line, whose line
 /// ends may be bare. With `response`, anything that does not begin with `HTTP/` is given back as it is.
-pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response: bool) -> Arrived {
+pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response: bool) -> HeadOutcome {
     let mut bytes = vec![];
     loop {
         let mut piece = [0; 4096];
         let n = match stream.read(&mut piece).await {
-            Ok(0) => return Arrived::Nothing(bytes, Why::Closed(Closed::Eof)),
+            Ok(0) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Eof)),
             Ok(n) => n,
-            Err(_) => return Arrived::Nothing(bytes, Why::Closed(Closed::Reset)),
+            Err(_) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Reset)),
         };
         let searched = bytes.len().saturating_sub(3);
         bytes.extend_from_slice(&piece[..n]);
         if response && !bytes.iter().zip(b"HTTP/").all(|(a, b)| a == b) {
-            return Arrived::Nothing(bytes, Why::NotHttp);
+            return HeadOutcome::NoHead(bytes, NoHeadReason::NotHttp);
         }
         if let Some(end) = end_of_head(&bytes, searched) {
             let after = bytes.split_off(end);
-            return Arrived::Head(parse(&bytes), after);
+            return HeadOutcome::Head(parse(&bytes), after);
         }
         if bytes.len() > limit {
-            return Arrived::Nothing(bytes, Why::TooLong);
+            return HeadOutcome::NoHead(bytes, NoHeadReason::TooLong);
         }
     }
 }
@@ -105,22 +105,22 @@ pub fn has_token(head: &Head, name: &str, token: &str) -> bool {
 }
 
 /// How long a refusal's body may take where nothing says how long it is.
-const BODY_PATIENCE: Duration = Duration::from_secs(1);
+const REFUSAL_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The body after a response head: as long as it says, else up to the end of the stream; at most
-/// `limit` bytes, and not beyond the deadline. `begun` is what came along with the head.
+/// `limit` bytes, and not beyond the deadline. `received` is what came along with the head.
 /// Also gives what was read beyond it, and how the stream ended, if it did.
 pub(super) async fn read_body(
     stream: &mut (impl AsyncRead + Unpin),
     head: &Head,
-    begun: Vec<u8>,
+    received: Vec<u8>,
     limit: usize,
     deadline: Instant,
 ) -> (Vec<u8>, Vec<u8>, Option<Closed>) {
     let announced = head.header("content-length").next().and_then(|n| n.parse::<usize>().ok());
     let wanted = announced.unwrap_or(usize::MAX).min(limit);
-    let deadline = deadline.min(Instant::now() + BODY_PATIENCE);
-    let mut body = begun;
+    let deadline = deadline.min(Instant::now() + REFUSAL_BODY_TIMEOUT);
+    let mut body = received;
     let mut ended = None;
     while body.len() < wanted && ended.is_none() {
         let mut piece = [0; 4096];
@@ -163,7 +163,7 @@ mod tests {
         for at in 0..bytes.len() {
             let (a, b) = bytes.split_at(at);
             let mut stream = a.chain(b);
-            let Arrived::Head(head, mut after) = read(&mut stream, 100, true).await else {
+            let HeadOutcome::Head(head, mut after) = read(&mut stream, 100, true).await else {
                 panic!("no head when cut at {at}");
             };
             stream.read_to_end(&mut after).await.expect("a slice can be read");
@@ -175,11 +175,11 @@ mod tests {
     #[tokio::test]
     async fn an_endless_head_and_other_talk_are_given_up() {
         let mut endless = tokio::io::repeat(b'a');
-        assert!(matches!(read(&mut endless, 100, false).await, Arrived::Nothing(_, Why::TooLong)));
-        assert!(matches!(read(&mut endless, 100, true).await, Arrived::Nothing(_, Why::NotHttp)));
+        assert!(matches!(read(&mut endless, 100, false).await, HeadOutcome::NoHead(_, NoHeadReason::TooLong)));
+        assert!(matches!(read(&mut endless, 100, true).await, HeadOutcome::NoHead(_, NoHeadReason::NotHttp)));
         let mut short = &b"HTTP/1.1 200"[..];
-        let arrived = read(&mut short, 100, true).await;
-        assert!(matches!(arrived, Arrived::Nothing(_, Why::Closed(Closed::Eof))));
+        let outcome = read(&mut short, 100, true).await;
+        assert!(matches!(outcome, HeadOutcome::NoHead(_, NoHeadReason::Closed(Closed::Eof))));
     }
 
     #[tokio::test]

@@ -6,26 +6,26 @@ use std::path::Path;
 use tokio::net::TcpStream;
 
 /// The commands that play scenarios. One that is given by hand, such as `wirecert call`, may be the client that is meant.
-const PLAY: [&str; 4] = ["certify", "run", "prove", "fuzz"];
+const PLAY_COMMANDS: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 
 /// The id of the process that opened a connection which we accepted. Of several that have it open, the oldest id. None where
 /// the system does not tell: Linux does so of the user's own processes.
-pub async fn of_client(stream: &TcpStream) -> Option<u32> {
+pub async fn client_pid(stream: &TcpStream) -> Option<u32> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
     // Looking through the open files of all processes takes milliseconds, which nobody else is to wait for.
-    tokio::task::spawn_blocking(move || holder(diagnosis::inode(client, server)?)).await.ok()?
+    tokio::task::spawn_blocking(move || process_with_socket(diagnosis::inode(client, server)?)).await.ok()?
 }
 
 /// The id of the process that listens at a port of the loopback interface. Of several that do, the oldest id. None where the
 /// system does not tell, or nobody does.
-pub async fn of_listener(port: u16) -> Option<u32> {
+pub async fn listener_pid(port: u16) -> Option<u32> {
     let inode = listener(port)?;
-    tokio::task::spawn_blocking(move || holder(inode)).await.ok()?
+    tokio::task::spawn_blocking(move || process_with_socket(inode)).await.ok()?
 }
 
 /// Whether it is known that this process listens at a port of the loopback interface. It looks at no other process.
-pub fn listens(pid: u32, port: u16) -> bool {
-    listener(port).is_some_and(|inode| holds(pid, inode))
+pub fn is_listening(pid: u32, port: u16) -> bool {
+    listener(port).is_some_and(|inode| has_socket(pid, inode))
 }
 
 /// The inode of the socket that listens at a port of the loopback interface.
@@ -35,7 +35,7 @@ fn listener(port: u16) -> Option<u32> {
 }
 
 /// The value of a variable in the environment that a process was started with; none where that is not known.
-pub fn variable(pid: u32, name: &str) -> Option<String> {
+pub fn environment_variable(pid: u32, name: &str) -> Option<String> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let prefix = format!("{name}=");
     let value = environment.split(|byte| *byte == 0).find_map(|line| line.strip_prefix(prefix.as_bytes()))?;
@@ -43,17 +43,17 @@ pub fn variable(pid: u32, name: &str) -> Option<String> {
 }
 
 /// The name of the program, and of its processes.
-const NAME: &str = "wirecert";
+const PROGRAM_NAME: &str = "wirecert";
 
 /// Has this process be called by the name of the program, whatever its file is called, so that others know it.
-pub fn take_name() {
+pub fn set_process_name() {
     // Where the system has no such file, it does not tell of processes either.
-    let _ = std::fs::write("/proc/self/comm", NAME);
+    let _ = std::fs::write("/proc/self/comm", PROGRAM_NAME);
 }
 
 /// Whether a process is a wirecert that plays scenarios: this one, or another one.
-pub fn plays(pid: u32) -> bool {
-    runs(pid, NAME, &PLAY)
+pub fn plays_scenarios(pid: u32) -> bool {
+    runs(pid, PROGRAM_NAME, &PLAY_COMMANDS)
 }
 
 /// Whether a process has this name, and was started with one of these commands.
@@ -66,15 +66,15 @@ fn runs(pid: u32, name: &str, commands: &[&str]) -> bool {
 }
 
 /// The process that has this socket open.
-fn holder(inode: u32) -> Option<u32> {
+fn process_with_socket(inode: u32) -> Option<u32> {
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = numbers.collect();
     pids.sort_unstable();
-    pids.into_iter().find(|pid| holds(*pid, inode))
+    pids.into_iter().find(|pid| has_socket(*pid, inode))
 }
 
 /// Whether this process has this socket open.
-fn holds(pid: u32, inode: u32) -> bool {
+fn has_socket(pid: u32, inode: u32) -> bool {
     let socket = format!("socket:[{inode}]");
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     open.map(|entry| entry.path()).any(|file| std::fs::read_link(file).is_ok_and(|to| to == Path::new(&socket)))
@@ -106,11 +106,11 @@ mod diagnosis {
 
     /// The inode of the socket that listens at this address.
     pub fn listener(address: SocketAddr) -> Option<u32> {
-        let nobody: SocketAddr = match address {
+        let unspecified: SocketAddr = match address {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
             SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
-        let (state, inode) = look_up(address, nobody)?;
+        let (state, inode) = look_up(address, unspecified)?;
         Some(inode).filter(|_| state == TCP_LISTEN)
     }
 
@@ -120,12 +120,12 @@ mod diagnosis {
         let socket = rustix::net::socket_with(AddressFamily::NETLINK, kind.0, kind.1, Some(netlink::SOCK_DIAG)).ok()?;
         rustix::net::send(&socket, &request(own, other), SendFlags::empty()).ok()?;
         // The kernel answers while it takes the request.
-        let mut answer = [0; 512];
-        let (_, length) = rustix::net::recv(&socket, &mut answer, RecvFlags::DONTWAIT).ok()?;
-        let answer = answer.get(..length)?;
-        let is_found = answer.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes();
-        let inode = u32::from_ne_bytes(answer.get(INODE..INODE + 4)?.try_into().ok()?);
-        Some((*answer.get(STATE)?, inode)).filter(|(_, inode)| is_found && *inode != 0)
+        let mut response = [0; 512];
+        let (_, length) = rustix::net::recv(&socket, &mut response, RecvFlags::DONTWAIT).ok()?;
+        let response = response.get(..length)?;
+        let is_found = response.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes();
+        let inode = u32::from_ne_bytes(response.get(INODE..INODE + 4)?.try_into().ok()?);
+        Some((*response.get(STATE)?, inode)).filter(|(_, inode)| is_found && *inode != 0)
     }
 
     /// `struct nlmsghdr` and `struct inet_diag_req_v2`, for one socket.
@@ -143,8 +143,8 @@ mod diagnosis {
         request.extend(every_state.to_ne_bytes());
         request.extend(own.port().to_be_bytes());
         request.extend(other.port().to_be_bytes());
-        request.extend(sixteen(own.ip()));
-        request.extend(sixteen(other.ip()));
+        request.extend(address_bytes(own.ip()));
+        request.extend(address_bytes(other.ip()));
         let any_interface = 0u32;
         request.extend(any_interface.to_ne_bytes());
         let no_cookie = [u8::MAX; 8];
@@ -153,7 +153,7 @@ mod diagnosis {
     }
 
     /// An address in the 16 bytes that there are for one of either family.
-    fn sixteen(ip: IpAddr) -> [u8; 16] {
+    fn address_bytes(ip: IpAddr) -> [u8; 16] {
         match ip.to_canonical() {
             IpAddr::V6(ip) => ip.octets(),
             IpAddr::V4(ip) => {
@@ -191,7 +191,7 @@ mod tests {
             let Ok(listener) = TcpListener::bind(host).await else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let (accepted, _) = listener.accept().await.unwrap();
-            assert_eq!(of_client(&accepted).await, Some(std::process::id()), "{host}");
+            assert_eq!(client_pid(&accepted).await, Some(std::process::id()), "{host}");
             drop(client);
         }
     }
@@ -201,12 +201,12 @@ mod tests {
         for host in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
             let Ok(listener) = TcpListener::bind(host).await else { continue };
             let port = listener.local_addr().unwrap().port();
-            assert_eq!(of_listener(port).await, Some(std::process::id()), "{host}");
+            assert_eq!(listener_pid(port).await, Some(std::process::id()), "{host}");
             drop(listener);
-            assert_eq!(of_listener(port).await, None, "{host}");
+            assert_eq!(listener_pid(port).await, None, "{host}");
         }
         let elsewhere = TcpListener::bind("127.0.0.2:0").await.unwrap();
-        assert_eq!(of_listener(elsewhere.local_addr().unwrap().port()).await, None);
+        assert_eq!(listener_pid(elsewhere.local_addr().unwrap().port()).await, None);
     }
 
     #[tokio::test]
@@ -215,7 +215,7 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let Ok(client) = TcpStream::connect(("127.0.0.1", port)).await else { return };
         let (accepted, _) = listener.accept().await.unwrap();
-        assert_eq!(of_client(&accepted).await, Some(std::process::id()));
+        assert_eq!(client_pid(&accepted).await, Some(std::process::id()));
         drop(client);
     }
 
@@ -247,7 +247,7 @@ mod tests {
         let [mut long, mut longer] = ["60", "61"].map(sleep);
         assert!(runs(long.id(), "sleep", &["60"]));
         assert!(!runs(longer.id(), "sleep", &["60"]));
-        assert!(!runs(long.id(), NAME, &["60"]));
+        assert!(!runs(long.id(), PROGRAM_NAME, &["60"]));
         for process in [&mut long, &mut longer] {
             process.kill().unwrap();
             process.wait().unwrap();
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn the_environment_of_a_process_is_that_which_it_was_started_with() {
         let path = std::env::var("PATH").unwrap();
-        assert_eq!(variable(std::process::id(), "PATH"), Some(path));
-        assert_eq!(variable(std::process::id(), "WIRECERT_NO_SUCH_VARIABLE"), None);
+        assert_eq!(environment_variable(std::process::id(), "PATH"), Some(path));
+        assert_eq!(environment_variable(std::process::id(), "WIRECERT_NO_SUCH_VARIABLE"), None);
     }
 }

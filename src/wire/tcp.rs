@@ -115,7 +115,7 @@ pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, Conn
         match timeout_at(deadline, TcpStream::connect(candidate)).await {
             Err(_) => return Err(timed_out()),
             // Out of file descriptors, for instance: says nothing of the server.
-            Ok(Err(source)) if source.raw_os_error().is_some_and(is_ours) => {
+            Ok(Err(source)) if source.raw_os_error().is_some_and(is_local_shortage) => {
                 return Err(ConnectError::Broken { address: address.clone(), source });
             }
             Ok(Err(e)) => reasons.push(format!("{candidate}: {e}")),
@@ -134,7 +134,7 @@ pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, Conn
 }
 
 /// The time between the pieces of a split write.
-const BETWEEN_PIECES: Duration = Duration::from_millis(2);
+const SPLIT_DELAY: Duration = Duration::from_millis(2);
 
 /// Why bytes were not written.
 #[derive(Debug)]
@@ -161,28 +161,28 @@ pub async fn write(
         }
         // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
         if split.is_some() {
-            tokio::time::sleep(BETWEEN_PIECES).await;
+            tokio::time::sleep(SPLIT_DELAY).await;
         }
     }
     Ok(())
 }
 
 /// How long a machine that has nothing left for another connection is given before the next try.
-const BACK_OFF: Duration = Duration::from_millis(10);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(10);
 
 /// What comes of accepting, by the `poll_accept` of whatever listens. Where the system has nothing left for a connection (file descriptors,
 /// for instance), it is tried again a little later: that passes when others go. May be dropped at any time.
-pub async fn accepted<T>(mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>) -> T {
+pub async fn accept_retrying<T>(mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>) -> T {
     loop {
         match poll_fn(&mut accept).await {
-            Ok(accepted) => return accepted,
-            Err(_) => tokio::time::sleep(BACK_OFF).await,
+            Ok(accept_retrying) => return accept_retrying,
+            Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }
 
 /// Whether an error of the system says that this machine has run out of something.
-fn is_ours(code: i32) -> bool {
+fn is_local_shortage(code: i32) -> bool {
     use rustix::io::Errno;
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::ADDRNOTAVAIL]
         .iter()

@@ -13,15 +13,15 @@ use super::{Limits, Tap};
 
 /// A trace in memory. Clones share it.
 #[derive(Clone, Default)]
-pub struct Kept(Arc<Mutex<Vec<Event>>>);
+pub struct MemoryTrace(Arc<Mutex<Vec<Event>>>);
 
-impl Sink for Kept {
+impl Sink for MemoryTrace {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     }
 }
 
-impl Kept {
+impl MemoryTrace {
     /// Both ends of a connection, each with a trace of its own under the name `main`.
     pub fn tap(&self, us: End) -> Tap {
         Tap::new(Recorder::new(Clock::start(), vec![Box::new(self.clone())]), "main", us)
@@ -87,11 +87,11 @@ pub struct Pair {
     /// The client's end.
     pub client: Socket,
     /// What the client recorded.
-    pub client_trace: Kept,
+    pub client_trace: MemoryTrace,
     /// The server's end.
     pub server: Socket,
     /// What the server recorded.
-    pub server_trace: Kept,
+    pub server_trace: MemoryTrace,
 }
 
 /// Bounds that make a hanging test fail soon.
@@ -101,7 +101,7 @@ pub fn limits() -> Limits {
 
 /// A client connected to a server that accepts it.
 pub async fn pair(limits: &Limits) -> Pair {
-    let (client_trace, server_trace) = (Kept::default(), Kept::default());
+    let (client_trace, server_trace) = (MemoryTrace::default(), MemoryTrace::default());
     let (listener, address) = listen().await;
     let serving = async {
         let (stream, _) = listener.accept().await.expect("the listener works");

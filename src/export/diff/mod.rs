@@ -13,7 +13,7 @@ mod text;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::protocol::{Protocol, Reach};
-use crate::trace::{Event, EventKind, HandshakeNormaliser, Learnt, NormalisationFacts, ReadError};
+use crate::trace::{Event, EventKind, HandshakeNormaliser, NormalisationFacts, ReadError, TraceFacts};
 
 use super::html::{Comparison, Standing};
 use super::{Source, TraceSurvey};
@@ -67,7 +67,7 @@ impl Side<'_> {
     /// # Errors
     /// The trace cannot be read.
     pub fn neutral(&self) -> Result<HandshakeNormaliser, ReadError> {
-        let (mut learnt, mut known) = (Learnt::default(), NormalisationFacts::default());
+        let (mut learnt, mut known) = (TraceFacts::default(), NormalisationFacts::default());
         for event in self.source.reader()? {
             let event = event?;
             learnt.event(&event);

@@ -10,7 +10,7 @@ use crate::uri;
 use super::find::{Find, Finder, Kind, ValueLocation};
 
 /// So many values are remembered; after that the oldest are forgotten.
-const REMEMBERED: usize = 100_000;
+const MAX_VALUES: usize = 100_000;
 
 /// Finds out where values came from, document by document. It holds a bounded number of values, however long the trace
 /// is.
@@ -106,7 +106,7 @@ impl Correlator {
     fn remember(&mut self, origin: Origin, find: &Find) {
         let Some(key) = key(find) else { return };
         if !self.seen.contains_key(&key) {
-            if self.order.len() == REMEMBERED
+            if self.order.len() == MAX_VALUES
                 && let Some(oldest) = self.order.pop_front()
             {
                 self.seen.remove(&oldest);
@@ -142,7 +142,7 @@ fn key(find: &Find) -> Option<String> {
 }
 
 /// So many values are known at most; what comes after that is not learnt.
-const MOST: usize = 100_000;
+const MAX_TRANSLATIONS: usize = 100_000;
 
 /// Says what values of a recorded run are called in a live one.
 ///
@@ -162,7 +162,7 @@ const MOST: usize = 100_000;
 pub struct Translation {
     finder: Finder,
     /// Of values that are hardly twice the same by chance: recorded text → live text.
-    strong: HashMap<String, Value>,
+    unique: HashMap<String, Value>,
     /// Of ids, which are short: recorded → live, by value with its type.
     ids: HashMap<String, Value>,
     folders: Vec<(String, String)>,
@@ -171,7 +171,7 @@ pub struct Translation {
 impl Translation {
     /// Nothing learnt yet. `known` are folders and ports of the recorded run.
     pub fn new(known: &NormalisationFacts) -> Self {
-        Self { finder: Finder::new(known), strong: HashMap::new(), ids: HashMap::new(), folders: vec![] }
+        Self { finder: Finder::new(known), unique: HashMap::new(), ids: HashMap::new(), folders: vec![] }
     }
 
     /// Says what a folder of the recorded run, by its name in `known`, is called live.
@@ -201,10 +201,10 @@ impl Translation {
     pub fn teach(&mut self, kind: &Kind, recorded: &Value, live: Value) {
         let (table, key) = match (kind, recorded) {
             (Kind::Id, value) => (&mut self.ids, value.to_string()),
-            (_, Value::String(text)) => (&mut self.strong, text.clone()),
-            (_, value) => (&mut self.strong, value.to_string()),
+            (_, Value::String(text)) => (&mut self.unique, text.clone()),
+            (_, value) => (&mut self.unique, value.to_string()),
         };
-        if table.len() < MOST || table.contains_key(&key) {
+        if table.len() < MAX_TRANSLATIONS || table.contains_key(&key) {
             table.insert(key, live);
         }
     }
@@ -240,7 +240,7 @@ impl Translation {
         for (kind, range) in self.finder.pieces(recorded) {
             let piece = &recorded[range.clone()];
             let translated = match &kind {
-                Kind::Folder(name) => self.folder_as(name, piece),
+                Kind::Folder(name) => self.live_folder(name, piece),
                 kind => self.one(kind, &piece.into()).map(|value| match value {
                     Value::String(text) => text,
                     value => value.to_string(),
@@ -259,12 +259,12 @@ impl Translation {
     pub fn one(&self, kind: &Kind, recorded: &Value) -> Option<Value> {
         match (kind, recorded) {
             (Kind::Id, value) => self.ids.get(&value.to_string()).cloned(),
-            (_, Value::String(text)) => self.strong.get(text).cloned(),
-            (_, value) => self.strong.get(&value.to_string()).cloned(),
+            (_, Value::String(text)) => self.unique.get(text).cloned(),
+            (_, value) => self.unique.get(&value.to_string()).cloned(),
         }
     }
 
-    fn folder_as(&self, name: &str, spelling: &str) -> Option<String> {
+    fn live_folder(&self, name: &str, spelling: &str) -> Option<String> {
         let (_, path) = self.folders.iter().find(|(known, _)| known == name)?;
         // A folder in a URI is encoded; one that needs no encoding looks the same both ways.
         Some(if spelling.contains('%') { uri::encode(path, uri::PATH) } else { path.clone() })
@@ -396,12 +396,12 @@ mod tests {
     #[test]
     fn the_oldest_values_are_forgotten() {
         let mut correlator = Correlator::new(&NormalisationFacts::default());
-        for n in 0..=REMEMBERED as u64 {
+        for n in 0..=MAX_VALUES as u64 {
             correlator.see(Some(End::Client), n, &json!({"id": n}));
         }
         assert!(correlator.see(Some(End::Server), 1, &json!({"id": 0})).is_empty());
         assert_eq!(correlator.see(Some(End::Server), 2, &json!({"id": 7})).len(), 1);
-        assert!(correlator.seen.len() <= REMEMBERED);
+        assert!(correlator.seen.len() <= MAX_VALUES);
     }
 
     #[test]

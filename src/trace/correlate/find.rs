@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::trace::normal::{Piece, Volatile};
+use crate::trace::normal::{Volatile, VolatilePiece};
 use crate::trace::{Event, EventKind, NormalisationFacts, Payload};
 
 /// What an event says, as one JSON value; none where it holds nothing that could be correlated.
@@ -220,14 +220,14 @@ impl Finder {
     }
 }
 
-fn kind_of(piece: Piece) -> Kind {
+fn kind_of(piece: VolatilePiece) -> Kind {
     match piece {
-        Piece::Uuid => Kind::Uuid,
-        Piece::Time | Piece::Date => Kind::Time,
-        Piece::Secret => Kind::Secret,
-        Piece::Port => Kind::Port,
-        Piece::Pid => Kind::Pid,
-        Piece::Folder(name) => Kind::Folder(name),
+        VolatilePiece::Uuid => Kind::Uuid,
+        VolatilePiece::Time | VolatilePiece::Date => Kind::Time,
+        VolatilePiece::Secret => Kind::Secret,
+        VolatilePiece::Port => Kind::Port,
+        VolatilePiece::Pid => Kind::Pid,
+        VolatilePiece::Folder(name) => Kind::Folder(name),
     }
 }
 

@@ -227,7 +227,7 @@ impl<'de> Deserialize<'de> for Event {
 
 /// What is known of an event's envelope so far.
 #[derive(Default)]
-struct Fields {
+struct EnvelopeFields {
     i: Option<u64>,
     t: Option<u64>,
     conn: Option<String>,
@@ -235,7 +235,7 @@ struct Fields {
     deliberate: Option<String>,
 }
 
-impl Fields {
+impl EnvelopeFields {
     /// Takes the value of `key` if it belongs to the envelope: whether it did.
     fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
         fn set<T, E: serde::de::Error>(slot: &mut Option<T>, value: T, key: &str) -> Result<(), E> {
@@ -266,9 +266,9 @@ impl<'de> Visitor<'de> for LineVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
-        let mut fields = Fields::default();
+        let mut fields = EnvelopeFields::default();
         // Fields of the kind that stand before it, as in a file that some tool has sorted.
-        let mut early = Map::new();
+        let mut before_kind = Map::new();
         let mut kind = None;
         while let Some(key) = map.next_key::<String>()? {
             if key == "kind" {
@@ -276,18 +276,18 @@ impl<'de> Visitor<'de> for LineVisitor {
                 break;
             }
             if !fields.take(&key, &mut map)? {
-                early.insert(key, map.next_value()?);
+                before_kind.insert(key, map.next_value()?);
             }
         }
         let kind = kind.ok_or_else(|| A::Error::missing_field("kind"))?;
-        let what = if early.is_empty() {
+        let event_kind = if before_kind.is_empty() {
             read_fields(&kind, MapAccessDeserializer::new(KindFields { map, fields: &mut fields }))?
         } else {
             let mut rest = KindFields { map, fields: &mut fields };
             while let Some(key) = rest.next_key::<String>()? {
-                early.insert(key, rest.next_value()?);
+                before_kind.insert(key, rest.next_value()?);
             }
-            read_fields(&kind, MapDeserializer::new(early.into_iter())).map_err(A::Error::custom)?
+            read_fields(&kind, MapDeserializer::new(before_kind.into_iter())).map_err(A::Error::custom)?
         };
         Ok(Event {
             i: fields.i.ok_or_else(|| A::Error::missing_field("i"))?,
@@ -295,7 +295,7 @@ impl<'de> Visitor<'de> for LineVisitor {
             conn: fields.conn,
             dir: fields.dir,
             deliberate: fields.deliberate,
-            kind: what,
+            kind: event_kind,
         })
     }
 }
@@ -352,7 +352,7 @@ fn read_fields<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Event
 /// What is left of a line after its `kind`: the fields of the kind, those of the envelope set aside.
 struct KindFields<'a, A> {
     map: A,
-    fields: &'a mut Fields,
+    fields: &'a mut EnvelopeFields,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for KindFields<'_, A> {

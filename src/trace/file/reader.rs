@@ -48,11 +48,11 @@ pub struct TraceReader {
     line: Vec<u8>,
     lines: u64,
     next: u64,
-    state: State,
+    state: ReaderState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ReaderState {
     Reading,
     Complete,
     Cut,
@@ -90,7 +90,7 @@ impl TraceReader {
             line: Vec::new(),
             lines: 0,
             next: 0,
-            state: State::Reading,
+            state: ReaderState::Reading,
         };
         if reader.read_line()?.is_none() {
             return Err(reader.error(1, "the file is empty".to_owned(), NOT_A_TRACE));
@@ -106,7 +106,7 @@ impl TraceReader {
 
     /// Whether the file ends before its end line. Known once the last event was read.
     pub fn is_cut(&self) -> bool {
-        self.state == State::Cut
+        self.state == ReaderState::Cut
     }
 
     /// The number of the line that was read last, from 1.
@@ -122,7 +122,7 @@ impl TraceReader {
         let versioned: Versioned = serde_json::from_slice(&self.line).map_err(|error| {
             self.error(
                 error.column(),
-                format!("the first line is no header of a trace: {}", plain(&error)),
+                format!("the first line is no header of a trace: {}", parser_message(&error)),
                 NOT_A_TRACE,
             )
         })?;
@@ -131,8 +131,9 @@ impl TraceReader {
                 format!("version {} of the trace format is not known, only version {VERSION}", versioned.version);
             return Err(self.error(1, message, "read it with the version of wirecert that wrote it, or a later one"));
         }
-        let header: Header = serde_json::from_slice(&self.line)
-            .map_err(|error| self.error(error.column(), format!("in the header: {}", plain(&error)), DAMAGED))?;
+        let header: Header = serde_json::from_slice(&self.line).map_err(|error| {
+            self.error(error.column(), format!("in the header: {}", parser_message(&error)), DAMAGED)
+        })?;
         if header.clock.unit != "us" {
             let message = format!("times in {:?} are not known, only in \"us\", microseconds", header.clock.unit);
             return Err(self.error(1, message, DAMAGED));
@@ -180,8 +181,8 @@ impl TraceReader {
 
     /// Reads one event; none at the end.
     fn read(&mut self) -> Result<Option<Event>, ReadError> {
-        let Some(whole) = self.read_line()? else {
-            self.state = State::Cut;
+        let Some(has_line_end) = self.read_line()? else {
+            self.state = ReaderState::Cut;
             return Ok(None);
         };
         match serde_json::from_slice::<Event>(&self.line) {
@@ -197,13 +198,13 @@ impl TraceReader {
                 Err(self.error(1, message, DAMAGED))
             }
             // A line that was torn as it was written is no news: the file was cut there.
-            Err(_) if !whole && serde_json::from_slice::<IgnoredAny>(&self.line).is_err() => {
-                self.state = State::Cut;
+            Err(_) if !has_line_end && serde_json::from_slice::<IgnoredAny>(&self.line).is_err() => {
+                self.state = ReaderState::Cut;
                 Ok(None)
             }
             Err(error) => match serde_json::from_slice::<EndLine>(&self.line) {
                 Ok(end) => self.end(&end).map(|()| None),
-                Err(_) => Err(self.error(error.column(), plain(&error), DAMAGED)),
+                Err(_) => Err(self.error(error.column(), parser_message(&error), DAMAGED)),
             },
         }
     }
@@ -216,7 +217,7 @@ impl TraceReader {
         if self.read_line()?.is_some() {
             return Err(self.error(1, "something follows the end line".to_owned(), DAMAGED));
         }
-        self.state = State::Complete;
+        self.state = ReaderState::Complete;
         Ok(())
     }
 }
@@ -225,19 +226,19 @@ impl Iterator for TraceReader {
     type Item = Result<Event, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.state != State::Reading {
+        if self.state != ReaderState::Reading {
             return None;
         }
         let read = self.read().transpose();
         if let Some(Err(_)) = &read {
-            self.state = State::Failed;
+            self.state = ReaderState::Failed;
         }
         read
     }
 }
 
 /// What the parser says, without its own position: the line is another one in the file.
-fn plain(error: &serde_json::Error) -> String {
+fn parser_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
         Some(at) => text[..at].to_owned(),

@@ -1,16 +1,16 @@
 //! One connection in canonical order: each request with its responses, without what only tells of one run.
 
 use super::normaliser::Strength;
-use super::volatile::{Volatile, mark, neutral};
+use super::volatile::{Volatile, mark, unnumbered};
 
 /// One connection.
 #[derive(Default)]
-pub struct Connection {
+pub struct NormalisedConnection {
     /// What it is where it is an exchange of HTTP.
     pub http: HttpExchange,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<MessageExchange>,
     /// What the server said unasked: its name, and the line.
-    unasked: Vec<(String, String)>,
+    unsolicited: Vec<(String, String)>,
     server_closed: Option<String>,
     pub closed: bool,
     /// Whether the client cut it: what still came from the server by then is a matter of time.
@@ -18,15 +18,15 @@ pub struct Connection {
 }
 
 /// Something that the client sent, with what came back for it.
-struct Exchange {
-    key: Key,
-    asked: String,
-    answers: Vec<String>,
+struct MessageExchange {
+    key: ExchangeKey,
+    request: String,
+    responses: Vec<String>,
 }
 
 /// By what an answer is told to belong to a request.
 #[derive(PartialEq)]
-pub enum Key {
+pub enum ExchangeKey {
     Handshake,
     /// The JSON of an `id`.
     Id(String),
@@ -38,68 +38,68 @@ pub enum Key {
     None,
 }
 
-impl Connection {
+impl NormalisedConnection {
     /// Whether a handshake was answered on it.
     pub fn is_upgraded(&self) -> bool {
-        self.exchanges.iter().any(|exchange| exchange.key == Key::Handshake && !exchange.answers.is_empty())
+        self.exchanges.iter().any(|exchange| exchange.key == ExchangeKey::Handshake && !exchange.responses.is_empty())
     }
 
     /// Whether an end of it has said that it is to end.
     pub fn is_closing(&self) -> bool {
-        self.server_closed.is_some() || self.exchanges.iter().any(|exchange| exchange.key == Key::Close)
+        self.server_closed.is_some() || self.exchanges.iter().any(|exchange| exchange.key == ExchangeKey::Close)
     }
 
-    pub fn ask(&mut self, key: Key, asked: String) {
-        if key == Key::Close && self.server_closed.is_some() {
+    pub fn add_request(&mut self, key: ExchangeKey, request: String) {
+        if key == ExchangeKey::Close && self.server_closed.is_some() {
             return; // the echo of the server's
         }
-        self.exchanges.push(Exchange { key, asked, answers: vec![] });
+        self.exchanges.push(MessageExchange { key, request, responses: vec![] });
     }
 
     /// Takes in what came from the server. Whether a step awaited it decides only where it belongs to nothing that was asked.
-    pub fn answer(&mut self, key: Key, text: String, is_awaited: bool) {
+    pub fn add_response(&mut self, key: ExchangeKey, text: String, is_awaited: bool) {
         // A close that is no echo was on its way when ours was sent.
-        let crossed = |exchange: &Exchange| exchange.key == Key::Close && exchange.asked != text;
-        if let Some(at) = self.exchanges.iter().position(crossed).filter(|_| key == Key::Close) {
+        let crossed = |exchange: &MessageExchange| exchange.key == ExchangeKey::Close && exchange.request != text;
+        if let Some(at) = self.exchanges.iter().position(crossed).filter(|_| key == ExchangeKey::Close) {
             self.exchanges.remove(at);
         }
-        let fits = |exchange: &&mut Exchange| key != Key::None && exchange.key == key;
-        let unanswered = self.exchanges.iter_mut().filter(fits).position(|exchange| exchange.answers.is_empty());
+        let fits = |exchange: &&mut MessageExchange| key != ExchangeKey::None && exchange.key == key;
+        let unanswered = self.exchanges.iter_mut().filter(fits).position(|exchange| exchange.responses.is_empty());
         let exchange = match unanswered {
             Some(n) => self.exchanges.iter_mut().filter(fits).nth(n),
             None => self.exchanges.iter_mut().filter(fits).last(),
         };
         match (exchange, key) {
-            (Some(exchange), _) => exchange.answers.push(text),
-            (None, Key::Close) => self.server_closed = Some(text),
-            (None, _) if is_awaited => self.unasked.push((heading(&text), text)),
+            (Some(exchange), _) => exchange.responses.push(text),
+            (None, ExchangeKey::Close) => self.server_closed = Some(text),
+            (None, _) if is_awaited => self.unsolicited.push((heading(&text), text)),
             (None, _) => {}
         }
     }
 
     pub fn write(mut self, exact: bool, text: &mut String) {
         if self.cut {
-            let late = self.exchanges.iter_mut().filter(|exchange| exchange.key != Key::Handshake);
-            late.for_each(|exchange| exchange.answers.clear());
-            self.unasked.clear();
+            let late = self.exchanges.iter_mut().filter(|exchange| exchange.key != ExchangeKey::Handshake);
+            late.for_each(|exchange| exchange.responses.clear());
+            self.unsolicited.clear();
             self.server_closed = None;
         }
         for exchange in self.exchanges {
-            *text += &format!("  → {}\n", exchange.asked);
-            for answer in exchange.answers {
-                *text += &format!("    ← {answer}\n");
+            *text += &format!("  → {}\n", exchange.request);
+            for response in exchange.responses {
+                *text += &format!("    ← {response}\n");
             }
         }
-        if !self.unasked.is_empty() {
+        if !self.unsolicited.is_empty() {
             *text += "  unasked\n";
         }
         // Those of one name keep their order, unless only shapes count.
-        self.unasked.sort_by(|a, b| a.0.cmp(&b.0));
+        self.unsolicited.sort_by(|a, b| a.0.cmp(&b.0));
         if !exact {
-            self.unasked.sort();
-            self.unasked.dedup();
+            self.unsolicited.sort();
+            self.unsolicited.dedup();
         }
-        for (_, line) in self.unasked {
+        for (_, line) in self.unsolicited {
             *text += &format!("    ← {line}\n");
         }
         if let Some(close) = self.server_closed {
@@ -113,7 +113,7 @@ impl Connection {
 
 /// What something unasked is called: the keys down to the first object of several, or its beginning.
 fn heading(text: &str) -> String {
-    let plain = neutral(text);
+    let plain = unnumbered(text);
     let end = plain.match_indices(": ").map(|(at, _)| at).find(|at| !plain[at + 2..].trim_start().starts_with('{'));
     let name = &plain[..end.unwrap_or(plain.len())];
     name.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -130,52 +130,52 @@ pub const VOLATILE: &[(&str, &[&str])] = &[
 /// The lines of one exchange, in the making. All texts are marked.
 #[derive(Default)]
 pub struct HttpExchange {
-    asked: Vec<String>,
-    answered: Vec<String>,
+    request: Vec<String>,
+    response_lines: Vec<String>,
     /// Which event of the trace the first of each was.
-    began: Option<u64>,
-    first_answer: Option<u64>,
+    first_request: Option<u64>,
+    first_response: Option<u64>,
 }
 
 impl HttpExchange {
     /// Something that the client sent; `i` is the number of its event.
-    pub fn ask(&mut self, i: u64, line: String) {
-        self.began.get_or_insert(i);
-        self.asked.push(line);
+    pub fn add_request(&mut self, i: u64, line: String) {
+        self.first_request.get_or_insert(i);
+        self.request.push(line);
     }
 
     /// Something that the server sent.
-    pub fn answer(&mut self, i: u64, line: String) {
-        self.first_answer.get_or_insert(i);
-        self.answered.push(line);
+    pub fn add_response(&mut self, i: u64, line: String) {
+        self.first_response.get_or_insert(i);
+        self.response_lines.push(line);
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.asked.is_empty() && self.answered.is_empty()
+        self.request.is_empty() && self.response_lines.is_empty()
     }
 
     /// Appends the lines.
     pub fn write(&self, text: &mut String) {
-        for line in &self.asked {
+        for line in &self.request {
             *text += &format!("  → {line}\n");
         }
-        for line in &self.answered {
+        for line in &self.response_lines {
             *text += &format!("    ← {line}\n");
         }
     }
 
     /// Whether this had not been answered when the other one began.
     fn overlaps(&self, next: &Self) -> bool {
-        match (self.first_answer, next.began) {
-            (Some(answered), Some(began)) => answered > began,
+        match (self.first_response, next.first_request) {
+            (Some(response), Some(request)) => response > request,
             _ => true,
         }
     }
 }
 
 /// The number in the name of an exchange that nobody named: that of `x3` is 3.
-pub fn number(name: &str) -> Option<u64> {
+pub fn exchange_number(name: &str) -> Option<u64> {
     name.strip_prefix('x')
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?
         .parse()
@@ -184,7 +184,7 @@ pub fn number(name: &str) -> Option<u64> {
 
 /// Puts exchanges that nobody named into order: by their numbers, but those that were under way at once, which come in
 /// any order, by what they say. Each has its number and itself; the texts come back with numbers.
-pub fn in_order(mut exchanges: Vec<(u64, HttpExchange, String)>) -> Vec<(u64, String)> {
+pub fn in_canonical_order(mut exchanges: Vec<(u64, HttpExchange, String)>) -> Vec<(u64, String)> {
     exchanges.sort_by_key(|(number, _, _)| *number);
     let mut ordered: Vec<(u64, String)> = vec![];
     let mut begin = 0;
@@ -194,7 +194,7 @@ pub fn in_order(mut exchanges: Vec<(u64, HttpExchange, String)>) -> Vec<(u64, St
             end += 1;
         }
         let mut texts: Vec<String> = exchanges[begin..end].iter_mut().map(|(_, _, t)| std::mem::take(t)).collect();
-        texts.sort_by_cached_key(|text| neutral(text));
+        texts.sort_by_cached_key(|text| unnumbered(text));
         ordered.extend(exchanges[begin..end].iter().map(|(number, _, _)| *number).zip(texts));
         begin = end;
     }
@@ -219,7 +219,7 @@ pub fn head(start: &str, headers: &[(String, String)], volatile: &Volatile, stre
         let kind = VOLATILE.iter().find(|(_, names)| names.contains(&plain.as_str()));
         let value = match (kind, plain.as_str()) {
             (Some((kind, _)), _) => mark(kind, ""),
-            (None, "server" | "user-agent") => without_versions(value),
+            (None, "server" | "user-agent") => without_product_versions(value),
             (None, _) => volatile.mark_line(value),
         };
         text += &format!("\n      {}: {value}", volatile.mark_line(name));
@@ -228,7 +228,7 @@ pub fn head(start: &str, headers: &[(String, String)], volatile: &Volatile, stre
 }
 
 /// A product token (RFC 9110 section 10.1.5) without the version after its slash.
-pub fn without_versions(value: &str) -> String {
+pub fn without_product_versions(value: &str) -> String {
     let product = |word: &str| match word.split_once('/') {
         Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
             format!("{name}/{}", mark("version", ""))

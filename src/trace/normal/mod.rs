@@ -13,7 +13,7 @@ mod normaliser;
 mod tests;
 mod volatile;
 
-pub use connection::number as exchange_number;
+pub use connection::exchange_number;
 pub use normaliser::{HandshakeNormaliser, NormalisationFacts, Normaliser, Strength, normalise};
-pub use volatile::Learnt;
-pub(super) use volatile::{Piece, Volatile};
+pub use volatile::TraceFacts;
+pub(super) use volatile::{Volatile, VolatilePiece};

@@ -9,10 +9,10 @@ use crate::trace::{Event, EventKind, Sink};
 
 use super::connection;
 use super::conversation::Conversation;
-use super::volatile::{self, Learnt, Volatile, neutral};
+use super::volatile::{self, TraceFacts, Volatile, unnumbered};
 
 /// How many events a normalised trace holds; later ones are only counted.
-const MOST_EVENTS: usize = 10_000;
+const MAX_EVENTS: usize = 10_000;
 
 /// How much of a trace is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub struct NormalisationFacts {
 
 impl NormalisationFacts {
     /// A text with what is known to differ replaced by its names, to see whether two plays say the same.
-    pub fn replaced_in(&self, text: &str) -> String {
+    pub fn replace_in(&self, text: &str) -> String {
         let named = |text: String, (name, folder): &(String, String)| text.replace(folder, &format!("<{name}>"));
         let text = self.folders.iter().filter(|(_, folder)| !folder.is_empty()).fold(text.to_owned(), named);
         self.ports.iter().fold(text, |text, port| text.replace(&format!(":{port}"), ":<port>"))
@@ -58,10 +58,10 @@ pub fn normalise<'a>(
 /// Gathers what a normalised trace needs while the trace comes about. Clones share it: give one to a recorder, ask
 /// the other. It holds a bounded number of events.
 #[derive(Clone, Debug, Default)]
-pub struct Normaliser(Arc<Mutex<Gathered>>);
+pub struct Normaliser(Arc<Mutex<GatheredEvents>>);
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct GatheredEvents {
     events: Vec<Event>,
     dropped: u64,
 }
@@ -77,7 +77,7 @@ impl Normaliser {
             return;
         }
         let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if gathered.events.len() < MOST_EVENTS {
+        if gathered.events.len() < MAX_EVENTS {
             gathered.events.push(event.clone());
         } else {
             gathered.dropped += 1;
@@ -105,7 +105,7 @@ impl Sink for Normaliser {
 }
 
 /// Header fields that are made anew for each handshake (RFC 6455 section 4).
-const KEYS: [&str; 2] = ["sec-websocket-key", "sec-websocket-accept"];
+const HANDSHAKE_KEYS: [&str; 2] = ["sec-websocket-key", "sec-websocket-accept"];
 
 /// Gives values a form in which those that mean the same in two traces are equal: a placeholder stands for each UUID,
 /// time, port, process, secret and run directory, whichever it is.
@@ -113,25 +113,25 @@ pub struct HandshakeNormaliser(Volatile);
 
 impl HandshakeNormaliser {
     /// For a trace, of which this was learnt.
-    pub fn new(known: &NormalisationFacts, learnt: Learnt) -> Self {
+    pub fn new(known: &NormalisationFacts, learnt: TraceFacts) -> Self {
         Self(Volatile::with(known, learnt))
     }
 
     /// A text that stands under a key.
     pub fn text(&self, key: &str, text: &str) -> String {
         let marked = self.0.mark_keyed(key, text).unwrap_or_else(|| self.0.mark(text));
-        without_run(&neutral(&marked))
+        without_run_dir(&unnumbered(&marked))
     }
 
     /// A number that stands under a key.
     pub fn number(&self, key: &str, number: &Number) -> String {
-        self.0.mark_number(key, number).map_or_else(|| number.to_string(), |marked| neutral(&marked))
+        self.0.mark_number(key, number).map_or_else(|| number.to_string(), |marked| unnumbered(&marked))
     }
 
     /// The value of a header field.
     pub fn header(&self, name: &str, value: &str) -> String {
         let name = name.to_ascii_lowercase();
-        if KEYS.contains(&name.as_str()) {
+        if HANDSHAKE_KEYS.contains(&name.as_str()) {
             return "<key>".to_owned();
         }
         if name == "host" {
@@ -148,17 +148,17 @@ impl HandshakeNormaliser {
 }
 
 /// How the name of a run directory begins, and how many characters follow.
-const RUN: (&str, usize) = ("/wirecert-", 6);
+const RUN_DIR: (&str, usize) = ("/wirecert-", 6);
 
 /// A text with the names of run directories as placeholders.
-fn without_run(text: &str) -> String {
+fn without_run_dir(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once(RUN.0) {
+    while let Some((before, after)) = rest.split_once(RUN_DIR.0) {
         out += before;
         let name = after.bytes().take_while(u8::is_ascii_alphanumeric).count();
-        out += if name == RUN.1 { "/<run>" } else { RUN.0 };
-        rest = if name == RUN.1 { &after[name..] } else { after };
+        out += if name == RUN_DIR.1 { "/<run>" } else { RUN_DIR.0 };
+        rest = if name == RUN_DIR.1 { &after[name..] } else { after };
     }
     out + rest
 }
@@ -169,15 +169,15 @@ mod tests {
 
     #[test]
     fn what_differs_from_run_to_run_becomes_equal_and_nothing_else_does() {
-        let neutral = HandshakeNormaliser::new(&NormalisationFacts::default(), Learnt::default());
-        let of = |text| neutral.text("k", text);
+        let normaliser = HandshakeNormaliser::new(&NormalisationFacts::default(), TraceFacts::default());
+        let of = |text| normaliser.text("k", text);
         assert_eq!(of("id 503d5041-b0ee-418a-a9dc-8311037acfa3"), of("id be4a8884-1c67-45ec-a051-8419b2f0c9aa"));
         assert_eq!(of("file:///tmp/wirecert-28KaeP/a.txt"), of("file:///tmp/wirecert-XXk3f9/a.txt"));
         assert_ne!(of("/tmp/wirecert-abc/a"), of("/tmp/wirecert-abd/a"));
         assert_ne!(of("a"), of("b"));
-        assert_eq!(neutral.header("Date", "x"), neutral.header("date", "y"));
-        assert_eq!(neutral.header("Host", "localhost:1"), neutral.header("host", "localhost:22"));
-        assert_ne!(neutral.header("Host", "localhost:1"), neutral.header("host", "elsewhere:1"));
-        assert_ne!(neutral.header("Accept", "x"), neutral.header("Accept", "y"));
+        assert_eq!(normaliser.header("Date", "x"), normaliser.header("date", "y"));
+        assert_eq!(normaliser.header("Host", "localhost:1"), normaliser.header("host", "localhost:22"));
+        assert_ne!(normaliser.header("Host", "localhost:1"), normaliser.header("host", "elsewhere:1"));
+        assert_ne!(normaliser.header("Accept", "x"), normaliser.header("Accept", "y"));
     }
 }

@@ -1,7 +1,7 @@
 //! What differs from one run to the next, and the placeholders in its place.
 //!
 //! First each such thing is *marked*: kind and original between private characters. Marked texts can be sorted without
-//! regard to the originals ([`neutral`]). Last, in the order in which they are shown, [`number`] turns the marks into
+//! regard to the originals ([`unnumbered`]). Last, in the order in which they are shown, [`number`] turns the marks into
 //! placeholders.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,16 +15,16 @@ use crate::uri;
 use super::NormalisationFacts;
 
 /// Around a mark: kind OPEN … BETWEEN original CLOSE.
-const OPEN: char = '\u{E000}';
-const BETWEEN: char = '\u{E001}';
-const CLOSE: char = '\u{E002}';
+const MARK_START: char = '\u{E000}';
+const MARK_SEPARATOR: char = '\u{E001}';
+const MARK_END: char = '\u{E002}';
 
 /// Kinds whose placeholders carry no number: two moments are no more alike for being the same millisecond.
 const UNNUMBERED: &[&str] = &["time", "date", "version", "length", "value"];
 
 /// A piece of a text that differs from one run to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum VolatilePiece {
     /// A secret's placeholder.
     Secret,
     Uuid,
@@ -40,12 +40,12 @@ pub enum Piece {
 
 /// What a trace tells of ports and processes.
 #[derive(Debug, Default)]
-pub struct Learnt {
+pub struct TraceFacts {
     ports: BTreeSet<u64>,
     pids: BTreeSet<u64>,
 }
 
-impl Learnt {
+impl TraceFacts {
     /// Takes in an event.
     pub fn event(&mut self, event: &Event) {
         match &event.kind {
@@ -78,14 +78,14 @@ pub struct Volatile {
 impl Volatile {
     /// From what is known, and what the trace tells of ports and processes.
     pub fn new(known: &NormalisationFacts, events: &[Event]) -> Self {
-        let mut learnt = Learnt::default();
+        let mut learnt = TraceFacts::default();
         events.iter().for_each(|event| learnt.event(event));
         Self::with(known, learnt)
     }
 
     /// From what is known, and what was learnt of a trace.
-    pub fn with(known: &NormalisationFacts, learnt: Learnt) -> Self {
-        let Learnt { mut ports, pids } = learnt;
+    pub fn with(known: &NormalisationFacts, learnt: TraceFacts) -> Self {
+        let TraceFacts { mut ports, pids } = learnt;
         ports.extend(known.ports.iter().map(|port| u64::from(*port)));
         let folders: BTreeMap<String, String> = known
             .folders
@@ -99,19 +99,19 @@ impl Volatile {
 
     /// A text with its marks.
     pub fn mark(&self, text: &str) -> String {
-        let text = text.replace([OPEN, BETWEEN, CLOSE], "\u{FFFD}");
+        let text = text.replace([MARK_START, MARK_SEPARATOR, MARK_END], "\u{FFFD}");
         let (mut marked, mut from) = (String::with_capacity(text.len()), 0);
         for (piece, range) in self.pieces(&text) {
             let whole = &text[range.clone()];
             marked += &text[from..range.start];
             marked += &match piece {
-                Piece::Folder(name) => format!("<{name}>"),
-                Piece::Secret => mark("token", whole.trim_end_matches('>').trim_end_matches('*')),
-                Piece::Uuid => mark("uuid", &whole.to_lowercase()),
-                Piece::Time => mark("time", &whole.to_lowercase()),
-                Piece::Date => mark("date", &whole.to_lowercase()),
-                Piece::Port => mark("port", whole),
-                Piece::Pid => mark("pid", whole),
+                VolatilePiece::Folder(name) => format!("<{name}>"),
+                VolatilePiece::Secret => mark("token", whole.trim_end_matches('>').trim_end_matches('*')),
+                VolatilePiece::Uuid => mark("uuid", &whole.to_lowercase()),
+                VolatilePiece::Time => mark("time", &whole.to_lowercase()),
+                VolatilePiece::Date => mark("date", &whole.to_lowercase()),
+                VolatilePiece::Port => mark("port", whole),
+                VolatilePiece::Pid => mark("pid", whole),
             };
             from = range.end;
         }
@@ -119,22 +119,22 @@ impl Volatile {
     }
 
     /// The pieces of a text that differ from one run to the next, in order, and the bytes where they are.
-    pub fn pieces(&self, text: &str) -> Vec<(Piece, Range<usize>)> {
+    pub fn pieces(&self, text: &str) -> Vec<(VolatilePiece, Range<usize>)> {
         let Some(pattern) = &self.pattern else { return vec![] };
         let found = pattern.captures_iter(text).filter_map(|found| {
             let whole = found.get(0)?;
             if let Some(folder) = found.name("folder") {
                 // `/tmp/a` is not the beginning of `/tmp/ab`, but the `/tmp` of both may be known.
-                let goes_on = text[whole.end()..].chars().next().is_some_and(is_word);
-                let (name, length) = self.folder(folder.as_str(), goes_on)?;
-                return Some((Piece::Folder(name), whole.start()..whole.start() + length));
+                let continues = text[whole.end()..].chars().next().is_some_and(is_word);
+                let (name, length) = self.folder(folder.as_str(), continues)?;
+                return Some((VolatilePiece::Folder(name), whole.start()..whole.start() + length));
             }
             let kinds = [
-                ("secret", Piece::Secret),
-                ("uuid", Piece::Uuid),
-                ("time", Piece::Time),
-                ("date", Piece::Date),
-                ("port", Piece::Port),
+                ("secret", VolatilePiece::Secret),
+                ("uuid", VolatilePiece::Uuid),
+                ("time", VolatilePiece::Time),
+                ("date", VolatilePiece::Date),
+                ("port", VolatilePiece::Port),
             ];
             let (_, piece) = kinds.into_iter().find(|(name, _)| found.name(name).is_some())?;
             Some((piece, whole.range()))
@@ -143,8 +143,8 @@ impl Volatile {
     }
 
     /// The name of the longest folder that a text is or is inside of, and how many bytes of the text that folder is.
-    fn folder(&self, text: &str, goes_on: bool) -> Option<(String, usize)> {
-        let ends = |rest: &str| rest.chars().next().map_or(!goes_on, |c| !is_word(c));
+    fn folder(&self, text: &str, continues: bool) -> Option<(String, usize)> {
+        let ends = |rest: &str| rest.chars().next().map_or(!continues, |c| !is_word(c));
         let found = self.folders.iter().filter_map(|(spelling, name)| Some((text.strip_prefix(spelling)?, name)));
         let (rest, name) = found.filter(|(rest, _)| ends(rest)).min_by_key(|(rest, _)| rest.len())?;
         Some((name.clone(), text.len() - rest.len()))
@@ -165,23 +165,23 @@ impl Volatile {
     /// The mark of a number under a key, where it is one.
     pub fn mark_number(&self, key: &str, number: &serde_json::Number) -> Option<String> {
         Some(match self.number_kind(key, number)? {
-            Piece::Pid => mark("pid", &number.to_string()),
-            Piece::Port => mark("port", &number.to_string()),
+            VolatilePiece::Pid => mark("pid", &number.to_string()),
+            VolatilePiece::Port => mark("port", &number.to_string()),
             _ => mark("time", ""),
         })
     }
 
     /// What a number under a key is, where that differs from one run to the next.
-    pub fn number_kind(&self, key: &str, number: &serde_json::Number) -> Option<Piece> {
+    pub fn number_kind(&self, key: &str, number: &serde_json::Number) -> Option<VolatilePiece> {
         let value = number.as_u64()?;
         let key = key.to_ascii_lowercase();
         if key == "pid" || key.ends_with("pid") && self.pids.contains(&value) {
-            Some(Piece::Pid)
+            Some(VolatilePiece::Pid)
         } else if key == "port" || key.ends_with("port") && self.ports.contains(&value) {
-            Some(Piece::Port)
+            Some(VolatilePiece::Port)
         } else if (1_500_000_000_000..3_000_000_000_000).contains(&value) {
             // Milliseconds since 1970, in this century.
-            Some(Piece::Time)
+            Some(VolatilePiece::Time)
         } else {
             None
         }
@@ -201,12 +201,12 @@ impl Volatile {
 
 /// A mark.
 pub fn mark(kind: &str, original: &str) -> String {
-    let original = original.replace([OPEN, BETWEEN, CLOSE], "\u{FFFD}");
-    format!("{OPEN}{kind}{BETWEEN}{original}{CLOSE}")
+    let original = original.replace([MARK_START, MARK_SEPARATOR, MARK_END], "\u{FFFD}");
+    format!("{MARK_START}{kind}{MARK_SEPARATOR}{original}{MARK_END}")
 }
 
 /// A marked text with placeholders that tell nothing of identity: for sorting and measuring.
-pub fn neutral(marked: &str) -> String {
+pub fn unnumbered(marked: &str) -> String {
     replace_marks(marked, |kind, _| placeholder(kind, 1))
 }
 
@@ -230,13 +230,13 @@ fn placeholder(kind: &str, n: usize) -> String {
 fn replace_marks(marked: &str, mut replace: impl FnMut(&str, &str) -> String) -> String {
     let mut out = String::with_capacity(marked.len());
     let mut rest = marked;
-    while let Some((before, after)) = rest.split_once(OPEN) {
+    while let Some((before, after)) = rest.split_once(MARK_START) {
         out += before;
-        let Some((inside, after)) = after.split_once(CLOSE) else {
+        let Some((inside, after)) = after.split_once(MARK_END) else {
             rest = after;
             continue;
         };
-        let (kind, original) = inside.split_once(BETWEEN).unwrap_or((inside, ""));
+        let (kind, original) = inside.split_once(MARK_SEPARATOR).unwrap_or((inside, ""));
         out += &replace(kind, original);
         rest = after;
     }

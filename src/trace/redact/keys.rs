@@ -11,14 +11,14 @@ const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "se
 
 /// Compiling costs more than a short trace: each set of names is compiled once, when it is first needed. There are as
 /// many as protocols.
-static KNOWN: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
+static COMPILED: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
 
 /// What secrets are called. Clones share what was compiled.
 #[derive(Clone, Debug)]
-pub struct Keys(Arc<Inner>);
+pub struct Keys(Arc<KeysInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct KeysInner {
     names: Vec<String>,
     patterns: OnceLock<Patterns>,
 }
@@ -32,7 +32,7 @@ struct Patterns {
 
 /// A value found under a secret name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
+pub struct NamedValue {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -46,20 +46,20 @@ pub struct Value {
 impl Default for Keys {
     /// Nothing is secret by its name.
     fn default() -> Self {
-        Self(Arc::new(Inner { names: vec![], patterns: OnceLock::from(Patterns::default()) }))
+        Self(Arc::new(KeysInner { names: vec![], patterns: OnceLock::from(Patterns::default()) }))
     }
 }
 
 impl Keys {
     /// These JSON keys and query parameters, and the headers that carry credentials.
     pub fn new(names: &[&str]) -> Self {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = known.iter().find(|keys| keys.0.names == names) {
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = compiled.iter().find(|keys| keys.0.names == names) {
             return keys.clone();
         }
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let keys = Self(Arc::new(Inner { names, patterns: OnceLock::new() }));
-        known.push(keys.clone());
+        let keys = Self(Arc::new(KeysInner { names, patterns: OnceLock::new() }));
+        compiled.push(keys.clone());
         keys
     }
 
@@ -98,7 +98,7 @@ impl Keys {
     }
 
     /// Every secret value in a text: JSON, a URL, a head.
-    pub fn find(&self, data: &[u8]) -> Vec<Value> {
+    pub fn find(&self, data: &[u8]) -> Vec<NamedValue> {
         let mut values = Vec::new();
         if !data.iter().any(|byte| matches!(byte, b':' | b'=')) {
             return values;
@@ -109,15 +109,15 @@ impl Keys {
         for found in json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let open = data.get(found.end()) != Some(&b'"');
             let meaning = if open { None } else { unescape(found.as_bytes()) };
-            values.push(Value { start: found.start(), end: found.end(), meaning, open });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open });
         }
         for found in query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = String::from_utf8(uri::decode_bytes(found.as_bytes())).ok();
-            values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
         }
         for found in header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = std::str::from_utf8(found.as_bytes()).ok().map(str::to_owned);
-            values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
         }
         values.retain(|value| value.start < value.end || value.open);
         values
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn an_unfinished_value_is_told_apart() {
         let found = Keys::new(&["authToken"]).find(br#"{"authToken":"ab"#);
-        assert_eq!(found, [Value { start: 14, end: 16, meaning: None, open: true }]);
+        assert_eq!(found, [NamedValue { start: 14, end: 16, meaning: None, open: true }]);
         assert_eq!(closing_quote(b"ab", br#"c\"d"}"#), Some(4));
         assert_eq!(closing_quote(br"ab\", br#""d"}"#), Some(2));
     }

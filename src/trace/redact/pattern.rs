@@ -4,7 +4,7 @@
 //! `encodeURIComponent`, an encoder of every byte, and `JSON.stringify` all give text that is found.
 
 /// Fewer bytes than this of the beginning of a secret give nothing away, and occur by chance.
-const TELLING: usize = 4;
+const REVEALING_LENGTH: usize = 4;
 
 /// Within a secret that was found, another one is looked for from so many of its last bytes on. Looking from all of
 /// them would cost a repetitive secret its square.
@@ -46,9 +46,9 @@ struct Progress {
 
 /// Secrets that had begun where the last piece of a stream ended.
 #[derive(Clone, Debug, Default)]
-pub struct Carry(Vec<Progress>);
+pub struct PartialMatches(Vec<Progress>);
 
-impl Carry {
+impl PartialMatches {
     /// Whether nothing had begun.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -57,7 +57,7 @@ impl Carry {
 
 /// A piece to hide: which bytes, and of which secret if they are all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct SecretHit {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -96,7 +96,7 @@ impl Secrets {
     }
 
     /// Finds secrets in a text that stands alone.
-    pub fn find(&self, data: &[u8]) -> Vec<Hit> {
+    pub fn find(&self, data: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         if !self.secrets.is_empty() {
             self.scan(data, 0, &mut hits, None);
@@ -106,7 +106,7 @@ impl Secrets {
 
     /// Finds secrets in the next piece of a stream: those that are in it, the end of those that began in an earlier
     /// piece, and the beginning of those that may end in a later one.
-    pub fn find_next(&self, data: &[u8], carry: &mut Carry) -> Vec<Hit> {
+    pub fn find_next(&self, data: &[u8], carry: &mut PartialMatches) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         if self.secrets.is_empty() || data.is_empty() {
             return hits;
@@ -123,10 +123,10 @@ impl Secrets {
             }
             std::mem::swap(&mut live, &mut next);
         }
-        if self.is_telling(&live) {
-            hits.push(Hit { start: 0, end: data.len(), secret: None });
+        if self.reveals_secret(&live) {
+            hits.push(SecretHit { start: 0, end: data.len(), secret: None });
         } else if done > 0 {
-            hits.push(Hit { start: 0, end: done, secret: None });
+            hits.push(SecretHit { start: 0, end: done, secret: None });
         }
         carry.0 = live;
         self.scan(data, done, &mut hits, Some(carry));
@@ -135,7 +135,7 @@ impl Secrets {
 
     /// Looks for secrets that begin at `from` or later. Of one that begins within another one, what goes beyond that is
     /// hidden as a part.
-    fn scan(&self, data: &[u8], from: usize, hits: &mut Vec<Hit>, mut carry: Option<&mut Carry>) {
+    fn scan(&self, data: &[u8], from: usize, hits: &mut Vec<SecretHit>, mut carry: Option<&mut PartialMatches>) {
         let (mut live, mut next) = (Vec::new(), Vec::new());
         let mut start = from;
         let mut hidden = from;
@@ -159,8 +159,8 @@ impl Secrets {
                 }
             }
             if let Some(carry) = &mut carry {
-                if self.is_telling(&live) {
-                    hits.push(Hit { start: start.max(hidden), end: data.len(), secret: None });
+                if self.reveals_secret(&live) {
+                    hits.push(SecretHit { start: start.max(hidden), end: data.len(), secret: None });
                 }
                 for progress in &live {
                     if !carry.0.contains(progress) {
@@ -170,12 +170,12 @@ impl Secrets {
             }
             start = match found {
                 Some((end, secret)) if start >= hidden => {
-                    hits.push(Hit { start, end, secret: Some(secret) });
+                    hits.push(SecretHit { start, end, secret: Some(secret) });
                     hidden = end;
                     (start + 1).max(end.saturating_sub(OVERLAP))
                 }
                 Some((end, _)) if end > hidden => {
-                    hits.push(Hit { start: hidden, end, secret: None });
+                    hits.push(SecretHit { start: hidden, end, secret: None });
                     hidden = end;
                     start + 1
                 }
@@ -218,11 +218,11 @@ impl Secrets {
     }
 
     /// Whether enough of some secret has been seen to hide the piece.
-    fn is_telling(&self, live: &[Progress]) -> bool {
+    fn reveals_secret(&self, live: &[Progress]) -> bool {
         live.iter().any(|progress| {
             let secret = &self.secrets[progress.secret];
             let raw = !secret.chars[progress.character][progress.form].escape;
-            secret.before[progress.character] + if raw { progress.offset } else { 0 } >= TELLING
+            secret.before[progress.character] + if raw { progress.offset } else { 0 } >= REVEALING_LENGTH
         })
     }
 }
@@ -267,8 +267,8 @@ mod tests {
         secrets
     }
 
-    fn whole(start: usize, end: usize, secret: usize) -> Hit {
-        Hit { start, end, secret: Some(secret) }
+    fn complete_hit(start: usize, end: usize, secret: usize) -> SecretHit {
+        SecretHit { start, end, secret: Some(secret) }
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
             r#"a\/b \"ü𝄞\\"#,
             r"a/b\u0020\u0022\u00FC\uD834\udd1e\\",
         ] {
-            assert_eq!(secrets.find(format!("x{form}y").as_bytes()), [whole(1, form.len() + 1, 0)], "{form}");
+            assert_eq!(secrets.find(format!("x{form}y").as_bytes()), [complete_hit(1, form.len() + 1, 0)], "{form}");
         }
         assert_eq!(secrets.find(b"a/b \"u"), []);
     }
@@ -290,44 +290,51 @@ mod tests {
     #[test]
     fn the_longest_of_several_secrets_is_the_one_found() {
         let secrets = secrets(&["token", "token-two", "other"]);
-        assert_eq!(secrets.find(b"token-two token token-t"), [whole(0, 9, 1), whole(10, 15, 0), whole(16, 21, 0)]);
+        assert_eq!(
+            secrets.find(b"token-two token token-t"),
+            [complete_hit(0, 9, 1), complete_hit(10, 15, 0), complete_hit(16, 21, 0)]
+        );
     }
 
     #[test]
     fn a_secret_that_begins_within_another_one_is_hidden_to_its_end() {
         assert_eq!(
             secrets(&["abcab"]).find(b"abcabcabcab."),
-            [whole(0, 5, 0), Hit { start: 5, end: 8, secret: None }, Hit { start: 8, end: 11, secret: None },]
+            [
+                complete_hit(0, 5, 0),
+                SecretHit { start: 5, end: 8, secret: None },
+                SecretHit { start: 8, end: 11, secret: None },
+            ]
         );
         // Taken for an escaped one, the first reaches into the second.
         let both = secrets(&[r"\\00\"]).find(br"\\\\00\\\00\");
-        assert_eq!(both, [whole(0, 8, 0), Hit { start: 8, end: 12, secret: None }]);
-        let mut carry = Carry::default();
+        assert_eq!(both, [complete_hit(0, 8, 0), SecretHit { start: 8, end: 12, secret: None }]);
+        let mut carry = PartialMatches::default();
         let secrets = secrets(&["abcdab"]);
         assert_eq!(
             secrets.find_next(b"abcdabcd", &mut carry),
-            [whole(0, 6, 0), Hit { start: 6, end: 8, secret: None }]
+            [complete_hit(0, 6, 0), SecretHit { start: 6, end: 8, secret: None }]
         );
-        assert_eq!(secrets.find_next(b"ab", &mut carry), [Hit { start: 0, end: 2, secret: None }]);
+        assert_eq!(secrets.find_next(b"ab", &mut carry), [SecretHit { start: 0, end: 2, secret: None }]);
     }
 
     #[test]
     fn a_secret_split_into_pieces_is_hidden_but_for_a_beginning_that_tells_nothing() {
         let secrets = secrets(&["0123456789"]);
-        let mut carry = Carry::default();
+        let mut carry = PartialMatches::default();
         assert_eq!(secrets.find_next(b"x01", &mut carry), []);
         assert_eq!(secrets.find_next(b"2", &mut carry), []);
-        assert_eq!(secrets.find_next(b"3", &mut carry), [Hit { start: 0, end: 1, secret: None }]);
-        assert_eq!(secrets.find_next(b"%345678", &mut carry), [Hit { start: 0, end: 7, secret: None }]);
-        assert_eq!(secrets.find_next(b"9 after", &mut carry), [Hit { start: 0, end: 1, secret: None }]);
+        assert_eq!(secrets.find_next(b"3", &mut carry), [SecretHit { start: 0, end: 1, secret: None }]);
+        assert_eq!(secrets.find_next(b"%345678", &mut carry), [SecretHit { start: 0, end: 7, secret: None }]);
+        assert_eq!(secrets.find_next(b"9 after", &mut carry), [SecretHit { start: 0, end: 1, secret: None }]);
         assert!(carry.is_empty());
     }
 
     #[test]
     fn what_only_began_like_a_secret_does_not_hide_what_follows() {
         let secrets = secrets(&["0123456789"]);
-        let mut carry = Carry::default();
-        assert_eq!(secrets.find_next(b"012345", &mut carry), [Hit { start: 0, end: 6, secret: None }]);
+        let mut carry = PartialMatches::default();
+        assert_eq!(secrets.find_next(b"012345", &mut carry), [SecretHit { start: 0, end: 6, secret: None }]);
         assert_eq!(secrets.find_next(b"others", &mut carry), []);
         assert!(carry.is_empty());
     }
@@ -335,8 +342,8 @@ mod tests {
     #[test]
     fn a_secret_that_repeats_itself_is_found_from_its_later_beginning_too() {
         let secrets = secrets(&["ababac"]);
-        let mut carry = Carry::default();
+        let mut carry = PartialMatches::default();
         secrets.find_next(b"abab", &mut carry);
-        assert_eq!(secrets.find_next(b"abac", &mut carry), [Hit { start: 0, end: 4, secret: None }]);
+        assert_eq!(secrets.find_next(b"abac", &mut carry), [SecretHit { start: 0, end: 4, secret: None }]);
     }
 }

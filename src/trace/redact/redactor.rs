@@ -7,19 +7,19 @@ use serde_json::{Map, Number, Value};
 use crate::trace::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
 
 use super::keys::{self, Keys};
-use super::pattern::{Carry, Hit, Secrets};
+use super::pattern::{PartialMatches, SecretHit, Secrets};
 
 /// A shorter text is too common to be hidden everywhere; it is hidden under its name only.
-pub(super) const SHORTEST: usize = 4;
+pub(super) const MIN_LENGTH: usize = 4;
 /// The same for texts that nobody said were secret, only their name.
-const SHORTEST_NAMED: usize = 8;
+const MIN_NAMED_LENGTH: usize = 8;
 /// How many secrets are looked for everywhere, and how many bytes they have together. What comes later is hidden
 /// under its name only.
-const MOST: usize = 256;
-/// See [`MOST`].
-const MOST_BYTES: usize = 256 << 10;
+const MAX_SECRETS: usize = 256;
+/// See [`MAX_SECRETS`].
+const MAX_SECRET_BYTES: usize = 256 << 10;
 /// Of a longer secret, so many bytes are looked for everywhere.
-const LONGEST: usize = 16 << 10;
+const MAX_LENGTH: usize = 16 << 10;
 
 /// Replaces secrets by placeholders of the same length in events, before anybody else sees them.
 ///
@@ -30,7 +30,7 @@ pub struct Redactor {
     keys: Keys,
     secrets: Secrets,
     numbers: HashMap<String, usize>,
-    streams: HashMap<Stream, Open>,
+    streams: HashMap<RedactedStream, OpenStream>,
     /// Where a body is in a content coding.
     coded: HashSet<(Option<String>, Option<Direction>)>,
     /// Where an extension was agreed on, under which the payloads of frames mean something else.
@@ -39,7 +39,7 @@ pub struct Redactor {
 
 /// A sequence of events whose contents belong together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Stream {
+enum RedactedStream {
     /// The payloads of data frames of one direction of a connection.
     Data(Option<String>, Option<Direction>),
     /// Those of its control frames, which may come in between.
@@ -54,8 +54,8 @@ enum Stream {
 
 /// What had begun where the last piece of a stream ended.
 #[derive(Debug, Default)]
-struct Open {
-    carry: Carry,
+struct OpenStream {
+    carry: PartialMatches,
     /// The beginning of a JSON string under a secret key, escapes and all.
     value: Option<Vec<u8>>,
 }
@@ -69,12 +69,12 @@ impl Redactor {
     /// From now on this text is hidden wherever it turns up. Texts of less than four bytes are not: they are
     /// hidden only under a secret name.
     pub fn add_secret(&mut self, secret: &str) {
-        self.learn(secret, SHORTEST);
+        self.learn(secret, MIN_LENGTH);
     }
 
     fn learn(&mut self, secret: &str, shortest: usize) {
-        let sought = &secret[..secret.floor_char_boundary(LONGEST)];
-        let room = self.secrets.len() < MOST && self.secrets.bytes() + sought.len() <= MOST_BYTES;
+        let sought = &secret[..secret.floor_char_boundary(MAX_LENGTH)];
+        let room = self.secrets.len() < MAX_SECRETS && self.secrets.bytes() + sought.len() <= MAX_SECRET_BYTES;
         if secret.len() >= shortest && room && !self.numbers.contains_key(secret) {
             self.numbers.insert(secret.to_owned(), self.secrets.len());
             self.secrets.add(sought);
@@ -124,13 +124,15 @@ impl Redactor {
             }
             EventKind::Frame(frame) => self.frame(frame, &event.conn, event.dir),
             EventKind::Message(message) => self.message(message),
-            EventKind::Bytes { bytes } => self.piece(Stream::Raw(event.conn.clone(), event.dir), bytes, true),
+            EventKind::Bytes { bytes } => {
+                self.redact_piece(RedactedStream::Raw(event.conn.clone(), event.dir), bytes, true)
+            }
             EventKind::Closed(_) => self.forget(&event.conn, event.dir),
             EventKind::Output(output) => {
                 self.text(&mut output.stream);
-                let goes_on = !output.bytes.as_bytes().ends_with(b"\n");
-                let stream = Stream::Output(event.conn.clone(), output.stream.clone());
-                self.piece(stream, &mut output.bytes, goes_on);
+                let continues = !output.bytes.as_bytes().ends_with(b"\n");
+                let stream = RedactedStream::Output(event.conn.clone(), output.stream.clone());
+                self.redact_piece(stream, &mut output.bytes, continues);
             }
             EventKind::Launched(launched) => launched.command.iter_mut().for_each(|word| self.text(word)),
             EventKind::Exited(_) => {}
@@ -194,7 +196,7 @@ impl Redactor {
     fn learn_from_headers(&mut self, headers: &[(String, String)]) {
         for (name, value) in headers {
             if let Some(secret) = self.keys.in_header(name, value) {
-                self.learn(secret, SHORTEST_NAMED);
+                self.learn(secret, MIN_NAMED_LENGTH);
             }
         }
     }
@@ -219,7 +221,7 @@ impl Redactor {
         dir: Option<Direction>,
         mut codings: impl Iterator<Item = &'a str>,
     ) {
-        self.streams.remove(&Stream::Body(conn.clone(), dir));
+        self.streams.remove(&RedactedStream::Body(conn.clone(), dir));
         let direction = (conn.clone(), dir);
         if codings.all(|coding| coding.trim().eq_ignore_ascii_case("identity") || coding.trim().is_empty()) {
             self.coded.remove(&direction);
@@ -235,10 +237,10 @@ impl Redactor {
             // Nobody can see whether a compressed piece holds a secret. The message after it tells what it says.
             body.bytes = Payload::Text("*".repeat(body.bytes.as_bytes().len()));
         } else {
-            self.piece(Stream::Body(conn.clone(), dir), &mut body.bytes, !body.last);
+            self.redact_piece(RedactedStream::Body(conn.clone(), dir), &mut body.bytes, !body.last);
         }
         if body.last {
-            self.streams.remove(&Stream::Body(conn.clone(), dir));
+            self.streams.remove(&RedactedStream::Body(conn.clone(), dir));
             self.coded.remove(&direction);
         }
     }
@@ -250,8 +252,12 @@ impl Redactor {
             frame.payload = Payload::Text("*".repeat(frame.payload.as_bytes().len()));
             return;
         }
-        let stream = if is_control { Stream::Control(conn.clone(), dir) } else { Stream::Data(conn.clone(), dir) };
-        self.piece(stream, &mut frame.payload, !frame.fin);
+        let stream = if is_control {
+            RedactedStream::Control(conn.clone(), dir)
+        } else {
+            RedactedStream::Data(conn.clone(), dir)
+        };
+        self.redact_piece(stream, &mut frame.payload, !frame.fin);
     }
 
     fn message(&mut self, message: &mut Message) {
@@ -263,32 +269,32 @@ impl Redactor {
     fn forget(&mut self, conn: &Option<String>, dir: Option<Direction>) {
         self.coded.remove(&(conn.clone(), dir));
         self.extended.remove(&(conn.clone(), dir));
-        for stream in [Stream::Data, Stream::Control, Stream::Body, Stream::Raw] {
+        for stream in [RedactedStream::Data, RedactedStream::Control, RedactedStream::Body, RedactedStream::Raw] {
             self.streams.remove(&stream(conn.clone(), dir));
         }
     }
 
     /// A text that stands alone.
     fn text(&mut self, text: &mut String) {
-        if let Some(bytes) = self.alone(text.as_bytes()) {
+        if let Some(bytes) = self.redact_standalone(text.as_bytes()) {
             *text = String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
         }
     }
 
     fn payload(&mut self, payload: &mut Payload) {
-        if let Some(bytes) = self.alone(payload.as_bytes()) {
+        if let Some(bytes) = self.redact_standalone(payload.as_bytes()) {
             replace(payload, bytes);
         }
     }
 
-    fn alone(&mut self, data: &[u8]) -> Option<Vec<u8>> {
-        let mut hits = self.named(data);
+    fn redact_standalone(&mut self, data: &[u8]) -> Option<Vec<u8>> {
+        let mut hits = self.find_named(data);
         hits.extend(self.secrets.find(data));
-        masked(data, &hits)
+        replace_hits(data, &hits)
     }
 
-    /// The next piece of a stream. `goes_on` says whether a JSON string in it may go on in the next one.
-    fn piece(&mut self, stream: Stream, payload: &mut Payload, goes_on: bool) {
+    /// The next piece of a stream. `continues` says whether a JSON string in it may go on in the next one.
+    fn redact_piece(&mut self, stream: RedactedStream, payload: &mut Payload, continues: bool) {
         let data = payload.as_bytes();
         let mut open = self.streams.remove(&stream).unwrap_or_default();
         let mut hits = Vec::new();
@@ -296,22 +302,22 @@ impl Redactor {
         if let Some(mut value) = open.value.take() {
             let end = keys::closing_quote(&value, data);
             let part = &data[..end.unwrap_or(data.len())];
-            hits.push(Hit { start: 0, end: part.len(), secret: None });
-            if value.len() <= LONGEST {
+            hits.push(SecretHit { start: 0, end: part.len(), secret: None });
+            if value.len() <= MAX_LENGTH {
                 value.extend(part);
             }
             match end {
-                Some(_) => keys::unescape(&value).iter().for_each(|secret| self.learn(secret, SHORTEST_NAMED)),
+                Some(_) => keys::unescape(&value).iter().for_each(|secret| self.learn(secret, MIN_NAMED_LENGTH)),
                 None => inside = Some(value),
             }
         }
         if inside.is_none() {
-            hits.extend(self.named(data));
+            hits.extend(self.find_named(data));
             inside = self.keys.find(data).into_iter().find(|v| v.open).map(|v| data[v.start..v.end].to_vec());
         }
-        open.value = inside.filter(|_| goes_on);
+        open.value = inside.filter(|_| continues);
         hits.extend(self.secrets.find_next(data, &mut open.carry));
-        if let Some(bytes) = masked(data, &hits) {
+        if let Some(bytes) = replace_hits(data, &hits) {
             replace(payload, bytes);
         }
         if !open.carry.is_empty() || open.value.is_some() {
@@ -320,18 +326,18 @@ impl Redactor {
     }
 
     /// Values under secret names: learns them, and says where they are.
-    fn named(&mut self, data: &[u8]) -> Vec<Hit> {
+    fn find_named(&mut self, data: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for value in self.keys.find(data) {
             // One that is known stays itself where it was not encoded as it should be.
             let shown = std::str::from_utf8(&data[value.start..value.end]).ok();
             let known = shown.and_then(|shown| self.numbers.get(shown)).copied();
             if let (None, Some(meaning)) = (known, &value.meaning) {
-                self.learn(meaning, SHORTEST_NAMED);
+                self.learn(meaning, MIN_NAMED_LENGTH);
             }
             let secret =
                 known.or_else(|| value.meaning.as_ref().and_then(|meaning| self.numbers.get(meaning)).copied());
-            hits.push(Hit { start: value.start, end: value.end, secret });
+            hits.push(SecretHit { start: value.start, end: value.end, secret });
         }
         hits
     }
@@ -351,11 +357,11 @@ impl Redactor {
         for (key, value) in map.iter_mut() {
             match value {
                 Value::String(text) if self.keys.has(key) => {
-                    self.learn(text, SHORTEST_NAMED);
+                    self.learn(text, MIN_NAMED_LENGTH);
                     *text = self.placeholder(text);
                 }
                 Value::Number(number) if self.keys.has(key) => {
-                    self.learn(&number.to_string(), SHORTEST_NAMED);
+                    self.learn(&number.to_string(), MIN_NAMED_LENGTH);
                     hide_number(number);
                 }
                 value => self.json(value),
@@ -391,7 +397,7 @@ fn replace(payload: &mut Payload, bytes: Vec<u8>) {
 }
 
 /// The data with every hit replaced by its placeholder; none where there is nothing to hide.
-fn masked(data: &[u8], hits: &[Hit]) -> Option<Vec<u8>> {
+fn replace_hits(data: &[u8], hits: &[SecretHit]) -> Option<Vec<u8>> {
     if hits.is_empty() {
         return None;
     }

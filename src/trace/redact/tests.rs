@@ -13,7 +13,7 @@ use crate::trace::{
     Mark, Message, Output, Payload, Recorder, Sink, Stimulus, StreamEvent, write_event,
 };
 
-use super::redactor::SHORTEST;
+use super::redactor::MIN_LENGTH;
 
 const TOKEN: &str = "tok/EN \"42\"-ü";
 
@@ -364,7 +364,7 @@ proptest! {
         for event in &events {
             let found = contents(event);
             let texts = found.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
-            strings.extend(texts.filter(|text| text.len() >= SHORTEST).map(str::to_owned));
+            strings.extend(texts.filter(|text| text.len() >= MIN_LENGTH).map(str::to_owned));
         }
         // The words of the format and of placeholders are no secrets.
         strings.retain(|text| !WORDS.contains(text) && !"main".contains(text));

@@ -15,7 +15,7 @@ use super::outgoing::Request;
 use super::{Exchanges, Limits};
 
 /// How many unused connections are kept.
-const MOST_IDLE: usize = 16;
+const MAX_IDLE: usize = 16;
 /// How many things may wait to be taken from an exchange, before reading stops.
 const QUEUE: usize = 64;
 
@@ -55,13 +55,13 @@ pub struct Exchange {
 pub struct Control {
     conn: Arc<str>,
     tcp: u64,
-    order: Arc<watch::Sender<Order>>,
+    command: Arc<watch::Sender<ExchangeCommand>>,
     over: watch::Receiver<bool>,
 }
 
 /// What is to become of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ExchangeCommand {
     /// It goes on.
     None,
     /// It goes on, but nothing is read for now.
@@ -130,8 +130,8 @@ impl Client {
     /// Where no connection can be made. Nothing is in the trace then.
     pub async fn send(&self, name: Option<&str>, request: &Request) -> Result<Exchange, ConnectError> {
         let Inner { address, exchanges, limits, .. } = &*self.0;
-        let kept = if request.fresh { None } else { self.kept() };
-        let (connection, tap) = match kept {
+        let idle_connection = if request.fresh { None } else { self.idle_connection() };
+        let (connection, tap) = match idle_connection {
             Some(connection) => (connection, exchanges.tap(name)),
             None => {
                 let stream = tcp::open(address, limits.connect).await?;
@@ -145,17 +145,17 @@ impl Client {
             }
         };
         let (queue, incoming) = mpsc::channel(QUEUE);
-        let (order, orders) = watch::channel(Order::None);
+        let (command, commands) = watch::channel(ExchangeCommand::None);
         let (tell_over, over) = watch::channel(false);
         let conn = tap.conn().into();
-        let control = Control { conn, tcp: connection.tcp, order: Arc::new(order), over };
+        let control = Control { conn, tcp: connection.tcp, command: Arc::new(command), over };
         let head = request.head(&address.to_string());
-        let conduct = ClientExchange::new(connection, tap, *limits, queue, orders);
+        let exchange = ClientExchange::new(connection, tap, *limits, queue, commands);
         let (client, request) = (self.clone(), request.clone());
         tokio::spawn(async move {
-            let kept = conduct.run(head, request).await;
+            let idle_connection = exchange.run(head, request).await;
             // Before anybody is told that it is over, so that the next request finds the connection.
-            if let Some(connection) = kept {
+            if let Some(connection) = idle_connection {
                 client.keep(connection);
             }
             tell_over.send_replace(true);
@@ -169,7 +169,7 @@ impl Client {
     }
 
     /// A connection that was kept, if one still stands.
-    fn kept(&self) -> Option<Connection> {
+    fn idle_connection(&self) -> Option<Connection> {
         loop {
             let (connection, since) = self.idle().pop()?;
             // What a server closed, or spoke on unasked, is of no use.
@@ -182,7 +182,7 @@ impl Client {
 
     fn keep(&self, connection: Connection) {
         let mut idle = self.idle();
-        if idle.len() == MOST_IDLE {
+        if idle.len() == MAX_IDLE {
             idle.remove(0);
         }
         idle.push((connection, Instant::now()));
@@ -217,11 +217,11 @@ impl Control {
 
     /// Whether anything is read from the connection. It is, unless this says otherwise.
     pub fn set_reading(&self, reading: bool) {
-        let order = if reading { Order::None } else { Order::Pause };
-        self.order.send_if_modified(|now| {
-            let goes_on = !matches!(now, Order::End(..));
+        let command = if reading { ExchangeCommand::None } else { ExchangeCommand::Pause };
+        self.command.send_if_modified(|now| {
+            let goes_on = !matches!(now, ExchangeCommand::End(..));
             if goes_on {
-                *now = order;
+                *now = command;
             }
             goes_on
         });
@@ -240,7 +240,7 @@ impl Control {
     }
 
     async fn end(&self, how: crate::trace::Closed, deliberate: Option<&str>) {
-        self.order.send_replace(Order::End(how, deliberate.map(str::to_owned)));
+        self.command.send_replace(ExchangeCommand::End(how, deliberate.map(str::to_owned)));
         self.over().await;
     }
 }

@@ -25,11 +25,11 @@ use super::transcript::Transcript;
 pub struct Exchanges {
     recorder: Recorder,
     us: End,
-    counts: Arc<Counts>,
+    counts: Arc<ExchangeCounts>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct ExchangeCounts {
     exchanges: AtomicU64,
     connections: AtomicU64,
 }
@@ -155,7 +155,7 @@ impl Writer {
 
     /// Writes bytes that are in the trace already.
     async fn write(&mut self, bytes: &[u8], split: Option<usize>) -> Result<(), Broken> {
-        tcp::write(&mut self.half, bytes, split, self.within).await.map_err(|unwritten| match unwritten {
+        tcp::write(&mut self.half, bytes, split, self.within).await.map_err(|failure| match failure {
             WriteFailure::Stuck => Broken::Stuck(self.within),
             WriteFailure::Gone(error) => Broken::gone(&error),
         })

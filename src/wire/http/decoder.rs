@@ -3,29 +3,29 @@
 use crate::trace::Head;
 use crate::wire::http_head;
 
-use super::framing::{Chunked, Chunks, Framing, HttpError, is_token_byte, of_request, of_response};
+use super::framing::{ChunkDecoder, Chunked, Framing, HttpError, is_token_byte, of_request, of_response};
 
 /// Reads one message.
 #[derive(Debug)]
 pub struct Decoder {
     /// The method of the request that the response answers; none where it is a request that comes.
-    answers: Option<String>,
-    most: usize,
-    state: State,
+    request_method: Option<String>,
+    max_len: usize,
+    state: DecoderState,
     /// A head that is not whole yet.
-    held: Vec<u8>,
+    pending: Vec<u8>,
     content: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum DecoderState {
     Head,
     Length(u64),
-    Chunked(Chunks),
+    Chunked(ChunkDecoder),
     UntilClose,
     Done,
     /// The head came, and what follows it cannot be understood.
-    Faulty(HttpError),
+    HeadFault(HttpError),
     Failed,
 }
 
@@ -45,14 +45,14 @@ pub enum Part<'a> {
 }
 
 impl Decoder {
-    /// For a request whose head, and whose trailers, may be `most` bytes long.
-    pub fn request(most: usize) -> Self {
-        Self { answers: None, most, state: State::Head, held: vec![], content: false }
+    /// For a request whose head, and whose trailers, may be `max_len` bytes long.
+    pub fn request(max_len: usize) -> Self {
+        Self { request_method: None, max_len, state: DecoderState::Head, pending: vec![], content: false }
     }
 
     /// For the response to a request with this method.
-    pub fn response(method: &str, most: usize) -> Self {
-        Self { answers: Some(method.to_owned()), ..Self::request(most) }
+    pub fn response(method: &str, max_len: usize) -> Self {
+        Self { request_method: Some(method.to_owned()), ..Self::request(max_len) }
     }
 
     /// Takes bytes from `input` until something comes of them; nothing where it needs more, or where the message is
@@ -60,30 +60,30 @@ impl Decoder {
     pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         let decoded = self.next(input);
         if decoded.is_err() {
-            if let State::Chunked(chunks) = &self.state {
-                self.held = chunks.held().to_vec();
+            if let DecoderState::Chunked(chunks) = &self.state {
+                self.pending = chunks.pending().to_vec();
             }
-            self.state = State::Failed;
+            self.state = DecoderState::Failed;
         }
         decoded
     }
 
     fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         match &mut self.state {
-            State::Done | State::Failed => Ok(None),
-            State::Faulty(fault) => Err(fault.clone()),
-            State::Length(0) => Ok(Some(self.done(vec![]))),
+            DecoderState::Done | DecoderState::Failed => Ok(None),
+            DecoderState::HeadFault(fault) => Err(fault.clone()),
+            DecoderState::Length(0) => Ok(Some(self.done(vec![]))),
             _ if input.is_empty() => Ok(None),
-            State::Head => self.head(input),
-            State::Length(left) => {
+            DecoderState::Head => self.head(input),
+            DecoderState::Length(left) => {
                 let take = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
                 *left -= take as u64;
                 let (body, rest) = input.split_at(take);
                 *input = rest;
                 Ok(Some(Part::Body(body)))
             }
-            State::UntilClose => Ok(Some(Part::Body(std::mem::take(input)))),
-            State::Chunked(chunks) => match chunks.decode(input)? {
+            DecoderState::UntilClose => Ok(Some(Part::Body(std::mem::take(input)))),
+            DecoderState::Chunked(chunks) => match chunks.decode(input)? {
                 Some(Chunked::Body(body)) => Ok(Some(Part::Body(body))),
                 Some(Chunked::Trailers(trailers)) => Ok(Some(self.done(trailers))),
                 None => Ok(None),
@@ -93,16 +93,16 @@ impl Decoder {
 
     /// The stream has ended: whether that is the end of the message.
     pub fn end(&mut self) -> bool {
-        let ends = matches!(self.state, State::UntilClose | State::Length(0));
+        let ends = matches!(self.state, DecoderState::UntilClose | DecoderState::Length(0));
         if ends {
-            self.state = State::Done;
+            self.state = DecoderState::Done;
         }
         ends
     }
 
     /// Whether the message is whole.
     pub fn is_done(&self) -> bool {
-        matches!(self.state, State::Done)
+        matches!(self.state, DecoderState::Done)
     }
 
     /// Whether its head says that it has content, be it empty.
@@ -112,25 +112,25 @@ impl Decoder {
 
     /// Whether nothing of it has come.
     pub fn is_fresh(&self) -> bool {
-        matches!(self.state, State::Head) && self.held.is_empty()
+        matches!(self.state, DecoderState::Head) && self.pending.is_empty()
     }
 
     /// Bytes that were taken and belong to nothing that came: a beginning without an end.
     pub fn rest(&self) -> &[u8] {
         match &self.state {
-            State::Chunked(chunks) => chunks.held(),
-            _ => &self.held,
+            DecoderState::Chunked(chunks) => chunks.pending(),
+            _ => &self.pending,
         }
     }
 
     fn done(&mut self, trailers: Vec<(String, String)>) -> Part<'static> {
-        self.state = State::Done;
+        self.state = DecoderState::Done;
         Part::End(trailers)
     }
 
     fn head<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
-        if self.held.is_empty() {
-            let stray = match self.answers {
+        if self.pending.is_empty() {
+            let stray = match self.request_method {
                 None => input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count(),
                 Some(_) => 0,
             };
@@ -140,41 +140,46 @@ impl Decoder {
                 return Ok(Some(Part::Stray(line_ends)));
             }
         }
-        let before = self.held.len();
-        let room = self.most.saturating_sub(before).min(input.len());
-        self.held.extend_from_slice(&input[..room]);
-        let begins = match self.answers {
-            None => self.held.first().is_none_or(|first| is_token_byte(*first)),
-            Some(_) => self.held.iter().zip(b"HTTP/").all(|(a, b)| a == b),
+        let before = self.pending.len();
+        let room = self.max_len.saturating_sub(before).min(input.len());
+        self.pending.extend_from_slice(&input[..room]);
+        let begins = match self.request_method {
+            None => self.pending.first().is_none_or(|first| is_token_byte(*first)),
+            Some(_) => self.pending.iter().zip(b"HTTP/").all(|(a, b)| a == b),
         };
         if !begins {
-            self.held.truncate(before);
+            self.pending.truncate(before);
             return Err(HttpError::NotHttp);
         }
-        let Some(end) = http_head::end_of_head(&self.held, before.saturating_sub(3)) else {
+        let Some(end) = http_head::end_of_head(&self.pending, before.saturating_sub(3)) else {
             *input = &input[room..];
-            return if self.held.len() >= self.most { Err(HttpError::HeadTooLong(self.most)) } else { Ok(None) };
+            return if self.pending.len() >= self.max_len {
+                Err(HttpError::HeadTooLong(self.max_len))
+            } else {
+                Ok(None)
+            };
         };
         *input = &input[end - before..];
-        self.held.truncate(end);
-        let head = http_head::parse(&self.held);
-        let framing = match &self.answers {
+        self.pending.truncate(end);
+        let head = http_head::parse(&self.pending);
+        let framing = match &self.request_method {
             None => of_request(&head),
             Some(method) => of_response(&head, method),
         };
-        let interim = self.answers.is_some() && matches!(head.status(), Some(100..=199)) && head.status() != Some(101);
+        let interim =
+            self.request_method.is_some() && matches!(head.status(), Some(100..=199)) && head.status() != Some(101);
         // A head with a fault is a head all the same: whoever reads on meets the fault.
-        self.held.clear();
+        self.pending.clear();
         if interim && framing.is_ok() {
             return Ok(Some(Part::Interim(head)));
         }
         self.content = framing != Ok(Framing::None);
         self.state = match framing {
-            Ok(Framing::None) => State::Length(0),
-            Ok(Framing::Length(length)) => State::Length(length),
-            Ok(Framing::Chunked) => State::Chunked(Chunks::new(self.most)),
-            Ok(Framing::UntilClose) => State::UntilClose,
-            Err(fault) => State::Faulty(fault),
+            Ok(Framing::None) => DecoderState::Length(0),
+            Ok(Framing::Length(length)) => DecoderState::Length(length),
+            Ok(Framing::Chunked) => DecoderState::Chunked(ChunkDecoder::new(self.max_len)),
+            Ok(Framing::UntilClose) => DecoderState::UntilClose,
+            Err(fault) => DecoderState::HeadFault(fault),
         };
         Ok(Some(Part::Head(head)))
     }
@@ -321,9 +326,9 @@ mod tests {
             bytes in traffic(),
             cuts in vec(0..20usize, 0..30),
             is_request in any::<bool>(),
-            most in prop_oneof![Just(1000), 0..60usize],
+            max_len in prop_oneof![Just(1000), 0..60usize],
         ) {
-            let decoder = || if is_request { Decoder::request(most) } else { Decoder::response("GET", most) };
+            let decoder = || if is_request { Decoder::request(max_len) } else { Decoder::response("GET", max_len) };
             let (mut pieces, mut rest) = (vec![], &bytes[..]);
             for cut in cuts {
                 let (piece, tail) = rest.split_at(cut.min(rest.len()));

@@ -49,7 +49,7 @@ pub fn of_request(head: &Head) -> Result<Framing, HttpError> {
     if !matches!(words[..], [method, target, version]
         if is_token(method) && !target.is_empty() && is_version(version))
     {
-        return Err(HttpError::FirstLine(beginning(&head.start)));
+        return Err(HttpError::FirstLine(excerpt(&head.start)));
     }
     match (coding(head)?, length(head)?) {
         (Some(()), _) => Ok(Framing::Chunked),
@@ -62,7 +62,7 @@ pub fn of_request(head: &Head) -> Result<Framing, HttpError> {
 pub fn of_response(head: &Head, method: &str) -> Result<Framing, HttpError> {
     let version = head.start.split(' ').next().unwrap_or_default();
     let Some(status) = head.status().filter(|status| (100..1000).contains(status) && is_version(version)) else {
-        return Err(HttpError::FirstLine(beginning(&head.start)));
+        return Err(HttpError::FirstLine(excerpt(&head.start)));
     };
     if method == "HEAD" || matches!(status, 100..=199 | 204 | 304) {
         return Ok(Framing::None);
@@ -82,8 +82,9 @@ pub fn keeps_alive(head: &Head) -> bool {
         return false;
     }
     // What has two framings is not to be trusted with another message (RFC 9112 section 6.3, rule 3).
-    let two = head.header("transfer-encoding").next().is_some() && head.header("content-length").next().is_some();
-    !two && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
+    let both_framings =
+        head.header("transfer-encoding").next().is_some() && head.header("content-length").next().is_some();
+    !both_framings && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
 }
 
 /// Whether the body is chunked; a fault where it is in another transfer coding.
@@ -93,7 +94,7 @@ fn coding(head: &Head) -> Result<Option<()>, HttpError> {
     match codings[..] {
         [] => Ok(None),
         [coding] if coding.eq_ignore_ascii_case("chunked") => Ok(Some(())),
-        _ => Err(HttpError::Coding(beginning(&codings.join(", ")))),
+        _ => Err(HttpError::Coding(excerpt(&codings.join(", ")))),
     }
 }
 
@@ -101,7 +102,7 @@ fn coding(head: &Head) -> Result<Option<()>, HttpError> {
 fn length(head: &Head) -> Result<Option<u64>, HttpError> {
     let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(str::trim);
     let Some(first) = lengths.next() else { return Ok(None) };
-    let fault = || HttpError::Length(beginning(&head.header("content-length").collect::<Vec<_>>().join(", ")));
+    let fault = || HttpError::Length(excerpt(&head.header("content-length").collect::<Vec<_>>().join(", ")));
     let digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
     let length = first.parse().ok().filter(|_| digits).ok_or_else(fault)?;
     if lengths.all(|other| other == first) { Ok(Some(length)) } else { Err(fault()) }
@@ -121,22 +122,22 @@ pub fn is_token_byte(byte: u8) -> bool {
 }
 
 /// Enough of a text to be recognised.
-fn beginning(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     let end = text.floor_char_boundary(60);
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
 /// The longest line with a size and its extensions.
-const LONGEST_LINE: usize = 8 << 10;
+const MAX_SIZE_LINE: usize = 8 << 10;
 
 /// Reads a chunked body piece by piece.
 #[derive(Debug)]
-pub struct Chunks {
+pub struct ChunkDecoder {
     state: ChunkState,
     /// The line so far, or the trailers.
-    held: Vec<u8>,
+    pending: Vec<u8>,
     /// How long the trailers may be.
-    most: usize,
+    max_len: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -160,19 +161,19 @@ pub enum Chunked<'a> {
     Trailers(Vec<(String, String)>),
 }
 
-impl Chunks {
-    /// Trailers may be `most` bytes long.
-    pub fn new(most: usize) -> Self {
-        Self { state: ChunkState::Size, held: vec![], most }
+impl ChunkDecoder {
+    /// Trailers may be `max_len` bytes long.
+    pub fn new(max_len: usize) -> Self {
+        Self { state: ChunkState::Size, pending: vec![], max_len }
     }
 
     /// What there was of an unfinished line or trailers.
-    pub fn held(&self) -> &[u8] {
-        &self.held
+    pub fn pending(&self) -> &[u8] {
+        &self.pending
     }
 
     /// Takes bytes from `input` until something comes of them; nothing where it needs more. A fault leaves the bytes
-    /// that it is about in [`Chunks::held`] and `input`.
+    /// that it is about in [`ChunkDecoder::pending`] and `input`.
     pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunked<'a>>, HttpError> {
         loop {
             match self.state {
@@ -183,7 +184,7 @@ impl Chunks {
                             Some(0) => ChunkState::Trailers,
                             Some(size) => ChunkState::Data(size),
                             None => {
-                                self.held = line;
+                                self.pending = line;
                                 return Err(HttpError::Chunk("a chunk does not begin with its size"));
                             }
                         };
@@ -201,15 +202,15 @@ impl Chunks {
                     return Ok(Some(Chunked::Body(data)));
                 }
                 ChunkState::End => {
-                    while self.held.len() < 2 {
+                    while self.pending.len() < 2 {
                         let Some((first, rest)) = input.split_first() else { return Ok(None) };
-                        self.held.push(*first);
+                        self.pending.push(*first);
                         *input = rest;
-                        if !b"\r\n".starts_with(&self.held) {
+                        if !b"\r\n".starts_with(&self.pending) {
                             return Err(HttpError::Chunk("a chunk goes on after its end"));
                         }
                     }
-                    self.held.clear();
+                    self.pending.clear();
                     self.state = ChunkState::Size;
                 }
                 ChunkState::Trailers => return self.trailers(input),
@@ -220,12 +221,12 @@ impl Chunks {
     /// The next line with its end; nothing where it is not whole yet.
     fn line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, HttpError> {
         let end = input.iter().position(|byte| *byte == b'\n');
-        let room = (LONGEST_LINE - self.held.len()).min(end.map_or(input.len(), |end| end + 1));
-        self.held.extend_from_slice(&input[..room]);
+        let room = (MAX_SIZE_LINE - self.pending.len()).min(end.map_or(input.len(), |end| end + 1));
+        self.pending.extend_from_slice(&input[..room]);
         *input = &input[room..];
-        if self.held.last() == Some(&b'\n') {
-            Ok(Some(std::mem::take(&mut self.held)))
-        } else if self.held.len() >= LONGEST_LINE {
+        if self.pending.last() == Some(&b'\n') {
+            Ok(Some(std::mem::take(&mut self.pending)))
+        } else if self.pending.len() >= MAX_SIZE_LINE {
             Err(HttpError::Chunk("the line with the size of a chunk does not end"))
         } else {
             Ok(None)
@@ -235,20 +236,20 @@ impl Chunks {
     fn trailers<'a>(&mut self, input: &mut &[u8]) -> Result<Option<Chunked<'a>>, HttpError> {
         loop {
             let end = input.iter().position(|byte| *byte == b'\n').map_or(input.len(), |end| end + 1);
-            let room = self.most.saturating_sub(self.held.len()).min(end);
-            self.held.extend_from_slice(&input[..room]);
+            let room = self.max_len.saturating_sub(self.pending.len()).min(end);
+            self.pending.extend_from_slice(&input[..room]);
             *input = &input[room..];
-            if self.held == b"\r\n"
-                || self.held == b"\n"
-                || self.held.ends_with(b"\n\r\n")
-                || self.held.ends_with(b"\n\n")
+            if self.pending == b"\r\n"
+                || self.pending == b"\n"
+                || self.pending.ends_with(b"\n\r\n")
+                || self.pending.ends_with(b"\n\n")
             {
                 let mut head = b"\r\n".to_vec();
-                head.append(&mut self.held);
+                head.append(&mut self.pending);
                 return Ok(Some(Chunked::Trailers(http_head::parse(&head).headers)));
             }
-            if self.held.len() >= self.most {
-                return Err(HttpError::HeadTooLong(self.most));
+            if self.pending.len() >= self.max_len {
+                return Err(HttpError::HeadTooLong(self.max_len));
             }
             if input.is_empty() {
                 return Ok(None);
@@ -339,11 +340,11 @@ mod tests {
     }
 
     /// The trailers, where the body ended.
-    type Ended = Result<Option<Vec<(String, String)>>, HttpError>;
+    type BodyEnd = Result<Option<Vec<(String, String)>>, HttpError>;
 
     /// The body, what ended it, and what was left.
-    fn decoded(bytes: &[u8]) -> (String, Ended, String) {
-        let mut chunks = Chunks::new(100);
+    fn decoded(bytes: &[u8]) -> (String, BodyEnd, String) {
+        let mut chunks = ChunkDecoder::new(100);
         let mut input = bytes;
         let mut body = vec![];
         loop {

@@ -9,14 +9,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::trace::{Closed, Head, HttpRequest, Message, StreamEvent};
-use crate::wire::tcp::{Address, accepted};
+use crate::wire::tcp::{Address, accept_retrying};
 use crate::wire::{http_head, websocket};
 
 use super::connection::{Broken, Exchanges, Limits, Writer};
 use super::event_stream::EventWriter;
 use super::framing::{HttpError, chunk, keeps_alive, last_chunk};
 use super::outgoing::{Content, Ending, Response};
-use super::serving::Serving;
+use super::serving::ServedConnection;
 use super::transcript::Transcript;
 
 /// What a server does with what comes. What cannot be understood as a request is answered by the server itself.
@@ -27,10 +27,10 @@ pub trait Handler: Send + Sync + 'static {
     }
 
     /// Told of what came and was not, or not to its end, a request that can be answered.
-    fn on_mishap(&self, _mishap: ReceiveError) {}
+    fn on_receive_error(&self, _error: ReceiveError) {}
 
     /// Answers a request.
-    fn handle(&self, request: Received, answer: Responder) -> impl Future<Output = ()> + Send;
+    fn handle(&self, request: Received, responder: Responder) -> impl Future<Output = ()> + Send;
 
     /// Goes on with a request for a WebSocket, where [`Handler::on_head`] said so. It stands in the trace as a
     /// handshake. Refuses it unless there is something better to do.
@@ -142,7 +142,7 @@ async fn accept<H: Handler>(
     limits: Limits,
     mut closing: watch::Receiver<bool>,
 ) {
-    let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+    let permits = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     // Dropped with this future, it ends all of them.
     let mut connections = JoinSet::new();
     loop {
@@ -150,7 +150,7 @@ async fn accept<H: Handler>(
             biased;
             () = closed(&mut closing) => break,
             Some(_) = connections.join_next() => continue,
-            came = guest(&room, &listener) => came,
+            next = next_client(&permits, &listener) => next,
         };
         let (handler, exchanges, closing) = (handler.clone(), exchanges.clone(), closing.clone());
         connections.spawn(async move {
@@ -163,10 +163,10 @@ async fn accept<H: Handler>(
 }
 
 /// The next connection, once there is room for one.
-async fn guest(room: &Arc<Semaphore>, listener: &TcpListener) -> (Option<OwnedSemaphorePermit>, TcpStream) {
+async fn next_client(permits: &Arc<Semaphore>, listener: &TcpListener) -> (Option<OwnedSemaphorePermit>, TcpStream) {
     // It is never closed, which would be the only error.
-    let permit = room.clone().acquire_owned().await.ok();
-    let (stream, _) = accepted(|context| listener.poll_accept(context)).await;
+    let permit = permits.clone().acquire_owned().await.ok();
+    let (stream, _) = accept_retrying(|context| listener.poll_accept(context)).await;
     (permit, stream)
 }
 
@@ -186,14 +186,14 @@ async fn serve<H: Handler>(
 ) {
     // Without this, what is sent in pieces on purpose would be put together again.
     let _ = stream.set_nodelay(true);
-    let Some(mut serving) = Serving::new(stream, exchanges, limits) else { return };
+    let Some(mut connection) = ServedConnection::new(stream, exchanges, limits) else { return };
     loop {
         let begun = tokio::select! {
             biased;
             () = closed(&mut closing) => false,
-            begun = serving.begun(handler) => begun,
+            begun = connection.await_request(handler) => begun,
         };
-        if !begun || !serving.exchange(handler).await {
+        if !begun || !connection.exchange(handler).await {
             return;
         }
     }
@@ -201,15 +201,15 @@ async fn serve<H: Handler>(
 
 /// A handler that answers each request with what a function makes of it.
 impl<F: Fn(&Received) -> Response + Send + Sync + 'static> Handler for F {
-    async fn handle(&self, request: Received, answer: Responder) {
+    async fn handle(&self, request: Received, responder: Responder) {
         let response = self(&request);
         // Fails only where the client is gone.
-        let _ = answer.send(&response).await;
+        let _ = responder.send(&response).await;
     }
 }
 
 /// The way back to the client, while an exchange is under way.
-pub(super) struct Out {
+pub(super) struct ExchangeWriter {
     pub writer: Writer,
     pub transcript: Transcript,
     /// The method of the request.
@@ -224,22 +224,22 @@ pub(super) struct Out {
 
 /// Gives the way back to the connection when it is dropped.
 struct ConnectionGuard {
-    out: Option<Out>,
-    give_back: Option<oneshot::Sender<Out>>,
+    out: Option<ExchangeWriter>,
+    return_channel: Option<oneshot::Sender<ExchangeWriter>>,
     gone: watch::Receiver<Option<Closed>>,
 }
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        if let (Some(out), Some(give_back)) = (self.out.take(), self.give_back.take()) {
+        if let (Some(out), Some(return_channel)) = (self.out.take(), self.return_channel.take()) {
             // Fails only where the connection is gone, and then there is nothing to give back to.
-            let _ = give_back.send(out);
+            let _ = return_channel.send(out);
         }
     }
 }
 
 impl ConnectionGuard {
-    fn out(&mut self) -> Result<&mut Out, Broken> {
+    fn out(&mut self) -> Result<&mut ExchangeWriter, Broken> {
         self.out.as_mut().ok_or(Broken::Ours)
     }
 
@@ -257,15 +257,19 @@ pub struct Responder(ConnectionGuard);
 /// Writes the body of a response bit by bit. Dropped before [`BodyWriter::finish`], it closes the connection, and the
 /// response is not whole.
 pub struct BodyWriter {
-    held: ConnectionGuard,
+    guard: ConnectionGuard,
     chunked: bool,
     /// Whether the response has no body, whatever is written.
-    silent: bool,
+    without_body: bool,
 }
 
 impl Responder {
-    pub(super) fn new(out: Out, give_back: oneshot::Sender<Out>, gone: watch::Receiver<Option<Closed>>) -> Self {
-        Self(ConnectionGuard { out: Some(out), give_back: Some(give_back), gone })
+    pub(super) fn new(
+        out: ExchangeWriter,
+        return_channel: oneshot::Sender<ExchangeWriter>,
+        gone: watch::Receiver<Option<Closed>>,
+    ) -> Self {
+        Self(ConnectionGuard { out: Some(out), return_channel: Some(return_channel), gone })
     }
 
     /// Sends an interim response (1xx), such as `103 Early Hints`; the answer is still to come.
@@ -276,7 +280,7 @@ impl Responder {
         let Head { start, mut headers, raw, .. } = response.head(false);
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
         let head = Head { start, headers, raw, body: None };
-        let Out { writer, transcript, .. } = self.0.out()?;
+        let ExchangeWriter { writer, transcript, .. } = self.0.out()?;
         let manner = &response.manner;
         writer.send(transcript, &http_head::encode(&head), manner.deliberate.as_deref(), manner.split).await
     }
@@ -288,8 +292,8 @@ impl Responder {
     pub async fn send(mut self, response: &Response) -> Result<(), Broken> {
         let out = self.0.out()?;
         let head = out.begin(response);
-        let silent = out.method == "HEAD" && !matches!(response.content, Content::Raw(_));
-        let content = if silent { &Content::None } else { &response.content };
+        let without_body = out.method == "HEAD" && !matches!(response.content, Content::Raw(_));
+        let content = if without_body { &Content::None } else { &response.content };
         out.writer.send_message(&mut out.transcript, http_head::encode(&head), content, &response.manner).await
     }
 
@@ -310,8 +314,8 @@ impl Responder {
             Content::Raw(pieces) => (false, pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()),
             Content::Chunked { pieces, .. } => (true, pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()),
         };
-        let silent = out.method == "HEAD";
-        let mut body = BodyWriter { held: self.0, chunked, silent };
+        let without_body = out.method == "HEAD";
+        let mut body = BodyWriter { guard: self.0, chunked, without_body };
         body.write(&first, why).await?;
         Ok(body)
     }
@@ -346,7 +350,7 @@ impl ConnectionGuard {
     }
 }
 
-impl Out {
+impl ExchangeWriter {
     /// The head to be sent; what it says of the connection is noted.
     fn begin(&mut self, response: &Response) -> Head {
         let close = !self.keep || response.ending == Ending::Close;
@@ -365,7 +369,7 @@ impl BodyWriter {
     /// # Errors
     /// Where the client does not read, or is gone.
     pub async fn write(&mut self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), Broken> {
-        if self.silent {
+        if self.without_body {
             return Ok(());
         }
         let chunked = self.chunked.then(|| chunk(bytes));
@@ -377,11 +381,11 @@ impl BodyWriter {
     /// # Errors
     /// Where the client does not read, or is gone.
     pub async fn write_split(&mut self, bytes: &[u8], split: usize, deliberate: Option<&str>) -> Result<(), Broken> {
-        if self.silent || bytes.is_empty() {
+        if self.without_body || bytes.is_empty() {
             return Ok(());
         }
         let chunked = self.chunked.then(|| chunk(bytes));
-        let out = self.held.out()?;
+        let out = self.guard.out()?;
         out.writer.send(&mut out.transcript, chunked.as_deref().unwrap_or(bytes), deliberate, Some(split)).await
     }
 
@@ -398,7 +402,7 @@ impl BodyWriter {
     /// # Errors
     /// Where the client does not read, or is gone.
     pub async fn write_raw(&mut self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), Broken> {
-        let out = self.held.out()?;
+        let out = self.guard.out()?;
         out.writer.send(&mut out.transcript, bytes, deliberate, None).await
     }
 
@@ -415,7 +419,7 @@ impl BodyWriter {
     /// # Errors
     /// Where the client does not read, or is gone.
     pub async fn finish_with(mut self, trailers: &[(String, String)]) -> Result<(), Broken> {
-        if self.chunked && !self.silent {
+        if self.chunked && !self.without_body {
             self.write_raw(&last_chunk(trailers), None).await?;
         }
         Ok(())
@@ -423,21 +427,21 @@ impl BodyWriter {
 
     /// Closes the connection (FIN) in the middle of the body.
     pub fn close(mut self, why: Option<&str>) {
-        self.held.end(Ending::Close, why);
+        self.guard.end(Ending::Close, why);
     }
 
     /// Cuts the connection (RST) in the middle of the body.
     pub fn reset(mut self, why: Option<&str>) {
-        self.held.end(Ending::Reset, why);
+        self.guard.end(Ending::Reset, why);
     }
 
     /// Sends nothing more, and holds the connection until the client leaves.
     pub fn never(mut self, why: Option<&str>) {
-        self.held.end(Ending::Hold, why);
+        self.guard.end(Ending::Hold, why);
     }
 
     /// Returns once the client has closed or cut the connection. One that has closed its side only may still read.
     pub async fn gone(&self) -> Closed {
-        self.held.gone().await
+        self.guard.gone().await
     }
 }

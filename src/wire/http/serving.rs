@@ -16,18 +16,18 @@ use crate::wire::{Tap, websocket};
 use super::connection::{BUFFER, Writer};
 use super::framing::{HttpError, is_token_byte, keeps_alive};
 use super::outgoing::{Ending, Response};
-use super::server::{Handler, OnHead, Out, ReceiveError, Received, Responder};
+use super::server::{ExchangeWriter, Handler, OnHead, ReceiveError, Received, Responder};
 use super::transcript::{Transcript, TranscriptItem};
 use super::{Exchanges, Limits};
 
 /// How much of what comes before its turn is held, before reading stops.
-const AHEAD: usize = 256 << 10;
+const MAX_AHEAD: usize = 256 << 10;
 /// How long a client may take to close a connection after us (RFC 9112 section 9.6).
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A connection that is being served.
-pub struct Serving {
-    incoming: Incoming,
+pub struct ServedConnection {
+    incoming: RequestReader,
     writer: Option<Writer>,
     exchanges: Exchanges,
     limits: Limits,
@@ -39,7 +39,7 @@ pub struct Serving {
 }
 
 /// The reading half.
-struct Incoming {
+struct RequestReader {
     /// None once the connection serves something else.
     half: Option<OwnedReadHalf>,
     /// What came and was not taken.
@@ -52,7 +52,7 @@ struct Incoming {
 
 /// A request on its way in.
 #[derive(Default)]
-struct Arriving {
+struct PartialRequest {
     head: Option<Head>,
     content: Vec<u8>,
     message: Option<Message>,
@@ -62,25 +62,25 @@ struct Arriving {
 /// What is wrong with a request, so that we answer it ourselves: a status and a text.
 type Refusal = (&'static str, String);
 
-impl Serving {
+impl ServedConnection {
     /// Takes a connection over; nothing where it is gone already.
     pub fn new(stream: TcpStream, exchanges: Exchanges, limits: Limits) -> Option<Self> {
         let local = stream.local_addr().ok()?;
         let (half, write) = stream.into_split();
         let tcp = exchanges.next_connection();
-        let incoming = Incoming { half: Some(half), buffer: vec![], ended: None, reads: 0 };
+        let incoming = RequestReader { half: Some(half), buffer: vec![], ended: None, reads: 0 };
         let writer = Some(Writer::new(write, limits.write));
         Some(Self { incoming, writer, exchanges, limits, tcp, local, reused: false, gone: watch::Sender::new(None) })
     }
 
     /// Waits until something of a request has come; gives false where the client is gone instead. May be dropped, and
     /// loses nothing then.
-    pub async fn begun<H: Handler>(&mut self, handler: &H) -> bool {
+    pub async fn await_request<H: Handler>(&mut self, handler: &H) -> bool {
         while self.incoming.buffer.is_empty() {
             if let Err(how) = self.incoming.fill().await {
                 // What was sent before is gone with a reset, be it a request or none.
                 if how == Closed::Reset {
-                    handler.on_mishap(ReceiveError::Left(how));
+                    handler.on_receive_error(ReceiveError::Left(how));
                 }
                 return false;
             }
@@ -102,7 +102,7 @@ impl Serving {
             self.upgrade(head, tap, handler).await;
             return false;
         }
-        self.plain(tap, handler, late).await
+        self.http_exchange(tap, handler, late).await
     }
 
     async fn upgrade<H: Handler>(&mut self, head: Head, tap: Tap, handler: &H) {
@@ -116,73 +116,73 @@ impl Serving {
     }
 
     /// An exchange of HTTP.
-    async fn plain<H: Handler>(&mut self, tap: Tap, handler: &H, late: bool) -> bool {
+    async fn http_exchange<H: Handler>(&mut self, tap: Tap, handler: &H, late: bool) -> bool {
         let Some(mut writer) = self.writer.take() else { return false };
         let limits = self.limits;
         let mut request = Transcript::request(tap.clone(), false, self.tcp, &limits);
-        let mut arriving = Arriving::default();
+        let mut arriving = PartialRequest::default();
         let mut refusal: Option<Refusal> =
             late.then(|| ("408 Request Timeout", format!("no whole head within {:?}", limits.head_within)));
         let mut response = None;
-        let mut at_once = false;
+        let mut answer_at_once = false;
         let mut deadline = None;
         if late {
-            handler.on_mishap(ReceiveError::Late);
+            handler.on_receive_error(ReceiveError::Late);
             self.incoming.feed(&mut request, &mut arriving, limits.message);
         }
         while refusal.is_none() {
             self.incoming.feed(&mut request, &mut arriving, limits.message);
             if let Some(fault) = request.fault() {
-                handler.on_mishap(ReceiveError::Fault(fault.clone()));
-                refusal = Some(refused(fault));
+                handler.on_receive_error(ReceiveError::Fault(fault.clone()));
+                refusal = Some(refusal_of(fault));
                 break;
             }
             let (Some(head), None) = (&arriving.head, &response) else {
-                if request.is_whole() {
+                if request.is_complete() {
                     break;
                 }
                 if let Err(how) = self.incoming.fill_before(deadline).await {
                     let Some(how) = how else {
-                        handler.on_mishap(ReceiveError::Late);
+                        handler.on_receive_error(ReceiveError::Late);
                         refusal =
                             Some(("408 Request Timeout", format!("no whole content within {:?}", limits.body_within)));
                         break;
                     };
-                    handler.on_mishap(ReceiveError::Left(how));
+                    handler.on_receive_error(ReceiveError::Left(how));
                     request.close(how, None);
                     self.writer = Some(writer);
-                    return self.leave(None).await;
+                    return self.close_connection(None).await;
                 }
                 continue;
             };
             // The head has just come.
             let http = HttpRequest::new(head.clone(), self.tcp);
-            let mut answer = Transcript::response(tap.clone(), true, http.method(), &limits);
+            let mut transcript = Transcript::response(tap.clone(), true, http.method(), &limits);
             let decision = handler.on_head(&http);
-            at_once = decision == OnHead::Answer;
-            if at_once {
-                response = Some(answer);
+            answer_at_once = decision == OnHead::Answer;
+            if answer_at_once {
+                response = Some(transcript);
                 break;
             }
             let goes_on = decision != OnHead::ReadSilently;
-            if goes_on && !request.is_whole() && has_token(head, "expect", "100-continue") {
-                let go_on = writer.send(&mut answer, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
+            if goes_on && !request.is_complete() && has_token(head, "expect", "100-continue") {
+                let go_on = writer.send(&mut transcript, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
                 if go_on.is_err() {
                     request.closed(Closed::Reset, None);
                     self.writer = Some(writer);
-                    return self.leave(Some(Closed::Reset)).await;
+                    return self.close_connection(Some(Closed::Reset)).await;
                 }
             }
             deadline = Some(Instant::now() + limits.body_within);
-            response = Some(answer);
+            response = Some(transcript);
         }
         let head = arriving.head.take();
         let method = head.as_ref().and_then(|head| head.start.split(' ').next()).unwrap_or_default().to_owned();
         let transcript = response.unwrap_or_else(|| Transcript::response(tap.clone(), true, &method, &limits));
-        let keep = refusal.is_none() && !at_once && head.as_ref().is_some_and(keeps_alive);
-        let out = Out { writer, transcript, method, keep, ending: Ending::Usual, why: None };
-        let (give_back, back) = oneshot::channel();
-        let answer = Responder::new(out, give_back, self.gone.subscribe());
+        let keep = refusal.is_none() && !answer_at_once && head.as_ref().is_some_and(keeps_alive);
+        let out = ExchangeWriter { writer, transcript, method, keep, ending: Ending::Usual, why: None };
+        let (return_channel, returned) = oneshot::channel();
+        let responder = Responder::new(out, return_channel, self.gone.subscribe());
         let out = match (refusal, head) {
             (None, Some(head)) => {
                 let received = Received {
@@ -193,21 +193,21 @@ impl Serving {
                     trailers: std::mem::take(&mut arriving.trailers),
                     reads: std::mem::take(&mut self.incoming.reads),
                 };
-                self.watch(handler, handler.handle(received, answer), back, &mut request).await
+                self.watch(handler, handler.handle(received, responder), returned, &mut request).await
             }
             (refusal, _) => {
-                request.leave();
+                request.record_rest();
                 let (status, text) = refusal.unwrap_or(("400 Bad Request", "no request came".into()));
                 let response = Response::new(status).text(text);
                 let refusing = async {
                     // Fails only where the client is gone.
-                    let _ = answer.send(&response).await;
+                    let _ = responder.send(&response).await;
                 };
-                self.watch(handler, refusing, back, &mut request).await
+                self.watch(handler, refusing, returned, &mut request).await
             }
         };
         match out {
-            Some(out) => self.after(out, &mut request).await,
+            Some(out) => self.end_exchange(out, &mut request).await,
             None => false,
         }
     }
@@ -217,20 +217,20 @@ impl Serving {
         &mut self,
         handler: &H,
         handling: impl Future<Output = ()>,
-        mut back: oneshot::Receiver<Out>,
+        mut returned: oneshot::Receiver<ExchangeWriter>,
         request: &mut Transcript,
-    ) -> Option<Out> {
+    ) -> Option<ExchangeWriter> {
         tokio::pin!(handling);
         let mut handled = false;
-        let mut out: Option<Option<Out>> = None;
+        let mut out: Option<Option<ExchangeWriter>> = None;
         while !handled || out.is_none() {
             tokio::select! {
                 biased;
                 () = &mut handling, if !handled => handled = true,
-                given = &mut back, if out.is_none() => out = Some(given.ok()),
+                given = &mut returned, if out.is_none() => out = Some(given.ok()),
                 ended = self.incoming.fill(), if self.incoming.has_room() => {
                     if let Err(how) = ended {
-                        handler.on_mishap(ReceiveError::Left(how));
+                        handler.on_receive_error(ReceiveError::Left(how));
                         request.closed(how, None);
                         self.gone.send_replace(Some(how));
                     }
@@ -241,12 +241,12 @@ impl Serving {
     }
 
     /// Ends an exchange as its answer says; gives whether the connection goes on.
-    async fn after(&mut self, mut out: Out, request: &mut Transcript) -> bool {
+    async fn end_exchange(&mut self, mut out: ExchangeWriter, request: &mut Transcript) -> bool {
         let why = out.why.take();
-        let whole = out.transcript.is_whole();
+        let whole = out.transcript.is_complete();
         self.writer = Some(out.writer);
         match out.ending {
-            Ending::Usual if whole && out.keep && request.is_whole() => return self.incoming.ended.is_none(),
+            Ending::Usual if whole && out.keep && request.is_complete() => return self.incoming.ended.is_none(),
             Ending::Usual | Ending::Close => {
                 // A body that is as long as the connection is whole with its end.
                 out.transcript.end(&mut |_| {});
@@ -258,7 +258,7 @@ impl Serving {
                 if self.incoming.ended.is_none() {
                     out.transcript.closed(Closed::Reset, why.as_deref());
                 }
-                return self.leave(Some(Closed::Reset)).await;
+                return self.close_connection(Some(Closed::Reset)).await;
             }
             Ending::Hold => {
                 while self.incoming.ended.is_none() {
@@ -269,11 +269,11 @@ impl Serving {
                 }
             }
         }
-        self.leave(None).await
+        self.close_connection(None).await
     }
 
     /// Ends the connection: at once with RST, or with FIN, after which the client gets time to read and close.
-    async fn leave(&mut self, how: Option<Closed>) -> bool {
+    async fn close_connection(&mut self, how: Option<Closed>) -> bool {
         let Some(mut writer) = self.writer.take() else { return false };
         if how == Some(Closed::Reset) {
             writer.reset();
@@ -294,7 +294,7 @@ impl Serving {
     }
 }
 
-impl Incoming {
+impl RequestReader {
     /// Reads some bytes; gives how the client ended the connection, if it did.
     async fn fill(&mut self) -> Result<(), Closed> {
         if let Some(how) = self.ended {
@@ -327,7 +327,7 @@ impl Incoming {
 
     /// Whether more may be read before its turn.
     fn has_room(&self) -> bool {
-        self.ended.is_none() && self.buffer.len() < AHEAD
+        self.ended.is_none() && self.buffer.len() < MAX_AHEAD
     }
 
     /// Reads until a whole head is there, or what cannot become one.
@@ -356,8 +356,8 @@ impl Incoming {
     }
 
     /// Gives what came to a request, as far as it belongs to it.
-    fn feed(&mut self, request: &mut Transcript, arriving: &mut Arriving, most: usize) {
-        let taken = request.feed(&self.buffer, None, &mut |seen| match seen {
+    fn feed(&mut self, request: &mut Transcript, arriving: &mut PartialRequest, most: usize) {
+        let taken = request.feed(&self.buffer, None, &mut |item| match item {
             TranscriptItem::Head(head) => arriving.head = Some(head),
             TranscriptItem::Body(body) => {
                 let room = most.saturating_sub(arriving.content.len());
@@ -373,7 +373,7 @@ impl Incoming {
 }
 
 /// What we answer to what cannot be understood.
-fn refused(fault: &HttpError) -> Refusal {
+fn refusal_of(fault: &HttpError) -> Refusal {
     let status = match fault {
         HttpError::HeadTooLong(_) => "431 Request Header Fields Too Large",
         HttpError::BodyTooLong(_) => "413 Content Too Large",

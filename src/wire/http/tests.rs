@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::trace::{Closed, End, EventKind, HttpRequest, StreamEvent};
-use crate::wire::testing::{Kept, listen};
+use crate::wire::testing::{MemoryTrace, listen};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, SendOptions};
 
 /// Answers by the path of the request.
@@ -81,13 +81,13 @@ impl Handler for Play {
 
 struct Both {
     client: Client,
-    client_trace: Kept,
+    client_trace: MemoryTrace,
     server: Server,
-    server_trace: Kept,
+    server_trace: MemoryTrace,
 }
 
 async fn both_within(limits: Limits) -> Both {
-    let (client_trace, server_trace) = (Kept::default(), Kept::default());
+    let (client_trace, server_trace) = (MemoryTrace::default(), MemoryTrace::default());
     let (listener, address) = listen().await;
     let server = Server::start(listener, Arc::new(Play), server_trace.exchanges(End::Server), limits);
     let client = Client::new(address, client_trace.exchanges(End::Client), limits);

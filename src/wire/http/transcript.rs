@@ -4,7 +4,7 @@ use crate::trace::{Body, Closed, EventKind, Head, HttpRequest, HttpResponse, Mes
 use crate::wire::Tap;
 
 use super::Limits;
-use super::content::{Content, Of};
+use super::content::{BodyReader, MessageOf};
 use super::decoder::{Decoder, Part};
 use super::framing::HttpError;
 
@@ -19,7 +19,7 @@ pub struct Transcript {
     accepts_events: bool,
     limits: Limits,
     decoder: Decoder,
-    content: Option<Content>,
+    content: Option<BodyReader>,
     /// How many bytes of the body came.
     size: u64,
     /// A piece of the body that may turn out to be the last.
@@ -27,7 +27,7 @@ pub struct Transcript {
     /// Why a part of what is not yet recorded is wrong on purpose.
     deliberate: Option<String>,
     /// Why some part of the message was.
-    wrong: Option<String>,
+    message_deliberate: Option<String>,
     fault: Option<HttpError>,
 }
 
@@ -75,24 +75,24 @@ impl Transcript {
             size: 0,
             piece: None,
             deliberate: None,
-            wrong: None,
+            message_deliberate: None,
             fault: None,
         }
     }
 
-    /// Takes bytes in; what they complete goes into the trace and to `seen`. Gives how many of them belong to this
+    /// Takes bytes in; what they complete goes into the trace and to `on_item`. Gives how many of them belong to this
     /// message: all, unless it is whole.
-    pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, seen: &mut dyn FnMut(TranscriptItem)) -> usize {
+    pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, on_item: &mut dyn FnMut(TranscriptItem)) -> usize {
         if self.deliberate.is_none() {
             self.deliberate = deliberate.map(str::to_owned);
         }
-        if self.wrong.is_none() {
-            self.wrong.clone_from(&self.deliberate);
+        if self.message_deliberate.is_none() {
+            self.message_deliberate.clone_from(&self.deliberate);
         }
         let mut rest = bytes;
-        while !self.is_whole() && self.fault.is_none() {
+        while !self.is_complete() && self.fault.is_none() {
             match self.decoder.decode(&mut rest) {
-                Ok(Some(part)) => self.part(part, seen),
+                Ok(Some(part)) => self.part(part, on_item),
                 Ok(None) => break,
                 Err(fault) => self.fault = Some(fault),
             }
@@ -101,7 +101,7 @@ impl Transcript {
             }
         }
         if self.piece.is_some() {
-            self.body(false, vec![], seen);
+            self.body(false, vec![], on_item);
         }
         if self.fault.is_some() {
             let held = std::mem::replace(&mut self.decoder, Decoder::request(0));
@@ -115,23 +115,23 @@ impl Transcript {
     }
 
     /// The stream has ended: a body that is as long as the stream is whole now.
-    pub fn end(&mut self, seen: &mut dyn FnMut(TranscriptItem)) {
+    pub fn end(&mut self, on_item: &mut dyn FnMut(TranscriptItem)) {
         if self.fault.is_none() && self.decoder.end() {
-            self.body(true, vec![], seen);
-            self.message(seen);
+            self.body(true, vec![], on_item);
+            self.message(on_item);
         }
     }
 
     /// No more of it is read: what had begun is recorded as the bytes it is.
-    pub fn leave(&mut self) {
+    pub fn record_rest(&mut self) {
         let rest = self.decoder.rest().to_vec();
         self.bytes(&rest);
     }
 
     /// The sender closed or cut the connection. Where the message is not whole, the trace tells.
     pub fn close(&mut self, how: Closed, deliberate: Option<&str>) {
-        if !self.is_whole() {
-            self.leave();
+        if !self.is_complete() {
+            self.record_rest();
             self.closed(how, deliberate);
         }
     }
@@ -144,7 +144,7 @@ impl Transcript {
     }
 
     /// Whether the message is whole.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.decoder.is_done()
     }
 
@@ -160,7 +160,7 @@ impl Transcript {
 
     /// Whether its body is an event stream.
     pub fn is_event_stream(&self) -> bool {
-        self.content.as_ref().is_some_and(Content::is_event_stream)
+        self.content.as_ref().is_some_and(BodyReader::is_event_stream)
     }
 
     /// Bytes that belong to no message.
@@ -170,56 +170,56 @@ impl Transcript {
         }
     }
 
-    fn part(&mut self, part: Part<'_>, seen: &mut dyn FnMut(TranscriptItem)) {
+    fn part(&mut self, part: Part<'_>, on_item: &mut dyn FnMut(TranscriptItem)) {
         match part {
             Part::Stray(bytes) => self.bytes(bytes),
             Part::Interim(head) => {
                 self.record(EventKind::HttpResponse(HttpResponse::from(head.clone())));
-                seen(TranscriptItem::Interim(head));
+                on_item(TranscriptItem::Interim(head));
             }
             Part::Head(head) => {
                 let of = match self.tcp {
-                    Some(_) => Of::Request,
-                    None => Of::Response { accepts_events: self.accepts_events },
+                    Some(_) => MessageOf::Request,
+                    None => MessageOf::Response { accepts_events: self.accepts_events },
                 };
-                self.content = self.decoder.has_content().then(|| Content::new(&head, of, &self.limits));
+                self.content = self.decoder.has_content().then(|| BodyReader::new(&head, of, &self.limits));
                 self.record(match self.tcp {
                     Some(tcp) => EventKind::HttpRequest(HttpRequest::new(head.clone(), tcp)),
                     None => EventKind::HttpResponse(HttpResponse::from(head.clone())),
                 });
-                seen(TranscriptItem::Head(head));
+                on_item(TranscriptItem::Head(head));
             }
             Part::Body(bytes) => {
                 if self.piece.is_some() {
-                    self.body(false, vec![], seen);
+                    self.body(false, vec![], on_item);
                 }
                 self.size += bytes.len() as u64;
                 self.piece = Some(bytes.to_vec());
             }
             Part::End(trailers) => {
-                self.body(true, trailers, seen);
-                self.message(seen);
+                self.body(true, trailers, on_item);
+                self.message(on_item);
             }
         }
     }
 
     /// Records the piece that is held, and the events in it.
-    fn body(&mut self, last: bool, trailers: Vec<(String, String)>, seen: &mut dyn FnMut(TranscriptItem)) {
+    fn body(&mut self, last: bool, trailers: Vec<(String, String)>, on_item: &mut dyn FnMut(TranscriptItem)) {
         let piece = self.piece.take().unwrap_or_default();
         let body = Body { bytes: Payload::from(&piece[..]), last, trailers };
         self.record(EventKind::Body(body.clone()));
-        seen(TranscriptItem::Body(body));
+        on_item(TranscriptItem::Body(body));
         for event in self.content.as_mut().map(|content| content.read(&piece)).unwrap_or_default() {
             self.record(EventKind::StreamEvent(event.clone()));
-            seen(TranscriptItem::Event(event));
+            on_item(TranscriptItem::Event(event));
         }
     }
 
-    fn message(&mut self, seen: &mut dyn FnMut(TranscriptItem)) {
-        if let Some(message) = self.content.take().and_then(Content::finish) {
-            self.deliberate = self.wrong.take();
+    fn message(&mut self, on_item: &mut dyn FnMut(TranscriptItem)) {
+        if let Some(message) = self.content.take().and_then(BodyReader::finish) {
+            self.deliberate = self.message_deliberate.take();
             self.record(EventKind::Message(message.clone()));
-            seen(TranscriptItem::Message(message));
+            on_item(TranscriptItem::Message(message));
         }
     }
 

@@ -5,16 +5,16 @@ use crate::wire::http::decoder::{Decoder as HttpDecoder, Part};
 use crate::wire::http::{self, Exchanges};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::Decoder;
-use crate::wire::websocket::joiner::{Inflate, Joiner};
+use crate::wire::websocket::joiner::{Inflater, Joiner};
 use crate::wire::{Limits, Tap};
 
 use super::exchanges::PassiveExchanges;
 
 /// One connection that is overheard.
-pub struct PassiveDecoder(Form);
+pub struct PassiveDecoder(PassiveProtocol);
 
-enum Form {
-    WebSocket(Handshake),
+enum PassiveProtocol {
+    WebSocket(ObservedWebSocket),
     Http(Box<PassiveExchanges>),
 }
 
@@ -47,62 +47,67 @@ impl PassiveDecoder {
     pub fn websocket(recorder: &Recorder, conn: &str, address: &str) -> Self {
         let taps = Taps::new(recorder, conn);
         taps.to_server.connected_to(address);
-        Self(Form::WebSocket(Handshake::new(taps, Limits::default())))
+        Self(PassiveProtocol::WebSocket(ObservedWebSocket::new(taps, Limits::default())))
     }
 
     /// A connection that carries HTTP, to a server at `address`. Each exchange on it gets a name of its own.
     pub fn http(recorder: &Recorder, exchanges: &Exchanges, address: &str) -> Self {
         // How long a body is, is for the ends to say: of a long one only the pieces are kept.
         let limits = http::Limits { body: u64::MAX, ..http::Limits::default() };
-        Self(Form::Http(Box::new(PassiveExchanges::new(recorder.clone(), exchanges.clone(), address, limits))))
+        Self(PassiveProtocol::Http(Box::new(PassiveExchanges::new(
+            recorder.clone(),
+            exchanges.clone(),
+            address,
+            limits,
+        ))))
     }
 
     /// These bytes went this way.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match &mut self.0 {
-            Form::WebSocket(handshake) => handshake.bytes(dir, bytes),
-            Form::Http(exchanges) => exchanges.bytes(dir, bytes),
+            PassiveProtocol::WebSocket(handshake) => handshake.bytes(dir, bytes),
+            PassiveProtocol::Http(exchanges) => exchanges.bytes(dir, bytes),
         }
     }
 
     /// The sender of this direction ended its stream.
     pub fn closed(&mut self, dir: Direction, how: Closed) {
         match &mut self.0 {
-            Form::WebSocket(handshake) => handshake.closed(dir, how),
-            Form::Http(exchanges) => exchanges.closed(dir, how),
+            PassiveProtocol::WebSocket(handshake) => handshake.closed(dir, how),
+            PassiveProtocol::Http(exchanges) => exchanges.closed(dir, how),
         }
     }
 
     /// Nobody listens any more: what had begun is recorded as the bytes it is.
-    pub fn left(&mut self) {
+    pub fn finish(&mut self) {
         match &mut self.0 {
-            Form::WebSocket(handshake) => handshake.left(),
-            Form::Http(exchanges) => exchanges.left(),
+            PassiveProtocol::WebSocket(handshake) => handshake.finish(),
+            PassiveProtocol::Http(exchanges) => exchanges.finish(),
         }
     }
 }
 
 /// Handshakes, one after the other as long as they are refused, then frames.
-pub(super) struct Handshake {
+pub(super) struct ObservedWebSocket {
     taps: Taps,
     limits: Limits,
-    request: Asking,
-    response: Answering,
+    request: RequestSide,
+    response: ResponseSide,
     /// The method of the request.
     method: String,
 }
 
 /// The client's side.
-enum Asking {
+enum RequestSide {
     /// The head, then what belongs to it.
     Http(HttpDecoder),
-    Frames(Box<Side>),
+    Frames(Box<FrameReader>),
     /// What cannot be understood.
     Bytes,
 }
 
 /// The server's side.
-enum Answering {
+enum ResponseSide {
     Http(HttpDecoder),
     /// A refusal, whose text is still coming.
     Refusal {
@@ -110,18 +115,18 @@ enum Answering {
         head: Box<Head>,
         body: Vec<u8>,
     },
-    Frames(Box<Side>),
+    Frames(Box<FrameReader>),
     Bytes,
 }
 
 /// The frames of one direction.
-struct Side {
+struct FrameReader {
     decoder: Decoder,
     joiner: Joiner,
 }
 
-impl Side {
-    fn new(limits: &Limits, inflate: Option<Inflate>) -> Self {
+impl FrameReader {
+    fn new(limits: &Limits, inflate: Option<Inflater>) -> Self {
         let joiner = Joiner::new(limits.message);
         let joiner = match inflate {
             Some(inflate) => joiner.inflating(inflate),
@@ -141,12 +146,12 @@ impl Side {
     }
 }
 
-impl Handshake {
+impl ObservedWebSocket {
     /// Nothing has come.
     pub fn new(taps: Taps, limits: Limits) -> Self {
-        let request = Asking::Http(HttpDecoder::request(limits.head));
+        let request = RequestSide::Http(HttpDecoder::request(limits.head));
         // Nobody knows what an answer without a request would be one to.
-        let response = Answering::Http(HttpDecoder::response("GET", limits.head));
+        let response = ResponseSide::Http(HttpDecoder::response("GET", limits.head));
         Self { taps, limits, request, response, method: String::new() }
     }
 
@@ -154,40 +159,40 @@ impl Handshake {
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match dir {
             Direction::ToServer => self.asked(bytes),
-            Direction::ToClient => self.answered(bytes),
+            Direction::ToClient => self.server_bytes(bytes),
         }
     }
 
     /// The sender of this direction ended its stream.
     pub fn closed(&mut self, dir: Direction, how: Closed) {
         // The text of a refusal goes with its head, which is to stand before any end.
-        self.refused();
-        self.rest(dir);
+        self.record_refusal();
+        self.record_rest(dir);
         self.taps.of(dir).ended(how);
     }
 
     /// Nobody listens any more.
-    pub fn left(&mut self) {
-        self.refused();
-        self.rest(Direction::ToServer);
-        self.rest(Direction::ToClient);
+    pub fn finish(&mut self) {
+        self.record_refusal();
+        self.record_rest(Direction::ToServer);
+        self.record_rest(Direction::ToClient);
     }
 
     /// Whether the last request was refused, and nothing more belongs to it.
     pub fn is_over(&self) -> bool {
-        matches!(&self.response, Answering::Http(decoder) if decoder.is_done())
+        matches!(&self.response, ResponseSide::Http(decoder) if decoder.is_done())
     }
 
     fn asked(&mut self, mut bytes: &[u8]) {
         if self.is_over() {
-            self.rest(Direction::ToServer);
+            self.record_rest(Direction::ToServer);
             *self = Self::new(self.taps.clone(), self.limits);
         }
         while !bytes.is_empty() {
             match &mut self.request {
-                Asking::Bytes => return self.taps.to_server.received_bytes(bytes),
-                Asking::Frames(side) => return side.bytes(Direction::ToServer, bytes, &self.taps),
-                Asking::Http(decoder) => match decoder.decode(&mut bytes) {
+                RequestSide::Bytes => return self.taps.to_server.received_bytes(bytes),
+                RequestSide::Frames(side) => return side.bytes(Direction::ToServer, bytes, &self.taps),
+                RequestSide::Http(decoder) => match decoder.decode(&mut bytes) {
                     Ok(Some(Part::Head(head))) => self.request(head),
                     Ok(Some(Part::Stray(stray) | Part::Body(stray))) => self.taps.to_server.received_bytes(stray),
                     Ok(Some(Part::Interim(_) | Part::End(_))) => {}
@@ -200,7 +205,7 @@ impl Handshake {
                     Err(_) => {
                         let all = [decoder.rest(), bytes].concat();
                         self.taps.to_server.received_bytes(&all);
-                        self.request = Asking::Bytes;
+                        self.request = RequestSide::Bytes;
                         return;
                     }
                 },
@@ -211,20 +216,20 @@ impl Handshake {
     /// The head of a request is there.
     fn request(&mut self, head: Head) {
         self.method = head.start.split(' ').next().unwrap_or_default().to_owned();
-        self.response = Answering::Http(HttpDecoder::response(&self.method, self.limits.head));
+        self.response = ResponseSide::Http(HttpDecoder::response(&self.method, self.limits.head));
         // A client that does not wait for the answer sends frames, if it asked for a WebSocket.
         if has_token(&head, "upgrade", "websocket") {
-            self.request = Asking::Frames(Box::new(Side::new(&self.limits, None)));
+            self.request = RequestSide::Frames(Box::new(FrameReader::new(&self.limits, None)));
         }
         self.taps.to_server.received(EventKind::Handshake(head));
     }
 
-    fn answered(&mut self, mut bytes: &[u8]) {
+    fn server_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match &mut self.response {
-                Answering::Bytes => return self.taps.to_client.received_bytes(bytes),
-                Answering::Frames(side) => return side.bytes(Direction::ToClient, bytes, &self.taps),
-                Answering::Http(decoder) => match decoder.decode(&mut bytes) {
+                ResponseSide::Bytes => return self.taps.to_client.received_bytes(bytes),
+                ResponseSide::Frames(side) => return side.bytes(Direction::ToClient, bytes, &self.taps),
+                ResponseSide::Http(decoder) => match decoder.decode(&mut bytes) {
                     Ok(Some(Part::Interim(head))) => self.taps.to_client.received(EventKind::Handshake(head)),
                     Ok(Some(Part::Head(head))) => self.response(head),
                     Ok(Some(Part::Stray(stray) | Part::Body(stray))) => self.taps.to_client.received_bytes(stray),
@@ -234,79 +239,82 @@ impl Handshake {
                     Err(_) => {
                         let all = [decoder.rest(), bytes].concat();
                         self.taps.to_client.received_bytes(&all);
-                        self.response = Answering::Bytes;
+                        self.response = ResponseSide::Bytes;
                         return;
                     }
                 },
-                Answering::Refusal { decoder, body, .. } => match decoder.decode(&mut bytes) {
+                ResponseSide::Refusal { decoder, body, .. } => match decoder.decode(&mut bytes) {
                     Ok(Some(Part::Body(piece))) => {
                         let room = self.limits.body.saturating_sub(body.len()).min(piece.len());
                         body.extend_from_slice(&piece[..room]);
                     }
-                    Ok(Some(Part::End(_))) => self.refused(),
+                    Ok(Some(Part::End(_))) => self.record_refusal(),
                     Ok(_) => return,
                     Err(_) => {
                         let all = [decoder.rest(), bytes].concat();
-                        self.refused();
+                        self.record_refusal();
                         self.taps.to_client.received_bytes(&all);
-                        self.response = Answering::Bytes;
+                        self.response = ResponseSide::Bytes;
                         return;
                     }
                 },
             }
         }
         // An answer without a body is whole with its head.
-        if let Answering::Refusal { decoder, .. } = &mut self.response
+        if let ResponseSide::Refusal { decoder, .. } = &mut self.response
             && matches!(decoder.decode(&mut &[][..]), Ok(Some(Part::End(_))))
         {
-            self.refused();
+            self.record_refusal();
         }
     }
 
     /// The head of an answer is there.
     fn response(&mut self, head: Head) {
         if head.status() == Some(101) {
-            let inflate = |end| Inflate::agreed(&head, end);
-            if let (Asking::Frames(side), Some(inflate)) = (&mut self.request, inflate(End::Client)) {
+            let inflate = |end| Inflater::negotiated(&head, end);
+            if let (RequestSide::Frames(side), Some(inflate)) = (&mut self.request, inflate(End::Client)) {
                 side.joiner = Joiner::new(self.limits.message).inflating(inflate);
             }
-            let side = Side::new(&self.limits, inflate(End::Server));
-            self.response = Answering::Frames(Box::new(side));
+            let side = FrameReader::new(&self.limits, inflate(End::Server));
+            self.response = ResponseSide::Frames(Box::new(side));
             self.taps.to_client.received(EventKind::Handshake(head));
             return;
         }
         let fresh = HttpDecoder::response(&self.method, self.limits.head);
-        if let Answering::Http(decoder) = std::mem::replace(&mut self.response, Answering::Http(fresh)) {
-            self.response = Answering::Refusal { decoder, head: Box::new(head), body: vec![] };
+        if let ResponseSide::Http(decoder) = std::mem::replace(&mut self.response, ResponseSide::Http(fresh)) {
+            self.response = ResponseSide::Refusal { decoder, head: Box::new(head), body: vec![] };
         }
     }
 
     /// Records a refusal that has come as far as it will.
-    fn refused(&mut self) {
-        if !matches!(self.response, Answering::Refusal { .. }) {
+    fn record_refusal(&mut self) {
+        if !matches!(self.response, ResponseSide::Refusal { .. }) {
             return;
         }
-        if let Answering::Refusal { decoder, mut head, body } = std::mem::replace(&mut self.response, Answering::Bytes)
+        if let ResponseSide::Refusal { decoder, mut head, body } =
+            std::mem::replace(&mut self.response, ResponseSide::Bytes)
         {
             head.body = (!body.is_empty()).then(|| Payload::from(body.as_slice()));
             self.taps.to_client.received(EventKind::Handshake(*head));
-            self.response = Answering::Http(decoder);
+            self.response = ResponseSide::Http(decoder);
         }
     }
 
     /// Records what had begun in one direction, and will not go on, as the bytes it is.
-    fn rest(&mut self, dir: Direction) {
+    fn record_rest(&mut self, dir: Direction) {
         let rest = match (dir, &self.request, &self.response) {
-            (Direction::ToServer, Asking::Http(decoder), _) => decoder.rest(),
-            (Direction::ToServer, Asking::Frames(side), _) => side.decoder.rest(),
-            (Direction::ToClient, _, Answering::Http(decoder) | Answering::Refusal { decoder, .. }) => decoder.rest(),
-            (Direction::ToClient, _, Answering::Frames(side)) => side.decoder.rest(),
+            (Direction::ToServer, RequestSide::Http(decoder), _) => decoder.rest(),
+            (Direction::ToServer, RequestSide::Frames(side), _) => side.decoder.rest(),
+            (Direction::ToClient, _, ResponseSide::Http(decoder) | ResponseSide::Refusal { decoder, .. }) => {
+                decoder.rest()
+            }
+            (Direction::ToClient, _, ResponseSide::Frames(side)) => side.decoder.rest(),
             _ => &[],
         };
         self.taps.of(dir).received_bytes(rest);
         match dir {
-            Direction::ToServer => self.request = Asking::Bytes,
-            Direction::ToClient => self.response = Answering::Bytes,
+            Direction::ToServer => self.request = RequestSide::Bytes,
+            Direction::ToClient => self.response = ResponseSide::Bytes,
         }
     }
 }

@@ -9,10 +9,10 @@ use crate::wire::http::transcript::{Transcript, TranscriptItem};
 use crate::wire::http::{Exchanges, Limits};
 use crate::wire::http_head::{self, has_token};
 
-use super::connection::{Handshake, Taps};
+use super::connection::{ObservedWebSocket, Taps};
 
 /// How many requests may wait for their answers. What comes beyond that is recorded with the last of them.
-const MOST_WAITING: usize = 1024;
+const MAX_AWAITED: usize = 1024;
 
 /// The exchanges of one connection.
 pub(super) struct PassiveExchanges {
@@ -23,13 +23,13 @@ pub(super) struct PassiveExchanges {
     /// The number of the TCP connection, once anything went over it.
     tcp: Option<u64>,
     /// What came of a request whose head is not whole yet.
-    held: Vec<u8>,
+    pending: Vec<u8>,
     /// How much of that was searched for the end of the head.
     searched: usize,
     /// The request that is coming in.
     request: Option<ObservedRequest>,
     /// The answers that are awaited, in their order.
-    waiting: VecDeque<Awaited>,
+    awaited: VecDeque<AwaitedResponse>,
     /// Where something belongs that belongs to no exchange.
     last: Option<Taps>,
     upgrade: Option<Upgraded>,
@@ -39,20 +39,20 @@ struct ObservedRequest {
     transcript: Transcript,
     taps: Taps,
     /// Whether its answer is among those that are awaited.
-    counted: bool,
+    response_expected: bool,
 }
 
-struct Awaited {
+struct AwaitedResponse {
     transcript: Transcript,
     taps: Taps,
     /// Whether the whole request has come. Where it has not, whoever ends the connection in the middle of it is told
     /// there.
-    asked: bool,
+    request_complete: bool,
 }
 
 /// What a connection has become.
 enum Upgraded {
-    WebSocket(Box<Handshake>),
+    WebSocket(Box<ObservedWebSocket>),
     /// Something that nobody here understands.
     Other(Taps),
 }
@@ -66,10 +66,10 @@ impl PassiveExchanges {
             limits,
             address: address.to_owned(),
             tcp: None,
-            held: vec![],
+            pending: vec![],
             searched: 0,
             request: None,
-            waiting: VecDeque::new(),
+            awaited: VecDeque::new(),
             last: None,
             upgrade: None,
         }
@@ -78,8 +78,8 @@ impl PassiveExchanges {
     /// These bytes went this way.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match dir {
-            Direction::ToServer => self.asked(bytes),
-            Direction::ToClient => self.answered(bytes),
+            Direction::ToServer => self.client_bytes(bytes),
+            Direction::ToClient => self.server_bytes(bytes),
         }
     }
 
@@ -92,16 +92,19 @@ impl PassiveExchanges {
     }
 
     /// Nobody listens any more.
-    pub fn left(&mut self) {
-        self.begin_with_what_is_held();
-        self.request.iter_mut().for_each(|asked| asked.transcript.leave());
-        self.waiting.iter_mut().filter(|answer| !answer.transcript.is_whole()).for_each(|a| a.transcript.leave());
+    pub fn finish(&mut self) {
+        self.begin_with_pending();
+        self.request.iter_mut().for_each(|request| request.transcript.record_rest());
+        self.awaited
+            .iter_mut()
+            .filter(|response| !response.transcript.is_complete())
+            .for_each(|a| a.transcript.record_rest());
         if let Some(Upgraded::WebSocket(handshake)) = &mut self.upgrade {
-            handshake.left();
+            handshake.finish();
         }
     }
 
-    fn asked(&mut self, mut bytes: &[u8]) {
+    fn client_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match &mut self.upgrade {
                 Some(Upgraded::WebSocket(handshake)) => return handshake.bytes(Direction::ToServer, bytes),
@@ -113,9 +116,9 @@ impl PassiveExchanges {
                 bytes = &bytes[taken..];
                 continue;
             }
-            self.held.extend_from_slice(bytes);
-            if self.is_decided() {
-                self.begin_with_what_is_held();
+            self.pending.extend_from_slice(bytes);
+            if self.can_classify() {
+                self.begin_with_pending();
             }
             return;
         }
@@ -123,28 +126,28 @@ impl PassiveExchanges {
 
     /// Feeds the request that is coming in; gives how many bytes belong to it.
     fn feed_request(&mut self, bytes: &[u8]) -> usize {
-        let Some(asked) = &mut self.request else { return 0 };
+        let Some(request) = &mut self.request else { return 0 };
         let (mut method, mut events) = (None, false);
-        let taken = asked.transcript.feed(bytes, None, &mut |seen| {
+        let taken = request.transcript.feed(bytes, None, &mut |seen| {
             if let TranscriptItem::Head(head) = seen {
                 events = accepts_events(&head);
                 method = Some(head.start.split(' ').next().unwrap_or_default().to_owned());
             }
         });
         // What is no request gets an answer, too.
-        if (method.is_some() || asked.transcript.fault().is_some())
-            && !std::mem::replace(&mut asked.counted, true)
-            && self.waiting.len() < MOST_WAITING
+        if (method.is_some() || request.transcript.fault().is_some())
+            && !std::mem::replace(&mut request.response_expected, true)
+            && self.awaited.len() < MAX_AWAITED
         {
-            let taps = asked.taps.clone();
+            let taps = request.taps.clone();
             let transcript =
                 Transcript::response(taps.to_client.clone(), false, method.as_deref().unwrap_or(""), &self.limits);
             let transcript = transcript.accepts_events(events);
-            self.waiting.push_back(Awaited { transcript, taps, asked: false });
+            self.awaited.push_back(AwaitedResponse { transcript, taps, request_complete: false });
         }
-        if asked.transcript.is_whole() {
-            if let Some(awaited) = self.waiting.back_mut() {
-                awaited.asked = true;
+        if request.transcript.is_complete() {
+            if let Some(response) = self.awaited.back_mut() {
+                response.request_complete = true;
             }
             self.request = None;
         }
@@ -152,35 +155,35 @@ impl PassiveExchanges {
     }
 
     /// Whether it can be told what the bytes that are held are the beginning of.
-    fn is_decided(&mut self) -> bool {
-        let Some(start) = self.held.iter().position(|byte| !matches!(byte, b'\r' | b'\n')) else {
-            return self.held.len() > self.limits.head;
+    fn can_classify(&mut self) -> bool {
+        let Some(start) = self.pending.iter().position(|byte| !matches!(byte, b'\r' | b'\n')) else {
+            return self.pending.len() > self.limits.head;
         };
-        let impossible = !is_token_byte(self.held[start]);
-        let found = http_head::end_of_head(&self.held, self.searched.max(start)).is_some();
-        self.searched = self.held.len().saturating_sub(3);
-        found || impossible || self.held.len() > self.limits.head
+        let impossible = !is_token_byte(self.pending[start]);
+        let found = http_head::end_of_head(&self.pending, self.searched.max(start)).is_some();
+        self.searched = self.pending.len().saturating_sub(3);
+        found || impossible || self.pending.len() > self.limits.head
     }
 
     /// Takes what is held as the beginning of an exchange.
-    fn begin_with_what_is_held(&mut self) {
-        if self.held.is_empty() {
+    fn begin_with_pending(&mut self) {
+        if self.pending.is_empty() {
             return;
         }
-        let held = std::mem::take(&mut self.held);
+        let pending = std::mem::take(&mut self.pending);
         self.searched = 0;
         let (taps, tcp) = self.exchange();
-        if is_upgrade(&held) {
+        if is_upgrade(&pending) {
             // What it is called, is for all that follows on the connection.
             let limits = crate::wire::Limits { head: self.limits.head, ..Default::default() };
-            let mut handshake = Handshake::new(taps, limits);
-            handshake.bytes(Direction::ToServer, &held);
+            let mut handshake = ObservedWebSocket::new(taps, limits);
+            handshake.bytes(Direction::ToServer, &pending);
             self.upgrade = Some(Upgraded::WebSocket(Box::new(handshake)));
             return;
         }
         let transcript = Transcript::request(taps.to_server.clone(), false, tcp, &self.limits);
-        self.request = Some(ObservedRequest { transcript, taps, counted: false });
-        self.asked(&held);
+        self.request = Some(ObservedRequest { transcript, taps, response_expected: false });
+        self.client_bytes(&pending);
     }
 
     /// A new exchange, and the number of the connection.
@@ -194,19 +197,19 @@ impl PassiveExchanges {
         (taps, tcp)
     }
 
-    fn answered(&mut self, mut bytes: &[u8]) {
+    fn server_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            if let Some(answer) = self.waiting.front_mut() {
+            if let Some(response) = self.awaited.front_mut() {
                 let mut switches = false;
-                let taken = answer.transcript.feed(bytes, None, &mut |seen| {
+                let taken = response.transcript.feed(bytes, None, &mut |seen| {
                     switches |= matches!(&seen, TranscriptItem::Head(head) if head.status() == Some(101));
                 });
                 bytes = &bytes[taken..];
                 if switches {
-                    self.upgrade = Some(Upgraded::Other(answer.taps.clone()));
+                    self.upgrade = Some(Upgraded::Other(response.taps.clone()));
                 }
-                if answer.transcript.is_whole() {
-                    self.waiting.pop_front();
+                if response.transcript.is_complete() {
+                    self.awaited.pop_front();
                 }
                 continue;
             }
@@ -232,12 +235,12 @@ impl PassiveExchanges {
     }
 
     fn client_closed(&mut self, how: Closed) {
-        self.begin_with_what_is_held();
-        if let Some(mut asked) = self.request.take() {
-            asked.transcript.close(how, None);
+        self.begin_with_pending();
+        if let Some(mut request) = self.request.take() {
+            request.transcript.close(how, None);
         }
-        for answer in self.waiting.iter().filter(|answer| answer.asked) {
-            answer.taps.to_server.ended(how);
+        for response in self.awaited.iter().filter(|response| response.request_complete) {
+            response.taps.to_server.ended(how);
         }
         match &mut self.upgrade {
             Some(Upgraded::WebSocket(handshake)) => handshake.closed(Direction::ToServer, how),
@@ -247,13 +250,13 @@ impl PassiveExchanges {
     }
 
     fn server_closed(&mut self, how: Closed) {
-        if let Some(first) = self.waiting.front_mut()
+        if let Some(first) = self.awaited.front_mut()
             && how == Closed::Eof
         {
             first.transcript.end(&mut |_| {});
         }
-        self.waiting.iter_mut().for_each(|answer| answer.transcript.close(how, None));
-        self.waiting.clear();
+        self.awaited.iter_mut().for_each(|response| response.transcript.close(how, None));
+        self.awaited.clear();
         match &mut self.upgrade {
             Some(Upgraded::WebSocket(handshake)) => handshake.closed(Direction::ToClient, how),
             Some(Upgraded::Other(taps)) => taps.to_client.ended(how),

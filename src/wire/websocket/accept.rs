@@ -6,13 +6,13 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::trace::{Closed, EventKind, Head, Payload};
-use crate::wire::http_head::{self, Arrived, Why, has_token};
+use crate::wire::http_head::{self, HeadOutcome, NoHeadReason, has_token};
 use crate::wire::{Limits, Tap};
 
 use super::frame::FrameSpec;
-use super::reader::Begin;
+use super::reader::ReadStart;
 use super::sender::{SendError, SendOptions};
-use super::socket::{Options, Socket, Starting};
+use super::socket::{Options, PendingSocket, Socket};
 
 /// Why no request came on a connection. It has been closed.
 #[derive(Debug, thiserror::Error)]
@@ -60,24 +60,24 @@ pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<
     let _ = stream.set_nodelay(true);
     tap.connected(stream.local_addr()?);
     let reading = http_head::read(&mut stream, limits.head, false);
-    let Ok(arrived) = timeout(limits.handshake, reading).await else {
+    let Ok(outcome) = timeout(limits.handshake, reading).await else {
         tap.sent(None, EventKind::Closed(Closed::Eof));
         return Err(AcceptError::TimedOut(limits.handshake));
     };
-    match arrived {
-        Arrived::Head(head, after) => {
+    match outcome {
+        HeadOutcome::Head(head, after) => {
             tap.received(EventKind::Handshake(head.clone()));
             Ok(Request { head, stream, after, tap, limits: *limits })
         }
-        Arrived::Nothing(bytes, why) => {
+        HeadOutcome::NoHead(bytes, why) => {
             tap.received_bytes(&bytes);
             let error = match why {
-                Why::Closed(how) => {
+                NoHeadReason::Closed(how) => {
                     tap.ended(how);
                     AcceptError::Left
                 }
-                Why::TooLong => AcceptError::TooLong,
-                Why::NotHttp => AcceptError::NotHttp,
+                NoHeadReason::TooLong => AcceptError::TooLong,
+                NoHeadReason::NotHttp => AcceptError::NotHttp,
             };
             tap.sent(None, EventKind::Closed(Closed::Eof));
             Err(error)
@@ -178,19 +178,19 @@ impl Request {
             }
         }
         let within = self.limits.write;
-        let starting = Starting::new(self.stream, self.tap, self.limits, options);
+        let starting = PendingSocket::new(self.stream, self.tap, self.limits, options);
         // A client that is gone already is found to be when it is read from.
         starting.send(bytes, frames, &reply.manner).await.map_err(|e| match e {
             SendError::Gone { source, .. } => AcceptError::Broken(source),
             SendError::Stuck { .. } | SendError::Ended { .. } => AcceptError::TimedOut(within),
         })?;
         let frames = reply.head.status() == Some(101);
-        Ok(starting.go(if frames { Begin::Frames(self.after) } else { Begin::Bytes(self.after) }))
+        Ok(starting.start(if frames { ReadStart::Frames(self.after) } else { ReadStart::Bytes(self.after) }))
     }
 
     /// Leaves the request without an answer. The socket carries bytes; it is for the caller to close it.
     pub fn leave_unanswered(self, options: Options) -> Socket {
-        Starting::new(self.stream, self.tap, self.limits, options).go(Begin::Bytes(self.after))
+        PendingSocket::new(self.stream, self.tap, self.limits, options).start(ReadStart::Bytes(self.after))
     }
 }
 

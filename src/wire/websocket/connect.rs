@@ -10,7 +10,7 @@ use crate::wire::http_head::{self, has_token};
 use crate::wire::tcp::{self, Address, ConnectError};
 use crate::wire::{Limits, Tap};
 
-use super::reader::{Answer, Begin};
+use super::reader::{ReadStart, ResponseOutcome};
 use super::sender::SendOptions;
 use super::socket::{Options, Socket};
 
@@ -140,8 +140,8 @@ pub async fn connect(
     if !cut {
         tap.sent(request.manner.deliberate.as_deref(), EventKind::Handshake(head.clone()));
     }
-    let (tell, told) = oneshot::channel();
-    let socket = Socket::start(stream, tap, *limits, Begin::Response { deadline, tell });
+    let (response_sender, response_receiver) = oneshot::channel();
+    let socket = Socket::start(stream, tap, *limits, ReadStart::Response { deadline, response_sender });
     socket.sender.set_options(request.options);
     let sent = if cut {
         socket.sender.send_raw_in(&bytes, &request.manner).await
@@ -149,13 +149,13 @@ pub async fn connect(
         socket.sender.send_recorded(&bytes, request.manner.split).await
     };
     // A server may answer and hang up before it has read everything: its answer counts.
-    let answer = timeout_at(deadline, told).await;
-    let (response, why_not) = match (answer, sent) {
-        (Ok(Ok(Answer::Head(response))), _) => {
+    let outcome = timeout_at(deadline, response_receiver).await;
+    let (response, why_not) = match (outcome, sent) {
+        (Ok(Ok(ResponseOutcome::Head(response))), _) => {
             let fault = check(&head, &response).err();
             (Some(response), fault)
         }
-        (Ok(Ok(Answer::Nothing(what))), _) => (None, Some(HandshakeError::NoResponse(what))),
+        (Ok(Ok(ResponseOutcome::NoHead(what))), _) => (None, Some(HandshakeError::NoResponse(what))),
         (_, Err(e)) => (None, Some(HandshakeError::NoResponse(e.to_string()))),
         (_, Ok(())) => (None, Some(HandshakeError::NoResponse(format!("no response within {:?}", limits.handshake)))),
     };
@@ -166,9 +166,9 @@ pub async fn connect(
 pub async fn open(address: &Address, tap: Tap, limits: &Limits) -> Result<Socket, ConnectError> {
     let stream = tcp::open(address, limits.handshake).await?;
     tap.connected(stream.peer_addr().map_err(|source| ConnectError::Broken { address: address.clone(), source })?);
-    let (tell, _) = oneshot::channel();
+    let (response_sender, _) = oneshot::channel();
     let deadline = Instant::now() + limits.handshake;
-    Ok(Socket::start(stream, tap, *limits, Begin::Response { deadline, tell }))
+    Ok(Socket::start(stream, tap, *limits, ReadStart::Response { deadline, response_sender }))
 }
 
 /// Whether a response accepts a request; its first fault where it does not.
@@ -224,13 +224,16 @@ mod tests {
 
     use super::*;
     use crate::trace::End;
-    use crate::wire::testing::{Kept, limits, listen};
+    use crate::wire::testing::{MemoryTrace, limits, listen};
     use crate::wire::websocket::{Reply, Request, accept};
 
     /// What our client makes of the reply that our server gives to its request, and both traces.
-    async fn exchange(request: ClientRequest, reply: impl FnOnce(&Request) -> Reply) -> (HandshakeOutcome, Kept, Kept) {
+    async fn exchange(
+        request: ClientRequest,
+        reply: impl FnOnce(&Request) -> Reply,
+    ) -> (HandshakeOutcome, MemoryTrace, MemoryTrace) {
         let limits = Limits { handshake: Duration::from_secs(2), ..limits() };
-        let (client, server) = (Kept::default(), Kept::default());
+        let (client, server) = (MemoryTrace::default(), MemoryTrace::default());
         let (listener, address) = listen().await;
         let serving = async {
             let (stream, _) = listener.accept().await.expect("the listener works");
@@ -295,9 +298,9 @@ mod tests {
         let deflate =
             ("Sec-WebSocket-Extensions".to_owned(), Some("permessage-deflate; client_max_window_bits".to_owned()));
         let offers = || ClientRequest { headers: vec![deflate.clone()], ..plain() };
-        let answered = |by: &'static str| why_not(offers(), move |r| with_header(r, "Sec-WebSocket-Extensions", by));
-        assert_eq!(answered("permessage-deflate; server_no_context_takeover").await, "accepted");
-        assert_eq!(answered("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
+        let refused_by = |by: &'static str| why_not(offers(), move |r| with_header(r, "Sec-WebSocket-Extensions", by));
+        assert_eq!(refused_by("permessage-deflate; server_no_context_takeover").await, "accepted");
+        assert_eq!(refused_by("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
         let chat = ClientRequest { subprotocols: vec!["chat".into()], ..plain() };
         assert_eq!(why_not(chat, |r| with_header(r, "Sec-WebSocket-Protocol", "chat")).await, "accepted");
     }
@@ -346,11 +349,11 @@ mod tests {
         let limits = Limits { handshake: Duration::from_millis(50), ..limits() };
         let (listener, address) = listen().await;
         let request = ClientRequest::new("/");
-        let opened = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
+        let opened = connect(&address, &request, MemoryTrace::default().tap(End::Client), &limits).await;
         let why_not = opened.expect("TCP connects").why_not;
         assert_eq!(why_not.map(|fault| fault.to_string()).as_deref(), Some("no response within 50ms"));
         drop(listener);
-        let refused = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
+        let refused = connect(&address, &request, MemoryTrace::default().tap(End::Client), &limits).await;
         assert!(matches!(refused, Err(ConnectError::Unreachable { .. })));
     }
 
@@ -369,7 +372,7 @@ mod tests {
     async fn on_a_plain_connection_a_handshake_by_hand_leads_to_frames() {
         let limits = limits();
         let (listener, address) = listen().await;
-        let (client, server) = (Kept::default(), Kept::default());
+        let (client, server) = (MemoryTrace::default(), MemoryTrace::default());
         let serving = async {
             let (stream, _) = listener.accept().await.expect("the listener works");
             let request = accept(stream, server.tap(End::Server), &limits).await.expect("a request comes");

@@ -16,7 +16,7 @@ pub struct Decoder {
     /// The frame being read as it came, its header first; at most a header and `limit` bytes.
     raw: Vec<u8>,
     /// Set once the header is whole.
-    header: Option<Header>,
+    header: Option<FrameHeader>,
     /// How much of an over-long frame is still to be read over.
     skip: u64,
 }
@@ -31,7 +31,7 @@ pub struct Decoded {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct FrameHeader {
     size: usize,
     length: u64,
     bits: u8,
@@ -74,7 +74,7 @@ impl Decoder {
         (self.raw.len() == size).then_some(())
     }
 
-    fn read_header(&mut self, input: &mut &[u8]) -> Option<Header> {
+    fn read_header(&mut self, input: &mut &[u8]) -> Option<FrameHeader> {
         self.take(input, self.raw.len().max(2))?;
         let masked = self.raw[1] & 0x80 != 0;
         let bits = match self.raw[1] & 0x7f {
@@ -90,12 +90,12 @@ impl Decoder {
             _ => self.raw[2..2 + length_size].iter().fold(0, |n, byte| n << 8 | u64::from(*byte)),
         };
         let key = masked.then(|| [0, 1, 2, 3].map(|i| self.raw[size - 4 + i]));
-        let header = Header { size, length, bits, key };
+        let header = FrameHeader { size, length, bits, key };
         self.header = Some(header);
         Some(header)
     }
 
-    fn complete(&mut self, header: Header, kept: usize) -> Decoded {
+    fn complete(&mut self, header: FrameHeader, kept: usize) -> Decoded {
         let mut payload = std::mem::take(&mut self.raw);
         let first = payload[0];
         payload.drain(..header.size);

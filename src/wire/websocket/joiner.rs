@@ -16,20 +16,20 @@ use super::frame::opcode;
 #[derive(Debug)]
 pub struct Joiner {
     limit: usize,
-    open: Option<Open>,
+    open: Option<PartialMessage>,
     /// What undoes compression, where the ends have agreed on it.
-    inflate: Option<Inflate>,
+    inflate: Option<Inflater>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct PartialMessage {
     text: bool,
     payload: Vec<u8>,
     frames: u64,
     /// Whether it is compressed.
-    deflated: bool,
+    compressed: bool,
     /// Set once it cannot become a message any more.
-    spoilt: bool,
+    invalid: bool,
 }
 
 impl Joiner {
@@ -39,7 +39,7 @@ impl Joiner {
     }
 
     /// The same of a direction in which messages may be compressed (RFC 7692).
-    pub fn inflating(mut self, inflate: Inflate) -> Self {
+    pub fn inflating(mut self, inflate: Inflater) -> Self {
         self.inflate = Some(inflate);
         self
     }
@@ -50,9 +50,9 @@ impl Joiner {
             opcode::TEXT | opcode::BINARY => {
                 let text = frame.opcode == opcode::TEXT;
                 // Only the first frame says that the message is compressed (RFC 7692 section 6).
-                let deflated = frame.rsv == COMPRESSED && self.inflate.is_some();
-                let spoilt = frame.rsv != 0 && !deflated;
-                self.open = Some(Open { text, payload: vec![], frames: 0, deflated, spoilt });
+                let compressed = frame.rsv == COMPRESSED && self.inflate.is_some();
+                let invalid = frame.rsv != 0 && !compressed;
+                self.open = Some(PartialMessage { text, payload: vec![], frames: 0, compressed, invalid });
             }
             opcode::CONTINUATION => {}
             _ => return None,
@@ -60,10 +60,10 @@ impl Joiner {
         let open = self.open.as_mut()?;
         let payload = frame.payload.as_bytes();
         open.frames += 1;
-        open.spoilt |= frame.opcode == opcode::CONTINUATION && frame.rsv != 0
+        open.invalid |= frame.opcode == opcode::CONTINUATION && frame.rsv != 0
             || payload.len() as u64 != frame.length
             || open.payload.len().saturating_add(payload.len()) > self.limit;
-        if open.spoilt {
+        if open.invalid {
             open.payload = vec![];
         } else {
             open.payload.extend_from_slice(payload);
@@ -72,13 +72,13 @@ impl Joiner {
             return None;
         }
         let open = self.open.take()?;
-        let payload = match (&mut self.inflate, open.deflated) {
-            (Some(inflate), true) if open.spoilt => {
+        let payload = match (&mut self.inflate, open.compressed) {
+            (Some(inflate), true) if open.invalid => {
                 inflate.lost();
                 return None;
             }
             (Some(inflate), true) => inflate.message(&open.payload, self.limit)?,
-            _ if open.spoilt => return None,
+            _ if open.invalid => return None,
             _ => open.payload,
         };
         Some(message(open.text, payload, open.frames))
@@ -90,11 +90,11 @@ const COMPRESSED: u8 = 4;
 
 /// How many values one message may hold. In memory a value takes many times the two bytes that it may take on the
 /// wire, so the bound on the length alone would not bound the memory.
-const MOST_VALUES: usize = 1_000_000;
+const MAX_VALUES: usize = 1_000_000;
 
 /// A message of these bytes, with its JSON where it is JSON. JSON with too many values in it is left undecoded.
 fn message(text: bool, payload: Vec<u8>, frames: u64) -> Message {
-    let json = if values(&payload) <= MOST_VALUES { serde_json::from_slice(&payload).ok() } else { None };
+    let json = if values(&payload) <= MAX_VALUES { serde_json::from_slice(&payload).ok() } else { None };
     let payload: Option<Payload> = if json.is_none() { Some(payload_of(payload)) } else { None };
     Message { text, json, payload, frames }
 }
@@ -117,32 +117,36 @@ fn values(json: &[u8]) -> usize {
 
 /// Inflates the messages of one direction.
 #[derive(Debug)]
-pub struct Inflate {
+pub struct Inflater {
     stream: DeflateDecoder<Vec<u8>>,
     /// Whether a message may refer to the ones before it.
-    keeps: bool,
+    keeps_context: bool,
     /// Set once a message of a direction that keeps its context is lost: nothing after it can be undone.
     lost: bool,
 }
 
 /// What a sender leaves out at the end of each message (RFC 7692 section 7.2.1).
-const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
+const DEFLATE_TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 /// So much is undone at once: it may become a thousand times as much.
-const STEP: usize = 4 << 10;
+const INFLATE_STEP: usize = 4 << 10;
 
-impl Inflate {
+impl Inflater {
     /// For what `sender` sends after a handshake with this response; none where no compression was agreed on.
-    pub fn agreed(response: &Head, sender: End) -> Option<Self> {
+    pub fn negotiated(response: &Head, sender: End) -> Option<Self> {
         let extensions: Vec<&str> = response.header("sec-websocket-extensions").flat_map(|v| v.split(',')).collect();
         let mut words = extensions.first()?.split(';').map(str::trim);
         if extensions.len() != 1 || words.next() != Some("permessage-deflate") {
             return None;
         }
-        let forgets = match sender {
+        let no_takeover = match sender {
             End::Client => "client_no_context_takeover",
             End::Server => "server_no_context_takeover",
         };
-        Some(Self { stream: DeflateDecoder::new(vec![]), keeps: !words.any(|word| word == forgets), lost: false })
+        Some(Self {
+            stream: DeflateDecoder::new(vec![]),
+            keeps_context: !words.any(|word| word == no_takeover),
+            lost: false,
+        })
     }
 
     /// What a compressed message stands for; none where it is not compressed as it should be, or longer than `most`
@@ -152,28 +156,28 @@ impl Inflate {
             return None;
         }
         let mut plain = vec![];
-        let mut whole = true;
-        for step in payload.chunks(STEP).chain([&TAIL[..]]) {
+        let mut fits = true;
+        for step in payload.chunks(INFLATE_STEP).chain([&DEFLATE_TAIL[..]]) {
             if self.stream.write_all(step).and_then(|()| self.stream.flush()).is_err() {
                 self.lost();
                 return None;
             }
             let given = std::mem::take(self.stream.get_mut());
             // What is too long is read over, so that the next message can be undone.
-            whole &= plain.len() + given.len() <= most;
-            if whole {
+            fits &= plain.len() + given.len() <= most;
+            if fits {
                 plain.extend(given);
             }
         }
-        if !self.keeps {
+        if !self.keeps_context {
             self.stream = DeflateDecoder::new(vec![]);
         }
-        whole.then_some(plain)
+        fits.then_some(plain)
     }
 
     /// A compressed message is not all there.
     pub fn lost(&mut self) {
-        self.lost |= self.keeps;
+        self.lost |= self.keeps_context;
         self.stream = DeflateDecoder::new(vec![]);
     }
 }
@@ -229,11 +233,11 @@ mod tests {
     #[test]
     fn json_that_would_fill_memory_is_left_undecoded() {
         let mut joiner = Joiner::new(16 << 20);
-        let many = format!("[{}0]", "0,".repeat(MOST_VALUES));
+        let many = format!("[{}0]", "0,".repeat(MAX_VALUES));
         assert_eq!(joiner.frame(&frame(1, true, &many)).map(|m| (m.json, m.payload.is_some())), Some((None, true)));
-        let text = json!(["\\\",,,,", ",".repeat(MOST_VALUES)]);
+        let text = json!(["\\\",,,,", ",".repeat(MAX_VALUES)]);
         assert_eq!(joiner.frame(&frame(1, true, &text.to_string())).and_then(|m| m.json), Some(text));
-        let deep = "[".repeat(MOST_VALUES / 2);
+        let deep = "[".repeat(MAX_VALUES / 2);
         assert_eq!(joiner.frame(&frame(1, true, &deep)).and_then(|m| m.json), None);
     }
 
@@ -250,10 +254,10 @@ mod tests {
     }
 
     /// As a sender compresses a message: without the last four bytes.
-    fn deflated(stream: &mut Compress, text: &str) -> Vec<u8> {
+    fn compressed(stream: &mut Compress, text: &str) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(text.len() + 100);
         stream.compress_vec(text.as_bytes(), &mut bytes, FlushCompress::Sync).expect("it compresses");
-        assert!(bytes.ends_with(&TAIL));
+        assert!(bytes.ends_with(&DEFLATE_TAIL));
         bytes.truncate(bytes.len() - 4);
         bytes
     }
@@ -261,9 +265,9 @@ mod tests {
     #[test]
     fn messages_are_undone_that_refer_to_the_ones_before_them() {
         let mut sender = Compress::new(Compression::default(), false);
-        let mut inflate = Inflate::agreed(&response("permessage-deflate"), End::Server).expect("it was agreed on");
+        let mut inflate = Inflater::negotiated(&response("permessage-deflate"), End::Server).expect("it was agreed on");
         for text in ["hello hello hello", "hello hello hello", "", &"long ".repeat(20_000)] {
-            let plain = inflate.message(&deflated(&mut sender, text), 1 << 20);
+            let plain = inflate.message(&compressed(&mut sender, text), 1 << 20);
             assert!(plain.as_deref() == Some(text.as_bytes()), "{} bytes", plain.map_or(0, |plain| plain.len()));
         }
     }
@@ -271,21 +275,21 @@ mod tests {
     #[test]
     fn a_message_that_is_too_long_or_broken_is_none() {
         let mut sender = Compress::new(Compression::default(), false);
-        let mut inflate = Inflate::agreed(&response("permessage-deflate"), End::Client).expect("it was agreed on");
-        assert_eq!(inflate.message(&deflated(&mut sender, &"x".repeat(1000)), 100), None);
-        assert_eq!(inflate.message(&deflated(&mut sender, "next"), 100).as_deref(), Some(&b"next"[..]));
+        let mut inflate = Inflater::negotiated(&response("permessage-deflate"), End::Client).expect("it was agreed on");
+        assert_eq!(inflate.message(&compressed(&mut sender, &"x".repeat(1000)), 100), None);
+        assert_eq!(inflate.message(&compressed(&mut sender, "next"), 100).as_deref(), Some(&b"next"[..]));
         assert_eq!(inflate.message(&[0xff, 0xff, 0xff], 100), None);
-        assert_eq!(inflate.message(&deflated(&mut sender, "after it"), 100), None);
+        assert_eq!(inflate.message(&compressed(&mut sender, "after it"), 100), None);
     }
 
     #[test]
     fn nothing_is_undone_that_nobody_agreed_on() {
-        assert!(Inflate::agreed(&response(""), End::Server).is_none());
-        assert!(Inflate::agreed(&response("x-other"), End::Server).is_none());
+        assert!(Inflater::negotiated(&response(""), End::Server).is_none());
+        assert!(Inflater::negotiated(&response("x-other"), End::Server).is_none());
         let mut sender = Compress::new(Compression::default(), false);
-        let agreed = "permessage-deflate; server_no_context_takeover; client_max_window_bits=12";
-        let mut inflate = Inflate::agreed(&response(agreed), End::Server).expect("it was agreed on");
+        let negotiated = "permessage-deflate; server_no_context_takeover; client_max_window_bits=12";
+        let mut inflate = Inflater::negotiated(&response(negotiated), End::Server).expect("it was agreed on");
         assert_eq!(inflate.message(&[0xff, 0xff], 100), None);
-        assert_eq!(inflate.message(&deflated(&mut sender, "fresh"), 100).as_deref(), Some(&b"fresh"[..]));
+        assert_eq!(inflate.message(&compressed(&mut sender, "fresh"), 100).as_deref(), Some(&b"fresh"[..]));
     }
 }

@@ -21,7 +21,7 @@ use super::socket::Options;
 /// Sends on a connection. Clones share it; what each sends stays in one piece.
 #[derive(Clone)]
 pub struct Sender {
-    handle: Arc<Handle>,
+    handle: Arc<ReleaseOnDrop>,
     ended: watch::Receiver<bool>,
 }
 
@@ -85,13 +85,13 @@ pub enum SendError {
 }
 
 impl Sender {
-    pub(super) fn new(shared: Arc<Shared>, ended: watch::Receiver<bool>) -> Self {
-        Self { handle: Arc::new(Handle(shared)), ended }
+    pub(super) fn new(state: Arc<ConnectionState>, ended: watch::Receiver<bool>) -> Self {
+        Self { handle: Arc::new(ReleaseOnDrop(state)), ended }
     }
 
     /// The connection's name in the trace.
     pub fn conn(&self) -> &str {
-        self.shared().tap.conn()
+        self.state().tap.conn()
     }
 
     /// Sends a frame. With `deliberate`, which says why it is wrong on purpose, nobody is blamed for it.
@@ -101,13 +101,13 @@ impl Sender {
 
     /// Sends a frame in a manner. One that is cut short appears in the trace as the bytes it is.
     pub async fn send_in(&self, frame: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
-        self.shared().send(frame, manner).await
+        self.state().send(frame, manner).await
     }
 
     /// Sends a frame, unless a close frame was sent before: then our side counts as ended, as nothing may follow it
     /// (RFC 6455 section 5.5.1).
     pub async fn send_unless_closing(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
-        self.shared().send_unless_closing(frame, &SendOptions::deliberate(deliberate)).await
+        self.state().send_unless_closing(frame, &SendOptions::deliberate(deliberate)).await
     }
 
     /// Sends bytes that are no frame, or parts of one.
@@ -117,45 +117,45 @@ impl Sender {
 
     /// Sends bytes in a manner.
     pub async fn send_raw_in(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
-        self.shared().send_raw(bytes, manner).await
+        self.state().send_raw(bytes, manner).await
     }
 
     /// Sends all of it in one write, so that what is short arrives in one TCP segment.
     pub async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
-        self.shared().send_all(pieces, manner).await
+        self.state().send_all(pieces, manner).await
     }
 
     /// Sends bytes that are in the trace already.
     pub(super) async fn send_recorded(&self, bytes: &[u8], split: Option<usize>) -> Result<(), SendError> {
-        let shared = self.shared();
-        let mut writer = shared.writer().await?;
-        shared.write(&mut writer, bytes, split).await
+        let state = self.state();
+        let mut writer = state.writer().await?;
+        state.write(&mut writer, bytes, split).await
     }
 
     /// Ends our side (FIN). What comes is still read. Does nothing if that has been done.
     pub async fn shutdown(&self) {
-        self.shared().shutdown(None).await;
+        self.state().shutdown(None).await;
     }
 
     /// The same, on purpose where the protocol does not want it; `why` is for the trace.
     pub async fn shutdown_deliberately(&self, why: &str) {
-        self.shared().shutdown(Some(why)).await;
+        self.state().shutdown(Some(why)).await;
     }
 
     /// Cuts the connection (RST): nothing more is sent or read. Returns when it is done.
     pub async fn reset(&self, deliberate: Option<&str>) {
-        self.shared().reset(deliberate).await;
+        self.state().reset(deliberate).await;
         self.ended().await;
     }
 
     /// What the socket does by itself.
     pub fn options(&self) -> Options {
-        *self.shared().options.borrow()
+        *self.state().options.borrow()
     }
 
     /// Changes what the socket does by itself, from now on.
     pub fn set_options(&self, options: Options) {
-        self.shared().options.send_replace(options);
+        self.state().options.send_replace(options);
     }
 
     /// Returns once nothing more can come: the counterpart's stream ended, or we let go of it.
@@ -172,23 +172,23 @@ impl Sender {
 
     /// Whether the connection has come so far that what comes is read as frames: its handshake was accepted.
     pub fn is_framed(&self) -> bool {
-        self.shared().framed.load(Ordering::Relaxed)
+        self.state().framed.load(Ordering::Relaxed)
     }
 
-    fn shared(&self) -> &Shared {
+    fn state(&self) -> &ConnectionState {
         &self.handle.0
     }
 }
 
 /// Lets go of the connection when the last [`Sender`] goes.
-struct Handle(Arc<Shared>);
+struct ReleaseOnDrop(Arc<ConnectionState>);
 
-impl Drop for Handle {
+impl Drop for ReleaseOnDrop {
     fn drop(&mut self) {
-        self.0.let_go.send_if_modified(|let_go| {
-            let first = *let_go == CloseBehaviour::No;
+        self.0.release.send_if_modified(|release| {
+            let first = *release == CloseBehaviour::No;
             if first {
-                *let_go = CloseBehaviour::Close;
+                *release = CloseBehaviour::Close;
             }
             first
         });
@@ -208,18 +208,18 @@ pub(super) enum CloseBehaviour {
 
 impl CloseBehaviour {
     /// Whether it does.
-    pub(super) fn yes(&self) -> bool {
+    pub(super) fn is_released(&self) -> bool {
         *self != Self::No
     }
 }
 
 /// What the two sides of a socket share.
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     pub(super) tap: Tap,
     pub(super) limits: Limits,
     pub(super) options: watch::Sender<Options>,
     /// Set when the reader shall drop the stream at once, and no write may go on.
-    pub(super) let_go: watch::Sender<CloseBehaviour>,
+    pub(super) release: watch::Sender<CloseBehaviour>,
     /// Whether what comes is read as frames.
     pub(super) framed: AtomicBool,
     writer: Mutex<Writer>,
@@ -237,7 +237,7 @@ struct Writer {
     ended: bool,
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn new(half: OwnedWriteHalf, tap: Tap, limits: Limits) -> Self {
         let writer = Writer {
             half: Some(half),
@@ -251,7 +251,7 @@ impl Shared {
             tap,
             limits,
             options: watch::Sender::new(Options::default()),
-            let_go: watch::Sender::new(CloseBehaviour::No),
+            release: watch::Sender::new(CloseBehaviour::No),
             framed: AtomicBool::new(false),
             writer: Mutex::new(writer),
         }
@@ -326,7 +326,7 @@ impl Shared {
     }
 
     /// Answers a close frame, unless we sent one already.
-    pub(super) async fn answer_close(&self, answer: &FrameSpec) -> Result<(), SendError> {
+    pub(super) async fn reply_to_close(&self, answer: &FrameSpec) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
             return Ok(());
@@ -349,7 +349,7 @@ impl Shared {
 
     async fn reset(&self, deliberate: Option<&str>) {
         // Interrupts a write that waits, which gives us the writer.
-        self.let_go.send_replace(CloseBehaviour::Reset);
+        self.release.send_replace(CloseBehaviour::Reset);
         let mut writer = self.writer.lock().await;
         if let Some(half) = writer.half.take() {
             if !std::mem::replace(&mut writer.ended, true) {
@@ -364,7 +364,7 @@ impl Shared {
     async fn writer(&self) -> Result<tokio::sync::MutexGuard<'_, Writer>, SendError> {
         let conn = || self.tap.conn().to_owned();
         let writer = self.writer.lock().await;
-        if writer.ended || self.let_go.borrow().yes() {
+        if writer.ended || self.release.borrow().is_released() {
             return Err(SendError::Ended { conn: conn() });
         }
         if writer.stuck {
@@ -405,12 +405,12 @@ impl Shared {
         let conn = || self.tap.conn().to_owned();
         let Some(half) = &mut writer.half else { return Err(SendError::Ended { conn: conn() }) };
         let within = self.limits.write;
-        let mut let_go = self.let_go.subscribe();
+        let mut release = self.release.subscribe();
         // If this future is dropped half way, or the other end does not read, the stream is of no use any more.
         writer.stuck = true;
         let written = tokio::select! {
-            _ = let_go.wait_for(CloseBehaviour::yes) => return Err(SendError::Ended { conn: conn() }),
-            written = tcp::write(half, bytes, split, within) => written.map_err(|unwritten| match unwritten {
+            _ = release.wait_for(CloseBehaviour::is_released) => return Err(SendError::Ended { conn: conn() }),
+            written = tcp::write(half, bytes, split, within) => written.map_err(|failure| match failure {
                 WriteFailure::Stuck => SendError::Stuck { conn: conn(), within },
                 WriteFailure::Gone(source) => SendError::Gone { conn: conn(), source },
             }),

@@ -10,8 +10,8 @@ use crate::trace::{Closed, Frame, Message};
 use crate::wire::{Limits, Tap};
 
 use super::frame::FrameSpec;
-use super::reader::{Begin, Reader};
-use super::sender::{SendError, SendOptions, Sender, Shared};
+use super::reader::{ReadStart, Reader};
+use super::sender::{ConnectionState, SendError, SendOptions, Sender};
 
 /// A connection, either end of it.
 ///
@@ -79,24 +79,24 @@ impl Receiver {
 
 impl Socket {
     /// Takes a stream over; `begin` says what is to be read first.
-    pub(super) fn start(stream: TcpStream, tap: Tap, limits: Limits, begin: Begin) -> Self {
-        Starting::new(stream, tap, limits, Options::default()).go(begin)
+    pub(super) fn start(stream: TcpStream, tap: Tap, limits: Limits, begin: ReadStart) -> Self {
+        PendingSocket::new(stream, tap, limits, Options::default()).start(begin)
     }
 }
 
 /// A connection that is not read from yet.
-pub(super) struct Starting {
+pub(super) struct PendingSocket {
     read: OwnedReadHalf,
-    shared: Arc<Shared>,
+    state: Arc<ConnectionState>,
 }
 
-impl Starting {
+impl PendingSocket {
     /// Takes a stream over.
     pub(super) fn new(stream: TcpStream, tap: Tap, limits: Limits, options: Options) -> Self {
         let (read, write) = stream.into_split();
-        let shared = Arc::new(Shared::new(write, tap, limits));
-        shared.options.send_replace(options);
-        Self { read, shared }
+        let state = Arc::new(ConnectionState::new(write, tap, limits));
+        state.options.send_replace(options);
+        Self { read, state }
     }
 
     /// Sends bytes that are in the trace already, and frames that are not, in one go.
@@ -106,15 +106,15 @@ impl Starting {
         frames: &[FrameSpec],
         manner: &SendOptions,
     ) -> Result<(), SendError> {
-        self.shared.send_behind(bytes, frames, manner).await
+        self.state.send_behind(bytes, frames, manner).await
     }
 
     /// Begins to read; `begin` says what comes first.
-    pub(super) fn go(self, begin: Begin) -> Socket {
+    pub(super) fn start(self, begin: ReadStart) -> Socket {
         let (ended, has_ended) = watch::channel(false);
         let (queue, incoming) = mpsc::channel(256);
-        tokio::spawn(Reader::new(self.read, self.shared.clone(), queue, ended).run(begin));
-        Socket { sender: Sender::new(self.shared, has_ended), incoming: Receiver { queue: incoming } }
+        tokio::spawn(Reader::new(self.read, self.state.clone(), queue, ended).run(begin));
+        Socket { sender: Sender::new(self.state, has_ended), incoming: Receiver { queue: incoming } }
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     use crate::wire::testing::{Pair, limits, pair};
 
     /// The words of a trace after its handshake.
-    fn after_handshake(trace: &crate::wire::testing::Kept) -> Vec<String> {
+    fn after_handshake(trace: &crate::wire::testing::MemoryTrace) -> Vec<String> {
         trace.words().split_off(3)
     }
 
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(after_handshake(&client_trace)[..8], expected[..8]);
         drop(client);
         assert_eq!(after_handshake(&server_trace), expected);
-        let masked = |trace: &crate::wire::testing::Kept| {
+        let masked = |trace: &crate::wire::testing::MemoryTrace| {
             let frames = trace.events().into_iter().filter_map(|e| match e.kind {
                 crate::trace::EventKind::Frame(frame) => Some(frame.masked),
                 _ => None,

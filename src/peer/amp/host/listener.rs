@@ -14,7 +14,7 @@ use crate::peer::amp::editor::edition::Edition;
 use crate::peer::amp::editor::shared::Shared;
 use crate::trace::{Direction, End, EventKind, Mark};
 use crate::wire::process;
-use crate::wire::tcp::accepted;
+use crate::wire::tcp::accept_retrying;
 use crate::wire::websocket::{self, Socket};
 use crate::wire::{Limits, Tap};
 
@@ -53,7 +53,7 @@ pub struct Listener {
 impl Listener {
     /// Lets clients in until it is dropped.
     pub async fn open(self, listener: TcpListener) {
-        process::take_name();
+        process::set_process_name();
         let door = Arc::new(self);
         let slots = Arc::new(Semaphore::new(AT_A_TIME));
         let mut guests = JoinSet::new();
@@ -62,7 +62,7 @@ impl Listener {
             let stream = tokio::select! {
                 biased;
                 Some(_) = guests.join_next(), if !guests.is_empty() => continue,
-                (stream, _) = accepted(|context| listener.poll_accept(context)) => stream,
+                (stream, _) = accept_retrying(|context| listener.poll_accept(context)) => stream,
             };
             let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
             count += 1;
@@ -128,11 +128,11 @@ impl Listener {
         if self.plan.edition != Edition::Guide {
             return false;
         }
-        let Some(pid) = process::of_client(stream).await else { return false };
+        let Some(pid) = process::client_pid(stream).await else { return false };
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        match process::variable(pid, RUN_DIR_VARIABLE) {
+        match process::environment_variable(pid, RUN_DIR_VARIABLE) {
             Some(dir) => real(Path::new(&dir)) != real(&self.run_dir),
-            None => process::plays(pid),
+            None => process::plays_scenarios(pid),
         }
     }
 
